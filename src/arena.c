@@ -1,0 +1,78 @@
+/*
+ * The region is reserved once with MAP_NORESERVE: unused space costs address space only, and the pages that are
+ * used arrive zeroed from the kernel, so arena_alloc never clears memory.
+ */
+#include "arena.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ARENA_UNIT_BYTES = 8, ARENA_PAGE_BYTES = 4096 };
+
+static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
+
+void *scratch_alloc(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void scratch_free(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes ? bytes : 1);
+}
+
+void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes)
+{
+    if (!memory)
+        return scratch_alloc(new_bytes);
+    void *moved = mremap(memory, old_bytes ? old_bytes : 1, new_bytes, MREMAP_MAYMOVE);
+    if (moved != MAP_FAILED)
+        return moved;
+    scratch_free(memory, old_bytes);
+    return NULL;
+}
+
+int arena_init(struct wp_arena *arena, size_t size_bytes)
+{
+    if (size_bytes > arena_max_bytes)
+        size_bytes = arena_max_bytes;
+    size_bytes = (size_bytes + ARENA_PAGE_BYTES - 1) & ~(size_t)(ARENA_PAGE_BYTES - 1);
+    *arena = (struct wp_arena){0};
+    arena->base = scratch_alloc(size_bytes);
+    if (!arena->base)
+        return -ENOMEM;
+    arena->size_bytes = size_bytes;
+    arena->used_bytes = ARENA_UNIT_BYTES;
+    return 0;
+}
+
+void arena_deinit(struct wp_arena *arena)
+{
+    scratch_free(arena->base, arena->size_bytes);
+    *arena = (struct wp_arena){0};
+}
+
+arena_ref arena_alloc(struct wp_arena *arena, size_t bytes)
+{
+    if (bytes > arena->size_bytes)
+        return 0;
+    bytes = (bytes + ARENA_UNIT_BYTES - 1) & ~(size_t)(ARENA_UNIT_BYTES - 1);
+    if (arena->used_bytes + bytes > arena->size_bytes)
+        return 0;
+    arena_ref ref = (arena_ref)(arena->used_bytes / ARENA_UNIT_BYTES);
+    arena->used_bytes += bytes;
+    return ref;
+}
+
+arena_ref arena_strdup(struct wp_arena *arena, const char *string)
+{
+    size_t bytes = strlen(string) + 1;
+    arena_ref ref = arena_alloc(arena, bytes);
+    if (ref)
+        memcpy(arena_at(arena, ref), string, bytes);
+    return ref;
+}

@@ -1,0 +1,51 @@
+/*
+ * An append-only region addressed by offsets: the memory of everything that ends up in a profile.
+ *
+ * One region holds tree nodes, locations, modules and threads. Records are never moved or freed, and they
+ * refer to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from
+ * mmap, never from the program's malloc, and is touched only as it is used.
+ *
+ * Called from: the sampler thread only (and unit tests). There is no locking: one writer, no concurrent reader.
+ */
+#ifndef WALLPROF_ARENA_H
+#define WALLPROF_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An offset into the region in units of 8 bytes; 0 is "none". 32 bits reach 32 GiB. */
+typedef uint32_t arena_ref;
+
+struct wp_arena {
+    unsigned char *base; /* page aligned, owned */
+    size_t size_bytes;   /* reserved; the hard limit */
+    size_t used_bytes;   /* handed out, a multiple of 8; starts at 8 so that no record has offset 0 */
+};
+
+/* Reserves size_bytes (rounded up to whole pages, at most 32 GiB). 0, or -errno with nothing reserved. */
+int arena_init(struct wp_arena *arena, size_t size_bytes);
+void arena_deinit(struct wp_arena *arena);
+
+/* A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then). */
+arena_ref arena_alloc(struct wp_arena *arena, size_t bytes);
+
+/* The record behind a non-zero reference; valid until arena_deinit. */
+static inline void *arena_at(const struct wp_arena *arena, arena_ref ref)
+{
+    return arena->base + (size_t)ref * 8;
+}
+
+/* A NUL-terminated copy of a string; 0 when the region is full. */
+arena_ref arena_strdup(struct wp_arena *arena, const char *string);
+
+/*
+ * Plain anonymous memory outside any region, for index tables and export scratch. NULL when there is none.
+ * scratch_free takes the same size that was asked for.
+ */
+void *scratch_alloc(size_t bytes);
+void scratch_free(void *memory, size_t bytes);
+
+/* Like scratch_alloc and a copy: the old block is released, also when NULL is returned for lack of memory. */
+void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a fault.
+ *
+ * The file is mapped read-only and private; a file that shrinks while mapped would raise SIGBUS, so it is read
+ * (pread) into scratch memory section by section instead.
+ *
+ * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
+ * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.
+ */
+#ifndef WALLPROF_ELF_H
+#define WALLPROF_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An address to be named. The caller sorts the array by elf_address, ascending. */
+struct elf_query {
+    uint64_t elf_address;    /* as in the file: run-time address minus load bias */
+    uint64_t symbol_address; /* out: st_value of the symbol found */
+    const char *name;        /* out: the linker's name, or NULL; lives as long as the struct elf_names */
+    /* private to elf.c */
+    uint64_t symbol_bytes;
+    uint8_t symbol_rank;
+};
+
+/* Keeps the string tables that names point into. */
+struct elf_names;
+
+/*
+ * Names queries[0..count) from .symtab and .dynsym of the file at path. Where build_id_bytes is not 0 the file is
+ * used only if it carries that build-id (a binary replaced on disk is not believed). Queries that have a name
+ * already keep it unless the new symbol is as good and starts nearer. Returns the number of queries that have a
+ * name now, or -errno: -ENOENT and so on from open, -ENOEXEC for a file that is no ELF of this machine's class
+ * and byte order, -ESTALE for another build-id.
+ */
+int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id, size_t build_id_bytes,
+                       struct elf_query *queries, size_t count);
+
+/* The same for an image in memory (the vDSO, which has no file). */
+int elf_name_addresses_in_image(struct elf_names *names, const void *image, size_t image_bytes,
+                                struct elf_query *queries, size_t count);
+
+struct elf_names *elf_names_create(void); /* NULL without memory */
+void elf_names_destroy(struct elf_names *names);
+
+/*
+ * The GNU build-id in a note segment or section of memory that is known to be readable. Returns its length in
+ * bytes (at most capacity, else 0) or 0 when there is none.
+ */
+size_t elf_build_id_in_notes(const void *notes, size_t notes_bytes, uint8_t *build_id, size_t capacity);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * A finished profile as the encoders see it: everything at rest, nothing to be measured any more.
+ *
+ * Who fills it: session, once the sampler has stopped. Who reads it: the encoders, which are pure functions from
+ * it to a sink. All pointers are borrowed and outlive the export.
+ */
+#ifndef WALLPROF_PROFILE_H
+#define WALLPROF_PROFILE_H
+
+#include "arena.h"
+#include "modules.h"
+#include "symbolize.h"
+#include "tree.h"
+
+#include <stdint.h>
+
+/* Which labels a sample carries. */
+enum wp_labels { LABELS_NONE, LABELS_NAME, LABELS_ID };
+
+enum { THREAD_NAME_BYTES = 16 };
+
+/* One thread of the program, from its start to its end; lives in the arena. */
+struct wp_thread_record {
+    arena_ref next;      /* the record made before this one */
+    arena_ref root;      /* its tree; the spare root when memory was out */
+    uint32_t number;     /* 1.. in the order of registration; struct wp_node.thread of its root */
+    int32_t tid;         /* the kernel's thread id; may be used again by a later thread */
+    uint64_t start_ns;   /* CLOCK_MONOTONIC */
+    uint64_t end_ns;     /* 0 while it lives */
+    char name[THREAD_NAME_BYTES]; /* the name it had last */
+};
+
+/* What happened while recording, for the comments. */
+struct wp_counters {
+    uint64_t ticks;          /* performed */
+    uint64_t late_ticks;     /* periods that passed without a tick because one came late */
+    uint64_t samples;        /* observations folded in */
+    uint64_t unanswered;     /* signals that were not answered in time */
+    uint64_t truncated;      /* stacks whose root was not reached */
+    uint64_t stray;          /* late or foreign signals recognised and dropped */
+    uint64_t sampler_cpu_ns; /* CPU time of the sampler thread */
+};
+
+struct wp_profile {
+    const struct wp_arena *arena;
+    const struct wp_tree *tree;
+    const struct wp_modules *modules;
+    const struct wp_symbols *symbols;
+    arena_ref newest_thread; /* struct wp_thread_record */
+    uint32_t thread_count;
+    enum wp_labels labels;
+    uint64_t start_utc_ns; /* since the epoch */
+    uint64_t duration_ns;
+    uint64_t period_ns; /* between ticks */
+    uint32_t threads_per_tick;
+    struct wp_counters counters;
+    const char *command; /* the command line, for people */
+};
+
+/* The thread record with a number, or NULL for the spare root's 0. */
+const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number);
+
+#endif

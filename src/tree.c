@@ -1,0 +1,215 @@
+/*
+ * Children are found through one hash table over (parent, location) for the whole tree: a node costs 72 bytes in
+ * the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
+ */
+#include "tree.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { INDEX_FIRST_CAPACITY = 1024 };
+
+static const char *const pseudo_names[PSEUDO_COUNT] = {
+    [PSEUDO_UNSAMPLED] = "[unsampled]",
+    [PSEUDO_NOT_RESPONDING] = "[not responding]",
+    [PSEUDO_TRUNCATED] = "[truncated]",
+    [PSEUDO_OVERFLOW] = "[overflow]",
+};
+
+const char *tree_pseudo_name(enum wp_pseudo pseudo)
+{
+    return pseudo_names[pseudo];
+}
+
+/* Finalizer of MurmurHash3 (Appleby): every input bit reaches every output bit. */
+static uint64_t hash_mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdU;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53U;
+    return x ^ (x >> 33);
+}
+
+static uint64_t node_hash(arena_ref parent, arena_ref location)
+{
+    return hash_mix((uint64_t)parent << 32 | location);
+}
+
+static uint64_t location_hash(arena_ref module, uint64_t address)
+{
+    return hash_mix(address ^ (uint64_t)module << 48 ^ module);
+}
+
+static uint64_t node_hash_of(const struct wp_tree *tree, arena_ref ref)
+{
+    const struct wp_node *node = tree_node(tree, ref);
+    return node_hash(node->parent, node->location);
+}
+
+static uint64_t location_hash_of(const struct wp_tree *tree, arena_ref ref)
+{
+    const struct wp_location *location = tree_location_at(tree, ref);
+    return location_hash(location->module, location->address);
+}
+
+typedef uint64_t index_hash_fn(const struct wp_tree *tree, arena_ref ref);
+
+static void index_place(struct tree_index *index, uint64_t hash, arena_ref ref)
+{
+    uint32_t mask = index->capacity - 1;
+    uint32_t at = (uint32_t)hash & mask;
+    while (index->slots[at])
+        at = (at + 1) & mask;
+    index->slots[at] = ref;
+    index->used++;
+}
+
+static int index_init(struct tree_index *index, uint32_t capacity)
+{
+    *index = (struct tree_index){.capacity = capacity};
+    index->slots = scratch_alloc(sizeof(arena_ref) * capacity);
+    return index->slots ? 0 : -ENOMEM;
+}
+
+static void index_deinit(struct tree_index *index)
+{
+    scratch_free(index->slots, sizeof(arena_ref) * index->capacity);
+    *index = (struct tree_index){0};
+}
+
+/* Room for one more: at most half of the slots are in use, so a probe is short and always ends. */
+static bool index_reserve(const struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of)
+{
+    if (index->used * 2 < index->capacity)
+        return true;
+    if (index->capacity >= UINT32_MAX / 2)
+        return false;
+    struct tree_index larger;
+    if (index_init(&larger, index->capacity * 2) < 0)
+        return false;
+    for (uint32_t i = 0; i < index->capacity; i++) {
+        if (index->slots[i])
+            index_place(&larger, hash_of(tree, index->slots[i]), index->slots[i]);
+    }
+    index_deinit(index);
+    *index = larger;
+    return true;
+}
+
+int tree_init(struct wp_tree *tree, struct wp_arena *arena)
+{
+    *tree = (struct wp_tree){.arena = arena};
+    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
+    if (status == 0)
+        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    for (int i = 0; status == 0 && i < PSEUDO_COUNT; i++) {
+        tree->pseudo[i] = tree_location(tree, 0, (uint64_t)i + 1, 0);
+        if (tree->pseudo[i])
+            tree_location_at(tree, tree->pseudo[i])->pseudo = 1 + (uint32_t)i;
+        else
+            status = -ENOMEM;
+    }
+    if (status == 0) {
+        tree->spare_root = tree_root(tree, 0);
+        if (!tree->spare_root)
+            status = -ENOMEM;
+    }
+    if (status < 0)
+        tree_deinit(tree);
+    return status;
+}
+
+void tree_deinit(struct wp_tree *tree)
+{
+    index_deinit(&tree->node_index);
+    index_deinit(&tree->location_index);
+}
+
+arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
+{
+    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_node));
+    if (!ref) {
+        tree->overflows++;
+        return tree->spare_root;
+    }
+    struct wp_node *root = tree_node(tree, ref);
+    root->thread = thread_number;
+    root->next_sibling = tree->newest_root;
+    tree->newest_root = ref;
+    tree->node_count++;
+    return ref;
+}
+
+arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address)
+{
+    uint32_t mask = tree->location_index.capacity - 1;
+    uint32_t at = (uint32_t)location_hash(module, address) & mask;
+    for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        if (location->address == address && location->module == module)
+            return tree->location_index.slots[at];
+    }
+    return 0;
+}
+
+arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+{
+    arena_ref ref = tree_find_location(tree, module, address);
+    if (ref)
+        return ref;
+    if (!index_reserve(tree, &tree->location_index, location_hash_of))
+        return 0;
+    ref = arena_alloc(tree->arena, sizeof(struct wp_location));
+    if (!ref)
+        return 0;
+    struct wp_location *location = tree_location_at(tree, ref);
+    location->address = address;
+    location->function_start = function_start;
+    location->module = module;
+    location->index = tree->location_count++;
+    location->next = tree->newest_location;
+    tree->newest_location = ref;
+    index_place(&tree->location_index, location_hash(module, address), ref);
+    return ref;
+}
+
+static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_ref location)
+{
+    uint32_t mask = tree->node_index.capacity - 1;
+    uint32_t at = (uint32_t)node_hash(parent, location) & mask;
+    for (; tree->node_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_node *node = tree_node(tree, tree->node_index.slots[at]);
+        if (node->parent == parent && node->location == location)
+            return tree->node_index.slots[at];
+    }
+    return 0;
+}
+
+arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
+{
+    arena_ref ref = find_child(tree, parent, location);
+    if (ref)
+        return ref;
+    if (!index_reserve(tree, &tree->node_index, node_hash_of))
+        return 0;
+    ref = arena_alloc(tree->arena, sizeof(struct wp_node));
+    if (!ref)
+        return 0;
+    struct wp_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
+    node->parent = parent;
+    node->location = location;
+    node->depth = above->depth + 1;
+    node->next_sibling = above->first_child;
+    above->first_child = ref;
+    tree->node_count++;
+    index_place(&tree->node_index, node_hash(parent, location), ref);
+    return ref;
+}
+
+arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
+{
+    arena_ref child = tree_child(tree, parent, tree->pseudo[pseudo]);
+    return child ? child : parent;
+}

@@ -1,0 +1,103 @@
+/*
+ * The calling-context tree: one node per distinct path of locations from a thread's root, with what was measured
+ * there. And the locations themselves: an address in a module.
+ *
+ * Nodes and locations live in the arena. When it is full, a path is cut at the deepest node that exists and its
+ * weight goes to a pseudo-frame [overflow] there; if even that node cannot be made, to the thread's root or the
+ * tree's. Time is never lost.
+ *
+ * Called from: the sampler thread only; read by the exporting thread once the sampler is at rest.
+ * Paper: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and context sensitive
+ * profiling" (PLDI 1997), section 4.
+ */
+#ifndef WALLPROF_TREE_H
+#define WALLPROF_TREE_H
+
+#include "arena.h"
+
+#include <stdint.h>
+
+/* Frames that stand for no code. Their locations exist from tree_init on. */
+enum wp_pseudo {
+    PSEUDO_UNSAMPLED,      /* a thread's time that no observation covers */
+    PSEUDO_NOT_RESPONDING, /* the thread did not answer the signal and may have run meanwhile */
+    PSEUDO_TRUNCATED,      /* the callers above this point could not be found, or were too many */
+    PSEUDO_OVERFLOW,       /* the arena was full: callees below this point were not recorded */
+    PSEUDO_COUNT
+};
+
+const char *tree_pseudo_name(enum wp_pseudo pseudo);
+
+/* One address in one incarnation of a module. */
+struct wp_location {
+    uint64_t address;        /* run-time; of a caller, an address inside its call instruction */
+    uint64_t function_start; /* run-time address of the function around it, or 0 if not known */
+    arena_ref module;        /* struct wp_module, 0 for none (anonymous executable memory) */
+    uint32_t index;          /* 0..location_count-1, in order of creation */
+    arena_ref next;          /* the location made before this one */
+    uint32_t pseudo;         /* 1 + enum wp_pseudo, 0 for real code */
+};
+
+/* What was measured at a node itself, its callees not included. */
+struct wp_values {
+    uint64_t samples;   /* observations */
+    uint64_t cpu_ns;    /* CPU time */
+    uint64_t offcpu_ns; /* time not on a CPU, in whole periods but for the rest at a thread's end */
+    uint64_t wall_ns;   /* elapsed time */
+};
+
+struct wp_node {
+    arena_ref parent;       /* 0 for a root */
+    arena_ref location;     /* struct wp_location; 0 for a root */
+    arena_ref first_child;  /* newest first */
+    arena_ref next_sibling; /* for roots: the root made before this one */
+    uint32_t depth;         /* 0 for a root */
+    uint32_t thread;        /* roots: the owner's thread number; else 0 */
+    uint64_t calls;         /* how many calls of this frame's function from its parent are implied */
+    struct wp_values self;
+};
+
+struct wp_tree {
+    struct wp_arena *arena; /* not owned */
+    arena_ref newest_root;
+    arena_ref newest_location;
+    arena_ref spare_root; /* takes the time of threads whose own root found no room */
+    uint32_t node_count, location_count;
+    uint64_t overflows; /* how often a path was cut for lack of memory */
+    arena_ref pseudo[PSEUDO_COUNT];
+    struct tree_index { /* open addressing; scratch memory, rebuilt when half full */
+        arena_ref *slots;
+        uint32_t capacity, used; /* capacity is a power of two */
+    } node_index, location_index;
+};
+
+/* 0 or -errno; the arena must be fresh enough for a few hundred bytes. */
+int tree_init(struct wp_tree *tree, struct wp_arena *arena);
+void tree_deinit(struct wp_tree *tree); /* the index only; records belong to the arena */
+
+/* A root for one thread; never 0 (the shared spare root when memory is out). */
+arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number);
+
+/* The location of an address in a module, made if new; 0 when memory is out. */
+arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start);
+
+/* The existing location or 0. */
+arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address);
+
+/* The child of a node for a location, made if new; 0 when memory is out. */
+arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location);
+
+/* The child that stands for a pseudo-frame; the node itself when memory is out. */
+arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo);
+
+static inline struct wp_node *tree_node(const struct wp_tree *tree, arena_ref ref)
+{
+    return arena_at(tree->arena, ref);
+}
+
+static inline struct wp_location *tree_location_at(const struct wp_tree *tree, arena_ref ref)
+{
+    return arena_at(tree->arena, ref);
+}
+
+#endif
