@@ -1,5 +1,7 @@
 # wallprof: build, check, demo, bench, install. `make help` lists the targets.
 #
+# make V=1 shows the commands.
+#
 # Variants are whole builds in directories of their own: make VARIANT=asan unit. All compile the same sources.
 
 VERSION := 0.1.0
@@ -8,7 +10,9 @@ LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
 DESTDIR ?=
 VARIANT ?= release
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 BUILD   := build/$(VARIANT)
 
 # VARIANT=strict is for CI: gcc or clang, warnings are errors. Sanitizers: unit tests only, a preloaded sanitizer
@@ -20,7 +24,7 @@ SANITIZE := $(sanitize_$(VARIANT))
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
-              -Iinclude -Isrc -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
+              -Iinclude -iquote src -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
 # What a signal handler runs: no stack protector (it reads thread-local storage), no surprises from the vectorizer
 # (large stack frames), and never a sanitizer's call into its runtime in the library itself.
 SIG_CFLAGS := -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset
@@ -36,6 +40,8 @@ TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/target_*.c
                $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/target_*.cc))
 E2E         := $(sort $(wildcard tests/e2e_*.sh))
 LIB         := $(BUILD)/libwallprof.so
+
+Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .PHONY: all help deps check unit e2e strict sanitizers lint format demo bench install uninstall clean targets
@@ -54,28 +60,34 @@ deps:
 	@scripts/setup-deps build
 
 $(LIB): $(ENGINE_OBJ) $(PRELOAD_OBJ) preload/exports.map
-	$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
+	@echo '  LINK  $@'
+	$(Q)$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
 	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(ZLIB_A)
 
 $(BUILD)/src/sig_%.o: src/sig_%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SIG_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo '  CC    $<'
+	$(Q)$(CC) $(ALL_CFLAGS) $(SIG_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo '  CC    $<'
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Unit tests link the engine's objects themselves, so that every internal function can be called.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
-	$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/target_%: tests/target_%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -o $@ $< -pthread -lm
+	@echo '  CC    $<'
+	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -o $@ $< -pthread -lm
 $(BUILD)/tests/target_%: tests/target_%.cc
 	@mkdir -p $(@D)
-	$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -o $@ $< -pthread
+	@echo '  CXX   $<'
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -o $@ $< -pthread
 
 targets: $(TARGETS)
 

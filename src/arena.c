@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ARENA_UNIT_BYTES = 8, ARENA_PAGE_BYTES = 4096 };
+enum { ARENA_UNIT_BYTES = 8, ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
 
 static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
 
@@ -56,16 +56,26 @@ void arena_deinit(struct wp_arena *arena)
     *arena = (struct wp_arena){0};
 }
 
-arena_ref arena_alloc(struct wp_arena *arena, size_t bytes)
+static arena_ref alloc_below(struct wp_arena *arena, size_t bytes, size_t limit_bytes)
 {
-    if (bytes > arena->size_bytes)
+    if (bytes > limit_bytes)
         return 0;
     bytes = (bytes + ARENA_UNIT_BYTES - 1) & ~(size_t)(ARENA_UNIT_BYTES - 1);
-    if (arena->used_bytes + bytes > arena->size_bytes)
+    if (arena->used_bytes + bytes > limit_bytes)
         return 0;
     arena_ref ref = (arena_ref)(arena->used_bytes / ARENA_UNIT_BYTES);
     arena->used_bytes += bytes;
     return ref;
+}
+
+arena_ref arena_alloc(struct wp_arena *arena, size_t bytes)
+{
+    return alloc_below(arena, bytes, arena->size_bytes - arena->size_bytes / ARENA_RESERVE_PARTS);
+}
+
+arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes)
+{
+    return alloc_below(arena, bytes, arena->size_bytes);
 }
 
 arena_ref arena_strdup(struct wp_arena *arena, const char *string)

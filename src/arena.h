@@ -26,8 +26,12 @@ struct wp_arena {
 int arena_init(struct wp_arena *arena, size_t size_bytes);
 void arena_deinit(struct wp_arena *arena);
 
-/* A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then). */
+/*
+ * A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then).
+ * The last sixteenth of the region is kept for arena_alloc_reserved: the few records without which time would be lost.
+ */
 arena_ref arena_alloc(struct wp_arena *arena, size_t bytes);
+arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes);
 
 /* The record behind a non-zero reference; valid until arena_deinit. */
 static inline void *arena_at(const struct wp_arena *arena, arena_ref ref)

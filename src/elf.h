@@ -7,6 +7,17 @@
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.
  */
+
+/* With -Isrc this file hides the system's <elf.h>, also from <link.h>: pass it on, whatever the guard says. */
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winclude-next-absolute-path"
+#endif
+#include_next <elf.h>
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
 #ifndef WALLPROF_ELF_H
 #define WALLPROF_ELF_H
 
@@ -14,14 +25,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An address to be named. The caller sorts the array by elf_address, ascending. */
+/* An address to be named. The caller sorts the array by elf_address, ascending, and zeroes the other fields. */
 struct elf_query {
     uint64_t elf_address;    /* as in the file: run-time address minus load bias */
     uint64_t symbol_address; /* out: st_value of the symbol found */
     const char *name;        /* out: the linker's name, or NULL; lives as long as the struct elf_names */
-    /* private to elf.c */
-    uint64_t symbol_bytes;
-    uint8_t symbol_rank;
+    uint64_t symbol_bytes;   /* out: how far the symbol reaches; 0 for a label without a size */
+    uint8_t symbol_rank;     /* private to elf.c */
 };
 
 /* Keeps the string tables that names point into. */

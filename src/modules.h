@@ -28,6 +28,8 @@ struct wp_module {
     uint64_t loaded_low;  /* lowest and one past the highest mapped address of the whole object */
     uint64_t loaded_high;
     uint64_t eh_frame_hdr; /* run-time address, 0 without; readable only while is_loaded */
+    uint64_t cfi_low;      /* the mapped segment that holds eh_frame_hdr */
+    uint64_t cfi_high;
     arena_ref next;        /* the module record made before this one, 0 for the first */
     arena_ref path;        /* string: absolute, or "[vdso]" */
     uint8_t build_id[MODULE_BUILD_ID_MAX_BYTES];
@@ -62,6 +64,13 @@ void modules_deinit(struct wp_modules *modules);
  * the set changed: the caller then publishes the new table to the handlers and drops cached rules.
  */
 bool modules_refresh(struct wp_modules *modules);
+
+/*
+ * The table for the handlers as of the last refresh, built in the memory that the call before the last one returned.
+ * The caller publishes it and calls again only when no handler can use that older one (sig_handler_publish_modules).
+ * NULL without memory.
+ */
+const struct sig_modules_table *modules_table(struct wp_modules *modules);
 
 /* The loaded module whose executable segment holds an address, or 0. */
 arena_ref modules_find(const struct wp_modules *modules, uint64_t address);

@@ -46,7 +46,7 @@ struct wp_profile {
     const struct wp_tree *tree;
     const struct wp_modules *modules;
     const struct wp_symbols *symbols;
-    arena_ref newest_thread; /* struct wp_thread_record */
+    const arena_ref *thread_of_number; /* [1..thread_count]: struct wp_thread_record, 0 for one without */
     uint32_t thread_count;
     enum wp_labels labels;
     uint64_t start_utc_ns; /* since the epoch */

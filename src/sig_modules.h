@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct sig_module {
-    uint64_t start_pc, end_pc;         /* executable segment, run-time addresses */
-    uint64_t loaded_low, loaded_high;  /* the whole object: every read of its CFI stays inside */
-    uint64_t eh_frame_hdr;             /* run-time address, 0 without */
+    uint64_t start_pc, end_pc; /* executable segment, run-time addresses */
+    uint64_t eh_frame_hdr;     /* run-time address, 0 without */
+    uint64_t cfi_low, cfi_high; /* the mapped segment that holds eh_frame_hdr: reads of CFI stay inside */
 };
 
 struct sig_modules_table {

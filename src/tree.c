@@ -129,7 +129,7 @@ void tree_deinit(struct wp_tree *tree)
 
 arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
 {
-    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_node));
+    arena_ref ref = arena_alloc_reserved(tree->arena, sizeof(struct wp_node));
     if (!ref) {
         tree->overflows++;
         return tree->spare_root;
@@ -187,14 +187,16 @@ static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_
     return 0;
 }
 
-arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
+typedef arena_ref arena_alloc_fn(struct wp_arena *arena, size_t bytes);
+
+static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, arena_ref location, arena_alloc_fn *alloc)
 {
     arena_ref ref = find_child(tree, parent, location);
     if (ref)
         return ref;
     if (!index_reserve(tree, &tree->node_index, node_hash_of))
         return 0;
-    ref = arena_alloc(tree->arena, sizeof(struct wp_node));
+    ref = alloc(tree->arena, sizeof(struct wp_node));
     if (!ref)
         return 0;
     struct wp_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
@@ -208,8 +210,13 @@ arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
     return ref;
 }
 
+arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
+{
+    return find_or_make_child(tree, parent, location, arena_alloc);
+}
+
 arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
 {
-    arena_ref child = tree_child(tree, parent, tree->pseudo[pseudo]);
+    arena_ref child = find_or_make_child(tree, parent, tree->pseudo[pseudo], arena_alloc_reserved);
     return child ? child : parent;
 }

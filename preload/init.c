@@ -1,0 +1,26 @@
+/* Start and end: a session from our constructor to our destructor, which runs after the program's own exit handlers. */
+#include "hook_process.h"
+#include "hook_thread.h"
+#include "real.h"
+#include "session.h"
+
+#include <unistd.h>
+
+__attribute__((constructor)) static void wallprof_start(void)
+{
+    const struct real *real = real_functions();
+    struct session_libc libc = {
+        .pthread_create = real->pthread_create,
+        .pthread_join = real->pthread_join,
+        .sigaction = real->sigaction,
+    };
+    if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)
+        return;
+    hook_thread_adopt(session_main_thread());
+    hook_process_init();
+}
+
+__attribute__((destructor)) static void wallprof_finish(void)
+{
+    session_finish();
+}

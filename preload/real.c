@@ -1,0 +1,32 @@
+#include "real.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+
+static void *next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* dlsym returns an object pointer; POSIX guarantees that it converts. */
+#define RESOLVE(field) (real.field = (__typeof__(real.field))(uintptr_t)next(#field))
+
+const struct real *real_functions(void)
+{
+    static struct real real;
+    static int is_resolved; /* atomic; several threads may resolve at once, to the same values */
+    if (__atomic_load_n(&is_resolved, __ATOMIC_ACQUIRE))
+        return &real;
+    RESOLVE(pthread_create);
+    RESOLVE(pthread_join);
+    RESOLVE(thrd_create);
+    RESOLVE(sigaction);
+    RESOLVE(signal);
+    RESOLVE(dlclose);
+    RESOLVE(execve);
+    RESOLVE(execvpe);
+    RESOLVE(fexecve);
+    RESOLVE(execveat);
+    __atomic_store_n(&is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire above */
+    return &real;
+}

@@ -1,0 +1,34 @@
+/*
+ * The C library's functions under our hooks.
+ *
+ * Resolved at the first use, because hooks are called before our constructor runs (other libraries' constructors come
+ * first). dlsym allocates nothing on the way to a function that exists. Any thread; idempotent, hence without a lock.
+ */
+#ifndef WALLPROF_REAL_H
+#define WALLPROF_REAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <threads.h>
+
+typedef void real_handler_fn(int);
+
+struct real {
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_join)(pthread_t, void **);
+    int (*thrd_create)(thrd_t *, thrd_start_t, void *);
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    real_handler_fn *(*signal)(int, real_handler_fn *);
+    int (*dlclose)(void *);
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*execveat)(int, const char *, char *const *, char *const *, int);
+};
+
+const struct real *real_functions(void);
+
+/* What an interposed function looks like: visible from outside, whatever the rest is compiled with. */
+#define WALLPROF_HOOK __attribute__((visibility("default")))
+
+#endif

@@ -1,0 +1,339 @@
+/* One row per variable: how to read it, and what is said when it cannot be used. */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HZ_DEFAULT = 100,
+    HZ_MAX = 10000,
+    THREADS_DEFAULT = 8,
+    THREADS_MAX = 1024,
+    DEPTH_DEFAULT = 1024,
+    DEPTH_MAX = 65536,
+};
+
+static const uint64_t memory_default_bytes = 64U << 20;
+static const uint64_t memory_min_bytes = 1U << 20;
+static const uint64_t memory_max_bytes = (uint64_t)32 << 30;
+
+struct reading {
+    struct wp_config *config;
+    struct wp_log *log;
+    const char *value;
+};
+
+/* A whole number without sign or blanks; false for anything else, overflow included. */
+static bool parse_number(const char *text, uint64_t *ret, const char **ret_end)
+{
+    uint64_t value = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret = value;
+    *ret_end = at;
+    return at != text;
+}
+
+static void read_count(const struct reading *reading, const char *name, uint32_t max, uint32_t *value)
+{
+    uint64_t number;
+    const char *end;
+    if (parse_number(reading->value, &number, &end) && *end == '\0' && number >= 1 && number <= max)
+        *value = (uint32_t)number;
+    else
+        log_add(reading->log, LOG_ERROR, "%s=%s is not a whole number from 1 to %u; using %u", name, reading->value,
+                max, *value);
+}
+
+static void read_out(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    if (strlen(reading->value) < sizeof(config->out))
+        strcpy(config->out, reading->value);
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_OUT is longer than %zu bytes; using wallprof.%%p.pb.gz",
+                sizeof(config->out) - 1);
+}
+
+static void read_hz(const struct reading *reading)
+{
+    read_count(reading, "WALLPROF_HZ", HZ_MAX, &reading->config->hz);
+}
+
+static void read_threads(const struct reading *reading)
+{
+    read_count(reading, "WALLPROF_THREADS", THREADS_MAX, &reading->config->threads);
+}
+
+static void read_depth(const struct reading *reading)
+{
+    read_count(reading, "WALLPROF_DEPTH", DEPTH_MAX, &reading->config->depth);
+}
+
+static unsigned suffix_shift(const char *suffix)
+{
+    if (!strcasecmp(suffix, "k") || !strcasecmp(suffix, "kb") || !strcasecmp(suffix, "kib"))
+        return 10;
+    if (!strcasecmp(suffix, "m") || !strcasecmp(suffix, "mb") || !strcasecmp(suffix, "mib"))
+        return 20;
+    if (!strcasecmp(suffix, "g") || !strcasecmp(suffix, "gb") || !strcasecmp(suffix, "gib"))
+        return 30;
+    return *suffix ? 64 : 0;
+}
+
+static void read_memory(const struct reading *reading)
+{
+    uint64_t number, *bytes = &reading->config->memory_bytes;
+    const char *end;
+    if (parse_number(reading->value, &number, &end) && suffix_shift(end) < 64 &&
+        number <= memory_max_bytes >> suffix_shift(end) && number << suffix_shift(end) >= memory_min_bytes)
+        *bytes = number << suffix_shift(end);
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_MEM=%s is not a size from 1M to 32G (K, M, G); using %lluM",
+                reading->value, (unsigned long long)(*bytes >> 20));
+}
+
+/* PROF, SIGPROF, 27, RTMIN+3, RTMAX-2; 0 for what is no signal. */
+static int parse_signal(const char *text)
+{
+    uint64_t number;
+    const char *end;
+    if (parse_number(text, &number, &end))
+        return *end == '\0' && number < NSIG ? (int)number : 0;
+    if (!strncasecmp(text, "SIG", 3))
+        text += 3;
+    bool from_min = !strncasecmp(text, "RTMIN", 5), from_max = !strncasecmp(text, "RTMAX", 5);
+    if (from_min || from_max) {
+        bool is_base = text[5] == '\0';
+        if (!is_base && (text[5] != (from_min ? '+' : '-') || !parse_number(text + 6, &number, &end) || *end ||
+                         number > (uint64_t)(SIGRTMAX - SIGRTMIN)))
+            return 0;
+        int offset = is_base ? 0 : (int)number;
+        return from_min ? SIGRTMIN + offset : SIGRTMAX - offset;
+    }
+    for (int candidate = 1; candidate < SIGRTMIN; candidate++) {
+        const char *name = sigabbrev_np(candidate);
+        if (name && !strcasecmp(name, text))
+            return candidate;
+    }
+    return 0;
+}
+
+/* Signals whose handler cannot be set, that tell of a fault, or that job control needs. */
+static bool is_usable_signal(int number)
+{
+    static const int refused[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGTRAP, SIGABRT,
+                                  SIGSYS,  SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGINT,  SIGTERM};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (number == refused[i])
+            return false;
+    }
+    return number > 0 && number < NSIG && (number < 32 || number >= SIGRTMIN);
+}
+
+static void read_signal(const struct reading *reading)
+{
+    int number = parse_signal(reading->value);
+    if (is_usable_signal(number))
+        reading->config->signal = number;
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_SIGNAL=%s %s; using SIGPROF", reading->value,
+                number ? "cannot be used for sampling" : "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are)");
+}
+
+static void read_labels(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "none"))
+        reading->config->labels = LABELS_NONE;
+    else if (!strcmp(reading->value, "name"))
+        reading->config->labels = LABELS_NAME;
+    else if (!strcmp(reading->value, "id"))
+        reading->config->labels = LABELS_ID;
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_LABELS=%s is not none, name or id; using id (name and id)",
+                reading->value);
+}
+
+static void read_seed(const struct reading *reading)
+{
+    const char *end;
+    uint64_t number;
+    if (parse_number(reading->value, &number, &end) && *end == '\0') {
+        reading->config->has_seed = true;
+        reading->config->seed = number;
+    } else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_SEED=%s is not a whole number; using a random seed",
+                reading->value);
+}
+
+static void read_log(const struct reading *reading)
+{
+    static const char *const levels[] = {"off", "error", "warning", "info", "debug"};
+    struct wp_config *config = reading->config;
+    const char *colon = strchrnul(reading->value, ':');
+    size_t length = (size_t)(colon - reading->value);
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strlen(levels[i]) != length || strncmp(levels[i], reading->value, length) != 0)
+            continue;
+        config->log_level = reading->log->level = (enum log_level)i;
+        if (*colon)
+            snprintf(config->log_path, sizeof(config->log_path), "%s", colon + 1);
+        return;
+    }
+    log_add(reading->log, LOG_ERROR, "WALLPROF_LOG=%s is not off, error, warning, info or debug; using warning",
+            reading->value);
+}
+
+/* In this order, so that WALLPROF_LOG holds for complaints about the others. */
+static const struct variable {
+    const char *name;
+    void (*read)(const struct reading *reading);
+} variables[] = {
+    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},   {"WALLPROF_HZ", read_hz},
+    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth}, {"WALLPROF_MEM", read_memory},
+    {"WALLPROF_SIGNAL", read_signal},   {"WALLPROF_LABELS", read_labels}, {"WALLPROF_SEED", read_seed},
+};
+
+enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };
+
+/* The value of a variable in an environment, or NULL. */
+static const char *look_up(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *environment; environment++) {
+        if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+            return *environment + length + 1;
+    }
+    return NULL;
+}
+
+static bool is_known(const char *entry)
+{
+    for (int i = 0; i < VARIABLE_COUNT; i++) {
+        size_t length = strlen(variables[i].name);
+        if (!strncmp(entry, variables[i].name, length) && entry[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+static void name_unknown(struct wp_log *log, char *const *environment)
+{
+    for (; *environment; environment++) {
+        if (!strncmp(*environment, "WALLPROF_", 9) && !is_known(*environment))
+            log_add(log, LOG_WARNING, "%.*s is not a variable of this version; it is ignored",
+                    (int)strcspn(*environment, "="), *environment);
+    }
+}
+
+void config_read(struct wp_config *config, struct wp_log *log, char *const *environment)
+{
+    memset(config, 0, sizeof(*config));
+    config->hz = HZ_DEFAULT;
+    config->threads = THREADS_DEFAULT;
+    config->depth = DEPTH_DEFAULT;
+    config->memory_bytes = memory_default_bytes;
+    config->signal = SIGPROF;
+    config->labels = LABELS_ID;
+    config->log_level = LOG_WARNING;
+    for (int i = 0; i < VARIABLE_COUNT; i++) {
+        struct reading reading = {config, log, look_up(environment, variables[i].name)};
+        if (reading.value && *reading.value)
+            variables[i].read(&reading);
+    }
+    name_unknown(log, environment);
+}
+
+/* UTC as 20261121T041500Z. Done here because gmtime_r may allocate and read /etc/localtime. The calendar is that of
+ * Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. */
+static void format_utc(uint64_t seconds, char *ret, size_t capacity)
+{
+    uint64_t days = seconds / 86400 + 719468, second = seconds % 86400;
+    uint64_t era = days / 146097, day_of_era = days % 146097;
+    uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    uint64_t month_from_march = (5 * day_of_year + 2) / 153;
+    unsigned day = (unsigned)(day_of_year - (153 * month_from_march + 2) / 5 + 1);
+    unsigned month = (unsigned)(month_from_march < 10 ? month_from_march + 3 : month_from_march - 9);
+    unsigned year = (unsigned)(year_of_era + era * 400 + (month <= 2));
+    snprintf(ret, capacity, "%04u%02u%02uT%02u%02u%02uZ", year, month, day, (unsigned)(second / 3600),
+             (unsigned)(second / 60 % 60), (unsigned)(second % 60));
+}
+
+/* What one %-sequence stands for, or NULL for one that means nothing. */
+static const char *sequence(char letter, const struct config_names *names, char *buffer, size_t capacity)
+{
+    switch (letter) {
+    case 'p':
+        snprintf(buffer, capacity, "%u", names->pid);
+        return buffer;
+    case 'n':
+        return names->program;
+    case 'h':
+        return names->host;
+    case 't':
+        format_utc(names->start_utc_s, buffer, capacity);
+        return buffer;
+    case '%':
+        return "%";
+    default:
+        return NULL;
+    }
+}
+
+int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity, bool *ret_has_pid)
+{
+    size_t used = 0;
+    *ret_has_pid = false;
+    for (const char *at = pattern; *at; at++) {
+        char buffer[32], literal[2] = {*at, '\0'};
+        const char *text = *at == '%' ? sequence(at[1], names, buffer, sizeof(buffer)) : NULL;
+        if (text) {
+            at++;
+            *ret_has_pid |= *at == 'p';
+        } else
+            text = literal;
+        size_t length = strlen(text);
+        if (used + length >= capacity)
+            return -ENAMETOOLONG;
+        memcpy(ret + used, text, length);
+        used += length;
+    }
+    ret[used] = '\0';
+    return 0;
+}
+
+/* Where a file's ending begins: ".pb.gz" and the like count as one. */
+static size_t ending_at(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    const char *dot = strrchr(base, '.');
+    if (!dot || dot == base)
+        return strlen(path);
+    if (!strcmp(dot, ".gz")) {
+        const char *inner = memrchr(base, '.', (size_t)(dot - base));
+        if (inner && inner != base)
+            dot = inner;
+    }
+    return (size_t)(dot - path);
+}
+
+int config_insert_pid(char *path, size_t capacity, uint32_t pid)
+{
+    char text[16];
+    size_t length = (size_t)snprintf(text, sizeof(text), ".%u", pid), at = ending_at(path), rest = strlen(path) - at;
+    if (strlen(path) + length >= capacity)
+        return -ENAMETOOLONG;
+    memmove(path + at + length, path + at, rest + 1);
+    memcpy(path + at, text, length);
+    return 0;
+}

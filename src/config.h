@@ -1,0 +1,51 @@
+/*
+ * What the user asked for, out of the environment. Read once, at start, in the program's main thread.
+ *
+ * A value that cannot be used is named on stderr with what is used instead; the program runs on in every case.
+ */
+#ifndef WALLPROF_CONFIG_H
+#define WALLPROF_CONFIG_H
+
+#include "log.h"
+#include "profile.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_config {
+    char out[PATH_MAX];    /* WALLPROF_OUT as given, "" for the default name */
+    uint32_t hz;           /* WALLPROF_HZ: ticks per second, 1..10000, default 100 */
+    uint32_t threads;      /* WALLPROF_THREADS: observed per tick, 1..1024, default 8 */
+    uint32_t depth;        /* WALLPROF_DEPTH: frames per stack, 1..65536, default 1024 */
+    uint64_t memory_bytes; /* WALLPROF_MEM: for the profile while recording, default 64 MiB */
+    int signal;            /* WALLPROF_SIGNAL, default SIGPROF */
+    enum wp_labels labels; /* WALLPROF_LABELS: none, name or id (default: name and id) */
+    bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
+    uint64_t seed;
+    enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
+    char log_path[PATH_MAX];  /* "" for stderr */
+};
+
+/* Fills in config from an environment (environ's form); complaints go to the log. Never fails. */
+void config_read(struct wp_config *config, struct wp_log *log, char *const *environment);
+
+/* What a pattern's %-sequences stand for. */
+struct config_names {
+    uint32_t pid;
+    const char *program;    /* %n: base name */
+    const char *host;       /* %h */
+    uint64_t start_utc_s;   /* %t: as 20261121T041500Z */
+};
+
+/*
+ * Expands %p %n %h %t %% in a file name pattern; another sequence is kept as it stands. has_pid says whether %p
+ * occurred. 0, or -ENAMETOOLONG.
+ */
+int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity, bool *ret_has_pid);
+
+/* app.pb.gz -> app.1234.pb.gz: what a forked child's file is called when the name has no %p. 0 or -ENAMETOOLONG. */
+int config_insert_pid(char *path, size_t capacity, uint32_t pid);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Reading an ELF image piece by piece, from a file or from memory, every access checked against its size.
+ *
+ * What elf.c and elf_plt.c build on: a section header is only handed out when it lies inside the image, and a
+ * section's bytes are copies, so nothing that happens to the file afterwards can hurt.
+ *
+ * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
+ */
+#ifndef WALLPROF_ELF_IMAGE_H
+#define WALLPROF_ELF_IMAGE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_image {
+    int fd;                      /* owned; -1 for an image in memory */
+    const unsigned char *memory; /* not owned; NULL for a file */
+    uint64_t size_bytes;
+    Elf64_Ehdr header;
+    Elf64_Shdr *sections; /* owned; NULL when there are none that can be believed */
+    size_t section_count;
+};
+
+/* A copy of a part of an image, in scratch memory. */
+struct elf_bytes {
+    void *data; /* NULL when there is nothing */
+    size_t bytes;
+};
+
+/* 0 or -errno with nothing held: from open, -EISDIR, -ENOEXEC for what is no ELF64 of this byte order. */
+int elf_image_open(struct elf_image *image, const char *path);
+int elf_image_init(struct elf_image *image, const void *memory, size_t size_bytes);
+void elf_image_deinit(struct elf_image *image);
+
+/* Exactly that many bytes, or false. */
+bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);
+
+/* How many bytes of a section there really are: its size, cut at the end of the image and at 1 GiB. */
+size_t elf_section_bytes(const struct elf_image *image, const Elf64_Shdr *section);
+
+/* A copy of the section as far as it exists, {NULL, 0} if not at all; NULL as section is allowed. */
+struct elf_bytes elf_section_load(const struct elf_image *image, const Elf64_Shdr *section);
+void elf_bytes_free(struct elf_bytes *bytes);
+
+/*
+ * Hands every whole entry of a table to visit, in order, reading it piece by piece: memory does not grow with
+ * it. The entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, it ends early.
+ */
+typedef void elf_visit_fn(void *context, const void *entry);
+void elf_table_visit(const struct elf_image *image, const Elf64_Shdr *table, size_t entry_bytes,
+                     elf_visit_fn *visit, void *context);
+
+/* The first section of a type whose entries have the given size, or NULL. */
+const Elf64_Shdr *elf_section_of_type(const struct elf_image *image, uint32_t type, size_t entry_bytes);
+/* The string table a section is linked to, or NULL. */
+const Elf64_Shdr *elf_section_strings(const struct elf_image *image, const Elf64_Shdr *section);
+
+/* The string at an offset, or NULL when the offset is outside or no NUL follows inside the table. */
+const char *elf_string(const struct elf_bytes *strings, uint64_t offset);
+
+/* Whether a note of the image says that this is its GNU build-id. */
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t build_id_bytes);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * Order of writing: samples, mappings, locations, functions, and the string table last, because only then is it
+ * complete. Readers take the fields in any order.
+ *
+ * Ids run 1..N in table order: mappings with the program's own first, locations as the tree numbers them, functions as
+ * symbolize numbers them.
+ */
+#include "enc_pprof.h"
+#include "label_groups.h"
+#include "proto.h"
+#include "string_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* profile.proto. */
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING_TABLE = 6,
+    PROFILE_TIME_NANOS = 9,
+    PROFILE_DURATION_NANOS = 10,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+    VALUE_TYPE_TYPE = 1,
+    VALUE_TYPE_UNIT = 2,
+    SAMPLE_LOCATION_ID = 1,
+    SAMPLE_VALUE = 2,
+    SAMPLE_LABEL = 3,
+    LABEL_KEY = 1,
+    LABEL_STR = 2,
+    LABEL_NUM = 3,
+    MAPPING_ID = 1,
+    MAPPING_MEMORY_START = 2,
+    MAPPING_MEMORY_LIMIT = 3,
+    MAPPING_FILE_OFFSET = 4,
+    MAPPING_FILENAME = 5,
+    MAPPING_BUILD_ID = 6,
+    MAPPING_HAS_FUNCTIONS = 7,
+    LOCATION_ID = 1,
+    LOCATION_MAPPING_ID = 2,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION_ID = 1,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_SYSTEM_NAME = 3,
+};
+
+struct writer {
+    const struct wp_profile *profile;
+    struct sink *sink;
+    struct string_table strings;
+    struct proto message, part; /* a field of the profile, and a field of that */
+    struct proto output;
+    arena_ref *modules; /* in mapping order: modules[id - 1] */
+    uint32_t module_count;
+};
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t intern(struct writer *writer, const char *text)
+{
+    return string_table_intern(&writer->strings, text);
+}
+
+static void flush(struct writer *writer)
+{
+    if (writer->output.failed)
+        return;
+    sink_write(writer->sink, writer->output.bytes, writer->output.used);
+    proto_clear(&writer->output);
+}
+
+/* The finished body in `message` becomes one field of the profile. */
+static void emit(struct writer *writer, uint32_t field)
+{
+    proto_message(&writer->output, field, &writer->message);
+    proto_clear(&writer->message);
+    if (writer->output.used > 1 << 16)
+        flush(writer);
+}
+
+static void emit_value_type(struct writer *writer, uint32_t field, const char *type, const char *unit)
+{
+    proto_uint(&writer->message, VALUE_TYPE_TYPE, intern(writer, type));
+    proto_uint(&writer->message, VALUE_TYPE_UNIT, intern(writer, unit));
+    emit(writer, field);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------- */
+
+static void add_label(struct writer *writer, const char *key, const char *text, uint64_t number)
+{
+    proto_clear(&writer->part);
+    proto_uint(&writer->part, LABEL_KEY, intern(writer, key));
+    if (text)
+        proto_uint(&writer->part, LABEL_STR, intern(writer, text));
+    else
+        proto_uint(&writer->part, LABEL_NUM, number);
+    proto_message(&writer->message, SAMPLE_LABEL, &writer->part);
+}
+
+static void add_labels(struct writer *writer, const struct wp_thread_record *thread)
+{
+    char name[THREAD_NAME_BYTES + 1] = "";
+    if (!thread || writer->profile->labels == LABELS_NONE)
+        return;
+    memcpy(name, thread->name, THREAD_NAME_BYTES);
+    add_label(writer, "thread", *name ? name : "[nameless]", 0);
+    if (writer->profile->labels == LABELS_ID)
+        add_label(writer, "thread_id", NULL, (uint64_t)thread->tid);
+}
+
+static bool has_weight(const struct wp_values *values)
+{
+    return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
+}
+
+static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena_ref node,
+                        const struct wp_thread_record *thread)
+{
+    const struct wp_values *self = &tree_node(tree, node)->self;
+    const struct wp_tree *locations = writer->profile->tree;
+    proto_clear(&writer->part);
+    for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent)
+        proto_varint(&writer->part, tree_location_at(locations, tree_node(tree, at)->location)->index + 1);
+    proto_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
+    proto_clear(&writer->part);
+    proto_varint(&writer->part, self->samples);
+    proto_varint(&writer->part, self->cpu_ns);
+    proto_varint(&writer->part, self->offcpu_ns);
+    proto_varint(&writer->part, self->wall_ns);
+    proto_message(&writer->message, SAMPLE_VALUE, &writer->part);
+    add_labels(writer, thread);
+    emit(writer, PROFILE_SAMPLE);
+}
+
+static void emit_tree(struct writer *writer, const struct wp_tree *tree, arena_ref root,
+                      const struct wp_thread_record *thread)
+{
+    arena_ref node = root;
+    for (;;) {
+        const struct wp_node *at = tree_node(tree, node);
+        if (has_weight(&at->self))
+            emit_sample(writer, tree, node, thread);
+        arena_ref next = at->first_child;
+        while (!next) {
+            if (node == root)
+                return;
+            next = tree_node(tree, node)->next_sibling;
+            node = tree_node(tree, node)->parent;
+        }
+        node = next;
+    }
+}
+
+static int emit_group(struct writer *writer, const struct label_groups *groups, size_t first, size_t size)
+{
+    const struct wp_thread_record *thread = groups->members[first].thread;
+    struct wp_arena arena = {0};
+    struct wp_tree merged = {0};
+    arena_ref root;
+    if (size == 1) {
+        emit_tree(writer, writer->profile->tree, groups->members[first].root, thread);
+        return 0;
+    }
+    int status = label_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
+    if (status == 0)
+        emit_tree(writer, &merged, root, thread);
+    tree_deinit(&merged);
+    arena_deinit(&arena);
+    return status;
+}
+
+static int emit_samples(struct writer *writer)
+{
+    struct label_groups groups;
+    int status = label_groups_init(&groups, writer->profile);
+    for (size_t first = 0, size; status == 0 && first < groups.count; first += size) {
+        size = label_group_size(&groups, writer->profile, first);
+        status = emit_group(writer, &groups, first, size);
+    }
+    label_groups_deinit(&groups);
+    return status;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+static const struct wp_module *module_at(const struct writer *writer, arena_ref ref)
+{
+    return arena_at(writer->profile->arena, ref);
+}
+
+/* Mapping order: the program's own segments first, then the others as they were loaded. Own frames need no mapping. */
+static int order_modules(struct writer *writer)
+{
+    const struct wp_modules *modules = writer->profile->modules;
+    writer->modules = scratch_alloc(sizeof(arena_ref) * (modules->count + 1));
+    if (!writer->modules)
+        return -ENOMEM;
+    for (int is_main = 1; is_main >= 0; is_main--) {
+        uint32_t begin = writer->module_count;
+        for (arena_ref ref = modules->newest; ref; ref = module_at(writer, ref)->next) {
+            const struct wp_module *module = module_at(writer, ref);
+            if (module->is_main == is_main && !module->is_own)
+                writer->modules[writer->module_count++] = ref;
+        }
+        for (uint32_t low = begin, high = writer->module_count; low + 1 < high; low++) {
+            arena_ref swap = writer->modules[low];
+            writer->modules[low] = writer->modules[--high];
+            writer->modules[high] = swap;
+        }
+    }
+    return 0;
+}
+
+static uint32_t mapping_id(const struct writer *writer, arena_ref module)
+{
+    for (uint32_t i = 0; i < writer->module_count; i++) {
+        if (writer->modules[i] == module)
+            return i + 1;
+    }
+    return 0;
+}
+
+static void emit_mapping(struct writer *writer, uint32_t id)
+{
+    const struct wp_module *module = module_at(writer, writer->modules[id - 1]);
+    char build_id[2 * MODULE_BUILD_ID_MAX_BYTES + 1] = "";
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+    proto_uint(&writer->message, MAPPING_ID, id);
+    proto_uint(&writer->message, MAPPING_MEMORY_START, module->start_pc);
+    proto_uint(&writer->message, MAPPING_MEMORY_LIMIT, module->end_pc);
+    proto_uint(&writer->message, MAPPING_FILE_OFFSET, module->file_offset);
+    proto_uint(&writer->message, MAPPING_FILENAME, intern(writer, arena_at(writer->profile->arena, module->path)));
+    proto_uint(&writer->message, MAPPING_BUILD_ID, intern(writer, build_id));
+    proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS,
+               symbolize_module_has_names(writer->profile->symbols, writer->modules[id - 1]));
+    emit(writer, PROFILE_MAPPING);
+}
+
+static void emit_location(struct writer *writer, const struct wp_location *location)
+{
+    proto_uint(&writer->message, LOCATION_ID, (uint64_t)location->index + 1);
+    if (!location->pseudo) {
+        proto_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id(writer, location->module));
+        proto_uint(&writer->message, LOCATION_ADDRESS, location->address);
+    }
+    proto_clear(&writer->part);
+    proto_uint(&writer->part, LINE_FUNCTION_ID,
+               (uint64_t)symbolize_function_of(writer->profile->symbols, location->index) + 1);
+    proto_message(&writer->message, LOCATION_LINE, &writer->part);
+    emit(writer, PROFILE_LOCATION);
+}
+
+/* The tree lists its locations newest first; ids must come in order. */
+static int emit_locations(struct writer *writer)
+{
+    const struct wp_tree *tree = writer->profile->tree;
+    size_t bytes = sizeof(arena_ref) * tree->location_count;
+    arena_ref *by_index = scratch_alloc(bytes);
+    if (!by_index)
+        return -ENOMEM;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        by_index[tree_location_at(tree, ref)->index] = ref;
+    for (uint32_t i = 0; i < tree->location_count; i++)
+        emit_location(writer, tree_location_at(tree, by_index[i]));
+    scratch_free(by_index, bytes);
+    return 0;
+}
+
+static void emit_functions(struct writer *writer)
+{
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    for (uint32_t i = 0; i < symbolize_function_count(symbols); i++) {
+        const struct wp_function *function = symbolize_function(symbols, i);
+        proto_uint(&writer->message, FUNCTION_ID, (uint64_t)i + 1);
+        proto_uint(&writer->message, FUNCTION_NAME, intern(writer, function->name));
+        proto_uint(&writer->message, FUNCTION_SYSTEM_NAME, intern(writer, function->system_name));
+        emit(writer, PROFILE_FUNCTION);
+    }
+}
+
+/* ---- header ---------------------------------------------------------------------------------------------------------- */
+
+static void emit_comment(struct writer *writer, const char *text)
+{
+    proto_uint(&writer->output, PROFILE_COMMENT, intern(writer, text));
+}
+
+static void emit_comments(struct writer *writer)
+{
+    const struct wp_profile *profile = writer->profile;
+    const struct wp_counters *counters = &profile->counters;
+    char text[512];
+    emit_comment(writer, "wallprof " WALLPROF_VERSION);
+    snprintf(text, sizeof(text), "command: %s", profile->command);
+    emit_comment(writer, text);
+    snprintf(text, sizeof(text), "%.4g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
+             1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks, profile->threads_per_tick);
+    emit_comment(writer, text);
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64 " late signals dropped",
+             counters->samples, counters->truncated, counters->unanswered, counters->stray);
+    emit_comment(writer, text);
+    snprintf(text, sizeof(text), "the sampler itself used %.3f s of CPU, which is not in this profile",
+             (double)counters->sampler_cpu_ns / 1e9);
+    emit_comment(writer, text);
+}
+
+static void emit_header(struct writer *writer)
+{
+    const struct wp_profile *profile = writer->profile;
+    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "samples", "count");
+    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "offcpu", "nanoseconds");
+    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
+    emit_value_type(writer, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
+    proto_uint(&writer->output, PROFILE_PERIOD, profile->period_ns);
+    proto_uint(&writer->output, PROFILE_TIME_NANOS, profile->start_utc_ns);
+    proto_uint(&writer->output, PROFILE_DURATION_NANOS, profile->duration_ns);
+    proto_uint(&writer->output, PROFILE_DEFAULT_SAMPLE_TYPE, intern(writer, "wall"));
+    emit_comments(writer);
+}
+
+static void emit_strings(struct writer *writer)
+{
+    for (uint32_t i = 0; i < string_table_count(&writer->strings); i++) {
+        const char *text = string_table_at(&writer->strings, i);
+        proto_bytes(&writer->output, PROFILE_STRING_TABLE, text, strlen(text));
+        if (writer->output.used > 1 << 16)
+            flush(writer);
+    }
+}
+
+static int write_all(struct writer *writer)
+{
+    int status = order_modules(writer);
+    if (status < 0)
+        return status;
+    emit_header(writer);
+    status = emit_samples(writer);
+    for (uint32_t id = 1; id <= writer->module_count; id++)
+        emit_mapping(writer, id);
+    if (status == 0)
+        status = emit_locations(writer);
+    emit_functions(writer);
+    emit_strings(writer);
+    flush(writer);
+    bool failed = writer->output.failed || writer->message.failed || writer->part.failed || writer->strings.failed;
+    return status < 0 ? status : failed ? -ENOMEM : 0;
+}
+
+int enc_pprof_write(const struct wp_profile *profile, struct sink *sink)
+{
+    struct writer writer = {.profile = profile, .sink = sink};
+    string_table_init(&writer.strings);
+    int status = write_all(&writer);
+    scratch_free(writer.modules, sizeof(arena_ref) * (profile->modules->count + 1));
+    proto_deinit(&writer.message);
+    proto_deinit(&writer.part);
+    proto_deinit(&writer.output);
+    string_table_deinit(&writer.strings);
+    return status;
+}

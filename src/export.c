@@ -1,0 +1,64 @@
+#include "export.h"
+#include "enc_pprof.h"
+#include "symbolize.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+/* The program's own demangler, if it carries one: libstdc++'s or libc++abi's. */
+static symbolize_demangle_fn *program_demangler(void)
+{
+    return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+}
+
+static int write_profile(const struct wp_profile *profile, const struct export_request *request)
+{
+    int error;
+    struct sink *sink = sink_create(request->directory_fd, request->name, &error);
+    if (!sink)
+        return error;
+    int encode_error = enc_pprof_write(profile, sink);
+    int sink_error = sink_commit(sink);
+    return encode_error ? encode_error : sink_error;
+}
+
+static void index_threads(const struct wp_sampler *sampler, arena_ref *thread_of_number)
+{
+    for (arena_ref ref = sampler->newest_record; ref;) {
+        const struct wp_thread_record *record = arena_at(&sampler->arena, ref);
+        thread_of_number[record->number] = ref;
+        ref = record->next;
+    }
+}
+
+int export_write(const struct export_request *request)
+{
+    const struct wp_sampler *sampler = request->sampler;
+    uint32_t thread_count = sampler->threads->next_number;
+    size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
+    arena_ref *thread_of_number = scratch_alloc(index_bytes);
+    struct wp_symbols *symbols = symbolize_create(&sampler->tree, &sampler->modules, program_demangler());
+    int status = -ENOMEM;
+    if (thread_of_number && symbols) {
+        index_threads(sampler, thread_of_number);
+        struct wp_profile profile = {
+            .arena = &sampler->arena,
+            .tree = &sampler->tree,
+            .modules = &sampler->modules,
+            .symbols = symbols,
+            .thread_of_number = thread_of_number,
+            .thread_count = thread_count,
+            .labels = request->labels,
+            .start_utc_ns = request->start_utc_ns,
+            .duration_ns = request->duration_ns,
+            .period_ns = sampler->fold.period_ns,
+            .threads_per_tick = sampler->threads_per_tick,
+            .counters = sampler->counters,
+            .command = request->command,
+        };
+        status = write_profile(&profile, request);
+    }
+    symbolize_destroy(symbols);
+    scratch_free(thread_of_number, index_bytes);
+    return status;
+}

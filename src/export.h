@@ -1,0 +1,25 @@
+/*
+ * From a closed recording to a file: names, then the encoder the file's ending asks for.
+ *
+ * Called from: the sampler thread at its end, or the exiting thread when the sampler is gone.
+ */
+#ifndef WALLPROF_EXPORT_H
+#define WALLPROF_EXPORT_H
+
+#include "sampler.h"
+
+#include <stdint.h>
+
+struct export_request {
+    const struct wp_sampler *sampler; /* closed */
+    enum wp_labels labels;
+    uint64_t start_utc_ns, duration_ns;
+    const char *command;
+    int directory_fd; /* where to, as openat takes it */
+    const char *name; /* the file in it */
+};
+
+/* 0, or -errno of what failed first. */
+int export_write(const struct export_request *request);
+
+#endif

@@ -1,0 +1,129 @@
+/* See fold.h for the rules. Cost: one hash lookup per frame, plus one step up per frame for the call counts. */
+#include "fold.h"
+
+void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
+{
+    *thread = (struct fold_thread){.root = root, .node = root, .time_ns = time_ns, .cpu_clock_ns = cpu_clock_ns};
+}
+
+/* Moves the accounted-for point forward and returns the wall time that passed. */
+static uint64_t advance(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
+{
+    uint64_t wall_ns = time_ns > thread->time_ns ? time_ns - thread->time_ns : 0;
+    uint64_t cpu_ns = cpu_clock_ns > thread->cpu_clock_ns ? cpu_clock_ns - thread->cpu_clock_ns : 0;
+    thread->time_ns += wall_ns;
+    thread->cpu_clock_ns += cpu_ns;
+    thread->cpu_owed_ns += cpu_ns;
+    thread->offcpu_owed_ns += (int64_t)wall_ns - (int64_t)cpu_ns;
+    return wall_ns;
+}
+
+static uint64_t take_cpu(struct fold_thread *thread)
+{
+    uint64_t cpu_ns = thread->cpu_owed_ns;
+    thread->cpu_owed_ns = 0;
+    return cpu_ns;
+}
+
+static uint64_t take_offcpu_periods(struct fold_thread *thread, uint64_t period_ns)
+{
+    if (thread->offcpu_owed_ns < (int64_t)period_ns)
+        return 0;
+    uint64_t whole_ns = (uint64_t)thread->offcpu_owed_ns / period_ns * period_ns;
+    thread->offcpu_owed_ns -= (int64_t)whole_ns;
+    return whole_ns;
+}
+
+/* The node for a path, or for as much of it as there is memory for, then [overflow]. */
+static arena_ref node_of_path(struct wp_tree *tree, arena_ref root, const arena_ref *path, size_t depth)
+{
+    arena_ref node = root;
+    for (size_t i = depth; i-- > 0;) {
+        arena_ref child = path[i] ? tree_child(tree, node, path[i]) : 0;
+        if (!child) {
+            tree->overflows++;
+            return tree_pseudo_child(tree, node, PSEUDO_OVERFLOW);
+        }
+        node = child;
+    }
+    return node;
+}
+
+static bool same_function(const struct wp_tree *tree, arena_ref a, arena_ref b)
+{
+    const struct wp_location *x = tree_location_at(tree, tree_node(tree, a)->location);
+    const struct wp_location *y = tree_location_at(tree, tree_node(tree, b)->location);
+    return x->module == y->module && x->function_start != 0 && x->function_start == y->function_start;
+}
+
+/* The ancestor of a node at a depth that is not below it. */
+static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_t depth)
+{
+    while (tree_node(tree, node)->depth > depth)
+        node = tree_node(tree, node)->parent;
+    return node;
+}
+
+/*
+ * Below the last common node every frame of the new stack is a new call. The first of them is not, however, when the
+ * old stack had the same function there: same call site, only further on inside that function.
+ */
+static void count_calls(struct wp_tree *tree, arena_ref before, arena_ref now)
+{
+    uint32_t depth = tree_node(tree, now)->depth;
+    if (tree_node(tree, before)->depth < depth)
+        depth = tree_node(tree, before)->depth;
+    arena_ref old = ancestor_at(tree, before, depth), new = ancestor_at(tree, now, depth);
+    bool goes_on = false;
+    while (old != new) {
+        goes_on = same_function(tree, old, new);
+        old = tree_node(tree, old)->parent;
+        new = tree_node(tree, new)->parent;
+    }
+    uint32_t common = tree_node(tree, new)->depth;
+    for (arena_ref node = now; tree_node(tree, node)->depth > common; node = tree_node(tree, node)->parent) {
+        bool is_first = tree_node(tree, node)->depth == common + 1;
+        if (!is_first || !goes_on)
+            tree_node(tree, node)->calls++;
+    }
+}
+
+void fold_observe(struct wp_fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
+{
+    struct wp_tree *tree = fold->tree;
+    uint64_t wall_ns = advance(thread, observation->time_ns, observation->cpu_clock_ns);
+    arena_ref node = thread->node;
+    if (observation->is_unknown)
+        node = tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
+    else if (!observation->is_unchanged) {
+        node = node_of_path(tree, thread->root, observation->path, observation->depth);
+        count_calls(tree, thread->node, node);
+        thread->node = node;
+    }
+    struct wp_values *self = &tree_node(tree, node)->self;
+    self->samples++;
+    self->wall_ns += wall_ns;
+    if (observation->is_running)
+        self->cpu_ns += take_cpu(thread);
+    else
+        self->offcpu_ns += take_offcpu_periods(thread, fold->period_ns);
+    fold->samples++;
+}
+
+void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns,
+                     enum fold_rest rest)
+{
+    struct wp_tree *tree = fold->tree;
+    uint64_t wall_ns = advance(thread, time_ns, cpu_clock_ns);
+    arena_ref node = thread->node;
+    if (rest == FOLD_REST_UNSAMPLED)
+        node = tree_pseudo_child(tree, thread->root, PSEUDO_UNSAMPLED);
+    else if (rest == FOLD_REST_NOT_RESPONDING)
+        node = tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
+    struct wp_values *self = &tree_node(tree, node)->self;
+    self->wall_ns += wall_ns;
+    self->cpu_ns += take_cpu(thread);
+    if (thread->offcpu_owed_ns > 0)
+        self->offcpu_ns += (uint64_t)thread->offcpu_owed_ns;
+    thread->offcpu_owed_ns = 0;
+}

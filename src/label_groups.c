@@ -1,0 +1,107 @@
+#include "label_groups.h"
+#include "sort.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int compare_labels(const struct wp_thread_record *a, const struct wp_thread_record *b, enum wp_labels labels)
+{
+    if (!a || !b || labels == LABELS_NONE)
+        return labels == LABELS_NONE ? 0 : !!a - !!b;
+    int order = strncmp(a->name, b->name, sizeof(a->name));
+    if (order || labels == LABELS_NAME)
+        return order;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* One comparison per level of detail: the sort takes no context. */
+static int compare_by_name(const void *a, const void *b)
+{
+    const struct label_group_member *x = a, *y = b;
+    return compare_labels(x->thread, y->thread, LABELS_NAME);
+}
+
+static int compare_by_id(const void *a, const void *b)
+{
+    const struct label_group_member *x = a, *y = b;
+    return compare_labels(x->thread, y->thread, LABELS_ID);
+}
+
+int label_groups_init(struct label_groups *groups, const struct wp_profile *profile)
+{
+    const struct wp_tree *tree = profile->tree;
+    *groups = (struct label_groups){0};
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
+        groups->capacity++;
+    groups->members = scratch_alloc(sizeof(*groups->members) * groups->capacity);
+    if (!groups->members)
+        return -ENOMEM;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
+        groups->members[groups->count++] =
+            (struct label_group_member){root, profile_thread(profile, tree_node(tree, root)->thread)};
+    if (profile->labels != LABELS_NONE)
+        sort_records(groups->members, groups->count, sizeof(*groups->members),
+                     profile->labels == LABELS_NAME ? compare_by_name : compare_by_id);
+    return 0;
+}
+
+void label_groups_deinit(struct label_groups *groups)
+{
+    scratch_free(groups->members, sizeof(*groups->members) * groups->capacity);
+    *groups = (struct label_groups){0};
+}
+
+size_t label_group_size(const struct label_groups *groups, const struct wp_profile *profile, size_t first)
+{
+    size_t size = 1;
+    while (first + size < groups->count &&
+           compare_labels(groups->members[first].thread, groups->members[first + size].thread, profile->labels) == 0)
+        size++;
+    return size;
+}
+
+static void add_values(struct wp_values *to, const struct wp_values *from)
+{
+    to->samples += from->samples;
+    to->cpu_ns += from->cpu_ns;
+    to->offcpu_ns += from->offcpu_ns;
+    to->wall_ns += from->wall_ns;
+}
+
+/* The next node of a tree in depth-first order, and in step with it the matching node of the merged one. */
+static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree *merged, arena_ref merged_root)
+{
+    arena_ref node = root, twin = merged_root;
+    for (;;) {
+        const struct wp_node *from = tree_node(tree, node);
+        add_values(&tree_node(merged, twin)->self, &from->self);
+        arena_ref next = from->first_child;
+        while (!next) {
+            if (node == root)
+                return 0;
+            next = tree_node(tree, node)->next_sibling;
+            node = tree_node(tree, node)->parent;
+            twin = tree_node(merged, twin)->parent;
+        }
+        node = next;
+        twin = tree_child(merged, twin, tree_node(tree, node)->location);
+        if (!twin)
+            return -ENOMEM;
+    }
+}
+
+int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first, size_t size,
+                      struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
+{
+    /* As much as all nodes would take, the reserve and tree_init's own records on top: it cannot fill up. */
+    size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;
+    int status = arena_init(arena, bytes);
+    if (status < 0)
+        return status;
+    status = tree_init(merged, arena);
+    if (status == 0)
+        *ret_root = tree_root(merged, 0);
+    for (size_t i = 0; status == 0 && i < size; i++)
+        status = merge_one(profile->tree, groups->members[first + i].root, merged, *ret_root);
+    return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of ours.
+ *
+ * Called from: the sampler thread only, soon after the observation, with modules refreshed, so that an address means
+ * what it meant to the thread.
+ */
+#ifndef WALLPROF_LOCATE_H
+#define WALLPROF_LOCATE_H
+
+#include "modules.h"
+#include "tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOCATE_CACHE_ENTRIES = 4096 };
+
+struct wp_locate {
+    struct wp_tree *tree;
+    const struct wp_modules *modules;
+    struct locate_entry { /* direct-mapped by address; address 0 is empty */
+        uint64_t address;
+        arena_ref location;
+        bool is_own;
+    } cache[LOCATE_CACHE_ENTRIES];
+};
+
+void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp_modules *modules);
+
+/* After the modules changed: an address may mean something else now. */
+void locate_forget(struct wp_locate *locate);
+
+/*
+ * Writes the locations of addresses[0..depth) to path, innermost first, and [truncated] behind them if the stack is
+ * not whole. Frames of libwallprof.so are left out. A location is 0 where the arena is full. Returns how many were
+ * written, at most depth + 1.
+ */
+size_t locate_path(struct wp_locate *locate, const uint64_t *addresses, size_t depth, bool is_truncated,
+                   arena_ref *path);
+
+#endif

@@ -1,0 +1,197 @@
+/* See observe.h. Each slot has at most one owner, each thread at most one slot. */
+#include "observe.h"
+#include "clock.h"
+#include "sig_atomic.h"
+#include "sig_handler.h"
+#include "tasks.h"
+
+#include <errno.h>
+
+/* An answer takes 5-50 us from a thread on a CPU. After this long something is in the way. */
+static const uint64_t overdue_ns = 20 * NS_PER_MS;
+static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
+static const uint64_t backoff_max_ns = NS_PER_S;
+
+/* A thread that let this much time pass between signal and answer without using CPU was waiting for a CPU. */
+static const uint64_t preempted_ns = 100 * NS_PER_US;
+
+int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth)
+{
+    *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
+    observer->slot_memory = scratch_alloc(sizeof(struct sig_slot) * slot_count);
+    observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);
+    observer->owner = scratch_alloc(sizeof(*observer->owner) * slot_count);
+    sig_slots_init(&observer->slots, observer->slot_memory, observer->slot_memory ? slot_count : 0,
+                   observer->address_memory, depth);
+    if (observer->slot_memory && observer->address_memory && observer->owner)
+        return 0;
+    observer->slots.count = slot_count;
+    observe_deinit(observer);
+    return -ENOMEM;
+}
+
+void observe_deinit(struct wp_observer *observer)
+{
+    uint32_t count = observer->slots.count;
+    scratch_free(observer->slot_memory, sizeof(struct sig_slot) * count);
+    scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
+    scratch_free(observer->owner, sizeof(*observer->owner) * count);
+    *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)
+{
+    uint64_t generation;
+    int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high, &generation);
+    if (slot < 0) {
+        observer->no_slot++;
+        return;
+    }
+    observer->owner[slot] = thread;
+    if ((uint32_t)slot >= observer->used_high)
+        observer->used_high = (uint32_t)slot + 1;
+    thread->observe.slot = slot;
+    thread->observe.sent_ns = now_ns;
+    thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
+    thread->observe.check_ns = now_ns + overdue_ns;
+    if (sig_handler_send(thread->tid, (uint32_t)slot, generation) == 0)
+        return;
+    sig_slots_cancel(&observer->slots, (uint32_t)slot); /* gone: nobody can have claimed it */
+    observer->owner[slot] = NULL;
+    thread->observe.slot = -1;
+}
+
+void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
+{
+    sig_slots_wait(&observer->slots, deadline_ns);
+}
+
+/* ---- silent threads ------------------------------------------------------------------------------------------------ */
+
+static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
+{
+    return tasks_blocked_signals(observer->task_directory, tid) >> (sig_handler_signal() - 1) & 1;
+}
+
+static void report_silent(struct wp_thread *thread, uint64_t now_ns, struct observation *ret)
+{
+    uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
+    bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
+    *ret = (struct observation){.thread = thread,
+                                .time_ns = now_ns,
+                                .cpu_clock_ns = cpu_clock_ns,
+                                .is_running = has_run,
+                                .is_unknown = true};
+    thread->observe.sent_cpu_ns = cpu_clock_ns;
+    thread->observe.backoff_ns = thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
+    if (thread->observe.backoff_ns > backoff_max_ns)
+        thread->observe.backoff_ns = backoff_max_ns;
+    thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
+    thread->observe.is_silent = true;
+}
+
+/* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later. */
+static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint64_t now_ns, struct observation *ret)
+{
+    struct wp_thread *thread = observer->owner[slot];
+    thread->observe.check_ns = now_ns + overdue_ns;
+    if (!has_signal_blocked(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
+        return false;
+    observer->owner[slot] = NULL;
+    thread->observe.slot = -1;
+    observer->unanswered++;
+    report_silent(thread, now_ns, ret);
+    return true;
+}
+
+bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns, struct observation *ret)
+{
+    if (thread->observe.slot >= 0 || (thread->observe.is_silent && now_ns < thread->observe.check_ns))
+        return false;
+    if (thread->observe.is_silent && has_signal_blocked(observer, thread->tid)) {
+        report_silent(thread, now_ns, ret);
+        return true;
+    }
+    thread->observe.is_silent = false;
+    send_signal(observer, thread, now_ns);
+    return false;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------- */
+
+static void release(struct wp_observer *observer, uint32_t slot)
+{
+    observer->owner[slot] = NULL;
+    sig_slots_release(&observer->slots, slot);
+}
+
+static bool was_on_cpu(const struct wp_thread *thread, const struct sig_slot *slot)
+{
+    uint64_t elapsed = slot->time_ns > thread->observe.sent_ns ? slot->time_ns - thread->observe.sent_ns : 0;
+    uint64_t used = slot->cpu_ns > thread->observe.sent_cpu_ns ? slot->cpu_ns - thread->observe.sent_cpu_ns : 0;
+    return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
+}
+
+/* False for an answer that was not this thread's: the tid had passed to another one. */
+static bool read_answer(struct wp_observer *observer, uint32_t index, struct observation *ret)
+{
+    struct wp_thread *thread = observer->owner[index];
+    const struct sig_slot *slot = &observer->slots.slots[index];
+    observer->held_slot = (int)index;
+    if (!thread)
+        return false;
+    thread->observe.slot = -1;
+    thread->observe.backoff_ns = 0;
+    uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
+    if (end_ns != 0 && slot->time_ns >= end_ns)
+        return false;
+    *ret = (struct observation){.thread = thread,
+                                .time_ns = slot->time_ns,
+                                .cpu_clock_ns = slot->cpu_ns,
+                                .is_running = was_on_cpu(thread, slot),
+                                .is_truncated = slot->end != SIG_UNWIND_ROOT,
+                                .depth = slot->depth,
+                                .addresses = slot->addresses};
+    return true;
+}
+
+static void release_held(struct wp_observer *observer)
+{
+    if (observer->held_slot >= 0)
+        release(observer, (uint32_t)observer->held_slot);
+    observer->held_slot = -1;
+}
+
+bool observe_next(struct wp_observer *observer, uint64_t now_ns, struct observation *ret)
+{
+    release_held(observer);
+    while (observer->scan_at < observer->used_high) {
+        uint32_t slot = observer->scan_at++;
+        struct wp_thread *thread = observer->owner[slot];
+        if (sig_slots_is_done(&observer->slots, slot)) {
+            if (read_answer(observer, slot, ret))
+                return true;
+            release_held(observer);
+        } else if (thread && now_ns >= thread->observe.check_ns && look_into_overdue(observer, slot, now_ns, ret))
+            return true;
+    }
+    observer->scan_at = 0;
+    return false;
+}
+
+void observe_forget(struct wp_observer *observer, struct wp_thread *thread)
+{
+    int slot = thread->observe.slot;
+    if (slot < 0)
+        return;
+    observer->owner[slot] = NULL; /* if it is being written, observe_next releases it when it is done */
+    thread->observe.slot = -1;
+    sig_slots_cancel(&observer->slots, (uint32_t)slot);
+}
+
+bool observe_is_overdue(const struct wp_thread *thread, uint64_t now_ns)
+{
+    return thread->observe.is_silent || (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + overdue_ns);
+}

@@ -1,0 +1,336 @@
+#include "sampler.h"
+#include "clock.h"
+#include "sig_atomic.h"
+#include "sig_handler.h"
+#include "tasks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4 };
+
+static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
+static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t slot_count(const struct wp_config *config)
+{
+    uint32_t count = config->threads * SLOTS_PER_THREAD_A_TICK;
+    return count < SLOTS_MIN ? SLOTS_MIN : count > SLOTS_MAX ? SLOTS_MAX : count;
+}
+
+int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, struct wp_threads *threads,
+                 uint64_t start_ns, uint64_t seed)
+{
+    *sampler = (struct wp_sampler){.threads = threads, .start_ns = start_ns, .task_directory = -1};
+    sampler->threads_per_tick = config->threads;
+    sampler->path_capacity = (size_t)config->depth + 1;
+    int status = arena_init(&sampler->arena, config->memory_bytes);
+    if (status == 0)
+        status = tree_init(&sampler->tree, &sampler->arena);
+    if (status == 0)
+        status = modules_init(&sampler->modules, &sampler->arena);
+    if (status == 0)
+        status = observe_init(&sampler->observer, slot_count(config), config->depth);
+    if (status == 0) {
+        sampler->path = scratch_alloc(sizeof(arena_ref) * sampler->path_capacity);
+        status = sampler->path ? 0 : -ENOMEM;
+    }
+    if (status < 0) {
+        sampler_deinit(sampler);
+        return status;
+    }
+    sampler->fold = (struct wp_fold){.tree = &sampler->tree, .period_ns = NS_PER_S / config->hz};
+    locate_init(&sampler->locate, &sampler->tree, &sampler->modules);
+    random_init(&sampler->random, seed);
+    tick_init(&sampler->tick, sampler->fold.period_ns, start_ns, &sampler->random);
+    return 0;
+}
+
+void sampler_deinit(struct wp_sampler *sampler)
+{
+    scratch_free(sampler->path, sizeof(arena_ref) * sampler->path_capacity);
+    observe_deinit(&sampler->observer);
+    modules_deinit(&sampler->modules);
+    tree_deinit(&sampler->tree);
+    arena_deinit(&sampler->arena);
+}
+
+/* ---- threads that come and go -------------------------------------------------------------------------------------- */
+
+static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread *thread, arena_ref root)
+{
+    arena_ref ref = arena_alloc_reserved(&sampler->arena, sizeof(struct wp_thread_record));
+    if (!ref)
+        return 0;
+    struct wp_thread_record *record = arena_at(&sampler->arena, ref);
+    record->root = root;
+    record->number = thread->number;
+    record->tid = thread->tid;
+    record->start_ns = thread->start_ns;
+    record->next = sampler->newest_record;
+    sampler->newest_record = ref;
+    return ref;
+}
+
+static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
+                       enum fold_rest rest)
+{
+    observe_forget(&sampler->observer, thread);
+    fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
+    if (thread->record) {
+        struct wp_thread_record *record = arena_at(&sampler->arena, thread->record);
+        record->end_ns = end_ns;
+        memcpy(record->name, thread->end_name, sizeof(record->name));
+    }
+    sampler->foreign_count -= thread->is_foreign;
+    threads_remove(sampler->threads, thread);
+    threads_release(sampler->threads, thread);
+}
+
+/* A thread nobody reports the end of: what is known is that it was there at the last look. */
+static void end_foreign(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
+{
+    end_thread(sampler, thread, now_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+}
+
+static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
+{
+    if (threads_add(sampler->threads, thread) < 0)
+        return; /* not even an array slot: this thread stays unseen, but for the count in the log */
+    arena_ref root = tree_root(&sampler->tree, thread->number);
+    thread->record = make_record(sampler, thread, root);
+    fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
+}
+
+static void begin_arrived(struct wp_sampler *sampler)
+{
+    struct wp_thread *thread = threads_take_arrived(sampler->threads), *next;
+    for (; thread; thread = next) {
+        next = thread->next_arrived;
+        struct wp_thread *double_found = sampler->foreign_count ? threads_find(sampler->threads, thread->tid) : NULL;
+        if (double_found && double_found->is_foreign)
+            end_foreign(sampler, double_found, thread->start_ns);
+        begin_thread(sampler, thread);
+    }
+}
+
+static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
+{
+    for (struct wp_thread *thread = left, *next; thread; thread = next) {
+        next = thread->next_left;
+        end_thread(sampler, thread, sig_load_acquire(&thread->end_ns), thread->end_cpu_ns, FOLD_REST_UNSAMPLED);
+    }
+}
+
+/* ---- threads no hook has seen --------------------------------------------------------------------------------------- */
+
+static void adopt(struct wp_sampler *sampler, pid_t tid)
+{
+    char state;
+    uint64_t start_ns;
+    if (!tasks_stat(sampler->task_directory, tid, &state, &start_ns) || state == 'Z' || state == 'X')
+        return;
+    struct wp_thread *thread = threads_acquire(sampler->threads);
+    if (!thread)
+        return;
+    bool is_older = start_ns < sampler->start_ns;
+    thread->tid = tid;
+    thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
+    thread->start_ns = is_older ? sampler->start_ns : start_ns;
+    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(tid)) : 0;
+    thread->is_foreign = true;
+    thread->seen_scan = sampler->threads->scans;
+    sampler->foreign_count++;
+    begin_thread(sampler, thread);
+    tasks_name(sampler->task_directory, tid, thread->end_name, sizeof(thread->end_name));
+}
+
+static bool is_suspect(const struct wp_sampler *sampler, pid_t tid)
+{
+    for (uint32_t i = 0; i < sampler->unregistered_seen; i++) {
+        if (sampler->suspects[i] == tid)
+            return true;
+    }
+    return false;
+}
+
+/* The place of a tid in an ascending list, or -1. */
+static long place_of(const pid_t *tids, long count, pid_t tid)
+{
+    long low = 0, high = count;
+    while (low < high) {
+        long middle = low + (high - low) / 2;
+        if (tids[middle] < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && tids[low] == tid ? low : -1;
+}
+
+/* Crosses the known threads off the list (tid 0), and ends foreign ones that are not on it any more. */
+static void cross_off(struct wp_sampler *sampler, pid_t *tids, long count, bool *seen, uint64_t now_ns)
+{
+    for (uint32_t i = sampler->threads->live_count; i-- > 0;) {
+        struct wp_thread *thread = sampler->threads->live[i];
+        long place = place_of(tids, count, thread->tid);
+        if (place >= 0)
+            seen[place] = true;
+        else if (thread->is_foreign)
+            end_foreign(sampler, thread, now_ns);
+    }
+    long own = place_of(tids, count, sampler->own_tid);
+    if (own >= 0)
+        seen[own] = true;
+}
+
+/*
+ * A thread between its creation and its registration looks like one that no hook will ever report. So a stranger is
+ * adopted only when two scans in a row have found it; at the start, at once.
+ */
+static void scan(struct wp_sampler *sampler, uint64_t now_ns, bool at_once)
+{
+    pid_t *tids;
+    size_t bytes;
+    int count = tasks_list(sampler->task_directory, &tids, &bytes);
+    if (count <= 0)
+        return;
+    bool *seen = scratch_alloc((size_t)count);
+    pid_t strangers[sizeof(sampler->suspects) / sizeof(pid_t)];
+    uint32_t stranger_count = 0;
+    sampler->threads->scans++;
+    if (seen)
+        cross_off(sampler, tids, count, seen, now_ns);
+    for (int i = 0; seen && i < count; i++) {
+        if (seen[i])
+            continue;
+        if (at_once || is_suspect(sampler, tids[i]))
+            adopt(sampler, tids[i]);
+        else if (stranger_count < sizeof(strangers) / sizeof(strangers[0]))
+            strangers[stranger_count++] = tids[i];
+    }
+    memcpy(sampler->suspects, strangers, sizeof(pid_t) * stranger_count);
+    sampler->unregistered_seen = stranger_count;
+    scratch_free(seen, (size_t)count);
+    scratch_free(tids, bytes);
+}
+
+static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    if (sampler->task_directory < 0 || now_ns < sampler->next_scan_ns)
+        return;
+    sampler->next_scan_ns = now_ns + scan_interval_ns;
+    bool counts_agree = tasks_count(sampler->task_directory) == sampler->threads->live_count + 1;
+    if (!counts_agree || sampler->foreign_count > 0 || sampler->unregistered_seen > 0)
+        scan(sampler, now_ns, false);
+}
+
+void sampler_enter(struct wp_sampler *sampler)
+{
+    sampler->own_tid = gettid();
+    sampler->task_directory = tasks_open();
+    sampler->observer.task_directory = sampler->task_directory;
+    begin_arrived(sampler);
+    if (sampler->task_directory >= 0)
+        scan(sampler, clock_monotonic_ns(), true);
+    sampler->modules_changed = true;
+}
+
+/* ---- modules --------------------------------------------------------------------------------------------------------- */
+
+static void refresh_modules(struct wp_sampler *sampler)
+{
+    if (modules_refresh(&sampler->modules)) {
+        locate_forget(&sampler->locate);
+        sampler->modules_changed = true;
+    }
+}
+
+/* A table is built in memory that handlers have left for certain: only after the one before has been taken over. */
+static void publish_modules(struct wp_sampler *sampler)
+{
+    if (!sampler->pending_table && sampler->modules_changed) {
+        sampler->pending_table = modules_table(&sampler->modules);
+        sampler->modules_changed = !sampler->pending_table;
+    }
+    if (sampler->pending_table &&
+        sig_handler_publish_modules(sampler->pending_table, clock_monotonic_ns() + publish_patience_ns))
+        sampler->pending_table = NULL;
+}
+
+/* ---- the tick -------------------------------------------------------------------------------------------------------- */
+
+static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
+{
+    struct fold_observation observation = {
+        .time_ns = seen->time_ns,
+        .cpu_clock_ns = seen->cpu_clock_ns,
+        .is_running = seen->is_running,
+        .is_unknown = seen->is_unknown,
+        .path = sampler->path,
+    };
+    if (!seen->is_unknown)
+        observation.depth = locate_path(&sampler->locate, seen->addresses, seen->depth, seen->is_truncated,
+                                        sampler->path);
+    fold_observe(&sampler->fold, &seen->thread->fold, &observation);
+    sampler->counters.truncated += seen->is_truncated;
+}
+
+void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    struct observation seen;
+    refresh_modules(sampler);
+    while (observe_next(&sampler->observer, now_ns, &seen))
+        fold_one(sampler, &seen);
+}
+
+/* Who left is closed only after what it answered has been taken, and after it has been begun. */
+static void gather(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    struct wp_thread *left = threads_take_left(sampler->threads);
+    begin_arrived(sampler);
+    sampler_collect(sampler, now_ns);
+    end_left(sampler, left);
+}
+
+void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    struct observation seen;
+    gather(sampler, now_ns);
+    scan_if_due(sampler, now_ns);
+    publish_modules(sampler);
+    uint32_t count = threads_choose(sampler->threads, sampler->threads_per_tick, &sampler->random);
+    for (uint32_t i = 0; i < count; i++) {
+        if (observe_send(&sampler->observer, sampler->threads->live[i], clock_monotonic_ns(), &seen))
+            fold_one(sampler, &seen);
+    }
+    sampler->counters.ticks++;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------------- */
+
+static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
+{
+    uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
+    enum fold_rest rest = observe_is_overdue(thread, now_ns) ? FOLD_REST_NOT_RESPONDING : FOLD_REST_UNSAMPLED;
+    char name[THREAD_NAME_BYTES];
+    tasks_name(sampler->task_directory, thread->tid, name, sizeof(name));
+    if (*name)
+        memcpy(thread->end_name, name, sizeof(name));
+    end_thread(sampler, thread, now_ns, cpu_ns, rest);
+}
+
+void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    gather(sampler, now_ns);
+    while (sampler->threads->live_count > 0)
+        close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    sampler->counters.samples = sampler->fold.samples;
+    sampler->counters.late_ticks = sampler->tick.late;
+    sampler->counters.unanswered = sampler->observer.unanswered;
+    sampler->counters.stray = sig_handler_stray_count();
+    sampler->counters.sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}

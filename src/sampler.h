@@ -1,0 +1,68 @@
+/*
+ * The sampler: the stages of a tick, one after the other, over everything that is being recorded.
+ *
+ *     gather (threads, modules) -> choose and send -> [answers come] -> collect: locate, fold
+ *
+ * Called from: the sampler thread, between session_hold's; sampler_init before it exists, and the finished recording
+ * is read by whoever exports it. No locking of its own.
+ */
+#ifndef WALLPROF_SAMPLER_H
+#define WALLPROF_SAMPLER_H
+
+#include "config.h"
+#include "fold.h"
+#include "locate.h"
+#include "modules.h"
+#include "observe.h"
+#include "random.h"
+#include "threads.h"
+#include "tick.h"
+#include "tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_sampler {
+    struct wp_threads *threads; /* not owned */
+    struct wp_arena arena;
+    struct wp_modules modules;
+    struct wp_tree tree;
+    struct wp_fold fold;
+    struct wp_locate locate;
+    struct wp_observer observer;
+    struct wp_tick tick;
+    struct wp_random random;
+    uint32_t threads_per_tick;
+    uint64_t start_ns;
+    arena_ref *path; /* scratch: one stack's locations */
+    size_t path_capacity;
+    int task_directory; /* -1 when /proc is not to be had */
+    pid_t own_tid;
+    uint64_t next_scan_ns;      /* when to compare the kernel's thread count with ours */
+    uint32_t foreign_count;     /* live threads that no hook registered */
+    uint32_t unregistered_seen; /* in the last scan: adopted when the next one finds them still */
+    pid_t suspects[64];
+    arena_ref newest_record; /* struct wp_thread_record */
+    struct wp_counters counters;
+    bool modules_changed;                          /* since the last table was built */
+    const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
+};
+
+/* 0 or -errno. start_ns: from when on threads' time counts. */
+int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, struct wp_threads *threads,
+                 uint64_t start_ns, uint64_t seed);
+void sampler_deinit(struct wp_sampler *sampler);
+
+/* In the sampler thread, once: its own view of /proc, and the threads that are there already. */
+void sampler_enter(struct wp_sampler *sampler);
+
+/* The first half of a tick: brings the registry and the modules up to date, and signals a random subset. */
+void sampler_send(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* The second half: takes the answers. */
+void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* The end: what has been answered is taken, and every thread's time is closed at now_ns. */
+void sampler_close(struct wp_sampler *sampler, uint64_t now_ns);
+
+#endif

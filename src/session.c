@@ -1,0 +1,502 @@
+/*
+ * The sampler thread and the program's threads meet in four words: `hold` and `busy` (fork and exec against a tick),
+ * `command` (start and end), `phase` (how far the sampler is). All are seq_cst; nothing else is shared.
+ */
+#include "session.h"
+#include "clock.h"
+#include "export.h"
+#include "log.h"
+#include "sampler.h"
+#include "sig_arch.h"
+#include "sig_atomic.h"
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
+
+enum { SAMPLER_STACK_BYTES = 256 * 1024, COMMAND_TEXT_BYTES = 512 };
+
+/* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
+static const uint64_t main_stack_reach_bytes = 128U << 20;
+
+/* An answer that has not come by then is taken at a later tick. */
+static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
+
+enum command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE };
+enum phase { PHASE_STARTING, PHASE_RUNNING, PHASE_CLOSED, PHASE_WRITTEN };
+
+struct session {
+    struct session_libc libc;
+    struct wp_config config;
+    struct wp_log log;
+    struct wp_threads threads;
+    struct wp_sampler sampler;
+    struct wp_thread *main_thread;
+    pthread_t thread;
+    pid_t pid;
+    uint64_t start_ns, start_utc_ns, end_ns;
+    uint32_t hold;    /* atomic, futex: how many threads want the sampler to stand still */
+    uint32_t busy;    /* atomic, futex: the sampler is between two standstills */
+    uint32_t command; /* atomic, futex: enum command */
+    uint32_t phase;   /* atomic, futex: enum phase */
+    uint32_t finishing; /* atomic: session_finish has begun */
+    char directory[PATH_MAX], name[NAME_MAX + 1]; /* of the profile */
+    int directory_fd;   /* in the sampler's descriptor table */
+    int output_error;   /* what the check at the start found */
+    char command_text[COMMAND_TEXT_BYTES];
+};
+
+/* The one session of this process; NULL before the first start and after a failed one. */
+static struct session *current;
+
+/* ---- small helpers ------------------------------------------------------------------------------------------------- */
+
+static void futex_wake_all(uint32_t *word)
+{
+    sig_syscall4(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0);
+}
+
+/* Until the word is not `value` any more or the deadline passes; 0 for no deadline. Wakes early at will. */
+static void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
+{
+    struct timespec deadline = clock_ns_timespec(deadline_ns);
+    sig_syscall6(SYS_futex, (long)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value,
+                 deadline_ns ? (long)&deadline : 0, 0, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void set_phase(struct session *session, enum phase phase)
+{
+    sig_store_seq_cst(&session->phase, phase);
+    futex_wake_all(&session->phase);
+}
+
+static void wait_for_phase(struct session *session, enum phase phase)
+{
+    uint32_t seen;
+    while ((seen = sig_load_seq_cst(&session->phase)) < phase)
+        futex_wait(&session->phase, seen, 0);
+}
+
+/* ---- standing still -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Dekker's protocol: the sampler raises `busy`, then looks at `hold`; the others raise `hold`, then look at `busy`.
+ * With sequential consistency at least one sees the other.
+ */
+static void sampler_begin_work(struct session *session)
+{
+    for (;;) {
+        sig_store_seq_cst(&session->busy, 1);
+        uint32_t hold = sig_load_seq_cst(&session->hold);
+        if (hold == 0)
+            return;
+        sig_store_seq_cst(&session->busy, 0);
+        futex_wake_all(&session->busy);
+        futex_wait(&session->hold, hold, 0);
+    }
+}
+
+static void sampler_end_work(struct session *session)
+{
+    sig_store_seq_cst(&session->busy, 0);
+    if (sig_load_seq_cst(&session->hold) != 0)
+        futex_wake_all(&session->busy);
+}
+
+void session_hold(void)
+{
+    struct session *session = current;
+    if (!session || session->pid != getpid())
+        return;
+    sig_add_seq_cst(&session->hold, 1);
+    while (sig_load_seq_cst(&session->busy) != 0)
+        futex_wait(&session->busy, 1, 0);
+}
+
+void session_release(void)
+{
+    struct session *session = current;
+    if (session && session->pid == getpid() && sig_sub_seq_cst(&session->hold, 1) == 1)
+        futex_wake_all(&session->hold);
+}
+
+/* ---- the sampler thread ------------------------------------------------------------------------------------------------ */
+
+/* A descriptor table of our own: the program sees none of ours, and we hold none of its open. */
+static void leave_descriptors(void)
+{
+    if (sig_syscall4(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
+        return; /* before Linux 5.9: ours are close-on-exec and as few as two */
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        open("/dev/null", O_RDWR); /* so that no file of ours gets one of these numbers */
+}
+
+static void sleep_until(struct session *session, uint64_t deadline_ns)
+{
+    while (sig_load_seq_cst(&session->command) == COMMAND_RUN && clock_monotonic_ns() < deadline_ns)
+        futex_wait(&session->command, COMMAND_RUN, deadline_ns);
+}
+
+static void one_tick(struct session *session)
+{
+    struct wp_sampler *sampler = &session->sampler;
+    sampler_begin_work(session);
+    uint64_t now_ns = clock_monotonic_ns();
+    tick_advance(&sampler->tick, now_ns, &sampler->random);
+    sampler_send(sampler, now_ns);
+    sampler_end_work(session);
+
+    uint64_t patience_ns = now_ns + answer_patience_ns;
+    observe_wait(&sampler->observer,
+                 sampler->tick.deadline_ns < patience_ns ? sampler->tick.deadline_ns : patience_ns);
+
+    sampler_begin_work(session);
+    sampler_collect(sampler, clock_monotonic_ns());
+    sampler_end_work(session);
+}
+
+static int write_profile(struct session *session)
+{
+    struct export_request request = {
+        .sampler = &session->sampler,
+        .labels = session->config.labels,
+        .start_utc_ns = session->start_utc_ns,
+        .duration_ns = session->end_ns - session->start_ns,
+        .command = session->command_text,
+        .directory_fd = session->directory_fd,
+        .name = session->name,
+    };
+    return export_write(&request);
+}
+
+static void report_output(struct session *session, int error, const char *when)
+{
+    if (error < 0)
+        log_add(&session->log, LOG_ERROR, "%s %s/%s: %s", when, session->directory, session->name, strerrordesc_np(-error));
+    else
+        log_add(&session->log, LOG_INFO, "profile written to %s/%s", session->directory, session->name);
+}
+
+static void close_and_write(struct session *session, bool close_recording)
+{
+    if (close_recording) {
+        session->end_ns = clock_monotonic_ns();
+        sampler_close(&session->sampler, session->end_ns);
+    }
+    if (session->directory_fd < 0)
+        session->directory_fd = open(session->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session), "no profile in");
+    if (session->sampler.tree.overflows > 0)
+        log_add(&session->log, LOG_WARNING,
+                "the profile is full: %llu stacks were cut short at [overflow]; WALLPROF_MEM=%lluM would hold more",
+                (unsigned long long)session->sampler.tree.overflows,
+                (unsigned long long)(session->config.memory_bytes >> 20) * 4);
+}
+
+static void check_output(struct session *session)
+{
+    session->directory_fd = open(session->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->name);
+    if (error < 0)
+        report_output(session, error, "the profile cannot be written to");
+}
+
+static void *sampler_main(void *argument)
+{
+    struct session *session = argument;
+    prctl(PR_SET_NAME, "wallprof");
+    leave_descriptors();
+    check_output(session);
+    sampler_enter(&session->sampler);
+    set_phase(session, PHASE_RUNNING);
+    while (sig_load_seq_cst(&session->command) == COMMAND_RUN) {
+        sleep_until(session, session->sampler.tick.deadline_ns);
+        if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
+            one_tick(session);
+    }
+    sampler_begin_work(session);
+    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH)
+        close_and_write(session, true);
+    sampler_end_work(session);
+    return NULL;
+}
+
+/* Creates the sampler with every signal blocked, so that it never runs a handler of the program. */
+static int create_sampler(struct session *session)
+{
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = session->libc.pthread_create(&session->thread, &attributes, sampler_main, session);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return -error;
+}
+
+/* ---- start --------------------------------------------------------------------------------------------------------------- */
+
+/* The command line for the profile's comment, arguments separated by blanks. */
+static void read_command_line(struct session *session)
+{
+    char *text = session->command_text;
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, text, COMMAND_TEXT_BYTES - 1);
+    if (fd >= 0)
+        close(fd);
+    while (bytes > 0 && text[bytes - 1] == '\0')
+        bytes--;
+    for (ssize_t i = 0; i < bytes; i++) {
+        if ((unsigned char)text[i] < ' ')
+            text[i] = ' ';
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+}
+
+static const char *program_name(char *buffer, size_t capacity)
+{
+    ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
+    if (length <= 0)
+        return "program";
+    buffer[length] = '\0';
+    const char *slash = strrchr(buffer, '/');
+    return slash ? slash + 1 : buffer;
+}
+
+/* Splits the absolute path of the profile into directory and name. */
+static int set_output(struct session *session, const char *path)
+{
+    char absolute[PATH_MAX] = "";
+    size_t length = 0;
+    if (*path != '/') {
+        if (!getcwd(absolute, sizeof(absolute)))
+            return -errno;
+        length = strlen(absolute);
+        absolute[length++] = '/';
+    }
+    if (length + strlen(path) >= sizeof(absolute))
+        return -ENAMETOOLONG;
+    strcpy(absolute + length, path);
+    char *slash = strrchr(absolute, '/');
+    if (strlen(slash + 1) > NAME_MAX)
+        return -ENAMETOOLONG;
+    strcpy(session->name, slash + 1);
+    slash[slash == absolute] = '\0';
+    strcpy(session->directory, absolute);
+    return session->name[0] ? 0 : -EISDIR;
+}
+
+static int choose_output(struct session *session, bool is_child)
+{
+    char path[PATH_MAX], buffer[PATH_MAX];
+    struct utsname host;
+    bool has_pid;
+    uname(&host);
+    struct config_names names = {
+        .pid = (uint32_t)session->pid,
+        .program = program_name(buffer, sizeof(buffer)),
+        .host = host.nodename,
+        .start_utc_s = session->start_utc_ns / NS_PER_S,
+    };
+    const char *pattern = *session->config.out ? session->config.out : "wallprof.%p.pb.gz";
+    int status = config_expand(pattern, &names, path, sizeof(path), &has_pid);
+    if (status == 0 && is_child && !has_pid)
+        status = config_insert_pid(path, sizeof(path), names.pid);
+    if (status == 0)
+        status = set_output(session, path);
+    if (status < 0)
+        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s; not recording", pattern,
+                strerrordesc_np(-status));
+    return status;
+}
+
+static uint64_t random_seed(const struct session *session)
+{
+    uint64_t seed = 0;
+    if (session->config.has_seed)
+        return session->config.seed;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+        seed = session->start_ns ^ (uint64_t)session->pid << 32;
+    return seed;
+}
+
+/* The calling thread's record: the main thread, or the one that forked. */
+static void register_caller(struct session *session, uint64_t stack_low, uint64_t stack_high)
+{
+    struct wp_thread *thread = threads_acquire(&session->threads);
+    session->main_thread = thread;
+    if (!thread)
+        return;
+    thread->stack_low = stack_low;
+    thread->stack_high = stack_high;
+    threads_enter(&session->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0), session->start_ns,
+                  clock_read_ns(CLOCK_THREAD_CPUTIME_ID));
+}
+
+static int begin_recording(struct session *session, uint64_t stack_low, uint64_t stack_high)
+{
+    uint64_t seed = random_seed(session);
+    int status = threads_init(&session->threads);
+    if (status == 0)
+        status = sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
+    if (status == 0) {
+        register_caller(session, stack_low, stack_high);
+        status = sig_handler_install(session->config.signal, &session->sampler.observer.slots, (uint32_t)(seed >> 7),
+                                     session->libc.sigaction);
+    }
+    if (status == 0)
+        status = create_sampler(session);
+    if (status < 0)
+        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
+    else
+        wait_for_phase(session, PHASE_RUNNING);
+    return status;
+}
+
+/* Everything up to the running sampler; a forked child inherits its parent's configuration. */
+static int start(const struct session_libc *libc, char *const *environment, const struct session *parent,
+                 uint64_t stack_low, uint64_t stack_high)
+{
+    struct session *session = scratch_alloc(sizeof(*session));
+    if (!session)
+        return -ENOMEM;
+    session->libc = *libc;
+    session->pid = getpid();
+    session->directory_fd = -1;
+    session->start_ns = clock_monotonic_ns();
+    session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
+    if (parent) {
+        session->config = parent->config;
+        log_init(&session->log, parent->config.log_level, parent->log.has_stderr);
+    } else {
+        log_init(&session->log, LOG_WARNING, fcntl(STDERR_FILENO, F_GETFD) >= 0);
+        config_read(&session->config, &session->log, environment);
+    }
+    read_command_line(session);
+    int status = choose_output(session, parent != NULL);
+    if (status == 0)
+        status = begin_recording(session, stack_low, stack_high);
+    log_flush(&session->log, session->config.log_path);
+    if (status == 0)
+        current = session;
+    else
+        scratch_free(session, sizeof(*session));
+    return status;
+}
+
+int session_start(const struct session_libc *libc, char *const *environment)
+{
+    if (getauxval(AT_SECURE))
+        return -EPERM; /* a program with raised privileges is not ours to look into */
+    uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
+    return start(libc, environment, NULL, stack_high - main_stack_reach_bytes, stack_high);
+}
+
+/* ---- end ------------------------------------------------------------------------------------------------------------------- */
+
+/* Ends the sampler thread, by the first caller; later ones wait for nothing. */
+static void stop_sampler(struct session *session, enum command command)
+{
+    int cancel_state;
+    sig_store_seq_cst(&session->command, command);
+    futex_wake_all(&session->command);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
+    session->libc.pthread_join(session->thread, NULL);
+    pthread_setcancelstate(cancel_state, NULL);
+}
+
+void session_finish(void)
+{
+    struct session *session = current;
+    uint32_t no = 0;
+    if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
+        return;
+    if (sig_load_seq_cst(&session->command) == COMMAND_LEAVE)
+        close_and_write(session, true); /* the sampler left before the last thread did */
+    else
+        stop_sampler(session, COMMAND_FINISH);
+    log_flush(&session->log, session->config.log_path);
+}
+
+/*
+ * In the child only this thread exists, and the parent's sampler stood still at the fork (session_hold): its memory is
+ * whole, but of no use here.
+ */
+void session_restart_in_child(const struct wp_thread *forking)
+{
+    struct session *parent = current;
+    if (!parent)
+        return;
+    uint64_t stack_low = forking ? forking->stack_low : 0, stack_high = forking ? forking->stack_high : 0;
+    struct session_libc libc = parent->libc;
+    current = NULL;
+    sampler_deinit(&parent->sampler);
+    threads_deinit(&parent->threads);
+    start(&libc, NULL, parent, stack_low, stack_high);
+    scratch_free(parent, sizeof(*parent));
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------------ */
+
+struct wp_thread *session_thread_prepare(void)
+{
+    struct session *session = current;
+    return session ? threads_acquire(&session->threads) : NULL;
+}
+
+void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
+{
+    return bytes <= sizeof(thread->start_space) ? thread->start_space : NULL;
+}
+
+void session_thread_discard(struct wp_thread *thread)
+{
+    if (thread)
+        threads_release(&current->threads, thread);
+}
+
+void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high)
+{
+    thread->stack_low = stack_low;
+    thread->stack_high = stack_high;
+    threads_enter(&current->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0), clock_monotonic_ns(), 0);
+}
+
+/*
+ * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and the sampler
+ * must not be that other thread: so it leaves, and the profile is written by session_finish.
+ */
+void session_thread_leave(struct wp_thread *thread)
+{
+    struct session *session = current;
+    char name[THREAD_NAME_BYTES] = "";
+    uint32_t run = COMMAND_RUN;
+    prctl(PR_GET_NAME, name);
+    if (threads_leave(&session->threads, thread, name) == 0 && !sig_load_seq_cst(&session->finishing) &&
+        sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE))
+        stop_sampler(session, COMMAND_LEAVE);
+}
+
+struct wp_thread *session_main_thread(void)
+{
+    return current ? current->main_thread : NULL;
+}
+
+bool session_is_running(void)
+{
+    return current != NULL;
+}

@@ -1,0 +1,68 @@
+/*
+ * The whole of one recording: who calls whom, in the order a sample flows.
+ *
+ *     tick -> threads (choose) -> observe -> locate -> fold -> tree -> export
+ *
+ * Only this module sees all the others. One session per process; a forked child starts a fresh one.
+ *
+ * Threads of the program call session_thread_*, session_hold and session_release, session_finish; everything else runs
+ * in the sampler thread, which session_start creates. The sampler blocks all signals and has a descriptor table of its
+ * own, so the program sees none of ours.
+ */
+#ifndef WALLPROF_SESSION_H
+#define WALLPROF_SESSION_H
+
+#include "sig_handler.h"
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The C library's functions under the hooks: what the engine must call so as not to meet itself. */
+struct session_libc {
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_join)(pthread_t, void **);
+    sig_sigaction_fn *sigaction;
+};
+
+/*
+ * Reads the environment, starts recording and returns when the sampler runs. The calling thread is registered as the
+ * main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does nothing.
+ */
+int session_start(const struct session_libc *libc, char *const *environment);
+
+/*
+ * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own exit
+ * handlers have run; later calls, and calls in a process that has not started one, do nothing.
+ */
+void session_finish(void);
+
+/*
+ * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. forking: the
+ * parent's record of the thread that forked, NULL if it had none; it is not valid afterwards.
+ */
+void session_restart_in_child(const struct wp_thread *forking);
+
+/* Around fork and exec: no signal is sent and none is outstanding between the two. Nests; any thread. */
+void session_hold(void);
+void session_release(void);
+
+/*
+ * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in the new
+ * thread, first thing. leave: in the ending thread, last thing. discard: when it could not be created.
+ * stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high while that pointer
+ * lies between the two; 0 and 0 when not known.
+ */
+struct wp_thread *session_thread_prepare(void);
+void *session_thread_start_space(struct wp_thread *thread, size_t bytes); /* in the record, until it is entered */
+void session_thread_discard(struct wp_thread *thread);
+void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high);
+void session_thread_leave(struct wp_thread *thread);
+
+/* The main thread's record, for the hook that sees it leave by pthread_exit. */
+struct wp_thread *session_main_thread(void);
+
+bool session_is_running(void);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * What differs between machines in the handler: registers, system calls, how a blocked system call looks.
+ *
+ * Sources: System V ABI AMD64 supplement, table 3.36 (DWARF register numbers) and section 3.4.1; the kernel's
+ * arch/x86/kernel/signal.c for what a handler finds after an interrupted system call.
+ */
+#ifndef WALLPROF_SIG_ARCH_H
+#define WALLPROF_SIG_ARCH_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+/* The registers a walk carries from frame to frame: those that CFAs are computed from. */
+struct sig_regs {
+    uint64_t pc, sp, fp;
+    uint64_t extra;          /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
+    const ucontext_t *leaf;  /* every register of the interrupted frame; NULL further out */
+};
+
+#if defined(__x86_64__)
+
+enum {
+    SIG_DWARF_EXTRA = 3, /* rbx */
+    SIG_DWARF_FP = 6,    /* rbp */
+    SIG_DWARF_SP = 7,    /* rsp */
+    SIG_DWARF_RA = 16,   /* return address column */
+    SIG_DWARF_COUNT = 17
+};
+
+/* The lowest stack address that may belong to the interrupted function (red zone). */
+enum { SIG_RED_ZONE_BYTES = 128 };
+
+static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context)
+{
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    regs->pc = (uint64_t)gregs[REG_RIP];
+    regs->sp = (uint64_t)gregs[REG_RSP];
+    regs->fp = (uint64_t)gregs[REG_RBP];
+    regs->extra = (uint64_t)gregs[REG_RBX];
+    regs->leaf = context;
+}
+
+/* Any register of the interrupted frame by its DWARF number; false where the context does not hold it. */
+static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_register, uint64_t *ret)
+{
+    static const uint8_t greg_of[SIG_DWARF_COUNT] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    };
+    if (dwarf_register >= SIG_DWARF_COUNT)
+        return false;
+    *ret = (uint64_t)context->uc_mcontext.gregs[greg_of[dwarf_register]];
+    return true;
+}
+
+/*
+ * Whether the signal ended a wait in a system call: the kernel has set either -EINTR as its result, or the pc back
+ * onto the instruction so that it is made again. Both leave the two bytes of `syscall` next to the pc; they are
+ * readable because the thread has just executed them, unless they lie on the page before.
+ */
+static inline bool sig_was_blocked(const ucontext_t *context)
+{
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    uint64_t pc = (uint64_t)gregs[REG_RIP];
+    uint64_t in_page = pc & 4095;
+    if (pc < 4096 || in_page < 2 || in_page > 4094)
+        return false;
+    const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
+    if (gregs[REG_RAX] == -EINTR)
+        return code[-2] == 0x0f && code[-1] == 0x05;
+    return code[0] == 0x0f && code[1] == 0x05;
+}
+
+/* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */
+static inline long sig_syscall4(long number, long a, long b, long c, long d)
+{
+    register long r10 __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#else
+#error "wallprof knows x86_64 only so far"
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * How to step from one frame to its caller at an exact pc, from the module's own .eh_frame, evaluated in place.
+ *
+ * Called from: signal handlers and the sampler thread. Pure: reads mapped memory, keeps nothing.
+ * Bounded: every read stays inside the segment that holds the tables, every loop is counted; hostile or truncated
+ * tables give SIG_RULE_NONE or SIG_RULE_UNSUPPORTED.
+ *
+ * Standards: DWARF 5 section 6.4 (call frame information) and 7.24 (its encoding); LSB 5.0 Core, chapter 10
+ * (.eh_frame and .eh_frame_hdr, pointer encodings); System V ABI AMD64 supplement 3.7 and 4.2.4.
+ */
+#ifndef WALLPROF_SIG_CFI_H
+#define WALLPROF_SIG_CFI_H
+
+#include "sig_modules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sig_rule_kind {
+    SIG_RULE_NONE,        /* no unwind information at this pc */
+    SIG_RULE_FRAME,       /* an ordinary frame: the fields below say where the caller's registers are */
+    SIG_RULE_SIGNAL,      /* a signal trampoline: the interrupted registers are in the ucontext at sp */
+    SIG_RULE_ROOT,        /* the return address is undefined: the outermost frame of the thread */
+    SIG_RULE_UNSUPPORTED, /* there is information, but of a kind that is not evaluated here */
+};
+
+/* Where the caller's value of a register is. */
+enum sig_saved_kind {
+    SIG_SAVED_SAME,        /* unchanged in the register */
+    SIG_SAVED_AT_CFA,      /* in memory at CFA + offset */
+    SIG_SAVED_AT_REGISTER, /* in memory at this frame's register + offset */
+    SIG_SAVED_IN_REGISTER, /* in another register; known in the interrupted frame only */
+    SIG_SAVED_UNKNOWN,     /* undefined, or by an expression that is not evaluated */
+};
+
+struct sig_saved {
+    uint8_t kind;           /* enum sig_saved_kind */
+    uint8_t dwarf_register; /* for the two register kinds */
+    int32_t offset;         /* bytes */
+};
+
+struct sig_rule {
+    uint8_t kind;          /* enum sig_rule_kind */
+    uint8_t cfa_register;  /* DWARF number */
+    bool cfa_deref;        /* CFA = *(register + offset) instead of register + offset */
+    int32_t cfa_offset;    /* bytes */
+    struct sig_saved ra, fp, extra;
+};
+
+/*
+ * The rule at lookup_pc, an address inside the instruction in question (of a caller: return address - 1). With
+ * careful_reads the tables are copied through the kernel, for the time of a dlclose.
+ */
+void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads, struct sig_rule *ret);
+
+/* Run-time address where the function around lookup_pc starts, by the same tables; 0 when they do not say. */
+uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc);
+
+#endif

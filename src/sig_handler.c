@@ -1,0 +1,256 @@
+/*
+ * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish. Everything it needs comes
+ * with the slot or stands in the statics below.
+ *
+ * All signals are blocked while it runs, so no handler of the program can jump out of it.
+ */
+#include "sig_handler.h"
+#include "sig_arch.h"
+#include "sig_atomic.h"
+#include "sig_rules.h"
+
+#include <time.h>
+
+/* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
+enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
+
+enum { KERNEL_SIGSET_BYTES = 8 };
+
+static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
+
+/* Written before the handler is installed, read by it. */
+static struct sig_slots *sig_slots_in_use;
+static uint32_t sig_cookie;
+static int sig_number;
+
+/* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
+static const struct sig_modules_table *sig_modules_in_use;
+
+/* Handlers between their first and last look at shared tables. seq_cst against sig_cache_off and sig_unloading:
+ * a handler counts itself in, then looks at the flags; the other side sets the flag, then looks at the count. One of
+ * the two sees the other. */
+static uint32_t sig_in_flight;
+static uint32_t sig_cache_off; /* non-zero while the cache is cleared */
+static uint32_t sig_unloading; /* libraries being unmapped */
+static uint64_t sig_stray;
+
+/* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd value. */
+static struct sigaction sig_program_action;
+static uint32_t sig_program_sequence;
+
+int sig_handler_signal(void)
+{
+    return sig_load_relaxed(&sig_number);
+}
+
+uint64_t sig_handler_stray_count(void)
+{
+    return sig_load_relaxed(&sig_stray);
+}
+
+/* Reads the program's action whole: a copy taken while the sequence was even and unchanged. */
+static void program_action(struct sigaction *ret)
+{
+    uint32_t before, after;
+    do {
+        before = sig_load_acquire(&sig_program_sequence); /* partner: the release in sig_handler_swap_action */
+        *ret = *(volatile struct sigaction *)&sig_program_action;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        after = sig_load_relaxed(&sig_program_sequence);
+    } while ((before & 1) || before != after);
+}
+
+static uint64_t block_all_signals(void)
+{
+    uint64_t all = ~(uint64_t)0, old = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, KERNEL_SIGSET_BYTES);
+    return old;
+}
+
+static void restore_signals(uint64_t mask)
+{
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_SIGSET_BYTES);
+}
+
+void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old)
+{
+    uint64_t mask = block_all_signals(); /* a reader in a handler of this thread would spin for ever on an odd value */
+    uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
+    while (!sig_cas_acq_rel(&sig_program_sequence, &sequence, sequence | 1U))
+        sequence &= ~1U;
+    if (old)
+        *old = sig_program_action;
+    if (action)
+        sig_program_action = *action;
+    sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
+    restore_signals(mask);
+}
+
+/* What the kernel does for SIG_DFL on a terminating signal: end the process by it. */
+static void die_by(int signal_number)
+{
+    struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } action = {0};
+    uint64_t mask = ~((uint64_t)1 << (signal_number - 1));
+    sig_syscall4(SYS_rt_sigaction, signal_number, (long)&action, 0, KERNEL_SIGSET_BYTES);
+    sig_syscall4(SYS_tgkill, sig_syscall4(SYS_getpid, 0, 0, 0, 0), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                 signal_number, 0);
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_SIGSET_BYTES);
+}
+
+static bool ends_the_process_by_default(int signal_number)
+{
+    return signal_number != SIGCHLD && signal_number != SIGURG && signal_number != SIGWINCH &&
+           signal_number != SIGCONT;
+}
+
+static uint64_t mask_of(const sigset_t *set)
+{
+    return *(const uint64_t *)(const void *)set;
+}
+
+/* Calls the program's handler as the kernel would have: its mask, SA_NODEFER and SA_RESETHAND as it asked for. */
+static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info, ucontext_t *context)
+{
+    uint64_t mask = mask_of(&context->uc_sigmask) | mask_of(&action->sa_mask);
+    if (!(action->sa_flags & SA_NODEFER))
+        mask |= (uint64_t)1 << (number - 1);
+    if (action->sa_flags & (int)SA_RESETHAND) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sig_handler_swap_action(&plain, NULL);
+    }
+    restore_signals(mask);
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(number, info, context);
+    else
+        action->sa_handler(number);
+}
+
+static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
+{
+    struct sigaction action;
+    program_action(&action);
+    if (action.sa_handler == SIG_IGN && !(action.sa_flags & SA_SIGINFO))
+        return;
+    if (action.sa_handler != SIG_DFL || (action.sa_flags & SA_SIGINFO))
+        call_program_handler(&action, number, info, context);
+    else if (ends_the_process_by_default(number))
+        die_by(number);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now); /* CLOCK_MONOTONIC: vDSO; neither fails nor touches errno */
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void observe_self(struct sig_slot *slot, const ucontext_t *context)
+{
+    enum sig_unwind_end end;
+    struct sig_unwind_request request = {
+        .stack_low = slot->stack_low,
+        .stack_high = slot->stack_high,
+        .addresses = slot->addresses,
+        .capacity = sig_slots_in_use->capacity,
+    };
+    slot->time_ns = clock_ns(CLOCK_MONOTONIC);
+    slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    slot->was_blocked = sig_was_blocked(context);
+    sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
+    request.use_cache = !sig_load_seq_cst(&sig_cache_off);
+    request.careful_reads = sig_load_seq_cst(&sig_unloading) != 0;
+    request.modules = sig_load_seq_cst(&sig_modules_in_use);
+    slot->depth = (uint32_t)sig_unwind(&request, context, &end);
+    slot->end = (uint8_t)end;
+    sig_sub_seq_cst(&sig_in_flight, 1);
+}
+
+/* Whether a signal is one of the sampler's, by what only the sampler of this process puts into it. */
+static bool is_ours(const siginfo_t *info, uint64_t value)
+{
+    return info->si_code == SI_QUEUE && value >> (SLOT_BITS + GENERATION_BITS) == sig_cookie;
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+    uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+    if (!is_ours(info, value)) {
+        pass_to_program(number, info, context);
+        return;
+    }
+    uint32_t index = value & ((1 << SLOT_BITS) - 1);
+    struct sig_slot *slot = sig_slots_claim(sig_slots_in_use, index, value >> SLOT_BITS & generation_mask);
+    if (!slot) {
+        sig_add_relaxed(&sig_stray, 1);
+        return;
+    }
+    observe_self(slot, context);
+    sig_slots_finish(sig_slots_in_use, slot);
+}
+
+int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
+                        sig_sigaction_fn *real_sigaction)
+{
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
+    sig_slots_in_use = slots;
+    sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
+    sig_in_flight = 0;
+    for (size_t i = 0; i < sizeof(action.sa_mask.__val) / sizeof(action.sa_mask.__val[0]); i++)
+        action.sa_mask.__val[i] = ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
+    if (real_sigaction(signal_number, &action, &old) < 0)
+        return -EINVAL;
+    if (sig_load_relaxed(&sig_number) != signal_number)
+        sig_handler_swap_action(&old, NULL);
+    sig_store_relaxed(&sig_number, signal_number);
+    return 0;
+}
+
+int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
+{
+    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0);
+    uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) |
+                     (generation & generation_mask) << SLOT_BITS | slot_index;
+    siginfo_t info = {.si_signo = sig_number, .si_code = SI_QUEUE};
+    info.si_pid = (pid_t)pid;
+    info.si_value.sival_ptr = (void *)(uintptr_t)value;
+    return (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, sig_number, (long)&info);
+}
+
+/* Until every handler that was in flight at the call has left; handlers wait for nobody, so only the scheduler can
+ * make this long. */
+static bool wait_for_flights(uint64_t deadline_ns)
+{
+    while (sig_load_seq_cst(&sig_in_flight) != 0) { /* partner: the increment in observe_self */
+        if (clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
+            return false;
+        sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+    }
+    return true;
+}
+
+bool sig_handler_publish_modules(const struct sig_modules_table *table, uint64_t deadline_ns)
+{
+    sig_store_seq_cst(&sig_cache_off, 1);
+    sig_store_seq_cst(&sig_modules_in_use, table);
+    if (!wait_for_flights(deadline_ns))
+        return false; /* the cache stays off: correct, only slower */
+    sig_rules_clear();
+    sig_store_seq_cst(&sig_cache_off, 0);
+    return true;
+}
+
+void sig_handler_unload_begin(void)
+{
+    sig_add_seq_cst(&sig_unloading, 1);
+    wait_for_flights(UINT64_MAX);
+}
+
+void sig_handler_unload_end(void)
+{
+    sig_sub_seq_cst(&sig_unloading, 1);
+}

@@ -1,0 +1,21 @@
+/*
+ * Reading memory that may not be there, from a handler.
+ *
+ * Two ways, both without a lock, a descriptor or a fault: asking whether an address is readable before a direct read
+ * (right for a stack the thread runs on: it cannot go away meanwhile), and letting the kernel copy (right for
+ * another module's data while a dlclose is under way).
+ */
+#ifndef WALLPROF_SIG_MEMORY_H
+#define WALLPROF_SIG_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether 8 bytes at an aligned address can be read now; one system call, 60-100 ns. */
+bool sig_memory_is_readable(uint64_t address);
+
+/* Copies bytes through the kernel; false when any of them is not mapped, or the kernel refuses the call. */
+bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
+
+#endif

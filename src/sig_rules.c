@@ -1,0 +1,130 @@
+/*
+ * An entry: 35 bits of tag, 29 bits of rule. The rule's 29 bits, from the top:
+ *   3 form | 13 CFA offset in units of 8 bytes, signed | 6 frame pointer | 6 extra register | 1 unused
+ * where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; and the return address is at CFA - 8.
+ * The word 0 is "empty": no form encodes to it, because CFA = sp + 0 cannot be.
+ */
+#include "sig_rules.h"
+#include "sig_arch.h"
+#include "sig_atomic.h"
+
+enum {
+    INDEX_BITS = 13,
+    TAG_BITS = 35,
+    RULE_BITS = 29,
+    PC_BITS = INDEX_BITS + TAG_BITS,
+    SAVED_UNKNOWN = 63,
+    WORD_BYTES = 8,
+    RA_OFFSET = -8,
+};
+
+enum form { FORM_SP, FORM_FP, FORM_EXTRA, FORM_FP_DEREF, FORM_ROOT, FORM_SIGNAL, FORM_NONE };
+
+/* The only state: 64 KiB. Written and read with relaxed atomics only; see the proof in the header. */
+static uint64_t sig_rules_entries[1 << INDEX_BITS];
+
+/* An odd constant: 2^48 divided by the golden ratio. */
+static const uint64_t pc_multiplier = 0x9e3779b97f4bU;
+
+static uint64_t mix(uint64_t pc)
+{
+    return (pc * pc_multiplier) & (((uint64_t)1 << PC_BITS) - 1);
+}
+
+static bool pack_saved(const struct sig_saved *saved, uint64_t *ret)
+{
+    if (saved->kind == SIG_SAVED_SAME)
+        *ret = 0;
+    else if (saved->kind == SIG_SAVED_UNKNOWN)
+        *ret = SAVED_UNKNOWN;
+    else if (saved->kind == SIG_SAVED_AT_CFA && saved->offset < 0 && saved->offset % WORD_BYTES == 0 &&
+             -(saved->offset / WORD_BYTES) < SAVED_UNKNOWN)
+        *ret = (uint64_t) - (saved->offset / WORD_BYTES);
+    else
+        return false;
+    return true;
+}
+
+static struct sig_saved unpack_saved(uint64_t bits)
+{
+    if (bits == 0)
+        return (struct sig_saved){.kind = SIG_SAVED_SAME};
+    if (bits == SAVED_UNKNOWN)
+        return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
+    return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -(int32_t)bits * WORD_BYTES};
+}
+
+static bool frame_form(const struct sig_rule *rule, enum form *ret)
+{
+    if (rule->cfa_deref) {
+        *ret = FORM_FP_DEREF;
+        return rule->cfa_register == SIG_DWARF_FP;
+    }
+    *ret = rule->cfa_register == SIG_DWARF_SP ? FORM_SP : rule->cfa_register == SIG_DWARF_FP ? FORM_FP : FORM_EXTRA;
+    return *ret != FORM_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
+}
+
+/* The 29 bits of a rule, or 0 when it does not fit. */
+static uint64_t pack(const struct sig_rule *rule)
+{
+    enum form form = FORM_NONE;
+    uint64_t fp = 0, extra = 0;
+    int32_t units = 0;
+    if (rule->kind == SIG_RULE_ROOT)
+        form = FORM_ROOT;
+    else if (rule->kind == SIG_RULE_SIGNAL)
+        form = FORM_SIGNAL;
+    else if (rule->kind == SIG_RULE_FRAME) {
+        units = rule->cfa_offset / WORD_BYTES;
+        if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
+            rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_OFFSET || !pack_saved(&rule->fp, &fp) ||
+            !pack_saved(&rule->extra, &extra))
+            return 0;
+    } else if (rule->kind != SIG_RULE_NONE)
+        return 0;
+    return (uint64_t)form << 26 | (uint64_t)(units & 0x1fff) << 13 | fp << 7 | extra << 1;
+}
+
+static void unpack(uint64_t bits, struct sig_rule *ret)
+{
+    static const uint8_t register_of[] = {SIG_DWARF_SP, SIG_DWARF_FP, SIG_DWARF_EXTRA, SIG_DWARF_FP};
+    enum form form = (enum form)(bits >> 26);
+    *ret = (struct sig_rule){.kind = SIG_RULE_FRAME};
+    if (form >= FORM_ROOT) {
+        ret->kind = form == FORM_ROOT ? SIG_RULE_ROOT : form == FORM_SIGNAL ? SIG_RULE_SIGNAL : SIG_RULE_NONE;
+        return;
+    }
+    uint32_t units = bits >> 13 & 0x1fff;
+    ret->cfa_register = register_of[form];
+    ret->cfa_deref = form == FORM_FP_DEREF;
+    ret->cfa_offset = ((int32_t)(units ^ 0x1000) - 0x1000) * WORD_BYTES;
+    ret->ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = RA_OFFSET};
+    ret->fp = unpack_saved(bits >> 7 & 63);
+    ret->extra = unpack_saved(bits >> 1 & 63);
+}
+
+bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret)
+{
+    uint64_t mixed = mix(lookup_pc);
+    uint64_t entry = sig_load_relaxed(&sig_rules_entries[mixed >> TAG_BITS]);
+    if (entry == 0 || entry >> RULE_BITS != (mixed & (((uint64_t)1 << TAG_BITS) - 1)) || lookup_pc >> PC_BITS)
+        return false;
+    unpack(entry & (((uint64_t)1 << RULE_BITS) - 1), ret);
+    return true;
+}
+
+void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule)
+{
+    uint64_t bits = pack(rule);
+    if (bits == 0 || lookup_pc >> PC_BITS)
+        return;
+    uint64_t mixed = mix(lookup_pc);
+    uint64_t tag = mixed & (((uint64_t)1 << TAG_BITS) - 1);
+    sig_store_relaxed(&sig_rules_entries[mixed >> TAG_BITS], tag << RULE_BITS | bits);
+}
+
+void sig_rules_clear(void)
+{
+    for (uint32_t i = 0; i < 1 << INDEX_BITS; i++)
+        sig_store_relaxed(&sig_rules_entries[i], 0);
+}

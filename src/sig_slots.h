@@ -1,0 +1,66 @@
+/*
+ * Where a signalled thread writes what it saw: a fixed set of preallocated slots.
+ *
+ * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -take-> FREE, and ARMED -cancel-> FREE.
+ * arm, take, cancel and wait are the sampler thread's; claim and finish the handler's. The state word carries a
+ * generation that arm increases, and so does the signal: a signal that comes late, after cancel or for an earlier
+ * use of the slot, finds another generation and is dropped.
+ *
+ * Nothing here blocks but slots_wait, and that has a deadline.
+ */
+#ifndef WALLPROF_SIG_SLOTS_H
+#define WALLPROF_SIG_SLOTS_H
+
+#include "sig_unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sig_slot_state { SIG_SLOT_FREE, SIG_SLOT_ARMED, SIG_SLOT_WRITING, SIG_SLOT_DONE };
+
+struct sig_slot {
+    uint64_t state; /* atomic: generation << 2 | enum sig_slot_state */
+
+    /* Written by the sampler before arming, read by the handler after claiming. */
+    uint64_t stack_low, stack_high;
+
+    /* Written by the handler before finishing, read by the sampler after it saw DONE. */
+    uint64_t time_ns; /* CLOCK_MONOTONIC when the handler began */
+    uint64_t cpu_ns;  /* the thread's CPU clock then */
+    uint32_t depth;   /* addresses written */
+    uint8_t end;      /* enum sig_unwind_end */
+    bool was_blocked; /* the signal interrupted a wait in a system call */
+    uint64_t *addresses;
+} __attribute__((aligned(64)));
+
+struct sig_slots {
+    struct sig_slot *slots;
+    uint32_t count;
+    uint32_t capacity; /* addresses a slot can hold */
+    uint32_t pending;  /* atomic, futex word: slots armed and neither finished nor cancelled */
+};
+
+/* slots and addresses are the caller's memory: count slots, and count * capacity addresses. */
+void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t count, uint64_t *addresses,
+                    uint32_t capacity);
+
+/* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the signal. */
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, uint64_t *ret_generation);
+
+/* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
+struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
+
+/* Handler: publishes the slot's content and wakes the sampler when it was the last one awaited. */
+void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
+
+/* Sampler: true when the slot is DONE; its content stays valid until sig_slots_release. */
+bool sig_slots_is_done(const struct sig_slots *slots, uint32_t index);
+void sig_slots_release(struct sig_slots *slots, uint32_t index);
+
+/* Sampler: gives up on an armed slot. False when a handler has claimed it meanwhile: then wait for it to be done. */
+bool sig_slots_cancel(struct sig_slots *slots, uint32_t index);
+
+/* Sampler: sleeps until nothing is pending or CLOCK_MONOTONIC reaches the deadline. */
+void sig_slots_wait(struct sig_slots *slots, uint64_t deadline_ns);
+
+#endif

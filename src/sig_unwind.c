@@ -1,0 +1,197 @@
+/*
+ * One loop: rule for the pc (cache, else computed from CFI), apply it, record the caller. The stack pointer must grow
+ * with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline (sigaltstack) or
+ * starting on a foreign one (coroutine) only changes which memory may be read.
+ */
+#include "sig_unwind.h"
+#include "sig_cfi.h"
+#include "sig_memory.h"
+#include "sig_rules.h"
+
+enum { PAGE_BYTES = 4096, WORD_BYTES = 8, FIRST_PAGE_END = 4096 };
+
+struct walk {
+    const struct sig_unwind_request *request;
+    struct sig_regs regs;
+    bool fp_known, extra_known;
+    bool interrupted;                 /* the current frame was interrupted, not left by a call */
+    uint64_t window_low, window_high; /* readable for certain */
+};
+
+/* What of the thread's stack is certainly mapped: everything above the stack pointer, if that lies in it. */
+static void set_window(struct walk *walk)
+{
+    const struct sig_unwind_request *request = walk->request;
+    bool on_own_stack = walk->regs.sp >= request->stack_low && walk->regs.sp < request->stack_high;
+    walk->window_low = on_own_stack ? walk->regs.sp - SIG_RED_ZONE_BYTES : 0;
+    walk->window_high = on_own_stack ? request->stack_high : 0;
+}
+
+/* On a foreign stack the window is the last page that was found readable. */
+static bool widen_window(struct walk *walk, uint64_t address)
+{
+    uint64_t page = address & ~(uint64_t)(PAGE_BYTES - 1);
+    if (address < FIRST_PAGE_END || !sig_memory_is_readable(page))
+        return false;
+    if (page == walk->window_high)
+        walk->window_high = page + PAGE_BYTES;
+    else {
+        walk->window_low = page;
+        walk->window_high = page + PAGE_BYTES;
+    }
+    return true;
+}
+
+static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
+{
+    if (address % WORD_BYTES != 0)
+        return false;
+    bool inside = address >= walk->window_low && address < walk->window_high;
+    if (!inside && !widen_window(walk, address))
+        return false;
+    *ret = *(const uint64_t *)(uintptr_t)address;
+    return true;
+}
+
+static bool register_value(const struct walk *walk, unsigned dwarf_register, uint64_t *ret)
+{
+    *ret = 0;
+    if (dwarf_register == SIG_DWARF_SP)
+        *ret = walk->regs.sp;
+    else if (dwarf_register == SIG_DWARF_FP)
+        *ret = walk->regs.fp;
+    else if (dwarf_register == SIG_DWARF_EXTRA)
+        *ret = walk->regs.extra;
+    else
+        return walk->regs.leaf && sig_leaf_register(walk->regs.leaf, dwarf_register, ret);
+    return (dwarf_register != SIG_DWARF_FP || walk->fp_known) &&
+           (dwarf_register != SIG_DWARF_EXTRA || walk->extra_known);
+}
+
+/* The caller's value of a register; false when it cannot be known. */
+static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64_t cfa, uint64_t current, bool known,
+                        uint64_t *ret)
+{
+    uint64_t base;
+    *ret = current;
+    switch (saved->kind) {
+    case SIG_SAVED_SAME:
+        return known;
+    case SIG_SAVED_AT_CFA:
+        return read_word(walk, cfa + (uint64_t)(int64_t)saved->offset, ret);
+    case SIG_SAVED_AT_REGISTER:
+        return register_value(walk, saved->dwarf_register, &base) &&
+               read_word(walk, base + (uint64_t)(int64_t)saved->offset, ret);
+    case SIG_SAVED_IN_REGISTER:
+        return register_value(walk, saved->dwarf_register, ret);
+    default:
+        return false;
+    }
+}
+
+static bool compute_cfa(struct walk *walk, const struct sig_rule *rule, uint64_t *ret)
+{
+    uint64_t base;
+    if (!register_value(walk, rule->cfa_register, &base))
+        return false;
+    *ret = base + (uint64_t)(int64_t)rule->cfa_offset;
+    return !rule->cfa_deref || read_word(walk, *ret, ret);
+}
+
+static bool step_frame(struct walk *walk, const struct sig_rule *rule)
+{
+    struct sig_regs caller = {.leaf = NULL};
+    uint64_t cfa;
+    if (!compute_cfa(walk, rule, &cfa) || cfa <= walk->regs.sp ||
+        !saved_value(walk, &rule->ra, cfa, 0, false, &caller.pc))
+        return false;
+    bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
+    walk->extra_known = saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
+    walk->fp_known = fp_known;
+    caller.sp = cfa;
+    walk->regs = caller;
+    walk->interrupted = false;
+    return true;
+}
+
+/* Linux puts a ucontext at the stack pointer the trampoline sees; the walk goes on where the handler interrupted. */
+static bool step_signal_frame(struct walk *walk)
+{
+    uint64_t frame = walk->regs.sp, ignored;
+    uint64_t last_word = frame + sizeof(ucontext_t) - WORD_BYTES; /* in the same page or the next */
+    if (!read_word(walk, frame, &ignored) || !read_word(walk, last_word, &ignored))
+        return false;
+    sig_regs_from_context(&walk->regs, (const ucontext_t *)(uintptr_t)frame);
+    walk->fp_known = walk->extra_known = true;
+    walk->interrupted = true;
+    set_window(walk);
+    return true;
+}
+
+/* Where there is no unwind information (generated code): the frame pointer convention, if it looks kept. */
+static bool step_frame_pointer(struct walk *walk)
+{
+    uint64_t fp = walk->regs.fp, saved_fp, ra;
+    if (!walk->fp_known || fp < walk->regs.sp || !read_word(walk, fp, &saved_fp) ||
+        !read_word(walk, fp + WORD_BYTES, &ra))
+        return false;
+    walk->regs = (struct sig_regs){.pc = ra, .sp = fp + 2 * WORD_BYTES, .fp = saved_fp};
+    walk->extra_known = false;
+    walk->interrupted = false;
+    return true;
+}
+
+static void find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
+{
+    const struct sig_unwind_request *request = walk->request;
+    if (request->use_cache && sig_rules_lookup(lookup_pc, ret))
+        return;
+    const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
+    *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
+    if (module)
+        sig_cfi_rule(module, lookup_pc, request->careful_reads, ret);
+    if (request->use_cache)
+        sig_rules_insert(lookup_pc, ret);
+}
+
+static bool step(struct walk *walk, const struct sig_rule *rule)
+{
+    switch (rule->kind) {
+    case SIG_RULE_FRAME:
+        return step_frame(walk, rule);
+    case SIG_RULE_SIGNAL:
+        return step_signal_frame(walk);
+    case SIG_RULE_NONE:
+        return step_frame_pointer(walk);
+    default:
+        return false;
+    }
+}
+
+size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context, enum sig_unwind_end *ret_end)
+{
+    struct walk walk = {.request = request, .fp_known = true, .extra_known = true, .interrupted = true};
+    size_t count = 0;
+    sig_regs_from_context(&walk.regs, context);
+    set_window(&walk);
+    while (count < request->capacity) {
+        struct sig_rule rule;
+        uint64_t lookup_pc = walk.regs.pc - !walk.interrupted;
+        request->addresses[count++] = lookup_pc;
+        find_rule(&walk, lookup_pc, &rule);
+        if (rule.kind == SIG_RULE_ROOT) {
+            *ret_end = SIG_UNWIND_ROOT;
+            return count;
+        }
+        if (!step(&walk, &rule)) {
+            *ret_end = SIG_UNWIND_TRUNCATED;
+            return count;
+        }
+        if (walk.regs.pc == 0) {
+            *ret_end = SIG_UNWIND_ROOT;
+            return count;
+        }
+    }
+    *ret_end = SIG_UNWIND_DEPTH;
+    return count;
+}

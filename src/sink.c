@@ -1,0 +1,185 @@
+#include "sink.h"
+#include "arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+    BUFFER_BYTES = 64 * 1024,
+    ZLIB_MEMORY_BYTES = 320 * 1024, /* deflateInit2 with 15 window bits and memory level 8 takes 268 KiB */
+    GZIP_WINDOW_BITS = 15 + 16,
+    MEMORY_LEVEL = 8,
+};
+
+struct sink {
+    int directory_fd, fd;
+    int error; /* the first -errno */
+    bool is_renamed;
+    char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
+    z_stream stream;
+    size_t zlib_used;
+    unsigned char zlib_memory[ZLIB_MEMORY_BYTES] __attribute__((aligned(16)));
+    unsigned char buffer[BUFFER_BYTES];
+};
+
+static void *zlib_alloc(void *opaque, unsigned items, unsigned item_bytes)
+{
+    struct sink *sink = opaque;
+    size_t bytes = ((size_t)items * item_bytes + 15) & ~(size_t)15;
+    if (bytes > ZLIB_MEMORY_BYTES - sink->zlib_used)
+        return NULL;
+    void *memory = sink->zlib_memory + sink->zlib_used;
+    sink->zlib_used += bytes;
+    return memory;
+}
+
+static void zlib_free(void *opaque, void *memory)
+{
+    (void)opaque; /* goes with the sink */
+    (void)memory;
+}
+
+static bool is_special(int directory_fd, const char *name)
+{
+    struct stat status;
+    return fstatat(directory_fd, name, &status, 0) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int open_temporary(struct sink *sink)
+{
+    unsigned random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+        random = (unsigned)getpid();
+    for (int attempt = 0; attempt < 100; attempt++) {
+        snprintf(sink->temporary, sizeof(sink->temporary), ".wallprof-%08x.tmp", random + (unsigned)attempt);
+        int fd = openat(sink->directory_fd, sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd < 0 ? -errno : fd;
+    }
+    return -EEXIST;
+}
+
+static int open_target(struct sink *sink)
+{
+    struct stat status;
+    if (is_special(sink->directory_fd, sink->name)) {
+        int fd = openat(sink->directory_fd, sink->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return fd < 0 ? -errno : fd;
+    }
+    if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
+        return -EISDIR;
+    sink->is_renamed = true;
+    return open_temporary(sink);
+}
+
+struct sink *sink_create(int directory_fd, const char *name, int *ret_error)
+{
+    struct sink *sink = scratch_alloc(sizeof(*sink));
+    *ret_error = sink ? 0 : -ENOMEM;
+    if (!sink)
+        return NULL;
+    sink->directory_fd = directory_fd;
+    if (strlen(name) > NAME_MAX)
+        sink->fd = -ENAMETOOLONG;
+    else {
+        strcpy(sink->name, name);
+        sink->fd = open_target(sink);
+    }
+    if (sink->fd < 0) {
+        *ret_error = sink->fd;
+        scratch_free(sink, sizeof(*sink));
+        return NULL;
+    }
+    sink->stream.zalloc = zlib_alloc;
+    sink->stream.zfree = zlib_free;
+    sink->stream.opaque = sink;
+    if (deflateInit2(&sink->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        sink->error = -ENOMEM;
+    return sink;
+}
+
+static void write_out(struct sink *sink, const unsigned char *data, size_t bytes)
+{
+    while (bytes > 0 && !sink->error) {
+        ssize_t written = write(sink->fd, data, bytes);
+        if (written < 0 && errno != EINTR)
+            sink->error = -errno;
+        else if (written == 0)
+            sink->error = -EIO;
+        else if (written > 0) {
+            data += written;
+            bytes -= (size_t)written;
+        }
+    }
+}
+
+static void deflate_input(struct sink *sink, int flush)
+{
+    int status = Z_OK;
+    do {
+        sink->stream.next_out = sink->buffer;
+        sink->stream.avail_out = BUFFER_BYTES;
+        status = deflate(&sink->stream, flush);
+        write_out(sink, sink->buffer, BUFFER_BYTES - sink->stream.avail_out);
+    } while (!sink->error && (flush == Z_FINISH ? status != Z_STREAM_END : sink->stream.avail_out == 0));
+}
+
+void sink_write(struct sink *sink, const void *data, size_t bytes)
+{
+    sink->stream.next_in = (void *)(uintptr_t)data; /* zlib's type is not const; it only reads */
+    while (bytes > 0 && !sink->error) {
+        unsigned part = bytes < (1U << 30) ? (unsigned)bytes : 1U << 30;
+        sink->stream.avail_in = part;
+        deflate_input(sink, Z_NO_FLUSH);
+        bytes -= part;
+    }
+}
+
+int sink_commit(struct sink *sink)
+{
+    if (!sink->error) {
+        sink->stream.avail_in = 0;
+        deflate_input(sink, Z_FINISH);
+    }
+    if (close(sink->fd) < 0 && !sink->error)
+        sink->error = -errno;
+    if (sink->is_renamed && !sink->error &&
+        renameat(sink->directory_fd, sink->temporary, sink->directory_fd, sink->name) < 0)
+        sink->error = -errno;
+    if (sink->is_renamed && sink->error)
+        unlinkat(sink->directory_fd, sink->temporary, 0);
+    int error = sink->error;
+    scratch_free(sink, sizeof(*sink));
+    return error;
+}
+
+int sink_check(int directory_fd, const char *name)
+{
+    struct stat status;
+    if (strlen(name) > NAME_MAX)
+        return -ENAMETOOLONG;
+    if (fstatat(directory_fd, name, &status, 0) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return -EISDIR;
+        if (!S_ISREG(status.st_mode))
+            return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
+    }
+    /* A nameless file is the real proof; where the file system has none, permission is as much as can be asked. */
+    int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+        return -errno;
+    return faccessat(directory_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}

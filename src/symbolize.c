@@ -1,0 +1,362 @@
+/*
+ * Every location becomes an entry that knows by what it is to be called; entries are sorted twice. By module
+ * and address, so that each module's file is read once with all of its questions; then by the function they
+ * belong to, so that those of one function stand together and share one record, however nested or split
+ * functions are.
+ *
+ * Whatever fails (a file that is gone or was replaced, no memory for a name) costs names, never locations:
+ * what is left then is the module and the offset, which says exactly as much as is known.
+ */
+#include "symbolize.h"
+
+#include "elf.h"
+#include "name_store.h"
+#include "sort.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum {
+    PAGE_BYTES = 4096,
+    BASENAME_MAX_BYTES = 255,
+    MANGLED_MAX_BYTES = 4096,       /* demanglers need stack in proportion to this */
+    DEMANGLED_MAX_BYTES = 64 * 1024 /* substitutions can make a long name out of a short one */
+};
+
+/* What a function is identified by, and what struct entry.key and .name are then. */
+enum entry_kind {
+    ENTRY_PSEUDO, /* key: enum wp_pseudo; name: its name */
+    ENTRY_PAGE,   /* key: run-time address of a page outside all modules; no name */
+    ENTRY_OFFSET, /* key: offset in the module; name: the module's base name */
+    ENTRY_SYMBOL  /* key: address of the symbol in the file; name: the linker's */
+};
+
+struct entry {
+    uint64_t elf_address;
+    uint64_t key;
+    const char *name;
+    arena_ref location;
+    arena_ref module; /* 0 for ENTRY_PSEUDO and ENTRY_PAGE */
+    enum entry_kind kind;
+};
+_Static_assert(sizeof(struct entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
+
+struct wp_symbols {
+    uint32_t location_count, function_count, named_module_count;
+    struct wp_function *functions; /* function_count of them, room for one per location */
+    uint32_t *function_of;         /* by location index */
+    arena_ref *named_modules;      /* ascending; those with a symbol */
+    struct name_store store;       /* names that are not the linker's */
+    struct elf_names *elf_names;   /* the linker's */
+};
+
+/* What is needed while names are found only. */
+struct naming {
+    struct wp_symbols *symbols;
+    const struct wp_tree *tree;
+    const struct wp_arena *arena;
+    symbolize_demangle_fn *demangle;
+    struct entry *entries;     /* one per location */
+    struct elf_query *queries; /* room for all entries of one module; NULL without memory */
+};
+
+/* ---- entries ---- */
+
+static const struct wp_module *entry_module(const struct naming *naming, const struct entry *entry)
+{
+    return arena_at(naming->arena, entry->module);
+}
+
+static const char *module_path(const struct naming *naming, const struct wp_module *module)
+{
+    return module->path ? arena_at(naming->arena, module->path) : "[unknown]";
+}
+
+static struct entry entry_for(const struct naming *naming, arena_ref ref)
+{
+    const struct wp_location *location = tree_location_at(naming->tree, ref);
+    struct entry entry = {.location = ref};
+    if (location->pseudo) {
+        entry.kind = ENTRY_PSEUDO;
+        entry.key = location->pseudo - 1;
+        entry.name = tree_pseudo_name((enum wp_pseudo)entry.key);
+    } else if (!location->module) {
+        entry.kind = ENTRY_PAGE;
+        entry.key = location->address & ~(uint64_t)(PAGE_BYTES - 1);
+    } else {
+        entry.kind = ENTRY_OFFSET;
+        entry.module = location->module;
+        const struct wp_module *module = entry_module(naming, &entry);
+        const char *path = module_path(naming, module), *slash = strrchr(path, '/');
+        entry.elf_address = location->address - module->load_bias;
+        entry.key =
+            (location->function_start ? location->function_start : location->address) - module->load_bias;
+        entry.name = slash ? slash + 1 : path;
+    }
+    return entry;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_for_lookup(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare_numbers(a->module, b->module);
+    return order ? order : compare_numbers(a->elf_address, b->elf_address);
+}
+
+/* Equal means one function. Two incarnations of a library have symbols of their own but share made-up names.
+ */
+static int compare_functions(const struct entry *a, const struct entry *b)
+{
+    int order = compare_numbers(a->kind, b->kind);
+    if (order == 0 && a->kind == ENTRY_SYMBOL)
+        order = compare_numbers(a->module, b->module);
+    if (order == 0 && a->kind == ENTRY_OFFSET)
+        order = strcmp(a->name, b->name);
+    return order ? order : compare_numbers(a->key, b->key);
+}
+
+/* The last word is the address, so that which entry stands first in a function does not depend on the
+ * sorting. */
+static int compare_for_functions(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare_functions(a, b);
+    return order ? order : compare_for_lookup(left, right);
+}
+
+/* ---- symbols ---- */
+
+/* The vDSO's section headers lie behind its only segment, but still in the pages that are mapped for it. */
+static void name_from_vdso(struct naming *naming, const struct wp_module *module, size_t count)
+{
+    const uint64_t image = getauxval(AT_SYSINFO_EHDR);
+    const uint64_t end = (module->loaded_high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+    if (image == 0 || image < module->loaded_low || image >= end)
+        return;
+    elf_name_addresses_in_image(naming->symbols->elf_names, (const void *)(uintptr_t)image, end - image,
+                                naming->queries, count);
+}
+
+/* Where distributions put what they strip: the build-id is the name. */
+static void name_from_debug_file(struct naming *naming, const struct wp_module *module, size_t count)
+{
+    static const char directory[] = "/usr/lib/debug/.build-id/";
+    char path[sizeof directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"];
+    size_t used = sizeof directory - 1;
+    if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
+        return;
+    memcpy(path, directory, sizeof directory);
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        used += (size_t)sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
+    strcpy(path + used, ".debug");
+    elf_name_addresses(naming->symbols->elf_names, path, module->build_id, module->build_id_bytes,
+                       naming->queries, count);
+}
+
+static void name_queries(struct naming *naming, const struct wp_module *module, size_t count)
+{
+    const char *path = module_path(naming, module);
+    int named = 0;
+    if (strcmp(path, "[vdso]") == 0) {
+        name_from_vdso(naming, module, count);
+        return;
+    }
+    if (path[0] == '/')
+        named = elf_name_addresses(naming->symbols->elf_names, path, module->build_id, module->build_id_bytes,
+                                   naming->queries, count);
+    if (named < 0 || (size_t)named < count)
+        name_from_debug_file(naming, module, count);
+}
+
+/* A label is only believed up to the next function that unwind information knows of. */
+static bool is_believed(const struct elf_query *query, const struct entry *entry,
+                        const struct wp_location *location)
+{
+    return query->name &&
+           (query->symbol_bytes > 0 || location->function_start == 0 || query->symbol_address >= entry->key);
+}
+
+static void name_module(struct naming *naming, struct entry *entries, size_t count)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    bool has_names = false;
+    for (size_t i = 0; i < count; i++)
+        naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
+    name_queries(naming, entry_module(naming, &entries[0]), count);
+    for (size_t i = 0; i < count; i++) {
+        const struct elf_query *query = &naming->queries[i];
+        if (!is_believed(query, &entries[i], tree_location_at(naming->tree, entries[i].location)))
+            continue;
+        entries[i].kind = ENTRY_SYMBOL;
+        entries[i].key = query->symbol_address;
+        entries[i].name = query->name;
+        has_names = true;
+    }
+    if (has_names)
+        symbols->named_modules[symbols->named_module_count++] = entries[0].module;
+}
+
+static void name_modules(struct naming *naming)
+{
+    const uint32_t count = naming->symbols->location_count;
+    sort_records(naming->entries, count, sizeof *naming->entries, compare_for_lookup);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && naming->entries[end].module == naming->entries[first].module;)
+            end++;
+        if (naming->entries[first].module)
+            name_module(naming, &naming->entries[first], end - first);
+    }
+}
+
+/* ---- functions ---- */
+
+/* What follows the mangled name proper, as in _Z3foov@plt or _Z3foov@@V2, is put behind the demangled one. */
+static const char *demangled(struct naming *naming, const char *name)
+{
+    char buffer[MANGLED_MAX_BYTES];
+    const char *suffix = strchrnul(name, '@'), *kept = NULL;
+    size_t bytes = (size_t)(suffix - name);
+    if (!naming->demangle || strncmp(name, "_Z", 2) != 0 || bytes >= sizeof buffer)
+        return name;
+    memcpy(buffer, name, bytes);
+    buffer[bytes] = '\0';
+    int status = 0;
+    char *result = naming->demangle(buffer, NULL, NULL, &status);
+    size_t result_bytes = result ? strnlen(result, DEMANGLED_MAX_BYTES) : 0;
+    if (result_bytes > 0 && result_bytes < DEMANGLED_MAX_BYTES)
+        kept = name_store_join(&naming->symbols->store, result, result_bytes, suffix);
+    free(result);
+    return kept ? kept : name;
+}
+
+static const char *made_up_name(struct naming *naming, const struct entry *entry)
+{
+    char name[BASENAME_MAX_BYTES + 32];
+    const char *module = entry->name;
+    int length;
+    if (entry->kind == ENTRY_PAGE) {
+        length = snprintf(name, sizeof name, "[0x%llx]", (unsigned long long)entry->key);
+    } else {
+        /* "[vdso]" has its brackets already. */
+        size_t bytes = strnlen(module, BASENAME_MAX_BYTES);
+        bool has_brackets = bytes > 2 && module[0] == '[' && module[bytes - 1] == ']';
+        length = snprintf(name, sizeof name, "[%.*s+0x%llx]", (int)bytes - 2 * has_brackets,
+                          module + has_brackets, (unsigned long long)entry->key);
+    }
+    const char *kept = name_store_add(&naming->symbols->store, name, (size_t)length);
+    return kept ? kept : "[no memory for the name]";
+}
+
+static struct wp_function function_for(struct naming *naming, const struct entry *entry)
+{
+    struct wp_function function = {.system_name = entry->name, .is_symbol = entry->kind == ENTRY_SYMBOL};
+    if (entry->kind == ENTRY_PAGE || entry->kind == ENTRY_OFFSET)
+        function.system_name = made_up_name(naming, entry);
+    function.name = function.is_symbol ? demangled(naming, function.system_name) : function.system_name;
+    return function;
+}
+
+static void number_functions(struct naming *naming)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    sort_records(naming->entries, symbols->location_count, sizeof *naming->entries, compare_for_functions);
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        const struct entry *entry = &naming->entries[i];
+        if (i == 0 || compare_functions(entry, entry - 1) != 0)
+            symbols->functions[symbols->function_count++] = function_for(naming, entry);
+        symbols->function_of[tree_location_at(naming->tree, entry->location)->index] =
+            symbols->function_count - 1;
+    }
+}
+
+/* ---- the whole ---- */
+
+static struct wp_symbols *symbols_create(uint32_t location_count)
+{
+    struct wp_symbols *symbols = scratch_alloc(sizeof *symbols);
+    if (!symbols)
+        return NULL;
+    symbols->location_count = location_count;
+    symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
+    symbols->function_of = scratch_alloc(location_count * sizeof *symbols->function_of);
+    symbols->named_modules = scratch_alloc(location_count * sizeof *symbols->named_modules);
+    symbols->elf_names = elf_names_create();
+    if (symbols->functions && symbols->function_of && symbols->named_modules && symbols->elf_names)
+        return symbols;
+    symbolize_destroy(symbols);
+    return NULL;
+}
+
+struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,
+                                    symbolize_demangle_fn *demangle)
+{
+    const size_t count = tree->location_count;
+    struct naming naming = {.tree = tree, .arena = modules->arena, .demangle = demangle};
+    naming.symbols = symbols_create(tree->location_count);
+    naming.entries = scratch_alloc(count * sizeof *naming.entries);
+    naming.queries = scratch_alloc(count * sizeof *naming.queries);
+    if (naming.symbols && naming.entries) {
+        struct entry *entry = naming.entries;
+        for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+            *entry++ = entry_for(&naming, ref);
+        if (naming.queries)
+            name_modules(&naming);
+        number_functions(&naming);
+    } else {
+        symbolize_destroy(naming.symbols);
+        naming.symbols = NULL;
+    }
+    scratch_free(naming.entries, count * sizeof *naming.entries);
+    scratch_free(naming.queries, count * sizeof *naming.queries);
+    return naming.symbols;
+}
+
+void symbolize_destroy(struct wp_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    const size_t count = symbols->location_count;
+    elf_names_destroy(symbols->elf_names);
+    name_store_deinit(&symbols->store);
+    scratch_free(symbols->functions, count * sizeof *symbols->functions);
+    scratch_free(symbols->function_of, count * sizeof *symbols->function_of);
+    scratch_free(symbols->named_modules, count * sizeof *symbols->named_modules);
+    scratch_free(symbols, sizeof *symbols);
+}
+
+uint32_t symbolize_function_count(const struct wp_symbols *symbols)
+{
+    return symbols->function_count;
+}
+
+const struct wp_function *symbolize_function(const struct wp_symbols *symbols, uint32_t index)
+{
+    return &symbols->functions[index];
+}
+
+uint32_t symbolize_function_of(const struct wp_symbols *symbols, uint32_t location_index)
+{
+    return symbols->function_of[location_index];
+}
+
+bool symbolize_module_has_names(const struct wp_symbols *symbols, arena_ref module)
+{
+    uint32_t low = 0, high = symbols->named_module_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (symbols->named_modules[middle] == module)
+            return true;
+        if (symbols->named_modules[middle] < module)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}

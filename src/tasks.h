@@ -1,0 +1,35 @@
+/*
+ * The kernel's list of this process's threads: /proc/self/task, through the sampler's own descriptor.
+ *
+ * Called from: the sampler thread only.
+ */
+#ifndef WALLPROF_TASKS_H
+#define WALLPROF_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* An open /proc/self/task, or -errno. */
+int tasks_open(void);
+
+/* How many threads there are, for the price of one fstat; 0 when it cannot be told. */
+uint32_t tasks_count(int directory_fd);
+
+/*
+ * The tids, ascending, in scratch memory that the caller frees with scratch_free(*ret_tids, *ret_bytes). Returns their
+ * number or -errno.
+ */
+int tasks_list(int directory_fd, pid_t **ret_tids, size_t *ret_bytes);
+
+/* A thread's state letter (man proc_pid_stat) and when it started on CLOCK_MONOTONIC (to 10 ms). False when it is gone. */
+bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns);
+
+/* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */
+void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity);
+
+/* The set of signals it has blocked, bit n-1 for signal n; 0 when that cannot be told. */
+uint64_t tasks_blocked_signals(int directory_fd, pid_t tid);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * The registry of the program's threads.
+ *
+ * Two sides. Threads of the program register and leave through the hooks: lock-free, O(1), nothing shared between
+ * creating threads but two list heads. The sampler owns everything else: the dense array of live threads it chooses
+ * from, and the private part of each record. A record passes from the thread to the sampler twice, through the lists
+ * `arrived` and `left` (many pushers, one taker), and back to the pool when the sampler has folded its end.
+ *
+ * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another thread as
+ * soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c drops it).
+ */
+#ifndef WALLPROF_THREADS_H
+#define WALLPROF_THREADS_H
+
+#include "fold.h"
+#include "profile.h"
+#include "random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wp_thread {
+    /* Written by the creating or the starting thread, constant once `arrived`. */
+    uint32_t index;  /* in the pool */
+    uint32_t number; /* 1.. in the order of registration */
+    pid_t tid;
+    uint64_t start_ns, start_cpu_ns;
+    uint64_t stack_low, stack_high; /* its own stack, 0 and 0 when not known */
+
+    /* Written by the ending thread before it pushes itself on `left`. */
+    uint64_t end_ns; /* atomic: 0 while it lives */
+    uint64_t end_cpu_ns;
+    char end_name[THREAD_NAME_BYTES];
+
+    /* The creating hook's message to the starting thread. */
+    char start_space[64] __attribute__((aligned(16)));
+
+    /* List links, each written by the pushing thread. */
+    struct wp_thread *next_arrived, *next_left;
+    uint32_t next_free;
+
+    /* The sampler's own. */
+    uint32_t live_index;
+    arena_ref record;
+    struct fold_thread fold;
+    bool is_foreign;   /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    uint32_t seen_scan; /* foreign: the last scan that found it */
+    struct {
+        int slot;            /* outstanding signal, -1 without */
+        uint64_t sent_ns;    /* when it was sent */
+        uint64_t sent_cpu_ns;
+        uint64_t check_ns;   /* when to look into an overdue answer, or to try a silent thread again */
+        uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that answers */
+        bool is_silent;      /* did not answer the last time: look at its mask before another signal */
+    } observe;
+};
+
+enum { THREADS_CHUNK_COUNT = 4096, THREADS_PER_CHUNK = 256 };
+
+struct wp_threads {
+    struct wp_thread *chunks[THREADS_CHUNK_COUNT]; /* atomic pointers, published once */
+    uint32_t fresh;                                /* atomic: records never used start here */
+    uint64_t free_head;                            /* atomic: tag << 32 | index + 1 */
+    uint32_t next_number;                          /* atomic */
+    int32_t registered;                            /* atomic: entered and not yet left */
+    struct wp_thread *arrived, *left;              /* atomic list heads */
+
+    /* The sampler's own. */
+    struct wp_thread **live;
+    uint32_t live_count, live_capacity;
+    uint32_t scans; /* of /proc/self/task done */
+};
+
+/* 0 or -errno. */
+int threads_init(struct wp_threads *threads);
+void threads_deinit(struct wp_threads *threads);
+
+/* Any thread: a record for a thread about to be created; NULL when there is no memory (it is then found in /proc). */
+struct wp_thread *threads_acquire(struct wp_threads *threads);
+
+/* Gives back a record that was never entered, or (sampler only) one whose end has been folded. */
+void threads_release(struct wp_threads *threads, struct wp_thread *thread);
+
+/* The new thread itself, first thing: from now on it is observed. */
+void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t tid, uint64_t start_ns,
+                   uint64_t start_cpu_ns);
+
+/* The ending thread itself, last thing; the record is not its own any more. Returns how many registered are left. */
+int threads_leave(struct wp_threads *threads, struct wp_thread *thread, const char *name);
+
+/* Sampler: the lists of what came and went since the last call, linked by next_arrived and next_left. */
+struct wp_thread *threads_take_arrived(struct wp_threads *threads);
+struct wp_thread *threads_take_left(struct wp_threads *threads);
+
+/* Sampler: into and out of the dense array. threads_add: 0 or -ENOMEM. */
+int threads_add(struct wp_threads *threads, struct wp_thread *thread);
+void threads_remove(struct wp_threads *threads, struct wp_thread *thread);
+
+/*
+ * Sampler: a uniform random subset of the live threads, without replacement, at most `wanted`. Afterwards the chosen
+ * ones are live[0..n-1]; cost O(wanted), whatever the number of threads. Returns n.
+ */
+uint32_t threads_choose(struct wp_threads *threads, uint32_t wanted, struct wp_random *random);
+
+/* Sampler: the live record of a tid, or NULL; O(live). */
+struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid);
+
+#endif

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Compares a profile of target_truth with the truth it printed.
+
+    judge_truth.py PROFILE TRUTH HZ THREADS_PER_TICK
+
+How far a function may be off is derived here, not tuned.
+
+The profiler looks at a thread at moments that are drawn independently of what the thread does, r times a second: each
+tick it is one of k out of n, so that the gaps between its observations are geometric sums of ticks, with mean
+g = 1/r and at most the coefficient of variation 1 of an exponential gap (it is 1 - 11q/12 for q = k/n, ticks being
+jittered uniformly by half a period). All time of a gap goes to the function that is found at its end. Let X(t) be 1
+while the thread is in the function, R(t) the first observation at or after t. The estimate is then the integral of
+X(R(t)), the truth that of X(t). With exponential gaps:
+
+  - m(t) = E X(R(t)) is X smoothed over the coming gap. It has the integral of X but for the thread's last gap, which
+    goes to [unsampled]: the estimate may be short by one gap per thread, on average, and is otherwise unbiased.
+  - For s < t, Cov(X(R(s)), X(R(t))) = exp(-r(t-s)) m(t)(1 - m(t)): both depend on the same observation if none lies
+    between s and t, and are independent otherwise. Integrated over both: Var = 2g * integral of m(1 - m).
+  - x(1 - x) is concave, so by Jensen Var <= 2g p(1 - p) T for a function with the share p of T seconds. This is the
+    binomial variance p(1 - p)n of n = T/g independent samples, times E[gap^2] = 2g^2. It is reached when the
+    function changes much faster than the thread is looked at; longer visits make m(1 - m) smaller and so the
+    variance. It is an upper bound for every program.
+
+Threads are chosen (almost) independently of each other; to choose without replacement only makes their errors more
+opposed. So variances add. The tail of a sum of exponential gaps is heavier than the normal one: such a sum is
+sub-gamma with scale g, for which Bernstein's inequality gives
+
+  P(|error| > sqrt(2 v z) + g z) <= 2 exp(-z)
+
+and with z = ln(2N / 1e-4) for N comparisons (Bonferroni) a true profile fails less than once in 10,000 times. This is
+5.2 to 5.6 standard deviations plus the heavy tail. The number of gaps is taken from the profile, and it is checked
+that it is the number the rate promises.
+
+CPU time is the same with the thread's CPU clock in the place of time: observations that find the thread running take
+all CPU time since the last of their kind. Those that find it waiting take none; what little a waiting function uses
+can therefore be found in the thread's next spinning one.
+"""
+
+import collections
+import math
+import sys
+
+from pprof_read import CPU, SAMPLES, WALL, Profile
+
+ALPHA = 1e-4
+LEVELS = [f"level_{number:02}" for number in range(25, 0, -1)]
+UNIT_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+
+
+class Truth:
+    """What target_truth printed."""
+
+    def __init__(self, path):
+        self.functions, self.shares, self.threads = {}, {}, {}
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                self._take(line.split())
+
+    def _take(self, words):
+        kind, numbers = words[0], [int(word) for word in words if word.isdigit()]
+        if kind == "function":
+            self.functions[words[1]] = numbers[:2]
+        elif kind == "share":
+            self.shares[(words[1], words[2])] = numbers[:2]
+        elif kind == "thread":
+            self.threads[words[1]] = numbers[:3]
+        elif kind == "process":
+            self.main_ns, self.rusage_ns = numbers
+        elif kind == "interrupted":
+            self.interrupted = numbers[0]
+
+
+class Judge:
+    """Collects verdicts; each is printed, the bad ones decide."""
+
+    def __init__(self):
+        self.failures = []
+
+    def verdict(self, good, text):
+        print("ok  " if good else "BAD ", text)
+        if not good:
+            self.failures.append(text)
+
+    def close(self, what, found, true, tolerance):
+        text = f"{what}: {found / 1e9:.4f} s, truth {true / 1e9:.4f} s, off {(found - true) / 1e9:+.4f} s"
+        self.verdict(abs(found - true) <= tolerance, f"{text}, allowed {tolerance / 1e9:.4f} s")
+
+
+def estimates(profile, functions):
+    """Inclusive values per (thread name, function)."""
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0])
+    for sample in profile.message.sample:
+        name = profile.thread(sample)[1]
+        for function in functions & set(profile.stack(sample)):
+            for type, value in enumerate(sample.value):
+                sums[(name, function)][type] += value
+    return sums
+
+
+def judge_threads(judge, profile, truth):
+    """Every thread is there once, with its last name and its times."""
+    by_tid = {tid: (name, values) for (tid, name), values in profile.threads().items()}
+    judge.verdict(len(by_tid) == len(profile.threads()), f"{len(by_tid)} threads, each under one name")
+    judge.verdict(len(by_tid) == len(truth.threads) + 1, f"{len(by_tid)} threads found of {len(truth.threads) + 1}")
+    for name, (tid, lifetime_ns, cpu_ns) in truth.threads.items():
+        found, values = by_tid.get(tid, ("(missing)", [0, 0, 0, 0]))
+        judge.verdict(found == name, f"thread {tid} is called {found}, in truth {name}")
+        # Between the start routine's first line and the thread's own start lies a clone and perhaps a time slice.
+        judge.close(f"thread {name}: wall", values[WALL], lifetime_ns, lifetime_ns * 0.01 + 20e6)
+        judge.close(f"thread {name}: cpu", values[CPU], cpu_ns, cpu_ns * 0.02 + 3e6)
+
+
+def sampler_cpu_ns(profile):
+    """CPU time of the profiler's own thread, from the comment that names it: a number and its unit."""
+    for comment in profile.comments():
+        words = comment.replace(",", " ").replace(":", " ").replace(";", " ").split()
+        for number, unit in zip(words, words[1:]):
+            if "sampler" in comment and unit in UNIT_NS and number.replace(".", "", 1).isdigit():
+                return float(number) * UNIT_NS[unit]
+    raise SystemExit(f"BAD  no comment tells the sampler's CPU time: {profile.comments()}")
+
+
+def judge_totals(judge, profile, truth):
+    _, cpu_ns, offcpu_ns, wall_ns = profile.totals()
+    lifetimes_ns = truth.main_ns + sum(lifetime for _, lifetime, _ in truth.threads.values())
+    judge.close("total wall is the sum of the lifetimes", wall_ns, lifetimes_ns, lifetimes_ns * 0.01)
+    # The kernel charges the process for the sampler thread too; the profile says for how much.
+    own_ns = sampler_cpu_ns(profile)
+    judge.close(
+        f"total cpu is that of getrusage without the sampler's {own_ns / 1e9:.4f} s",
+        cpu_ns,
+        truth.rusage_ns - own_ns,
+        truth.rusage_ns * 0.02,
+    )
+    judge.close("cpu and off-cpu make up the wall time", cpu_ns + offcpu_ns, wall_ns, wall_ns * 0.01)
+
+
+def gaps_ns(profile, truth):
+    """Mean time between two observations of a thread, by its name."""
+    samples = {name: values[SAMPLES] for (_, name), values in profile.threads().items()}
+    return {name: life / max(samples.get(name, 0), 1) for name, (_, life, _) in truth.threads.items()}
+
+
+def judge_rate(judge, profile, truth, hz, per_tick):
+    """The bounds below mean something only if threads are looked at as often as promised."""
+    threads = len(truth.threads) + 1
+    due = hz * min(per_tick, threads) * truth.main_ns / 1e9
+    taken = profile.totals()[SAMPLES]
+    # A tick that comes late on a busy machine is left out, by design.
+    judge.verdict(0.5 * due <= taken <= 1.1 * due, f"{taken} samples taken, {due:.0f} due")
+
+
+def bound(variance, gap_ns, comparisons):
+    z = math.log(2 * comparisons / ALPHA)
+    return math.sqrt(2 * variance * z) + gap_ns * z
+
+
+def compare(judge, what, found_ns, true_ns, variance, gap_ns, edge_ns, over_ns, comparisons):
+    """edge_ns: how much may be missing, on average; over_ns: how much of other functions' may be found here."""
+    allowed = bound(variance, gap_ns, comparisons)
+    off = found_ns - true_ns
+    sigma = math.sqrt(variance) if variance > 0 else math.inf
+    text = f"{what:32} {found_ns / 1e9:9.4f} s, truth {true_ns / 1e9:9.4f} s, off {off / 1e9:+8.4f} s"
+    text += f" = {off / sigma:+5.2f} sigma, allowed {allowed / 1e9:.4f} s"
+    judge.verdict(-allowed - edge_ns <= off <= allowed + over_ns, text)
+
+
+def judge_functions(judge, profile, truth, type, label):
+    """Every function, over all threads and in each thread, for one kind of time."""
+    column = 0 if type == WALL else 1
+    found = estimates(profile, set(truth.functions))
+    gaps = gaps_ns(profile, truth)
+    whole = {name: (life if type == WALL else cpu) for name, (_, life, cpu) in truth.threads.items()}
+    comparisons = len(truth.functions) + len(truth.shares)
+    variance, edge, over = collections.Counter(), collections.Counter(), collections.Counter()
+    largest_gap = collections.Counter()
+    for (thread, function), times in truth.shares.items():
+        true, total, gap = times[column], max(whole[thread], 1), gaps[thread]
+        share = min(true / total, 1.0)
+        part = 2 * share * (1 - share) * total * gap
+        waiting = 0 if type == WALL else waiting_cpu(truth, thread)
+        compare(
+            judge, f"{label} of {thread} {function}", found[(thread, function)][type], true, part, gap, gap, waiting,
+            comparisons,
+        )
+        variance[function] += part
+        edge[function] += gap
+        over[function] += waiting
+        largest_gap[function] = max(largest_gap[function], gap)
+    for function, times in truth.functions.items():
+        total = sum(values[type] for (_, name), values in found.items() if name == function)
+        compare(
+            judge, f"{label} of {function}", total, times[column], variance[function], largest_gap[function],
+            edge[function], over[function], comparisons,
+        )
+
+
+def waiting_cpu(truth, thread):
+    return sum(cpu for (name, function), (_, cpu) in truth.shares.items() if name == thread and "spin" not in function)
+
+
+def judge_stacks(judge, profile, truth):
+    """Under each measured function stand all 25 levels, in order, and below them the thread's root."""
+    samples = whole = rooted = observed = 0
+    for sample in profile.message.sample:
+        stack, count = profile.stack(sample), sample.value[SAMPLES]
+        if profile.thread(sample)[1] not in truth.threads:
+            continue
+        observed += count
+        rooted += count * profile.reaches_root(sample)
+        places = [place for place, name in enumerate(stack) if name in truth.functions]
+        if places:
+            samples += count
+            good = stack[places[-1] + 1 : places[-1] + 27] == LEVELS + ["worker_main"]
+            whole += count * good
+            if not good:
+                print(f"     incomplete, {count} samples: {' < '.join(stack)}")
+    judge.verdict(samples and whole >= 0.999 * samples, f"{whole} of {samples} stacks have all 25 levels in order")
+    judge.verdict(rooted >= 0.999 * observed, f"{rooted} of {observed} stacks reach their thread's root")
+    judge.verdict(samples >= 0.9 * observed, f"{samples} of {observed} samples lie in measured functions")
+
+
+def main(profile_path, truth_path, hz, per_tick):
+    profile, truth, judge = Profile(profile_path), Truth(truth_path), Judge()
+    print(f"{truth.interrupted} waits returned EINTR")
+    judge_threads(judge, profile, truth)
+    judge_totals(judge, profile, truth)
+    judge_rate(judge, profile, truth, int(hz), int(per_tick))
+    judge_functions(judge, profile, truth, WALL, "wall")
+    judge_functions(judge, profile, truth, CPU, "cpu")
+    judge_stacks(judge, profile, truth)
+    print(f"{len(judge.failures)} bad")
+    return 1 if judge.failures else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
