@@ -1,0 +1,125 @@
+#!/bin/bash
+# A thread's time is conserved and stands under its own name however it begins and ends; see target_threads.c.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+bad=0
+
+judge() { # NAME EXPECTED_STATUS STATUS
+    local file=$TMP/$1.pb.gz
+    echo "== $1"
+    [ "$3" = "$2" ] || complain "$1: exit status $3, not $2"
+    [ ! -s "$TMP/$1.err" ] || complain "$1: on stderr: $(cat "$TMP/$1.err")"
+    (check_profile "$file") || complain "$1: its profile is not good"
+    [ ! -s "$file" ] || "$PYTHON" "$TESTS/judge_threads.py" "$file" "$TMP/$1.out" || complain "$1: not its truth"
+}
+
+complain() { # MESSAGE
+    echo "FAIL: $1"
+    bad=1
+}
+
+mode() { # EXPECTED_STATUS MODE ARGUMENTS...
+    local expected=$1
+    shift
+    profile_run "$TMP/$1.pb.gz" "$TARGETS/target_threads" "$@" >"$TMP/$1.out" 2>"$TMP/$1.err"
+    judge "$1" "$expected" $?
+}
+
+# In a namespace of its own a process may choose its threads' ids: all short threads get the same one.
+tid_reuse() {
+    if ! unshare --pid --fork --mount-proc "$TARGETS/target_threads" reuse 2 >/dev/null 2>&1; then
+        echo "== reuse: not run, a pid namespace cannot be had here"
+        return
+    fi
+    WALLPROF_HZ=1000 unshare --pid --fork --mount-proc \
+        env LD_PRELOAD="$LIBRARY" WALLPROF_OUT="$TMP/reuse.pb.gz" "$TARGETS/target_threads" reuse 500 \
+        >"$TMP/reuse.out" 2>"$TMP/reuse.err"
+    judge reuse 0 $?
+}
+
+# A thread that a library's constructor starts, before or after the profiler's own constructor, as the loader likes.
+early_thread() {
+    cat >"$TMP/early.c" <<'SOURCE'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+pthread_t early;
+static uint64_t begin_ns, end_ns;
+static pid_t tid;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+__attribute__((noinline)) void life_early(void)
+{
+    struct timespec pause = {0, 2000000};
+    while (now_ns() < begin_ns + UINT64_C(1500000000))
+        nanosleep(&pause, NULL);
+    __asm__ volatile("" ::: "memory");
+}
+
+static void *start(void *unused)
+{
+    begin_ns = now_ns();
+    tid = gettid();
+    pthread_setname_np(pthread_self(), "early");
+    life_early();
+    end_ns = now_ns();
+    return unused;
+}
+
+void early_report(uint64_t main_ns)
+{
+    pthread_join(early, NULL);
+    printf("thread early %d %ju 90 life_early\nmain %ju\n", tid, end_ns - begin_ns, now_ns() - main_ns);
+}
+
+__attribute__((constructor)) static void create(void)
+{
+    pthread_create(&early, NULL, start, NULL);
+}
+SOURCE
+    cat >"$TMP/main.c" <<'SOURCE'
+#include <stdint.h>
+#include <time.h>
+
+void early_report(uint64_t main_ns);
+
+int main(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    early_report(now.tv_sec * UINT64_C(1000000000) + now.tv_nsec);
+    return 0;
+}
+SOURCE
+    { "${CC:-cc}" -O2 -shared -fPIC -o "$TMP/libearly.so" "$TMP/early.c" -pthread &&
+        "${CC:-cc}" -O2 -o "$TMP/early" "$TMP/main.c" "$TMP/libearly.so" -Wl,-rpath,"$TMP"; } || fail "cc does not work"
+    profile_run "$TMP/early.pb.gz" "$TMP/early" >"$TMP/early.out" 2>"$TMP/early.err"
+    judge early 0 $?
+    # The other order: a library preloaded behind ours.
+    LD_PRELOAD="$LIBRARY $TMP/libearly.so" WALLPROF_OUT=$TMP/behind.pb.gz "$TMP/early" >"$TMP/behind.out" 2>"$TMP/behind.err"
+    judge behind 0 $?
+    LD_PRELOAD="$TMP/libearly.so $LIBRARY" WALLPROF_OUT=$TMP/before.pb.gz "$TMP/early" >"$TMP/before.out" 2>"$TMP/before.err"
+    judge before 0 $?
+}
+
+mode 0 kinds
+mode 0 main-exits
+WALLPROF_HZ=1000 mode 0 short 2000
+tid_reuse
+mode 0 deaf
+mode 7 detached
+mode 9 thread-exits-process
+mode 11 nested-exit
+early_thread
+exit "$bad"

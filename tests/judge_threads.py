@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Compares a profile of target_threads with what it printed about its threads.
+
+    judge_threads.py PROFILE REPORT
+
+Time is conserved: total wall is the sum of the lifetimes within 1 %. Every thread is there under its own name and
+id. A thread's function is found in it, for as much of its time as the report asks for, and in no other thread.
+"""
+
+import collections
+import sys
+
+from pprof_read import WALL, Profile
+
+
+class Life:
+    """One line of the report."""
+
+    def __init__(self, words):
+        self.name, self.tid, self.ns, self.percent = words[0], int(words[1]), int(words[2]), int(words[3])
+        self.functions = " ".join(words[4:]).split("|")
+
+
+def read_report(path):
+    lives, main_ns = [], None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            kind, *words = line.split()
+            if kind == "thread":
+                lives.append(Life(words))
+            elif kind == "main":
+                main_ns = int(words[0])
+    return lives, main_ns
+
+
+def wall_by_function(profile):
+    """Inclusive wall time per (thread, function)."""
+    sums = collections.Counter()
+    for sample in profile.message.sample:
+        for name in set(profile.stack(sample)):
+            sums[(profile.thread(sample), name)] += sample.value[WALL]
+    return sums
+
+
+def judge_life(life, threads, sums):
+    """What is wrong with one thread."""
+    key = (life.tid, life.name)
+    if key not in threads:
+        return [f"thread {life.name} ({life.tid}) is missing"]
+    found = sum(sums[(key, function)] for function in life.functions)
+    share = 100 * found / max(threads[key][WALL], 1)
+    wrong = []
+    if share < life.percent:
+        wrong.append(f"{life.name}: {share:.1f} % of its time in {life.functions}, not {life.percent} %")
+    if not life.name.startswith("short-"):
+        print(f"{life.name}: {threads[key][WALL] / 1e9:.3f} s of {life.ns / 1e9:.3f} s, {share:.1f} % in {life.functions}")
+    return wrong
+
+
+def judge_strangers(lives, sums):
+    """A thread's time must not be found under another one's name."""
+    owners = collections.defaultdict(set)
+    for life in lives:
+        for function in life.functions:
+            owners[function].add((life.tid, life.name))
+    return [
+        f"{function} is found in thread {thread}"
+        for (thread, function), wall in sums.items()
+        if function in owners and not function.startswith("[") and thread not in owners[function] and wall
+    ]
+
+
+def judge_total(profile, lives, main_ns):
+    found, true = profile.totals()[WALL], main_ns + sum(life.ns for life in lives)
+    print(f"total wall {found / 1e9:.3f} s, truth {true / 1e9:.3f} s, off {100 * (found / true - 1):+.2f} %")
+    return [] if abs(found - true) <= 0.01 * true else [f"total wall is off by {100 * (found / true - 1):+.2f} %"]
+
+
+def judge_count(threads, lives):
+    print(f"{len(threads)} threads, truth {len(lives) + 1}")
+    return [] if len(threads) == len(lives) + 1 else [f"{len(threads)} threads, not {len(lives) + 1}"]
+
+
+def main(profile_path, report_path):
+    profile = Profile(profile_path)
+    lives, main_ns = read_report(report_path)
+    threads, sums = profile.threads(), wall_by_function(profile)
+    wrong = judge_total(profile, lives, main_ns) + judge_count(threads, lives) + judge_strangers(lives, sums)
+    for life in lives:
+        wrong += judge_life(life, threads, sums)
+    for text in wrong[:30]:
+        print("BAD ", text)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
