@@ -89,21 +89,22 @@ static inline void built_symbols(struct built_elf *elf, Elf64_Shdr *table, Elf64
     free(entries);
 }
 
-/* Three trampolines, the way ld writes them with and without -z ibtplt, lld without; slots at 0x5018 on. */
+/* Three trampolines, the way ld writes them with and without -z ibtplt, lld without; their slots in another
+ * order. */
 static inline void built_plt(struct built_elf *elf, Elf64_Shdr *plt, Elf64_Shdr *relocations)
 {
     static const unsigned char code[] = {
-        0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x0d,
-        0x10, 0,    0,    0x0f, 0x1f, 0x44, 0,    0, /* 0x400b+0x100d */
-        0xff, 0x25, 0x0a, 0x10, 0,    0,    0x68, 0,
-        0,    0,    0,    0xe9, 0,    0,    0,    0, /* 0x4016+0x100a */
+        0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x15,
+        0x10, 0,    0,    0x0f, 0x1f, 0x44, 0,    0, /* 0x400b+0x1015 */
+        0xff, 0x25, 0x02, 0x10, 0,    0,    0x68, 0,
+        0,    0,    0,    0xe9, 0,    0,    0,    0, /* 0x4016+0x1002 */
         0xff, 0x35, 0,    0,    0,    0,    0xff, 0x25,
         0,    0,    0,    0,    0x0f, 0x1f, 0x40, 0, /* not a trampoline */
     };
     const Elf64_Rela entries[] = {
-        {.r_offset = 0x5020, .r_info = ELF64_R_INFO(2, R_X86_64_GLOB_DAT)},
-        {.r_offset = 0x5018, .r_info = ELF64_R_INFO(1, R_X86_64_JUMP_SLOT)},
+        {.r_offset = 0x5020, .r_info = ELF64_R_INFO(1, R_X86_64_GLOB_DAT)},
         {.r_offset = 0x5018, .r_info = ELF64_R_INFO(2, R_X86_64_JUMP_SLOT)},
+        {.r_offset = 0x5018, .r_info = ELF64_R_INFO(1, R_X86_64_JUMP_SLOT)},
     };
     built_place(elf, plt, code, sizeof code);
     built_place(elf, relocations, entries, sizeof entries);

@@ -116,7 +116,7 @@ show_top() { # FILE COUNT
 
 # Whether a function has a share of the profile's wall time, itself or in what it calls.
 has_function() { # FILE NAME
-    functions_of "$1" | grep -Fxq -- "$2"
+    functions_of "$1" | grep -Fx -- "$2" >/dev/null # not -q: it would end the pipe, and so the reader, early
 }
 
 functions_of() { # FILE
@@ -125,7 +125,7 @@ functions_of() { # FILE
 
 assert_function() { # FILE NAME
     has_function "$1" "$2" || {
-        functions_of "$1" | head -n 40
+        functions_of "$1" | sed 40q
         fail "$1 has no function $2"
     }
 }

@@ -19,6 +19,8 @@ namespace {
 constexpr int kThreads = 4;
 constexpr int kFrames = 12;
 
+} // namespace
+
 // Counts its own destruction: every frame that an exception passes must be cleaned up, once.
 struct Guard {
     explicit Guard(uint64_t &count) : count(count) {}
@@ -34,8 +36,6 @@ struct Failure : std::runtime_error {
 struct Tally {
     uint64_t caught = 0, cleaned = 0, rethrown = 0, nested = 0, sum = 0;
 };
-
-} // namespace
 
 // Distinct functions that keep their frames, so that the unwinder has something to cross.
 template <int depth> __attribute__((noinline)) void descend(Tally &tally, int thread, int round)

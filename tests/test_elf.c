@@ -4,6 +4,7 @@
  * outside.
  */
 #include "elf.h"
+#include "elf_image.h"
 
 #include "elf_builder.h"
 
@@ -273,6 +274,17 @@ static void label_inside_a_function_ends_with_it(void **state)
     assert_nameless(symbols, 0x1300);
 }
 
+static void a_nameless_function_is_not_its_neighbour(void **state)
+{
+    static const struct built_symbol symbols[] = {{"before", 0x1000, 0, NOTYPE(GLOBAL), TEXT},
+                                                  {"", 0x1010, 0x10, FUNC(LOCAL), TEXT},
+                                                  {"same_start", 0x1010, 0, NOTYPE(LOCAL), TEXT}};
+    assert_named(symbols, 0x100f, "before");
+    assert_nameless(symbols, 0x1010);
+    assert_nameless(symbols, 0x101f);
+    assert_nameless(symbols, 0x1020);
+}
+
 static void among_aliases_the_readable_one_wins(void **state)
 {
     static const struct built_symbol underscores[] = {{"__write", 0x1000, 16, FUNC(GLOBAL), TEXT},
@@ -530,6 +542,20 @@ static void huge_sections_are_cut(void **state)
     }
 }
 
+static void reading_outside_an_image_is_refused(void **state)
+{
+    static const uint64_t outside[][2] = {{0, 65}, {1, 64},         {64, 1},
+                                          {65, 0}, {UINT64_MAX, 1}, {UINT64_MAX - 63, 64}};
+    const unsigned char memory[64] = {0};
+    const struct elf_image image = {.fd = -1, .memory = memory, .size_bytes = sizeof memory};
+    unsigned char buffer[128];
+    (void)state;
+    for (size_t i = 0; i < COUNT(outside); i++)
+        assert_false(elf_image_read(&image, outside[i][0], buffer, outside[i][1]));
+    assert_true(elf_image_read(&image, 0, buffer, 64));
+    assert_true(elf_image_read(&image, 64, buffer, 0));
+}
+
 static void odd_entry_sizes_and_links_are_refused(void **state)
 {
     const uint16_t shentsize = sizeof(Elf64_Shdr) - 1;
@@ -539,6 +565,7 @@ static void odd_entry_sizes_and_links_are_refused(void **state)
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_entsize), 16), 3);
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_link), 99), 3);
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_link), DATA), 3);
+    assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_link), NOTE), 3);
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_flags), SHF_COMPRESSED), 3);
 }
 
@@ -730,6 +757,7 @@ int main(void)
         NAMES_TEST(plt_needs_x86_64),
         NAMES_TEST(label_reaches_until_something_sized),
         NAMES_TEST(label_inside_a_function_ends_with_it),
+        NAMES_TEST(a_nameless_function_is_not_its_neighbour),
         NAMES_TEST(among_aliases_the_readable_one_wins),
         NAMES_TEST(of_overlapping_functions_the_nearest_start_wins),
         NAMES_TEST(only_code_counts),
@@ -740,6 +768,7 @@ int main(void)
         NAMES_TEST(what_is_no_elf_is_refused),
         NAMES_TEST(other_classes_and_byte_orders_are_refused),
         NAMES_TEST(huge_sections_are_cut),
+        cmocka_unit_test(reading_outside_an_image_is_refused),
         NAMES_TEST(odd_entry_sizes_and_links_are_refused),
         NAMES_TEST(section_count_can_stand_in_section_0),
         NAMES_TEST(names_outside_the_string_table_are_refused),

@@ -1,6 +1,7 @@
 /* Every location has a function, functions are neither split nor merged, and names are what people expect. */
 #include "symbolize.h"
 
+#include "elf.h"
 #include "elf_builder.h"
 
 #include <fcntl.h>
@@ -279,6 +280,21 @@ static void functions_of_one_name_stay_apart(void **state)
     close(fd);
 }
 
+static void modules_do_not_share_symbols(void **state)
+{
+    static const struct built_symbol symbols[] = {{"f", 0x1000, 0x100, FUNC(LOCAL), TEXT},
+                                                  {"g", 0x1000, 0x100, FUNC(GLOBAL), TEXT}};
+    struct fixture *fixture = *state;
+    int fds[2];
+    uint32_t f = add_location(fixture, add_built_module(fixture, symbols, 1, &fds[0]), BIAS + 0x1000, 0);
+    uint32_t g = add_location(fixture, add_built_module(fixture, symbols, 2, &fds[1]), BIAS + 0x1000, 0);
+    symbolize(fixture, NULL);
+    assert_symbol(fixture, f, "f", "f");
+    assert_symbol(fixture, g, "g", "g");
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void a_label_ends_where_a_function_is_known_to_start(void **state)
 {
     static const struct built_symbol symbols[] = {{"label", 0x1000, 0, NOTYPE(GLOBAL), TEXT}};
@@ -319,6 +335,66 @@ static void a_replaced_file_is_not_believed(void **state)
     close(fds[1]);
 }
 
+struct libc_object {
+    uint64_t bias, code_start, code_end;
+    char path[PATH_MAX];
+    uint8_t build_id[MODULE_BUILD_ID_MAX_BYTES];
+    uint32_t build_id_bytes;
+};
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct libc_object *libc = data;
+    (void)size;
+    if (!strstr(info->dlpi_name, "/libc.so"))
+        return 0;
+    libc->bias = info->dlpi_addr;
+    snprintf(libc->path, sizeof libc->path, "%s", info->dlpi_name);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
+            libc->code_start = start;
+            libc->code_end = start + segment->p_memsz;
+        }
+        if (segment->p_type == PT_NOTE && libc->build_id_bytes == 0)
+            libc->build_id_bytes = (uint32_t)elf_build_id_in_notes(
+                (const void *)(uintptr_t)start, segment->p_memsz, libc->build_id, sizeof libc->build_id);
+    }
+    return 1;
+}
+
+/* Without a build-id the debug file cannot be found: the difference is what it knows. */
+static void debug_files_name_what_was_stripped(void **state)
+{
+    enum { STEP_BYTES = 64 };
+    struct fixture *fixture = *state;
+    struct libc_object libc = {0};
+    char debug_path[128] = "/usr/lib/debug/.build-id/";
+    dl_iterate_phdr(find_libc, &libc);
+    for (uint32_t i = 0; i < libc.build_id_bytes; i++)
+        sprintf(debug_path + strlen(debug_path), i == 1 ? "/%02x" : "%02x", libc.build_id[i]);
+    if (access(strcat(debug_path, ".debug"), R_OK) != 0)
+        skip(); /* the C library's debug symbols are not installed */
+    arena_ref full = add_module(fixture, libc.path, libc.bias),
+              stripped = add_module(fixture, libc.path, libc.bias);
+    struct wp_module *module = arena_at(&fixture->arena, full);
+    memcpy(module->build_id, libc.build_id, sizeof libc.build_id);
+    module->build_id_bytes = libc.build_id_bytes;
+    for (uint64_t address = libc.code_start; address < libc.code_end; address += STEP_BYTES) {
+        add_location(fixture, full, address, 0);
+        add_location(fixture, stripped, address, 0);
+    }
+    symbolize(fixture, NULL);
+    unsigned with = 0, without = 0;
+    for (uint32_t i = PSEUDO_COUNT; i < fixture->tree.location_count; i += 2) {
+        with += function_of(fixture, i)->is_symbol;
+        without += function_of(fixture, i + 1)->is_symbol;
+    }
+    assert_true(without > 0);
+    assert_true(with > without + without / 10);
+}
+
 /* ---- demangling ---- */
 
 static char *fake_demangle(const char *mangled, char *buffer, size_t *length, int *status)
@@ -329,7 +405,7 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
     *status = strstr(mangled, "bad") ? -2 : 0;
     char *result = NULL;
     if (*status == 0)
-        assert_true(asprintf(&result, "demangled %s", mangled + 2) > 0);
+        assert_true(asprintf(&result, "demangled(%s)", mangled + 2) > 0);
     return result;
 }
 
@@ -341,7 +417,7 @@ static const struct built_symbol mangled_symbols[] = {
 
 static void names_are_demangled(void **state)
 {
-    static const char *const expected[] = {"demangled 1f", "_Zbad", "demangled 1g@@V2", "plain", "_Y"};
+    static const char *const expected[] = {"demangled(1f)", "_Zbad", "demangled(1g)@@V2", "plain", "_Y"};
     struct fixture *fixture = *state;
     int fd;
     arena_ref module = add_built_module(fixture, mangled_symbols, COUNT(mangled_symbols), &fd);
@@ -400,8 +476,10 @@ int main(void)
         SYMBOLIZE_TEST(own_functions_are_found),
         SYMBOLIZE_TEST(the_vdso_is_read_from_memory),
         SYMBOLIZE_TEST(functions_of_one_name_stay_apart),
+        SYMBOLIZE_TEST(modules_do_not_share_symbols),
         SYMBOLIZE_TEST(a_label_ends_where_a_function_is_known_to_start),
         SYMBOLIZE_TEST(a_replaced_file_is_not_believed),
+        SYMBOLIZE_TEST(debug_files_name_what_was_stripped),
         SYMBOLIZE_TEST(names_are_demangled),
         SYMBOLIZE_TEST(without_a_demangler_names_stay),
         SYMBOLIZE_TEST(thousands_of_locations_are_kept_apart),

@@ -1,0 +1,401 @@
+/*
+ * The CFI evaluator, fed tables written by hand (DWARF 5 section 6.4, LSB 5.0 Core chapter 10), with every rule known.
+ */
+#include "unit.h"
+#include "sig_arch.h"
+#include "sig_cfi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUNCTION_PC = 0x1000, FUNCTION_BYTES = 0x100, TABLE_BYTES = 4096, FRAME_AT = 64 };
+
+/* One module: .eh_frame_hdr at the start of `bytes`, .eh_frame at FRAME_AT. Function addresses are relative to it. */
+struct table {
+    _Alignas(8) uint8_t bytes[TABLE_BYTES];
+    size_t used;
+    size_t cie_at;
+    uint32_t fde_count;
+    struct sig_module module;
+};
+
+static void put(struct table *table, const void *data, size_t bytes)
+{
+    assert_true(table->used + bytes <= sizeof(table->bytes));
+    memcpy(table->bytes + table->used, data, bytes);
+    table->used += bytes;
+}
+
+static void put_u32(struct table *table, uint32_t value)
+{
+    put(table, &value, sizeof(value));
+}
+
+static uint64_t base_of(const struct table *table)
+{
+    return (uint64_t)(uintptr_t)table->bytes;
+}
+
+static void patch_u32(struct table *table, size_t at, uint32_t value)
+{
+    memcpy(table->bytes + at, &value, sizeof(value));
+}
+
+/* x86_64's usual CIE: CFA = rsp + 8, return address at CFA - 8, code align 1, data align -8. */
+static const uint8_t usual_instructions[] = {0x0c, 7, 8, 0x80 | 16, 1};
+
+static void add_cie(struct table *table, const char *augmentation, const void *instructions, size_t bytes)
+{
+    size_t start = table->used;
+    table->cie_at = start;
+    put_u32(table, 0); /* length, patched below */
+    put_u32(table, 0); /* CIE id */
+    put(table, "\1", 1);
+    put(table, augmentation, strlen(augmentation) + 1);
+    put(table, "\1\x78\x10", 3); /* code align 1, data align -8, return address column 16 */
+    if (augmentation[0] == 'z')
+        put(table, "\1\x1b", 2); /* one byte of data: FDE pointers are pcrel sdata4 */
+    put(table, instructions, bytes);
+    while ((table->used - start) % 8 != 4)
+        put(table, "\0", 1); /* DW_CFA_nop */
+    patch_u32(table, start, (uint32_t)(table->used - start - 4));
+}
+
+static uint64_t function_pc(const struct table *table, uint32_t index)
+{
+    return base_of(table) + FUNCTION_PC + (uint64_t)index * FUNCTION_BYTES;
+}
+
+static void add_fde(struct table *table, const void *instructions, size_t bytes)
+{
+    size_t start = table->used;
+    uint64_t pc = function_pc(table, table->fde_count);
+    put_u32(table, 0);
+    put_u32(table, (uint32_t)(table->used - table->cie_at));
+    put_u32(table, (uint32_t)(pc - (base_of(table) + table->used)));
+    put_u32(table, FUNCTION_BYTES);
+    put(table, "\0", 1); /* no augmentation data */
+    put(table, instructions, bytes);
+    while ((table->used - start) % 8 != 4)
+        put(table, "\0", 1);
+    patch_u32(table, start, (uint32_t)(table->used - start - 4));
+    patch_u32(table, 12 + 8 * table->fde_count, (uint32_t)(pc - base_of(table)));
+    patch_u32(table, 16 + 8 * table->fde_count, (uint32_t)start);
+    table->fde_count++;
+    patch_u32(table, 8, table->fde_count);
+}
+
+static void begin(struct table *table)
+{
+    static const uint8_t header[] = {1, 0x1b, 0x03, 0x3b};
+    memset(table, 0, sizeof(*table));
+    put(table, header, sizeof(header));
+    put_u32(table, FRAME_AT - 4);
+    table->used = FRAME_AT;
+    table->module = (struct sig_module){.start_pc = base_of(table) + FUNCTION_PC,
+                                        .end_pc = base_of(table) + FUNCTION_PC + 16 * FUNCTION_BYTES,
+                                        .eh_frame_hdr = base_of(table),
+                                        .cfi_low = base_of(table),
+                                        .cfi_high = base_of(table) + TABLE_BYTES};
+}
+
+/* A table with one function, whose FDE has these instructions. */
+static void one_function(struct table *table, const void *instructions, size_t bytes)
+{
+    begin(table);
+    add_cie(table, "zR", usual_instructions, sizeof(usual_instructions));
+    add_fde(table, instructions, bytes);
+}
+
+static struct sig_rule rule_at(const struct table *table, uint64_t pc)
+{
+    struct sig_rule direct, careful;
+    sig_cfi_rule(&table->module, pc, false, &direct);
+    sig_cfi_rule(&table->module, pc, true, &careful);
+    assert_int_equal(direct.kind, careful.kind); /* both ways of reading give one answer */
+    assert_int_equal(direct.cfa_offset, careful.cfa_offset);
+    assert_int_equal(direct.fp.offset, careful.fp.offset);
+    return direct;
+}
+
+static void assert_cfa(const struct sig_rule *rule, unsigned dwarf_register, int offset)
+{
+    assert_int_equal(rule->kind, SIG_RULE_FRAME);
+    assert_false(rule->cfa_deref);
+    assert_int_equal(rule->cfa_register, dwarf_register);
+    assert_int_equal(rule->cfa_offset, offset);
+    assert_int_equal(rule->ra.kind, SIG_SAVED_AT_CFA);
+    assert_int_equal(rule->ra.offset, -8);
+}
+
+/* push rbp; mov rsp,rbp; ...; pop rbp; ret: the row changes exactly at the instruction behind each. */
+static void test_frame_pointer_prologue(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x0e, 16, 0x80 | 6, 2,  /* +1: CFA offset 16, rbp at CFA-16 */
+                                   0x43, 0x0d, 6,                /* +3: CFA register rbp */
+                                   0x02, 0xa0, 0x0c, 7, 8};      /* +160: CFA = rsp + 8 */
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    struct sig_rule rule = rule_at(&table, pc);
+    assert_cfa(&rule, SIG_DWARF_SP, 8);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
+    rule = rule_at(&table, pc + 1);
+    assert_cfa(&rule, SIG_DWARF_SP, 16);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_AT_CFA);
+    assert_int_equal(rule.fp.offset, -16);
+    rule = rule_at(&table, pc + 3);
+    assert_cfa(&rule, SIG_DWARF_SP, 16);
+    rule = rule_at(&table, pc + 4);
+    assert_cfa(&rule, SIG_DWARF_FP, 16);
+    rule = rule_at(&table, pc + 163);
+    assert_cfa(&rule, SIG_DWARF_FP, 16);
+    rule = rule_at(&table, pc + 164);
+    assert_cfa(&rule, SIG_DWARF_SP, 8);
+}
+
+static void test_addresses_outside(void **state)
+{
+    struct table table;
+    (void)state;
+    one_function(&table, "", 0);
+    uint64_t pc = function_pc(&table, 0);
+    assert_int_equal(rule_at(&table, pc - 1).kind, SIG_RULE_NONE);
+    assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES - 1).kind, SIG_RULE_FRAME);
+    assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES).kind, SIG_RULE_NONE);
+    assert_int_equal(sig_cfi_function_start(&table.module, pc + 17), pc);
+    assert_int_equal(sig_cfi_function_start(&table.module, pc + FUNCTION_BYTES), 0);
+}
+
+static void test_binary_search_finds_each_function(void **state)
+{
+    struct table table;
+    (void)state;
+    begin(&table);
+    /* The search table grows upwards from 12: room for six entries before FRAME_AT. */
+    add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
+    for (uint8_t i = 0; i < 6; i++) {
+        uint8_t code[] = {0x0e, (uint8_t)(16 + 8 * i)};
+        add_fde(&table, code, sizeof(code));
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        struct sig_rule rule = rule_at(&table, function_pc(&table, i) + 5);
+        assert_cfa(&rule, SIG_DWARF_SP, 16 + 8 * (int)i);
+        assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5), function_pc(&table, i));
+    }
+}
+
+static void test_remember_and_restore(void **state)
+{
+    static const uint8_t code[] = {0x0e, 32, 0x86, 4, 0x0a, 0x44, 0x0c, 7, 8, 0xc0 | 6, 0x44, 0x0b};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    struct sig_rule rule = rule_at(&table, pc + 4);
+    assert_cfa(&rule, SIG_DWARF_SP, 8);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_SAME); /* DW_CFA_restore: as the CIE has it */
+    rule = rule_at(&table, pc + 8);
+    assert_cfa(&rule, SIG_DWARF_SP, 32);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_AT_CFA);
+    assert_int_equal(rule.fp.offset, -32);
+}
+
+/* The linker's PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
+static void test_plt_expression(void **state)
+{
+    static const uint8_t code[] = {0x0f, 11,   0x77, 8,    0x80, 0,    0x3f, 0x1a,
+                                   0x3b, 0x2a, 0x33, 0x24, 0x22};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    for (uint64_t i = 0; i < 32; i++) {
+        struct sig_rule rule = rule_at(&table, pc + i);
+        assert_cfa(&rule, SIG_DWARF_SP, ((pc + i) & 15) >= 11 ? 16 : 8);
+    }
+}
+
+/* A function that realigns its stack: CFA = *(rbp - 8), rbp saved at rbp + 0, rbx at rbp - 24. */
+static void test_realigned_stack(void **state)
+{
+    static const uint8_t code[] = {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x68};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    assert_int_equal(rule.kind, SIG_RULE_FRAME);
+    assert_true(rule.cfa_deref);
+    assert_int_equal(rule.cfa_register, SIG_DWARF_FP);
+    assert_int_equal(rule.cfa_offset, -8);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_AT_REGISTER);
+    assert_int_equal(rule.fp.dwarf_register, SIG_DWARF_FP);
+    assert_int_equal(rule.fp.offset, 0);
+    assert_int_equal(rule.extra.kind, SIG_SAVED_AT_REGISTER);
+    assert_int_equal(rule.extra.offset, -24);
+}
+
+static void test_undefined_return_address_is_the_root(void **state)
+{
+    static const uint8_t code[] = {0x07, 16};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_ROOT);
+}
+
+/* vfork of the C library keeps its return address in rdi. */
+static void test_return_address_in_register(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, 16, 5};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0) + 1);
+    assert_int_equal(rule.kind, SIG_RULE_FRAME);
+    assert_int_equal(rule.cfa_offset, 0);
+    assert_int_equal(rule.ra.kind, SIG_SAVED_IN_REGISTER);
+    assert_int_equal(rule.ra.dwarf_register, 5);
+}
+
+static void test_signal_frame(void **state)
+{
+    struct table table;
+    (void)state;
+    begin(&table);
+    add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
+    add_fde(&table, "", 0);
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_SIGNAL);
+}
+
+static void test_signed_and_extended_forms(void **state)
+{
+    static const uint8_t code[] = {0x12, 7,  0x7c,      /* def_cfa_sf rsp, -4 * -8 = 32 */
+                                   0x05, 6,  3,         /* offset_extended rbp, CFA-24 */
+                                   0x11, 3,  0x04,      /* offset_extended_sf rbx, 4 * -8 = -32 */
+                                   0x2e, 16,            /* GNU_args_size */
+                                   0x41, 0x13, 0x7b,    /* +1: def_cfa_offset_sf 40 */
+                                   0x08, 6,  0x06, 3,   /* same_value rbp, restore_extended rbx */
+                                   0x41, 0x16, 6, 2, 0x77, 0}; /* +1: val_expression rbp */
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    struct sig_rule rule = rule_at(&table, pc);
+    assert_cfa(&rule, SIG_DWARF_SP, 32);
+    assert_int_equal(rule.fp.offset, -24);
+    assert_int_equal(rule.extra.offset, -32);
+    rule = rule_at(&table, pc + 1);
+    assert_cfa(&rule, SIG_DWARF_SP, 40);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule_at(&table, pc + 2).fp.kind, SIG_SAVED_UNKNOWN);
+}
+
+static void assert_refused(const void *code, size_t bytes)
+{
+    struct table table;
+    one_function(&table, code, bytes);
+    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 8).kind, SIG_RULE_UNSUPPORTED);
+}
+
+static void test_bad_instructions_are_refused(void **state)
+{
+    static const uint8_t unknown[] = {0x3f}, pop_empty[] = {0x0b}, long_block[] = {0x0f, 0xff, 0x7f};
+    static const uint8_t deep[] = {0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a};
+    static const uint8_t unknown_operator[] = {0x0f, 2, 0x77, 0xff};
+    static const uint8_t underflow[] = {0x0f, 1, 0x22}, constant_cfa[] = {0x0f, 1, 0x31};
+    static const uint8_t huge_offset[] = {0x0c, 7, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+    (void)state;
+    assert_refused(unknown, sizeof(unknown));
+    assert_refused(pop_empty, sizeof(pop_empty));
+    assert_refused(long_block, sizeof(long_block));
+    assert_refused(deep, sizeof(deep));
+    assert_refused(unknown_operator, sizeof(unknown_operator));
+    assert_refused(underflow, sizeof(underflow));
+    assert_refused(constant_cfa, sizeof(constant_cfa));
+    assert_refused(huge_offset, sizeof(huge_offset));
+}
+
+static void test_bad_headers_give_nothing(void **state)
+{
+    struct table table;
+    (void)state;
+    one_function(&table, "", 0);
+    uint64_t pc = function_pc(&table, 0);
+    table.bytes[0] = 2; /* version */
+    assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
+    table.bytes[0] = 1;
+    table.bytes[3] = 0xff; /* no search table */
+    assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
+    table.bytes[3] = 0x3b;
+    patch_u32(&table, 8, 0x7fffffff); /* more entries than the segment holds */
+    assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
+    patch_u32(&table, 8, 1);
+    patch_u32(&table, 16, 0x7ffffff0); /* an FDE outside of the segment */
+    assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
+    table.module.eh_frame_hdr = 0;
+    assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
+}
+
+/* Whatever the bytes are, evaluation ends and reads nothing outside (the sanitizer build would tell). */
+static void test_random_corruption_is_harmless(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0f, 3, 0x76, 0x78, 0x06};
+    (void)state;
+    srand(1);
+    for (int round = 0; round < 20000; round++) {
+        struct table *table = malloc(sizeof(*table)); /* so that the sanitizer sees the ends */
+        struct sig_rule rule;
+        one_function(table, code, sizeof(code));
+        table->module.cfi_high = base_of(table) + table->used;
+        for (int i = rand() % 8; i >= 0; i--)
+            table->bytes[(size_t)rand() % table->used] = (uint8_t)rand();
+        sig_cfi_rule(&table->module, function_pc(table, 0) + (uint64_t)(rand() % 300), false, &rule);
+        sig_cfi_function_start(&table->module, function_pc(table, 0));
+        free(table);
+    }
+}
+
+/* A table cut off at any byte gives a rule or none, and nothing beyond the cut is read. */
+static void test_every_truncation(void **state)
+{
+    static const uint8_t code[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6};
+    struct table whole;
+    (void)state;
+    one_function(&whole, code, sizeof(code));
+    for (size_t length = 0; length <= whole.used; length++) {
+        uint8_t *cut = malloc(length ? length : 1);
+        struct sig_rule rule;
+        memcpy(cut, whole.bytes, length);
+        struct sig_module module = whole.module;
+        module.eh_frame_hdr = module.cfi_low = (uint64_t)(uintptr_t)cut;
+        module.cfi_high = module.cfi_low + length;
+        sig_cfi_rule(&module, module.cfi_low + FUNCTION_PC + 4, false, &rule);
+        if (length < whole.used - 8)
+            assert_true(rule.kind != SIG_RULE_FRAME);
+        free(cut);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frame_pointer_prologue),
+        cmocka_unit_test(test_addresses_outside),
+        cmocka_unit_test(test_binary_search_finds_each_function),
+        cmocka_unit_test(test_remember_and_restore),
+        cmocka_unit_test(test_plt_expression),
+        cmocka_unit_test(test_realigned_stack),
+        cmocka_unit_test(test_undefined_return_address_is_the_root),
+        cmocka_unit_test(test_return_address_in_register),
+        cmocka_unit_test(test_signal_frame),
+        cmocka_unit_test(test_signed_and_extended_forms),
+        cmocka_unit_test(test_bad_instructions_are_refused),
+        cmocka_unit_test(test_bad_headers_give_nothing),
+        cmocka_unit_test(test_random_corruption_is_harmless),
+        cmocka_unit_test(test_every_truncation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

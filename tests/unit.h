@@ -1,0 +1,13 @@
+/* cmocka with the headers it wants first. */
+#ifndef WALLPROF_TESTS_UNIT_H
+#define WALLPROF_TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif
