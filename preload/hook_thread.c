@@ -6,6 +6,7 @@
  * of the program's own keys.
  */
 #include "hook_thread.h"
+#include "hook_mask.h"
 #include "real.h"
 #include "session.h"
 
@@ -27,6 +28,7 @@ struct start {
     void *argument;
     uint64_t stack_low;   /* where the program provided the stack, else 0 */
     uint64_t stack_bytes; /* asked for */
+    bool blocks_signal;   /* the creator's mask, as the program sees it */
 };
 
 /*
@@ -86,6 +88,7 @@ static void enter(const struct start *start)
         low = high - start->stack_bytes + (start->stack_bytes > 4 * SAFETY_BYTES ? SAFETY_BYTES : 0);
     if (here < low || here >= high)
         low = high = 0;
+    hook_mask_set(start->blocks_signal);
     session_thread_enter(start->thread, low, high);
     hook_thread_adopt(start->thread);
 }
@@ -121,6 +124,7 @@ static void describe_stack(const pthread_attr_t *attributes, struct start *ret)
 {
     void *base = NULL;
     size_t bytes = 0;
+    ret->blocks_signal = hook_mask_get();
     ret->stack_bytes = default_stack_bytes;
     if (!attributes)
         return;

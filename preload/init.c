@@ -12,6 +12,7 @@ __attribute__((constructor)) static void wallprof_start(void)
     struct session_libc libc = {
         .pthread_create = real->pthread_create,
         .pthread_join = real->pthread_join,
+        .pthread_sigmask = real->pthread_sigmask,
         .sigaction = real->sigaction,
     };
     if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)

@@ -22,6 +22,8 @@ const struct real *real_functions(void)
     RESOLVE(thrd_create);
     RESOLVE(sigaction);
     RESOLVE(signal);
+    RESOLVE(sigprocmask);
+    RESOLVE(pthread_sigmask);
     RESOLVE(dlclose);
     RESOLVE(execve);
     RESOLVE(execvpe);

@@ -19,6 +19,8 @@ struct real {
     int (*thrd_create)(thrd_t *, thrd_start_t, void *);
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     real_handler_fn *(*signal)(int, real_handler_fn *);
+    int (*sigprocmask)(int, const sigset_t *, sigset_t *);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
     int (*dlclose)(void *);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);

@@ -1,7 +1,7 @@
 /*
  * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a fault.
  *
- * The file is mapped read-only and private; a file that shrinks while mapped would raise SIGBUS, so it is read
+ * A file that shrinks while it is mapped would raise SIGBUS, so it is read
  * (pread) into scratch memory section by section instead.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
@@ -34,7 +34,7 @@ struct elf_query {
     uint8_t symbol_rank;     /* private to elf.c */
 };
 
-/* Keeps the string tables that names point into. */
+/* Keeps copies of the names that were found. */
 struct elf_names;
 
 /*

@@ -241,9 +241,9 @@ static int create_sampler(struct session *session)
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    session->libc.pthread_sigmask(SIG_SETMASK, &all, &old);
     int error = session->libc.pthread_create(&session->thread, &attributes, sampler_main, session);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    session->libc.pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     return -error;
 }

@@ -23,6 +23,7 @@
 struct session_libc {
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*pthread_join)(pthread_t, void **);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
     sig_sigaction_fn *sigaction;
 };
 

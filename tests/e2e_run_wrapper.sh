@@ -448,7 +448,7 @@ def shell(command):
         os.killpg(job, signal.SIGCONT)
 
 keys, command = sys.argv[1], sys.argv[2:]
-signal.alarm(20)
+signal.alarm(10)
 pid, master = pty.fork()
 if pid == 0:
     shell(command)

@@ -39,8 +39,8 @@ struct task {
     uint64_t result; /* so that it is not optimised away */
 };
 
-static atomic_ulong interrupted, waiting, begun;
-static atomic_uint futex_word;
+static atomic_ulong interrupted, waiting;
+static atomic_uint never_changes, begun;
 static int idle_pipe[2]; /* nothing is ever written to it */
 
 static void die(const char *what)
@@ -83,7 +83,7 @@ static void wait_in_futex(struct task *task)
 {
     (void)task;
     for (;;) {
-        syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, NULL);
+        syscall(SYS_futex, &never_changes, FUTEX_WAIT_PRIVATE, 0, NULL);
         count_interruption();
     }
 }

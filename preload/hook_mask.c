@@ -1,0 +1,66 @@
+/*
+ * sigprocmask and pthread_sigmask: a program's mask never holds our signal back, and what it reads is what it set.
+ *
+ * Worker threads that block every signal are common (xz, jemalloc, libuv); they would never answer. So our signal is
+ * taken out of what the kernel is told, and whether the program has it in its mask is remembered per thread. A new
+ * thread inherits that as it inherits the mask.
+ */
+#include "hook_mask.h"
+#include "real.h"
+#include "sig_handler.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+/* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */
+static __thread bool program_blocks_our_signal __attribute__((tls_model("initial-exec")));
+
+bool hook_mask_get(void)
+{
+    return program_blocks_our_signal;
+}
+
+void hook_mask_set(bool blocks)
+{
+    program_blocks_our_signal = blocks;
+}
+
+typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
+
+static void remember(int how, bool is_in_set)
+{
+    if (how == SIG_SETMASK)
+        program_blocks_our_signal = is_in_set;
+    else if (is_in_set)
+        program_blocks_our_signal = how == SIG_BLOCK;
+}
+
+/* Returns what the real function returns: -1 with errno or an error number, as the case may be. */
+static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+    int number = sig_handler_signal();
+    bool was_blocked = program_blocks_our_signal;
+    sigset_t without;
+    if (number == 0)
+        return real(how, set, old);
+    if (set) {
+        without = *set;
+        sigdelset(&without, number);
+    }
+    int status = real(how, set ? &without : NULL, old);
+    if (status == 0 && set)
+        remember(how, sigismember(set, number) == 1);
+    if (status == 0 && old && was_blocked)
+        sigaddset(old, number);
+    return status;
+}
+
+WALLPROF_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    return change_mask(real_functions()->sigprocmask, how, set, old);
+}
+
+WALLPROF_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+    return change_mask(real_functions()->pthread_sigmask, how, set, old);
+}

@@ -1,0 +1,810 @@
+/*
+ * Time is conserved and goes where it belongs. Numbers are small on purpose: the period is 10 "nanoseconds", so every
+ * expected value can be checked by head.
+ */
+#include "fold.h"
+
+#include "fake_stacks.h"
+#include "random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { PERIOD = 10, START = 1000 };
+enum seen { RUNNING, WAITING };
+
+struct fixture {
+    struct wp_arena arena;
+    struct wp_tree tree;
+    struct wp_fold fold;
+    struct fold_thread thread;
+};
+
+static void begin(struct fixture *fixture, size_t arena_bytes, uint64_t period_ns)
+{
+    assert_int_equal(arena_init(&fixture->arena, arena_bytes), 0);
+    assert_int_equal(tree_init(&fixture->tree, &fixture->arena), 0);
+    fixture->fold = (struct wp_fold){.tree = &fixture->tree, .period_ns = period_ns};
+    fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, 1), START, 0);
+}
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof(fixture));
+    begin(&fixture, 1 << 22, PERIOD);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    tree_deinit(&fixture->tree);
+    arena_deinit(&fixture->arena);
+    return 0;
+}
+
+/* Times are relative to the thread's start. */
+static void observe(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen, const char *stack)
+{
+    struct fake_path path = fake_path(&fixture->tree, stack);
+    struct fold_observation observation = {.time_ns = START + time,
+                                           .cpu_clock_ns = cpu,
+                                           .is_running = seen == RUNNING,
+                                           .path = path.locations,
+                                           .depth = path.depth};
+    fold_observe(&fixture->fold, &fixture->thread, &observation);
+}
+
+/* What must not be looked at is made unreadable: no path, a depth that is not 0. */
+static void observe_unchanged(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen)
+{
+    struct fold_observation observation = {.time_ns = START + time,
+                                           .cpu_clock_ns = cpu,
+                                           .is_running = seen == RUNNING,
+                                           .is_unchanged = true,
+                                           .depth = 1};
+    fold_observe(&fixture->fold, &fixture->thread, &observation);
+}
+
+static void observe_unknown(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen)
+{
+    struct fold_observation observation = {.time_ns = START + time,
+                                           .cpu_clock_ns = cpu,
+                                           .is_running = seen == RUNNING,
+                                           .is_unknown = true,
+                                           .depth = 1};
+    fold_observe(&fixture->fold, &fixture->thread, &observation);
+}
+
+static void end(struct fixture *fixture, uint64_t time, uint64_t cpu, enum fold_rest rest)
+{
+    fold_thread_end(&fixture->fold, &fixture->thread, START + time, cpu, rest);
+}
+
+static arena_ref node_of(const struct fixture *fixture, const char *stack)
+{
+    return fake_find(&fixture->tree, fixture->thread.root, stack);
+}
+
+static arena_ref pseudo_of(const struct fixture *fixture, enum wp_pseudo pseudo)
+{
+    return fake_pseudo_child(&fixture->tree, fixture->thread.root, pseudo);
+}
+
+static void assert_at(const struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu, uint64_t offcpu,
+                      uint64_t wall)
+{
+    fake_assert_values(&fixture->tree, node, (struct wp_values){samples, cpu, offcpu, wall});
+}
+
+static void assert_values(const struct fixture *fixture, const char *stack, uint64_t samples, uint64_t cpu,
+                          uint64_t offcpu, uint64_t wall)
+{
+    assert_at(fixture, node_of(fixture, stack), samples, cpu, offcpu, wall);
+}
+
+static void assert_sum(const struct fixture *fixture, uint64_t samples, uint64_t cpu, uint64_t offcpu, uint64_t wall)
+{
+    struct wp_values sum = fake_sum(&fixture->tree, fixture->thread.root);
+    assert_int_equal(sum.samples, samples);
+    assert_int_equal(sum.cpu_ns, cpu);
+    assert_int_equal(sum.offcpu_ns, offcpu);
+    assert_int_equal(sum.wall_ns, wall);
+    assert_int_equal(fixture->fold.samples, samples);
+}
+
+static uint64_t calls_of(const struct fixture *fixture, const char *stack)
+{
+    arena_ref node = node_of(fixture, stack);
+    assert_int_not_equal(node, 0);
+    return tree_node(&fixture->tree, node)->calls;
+}
+
+/* ---- wall ------------------------------------------------------------------------------------------------------- */
+
+static void wall_time_is_owed_since_the_last_observation(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 100, 0, RUNNING, "ab");
+    observe(fixture, 250, 0, RUNNING, "ac");
+    observe(fixture, 257, 0, RUNNING, "ab");
+    observe(fixture, 257, 0, RUNNING, "a");
+    assert_values(fixture, "ab", 2, 0, 0, 107);
+    assert_values(fixture, "ac", 1, 0, 0, 150);
+    assert_values(fixture, "a", 1, 0, 0, 0);
+    assert_sum(fixture, 4, 0, 0, 257);
+}
+
+static void an_empty_stack_is_the_root(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 5, 5, RUNNING, "");
+    assert_at(fixture, fixture->thread.root, 1, 5, 0, 5);
+}
+
+static void a_clock_that_goes_back_takes_nothing_away(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 100, 40, RUNNING, "a");
+    observe(fixture, 90, 0, RUNNING, "b"); /* CPU clock 0: the thread was gone when it was read */
+    observe(fixture, 110, 45, RUNNING, "c");
+    assert_values(fixture, "a", 1, 40, 0, 100);
+    assert_values(fixture, "b", 1, 0, 0, 0);
+    assert_values(fixture, "c", 1, 5, 0, 10);
+}
+
+static void every_thread_owes_its_own_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fold_thread first = fixture->thread;
+    observe(fixture, 7, 7, RUNNING, "a");
+    fixture->thread = first;
+    fixture->thread.root = fixture->thread.node = tree_root(&fixture->tree, 2);
+    observe(fixture, 50, 3, RUNNING, "a");
+    assert_values(fixture, "a", 1, 3, 0, 50);
+    fixture->thread.root = first.root;
+    assert_values(fixture, "a", 1, 7, 0, 7);
+}
+
+/* ---- cpu -------------------------------------------------------------------------------------------------------- */
+
+static void running_takes_all_cpu_and_waiting_leaves_it(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 20, 5, WAITING, "aw");
+    observe(fixture, 30, 9, WAITING, "aw");
+    observe(fixture, 40, 16, RUNNING, "ar");
+    observe(fixture, 50, 26, RUNNING, "as");
+    observe(fixture, 60, 26, WAITING, "aw");
+    observe(fixture, 70, 36, RUNNING, "as");
+    assert_int_equal(tree_node(&fixture->tree, node_of(fixture, "aw"))->self.cpu_ns, 0);
+    assert_int_equal(tree_node(&fixture->tree, node_of(fixture, "ar"))->self.cpu_ns, 16);
+    assert_int_equal(tree_node(&fixture->tree, node_of(fixture, "as"))->self.cpu_ns, 20);
+    assert_int_equal(fixture->thread.cpu_owed_ns, 0);
+}
+
+static void cpu_time_before_the_start_is_not_ours(void **state)
+{
+    struct fixture *fixture = *state;
+    fold_thread_begin(&fixture->thread, fixture->thread.root, START, 500);
+    observe(fixture, 10, 504, RUNNING, "a");
+    assert_values(fixture, "a", 1, 4, 0, 10);
+}
+
+/* ---- off-CPU ---------------------------------------------------------------------------------------------------- */
+
+static void short_sleeps_are_neither_flooded_nor_lost(void **state)
+{
+    static const uint64_t expected[] = {0, 0, 0, 10, 10, 10, 20, 20, 20, 30, 30, 30, 30, 40};
+    struct fixture *fixture = *state;
+    for (uint64_t i = 0; i < COUNT(expected); i++) { /* 3 asleep, 4 at work */
+        observe(fixture, (i + 1) * 7, (i + 1) * 4, WAITING, "w");
+        assert_values(fixture, "w", i + 1, 0, expected[i], (i + 1) * 7);
+    }
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 2);
+}
+
+static void several_periods_come_at_once_and_the_rest_is_carried(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 35, 0, WAITING, "w");
+    assert_values(fixture, "w", 1, 0, 30, 35);
+    observe(fixture, 39, 0, WAITING, "w");
+    assert_values(fixture, "w", 2, 0, 30, 39);
+    observe(fixture, 40, 0, WAITING, "w"); /* exactly a period is one */
+    assert_values(fixture, "w", 3, 0, 40, 40);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 0);
+}
+
+static void running_leaves_offcpu_time_to_the_next_waiting(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 48, 3, RUNNING, "r"); /* slept 45 unseen */
+    observe(fixture, 50, 5, RUNNING, "r");
+    assert_values(fixture, "r", 2, 5, 0, 50);
+    observe(fixture, 51, 5, WAITING, "w");
+    assert_values(fixture, "w", 1, 0, 40, 1);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 6);
+}
+
+static void offcpu_time_may_be_owed_negatively_for_a_moment(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, 12, RUNNING, "r"); /* the CPU clock was read 2 later than the wall clock */
+    assert_int_equal(fixture->thread.offcpu_owed_ns, -2);
+    observe(fixture, 11, 14, WAITING, "w");
+    assert_int_equal(fixture->thread.offcpu_owed_ns, -3);
+    observe(fixture, 23, 14, WAITING, "w");
+    assert_values(fixture, "w", 2, 0, 0, 13);
+    observe(fixture, 24, 14, WAITING, "w");
+    assert_values(fixture, "w", 3, 0, 10, 14);
+    assert_sum(fixture, 4, 12, 10, 24);
+}
+
+static void a_negative_rest_is_dropped_at_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, 12, RUNNING, "r");
+    end(fixture, 10, 12, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 1, 12, 0, 10);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 0);
+}
+
+/* ---- samply's example ------------------------------------------------------------------------------------------- */
+
+/*
+ * The unit test `it_works` of samply's accumulator (context_switch.rs): interval 10, and
+ *
+ *     0         10        20        30        40        50        60
+ *     01234567890123456789012345678901234567890123456789012345678901
+ *     ===__========__=_____==____===___________________=============
+ *                 ^           v            v         v   ^         ^
+ *
+ *     = running   _ sleeping   ^ on-CPU sample   v off-CPU sample
+ *
+ * samply is told of every context switch and adds up itself; we see the same sums as the CPU clock, and wall minus CPU.
+ * Where samply makes an off-CPU sample we have a waiting observation, where it makes an on-CPU sample a running one.
+ * samply hands the CPU time since the last sample to whichever sample comes next (10, 4, 3, 3, 10); here an off-CPU
+ * observation leaves it to the next running one (10, 10, 10). The sums, and all off-CPU values, are the same.
+ */
+static void samply_example(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 12, 10, RUNNING, "a");
+    assert_values(fixture, "a", 1, 10, 0, 12);
+    observe(fixture, 24, 14, WAITING, "b"); /* samply: one sample at 24 */
+    assert_values(fixture, "b", 1, 0, 10, 12);
+    observe(fixture, 37, 17, WAITING, "c"); /* samply: two samples, from 37 .. */
+    assert_values(fixture, "c", 1, 0, 10, 13);
+    observe(fixture, 47, 17, WAITING, "d"); /* .. to 47 */
+    assert_values(fixture, "d", 1, 0, 10, 10);
+    observe(fixture, 51, 20, RUNNING, "e");
+    assert_values(fixture, "e", 1, 10, 0, 4);
+    observe(fixture, 61, 30, RUNNING, "f");
+    assert_values(fixture, "f", 1, 10, 0, 10);
+    assert_sum(fixture, 6, 30, 30, 61);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 1); /* 31 slept in all */
+}
+
+/* The same, observed when samply decides: at the moments of switching in, 27 and 48. */
+static void samply_example_at_the_switches(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 5, 3, WAITING, "a"); /* samply: no sample yet, 2 slept */
+    observe(fixture, 12, 10, RUNNING, "a");
+    observe(fixture, 15, 11, WAITING, "a"); /* 4 */
+    observe(fixture, 21, 12, WAITING, "a"); /* 9 */
+    assert_values(fixture, "a", 4, 10, 0, 21);
+    observe(fixture, 27, 14, WAITING, "b"); /* 13: sample_count 1, 3 remain */
+    assert_values(fixture, "b", 1, 0, 10, 6);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 3);
+    observe(fixture, 48, 17, WAITING, "c"); /* 21: sample_count 2, 1 remains */
+    assert_values(fixture, "c", 1, 0, 20, 21);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 1);
+    assert_int_equal(fixture->thread.cpu_owed_ns, 4 + 3);
+    observe(fixture, 51, 20, RUNNING, "d");
+    observe(fixture, 61, 30, RUNNING, "d");
+    assert_values(fixture, "d", 2, 4 + 3 + 3 + 10, 0, 13);
+}
+
+/* ---- unchanged and unknown -------------------------------------------------------------------------------------- */
+
+static void unchanged_adds_to_the_last_stack(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_unchanged(fixture, 3, 0, WAITING); /* not seen before: the root */
+    observe(fixture, 10, 4, WAITING, "ab");
+    observe_unchanged(fixture, 30, 4, WAITING);
+    observe_unchanged(fixture, 41, 4, WAITING);
+    assert_at(fixture, fixture->thread.root, 1, 0, 0, 3);
+    assert_values(fixture, "ab", 3, 0, 30, 38);
+    assert_int_equal(calls_of(fixture, "ab"), 1);
+    observe_unchanged(fixture, 43, 6, RUNNING); /* waiting for a CPU until now: takes as every running one does */
+    assert_values(fixture, "ab", 4, 6, 30, 40);
+    assert_sum(fixture, 5, 6, 30, 43);
+}
+
+static void unknown_goes_to_not_responding(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, 10, RUNNING, "ab");
+    observe_unknown(fixture, 32, 13, WAITING);
+    arena_ref silent = pseudo_of(fixture, PSEUDO_NOT_RESPONDING);
+    assert_at(fixture, silent, 1, 0, 10, 22);
+    observe_unknown(fixture, 50, 31, RUNNING);
+    assert_at(fixture, silent, 2, 21, 10, 40);
+    assert_values(fixture, "ab", 1, 10, 0, 10);
+    assert_int_equal(tree_node(&fixture->tree, silent)->depth, 1);
+    observe(fixture, 51, 32, RUNNING, "ab");
+    assert_values(fixture, "ab", 2, 11, 0, 11);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+struct end_case {
+    enum fold_rest rest;
+    uint64_t seen_cpu, seen_offcpu, seen_wall; /* at the stack seen last */
+    bool is_pseudo;
+    enum wp_pseudo pseudo;
+};
+
+/* Seen at 25 with CPU 4 (20 off-CPU taken, 1 left, CPU left), ends at 32 with CPU 6: 7 wall, 6 CPU, 6 off-CPU owed. */
+static void the_rest_goes_where_it_is_known_to_belong(void **state)
+{
+    static const struct end_case cases[] = {
+        {FOLD_REST_UNSAMPLED, 0, 20, 25, true, PSEUDO_UNSAMPLED},
+        {FOLD_REST_NOT_RESPONDING, 0, 20, 25, true, PSEUDO_NOT_RESPONDING},
+        {FOLD_REST_UNCHANGED, 6, 26, 32, false, PSEUDO_COUNT},
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct end_case *c = &cases[i];
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)i + 2), START, 0);
+        observe(fixture, 25, 4, WAITING, "ab");
+        end(fixture, 32, 6, c->rest);
+        assert_values(fixture, "ab", 1, c->seen_cpu, c->seen_offcpu, c->seen_wall);
+        for (int pseudo = 0; pseudo < PSEUDO_COUNT; pseudo++) {
+            if (c->is_pseudo && pseudo == (int)c->pseudo)
+                assert_at(fixture, pseudo_of(fixture, c->pseudo), 0, 6, 6, 7);
+            else
+                assert_int_equal(pseudo_of(fixture, (enum wp_pseudo)pseudo), 0);
+        }
+        assert_int_equal(fixture->thread.offcpu_owed_ns, 0);
+        assert_int_equal(fixture->thread.cpu_owed_ns, 0);
+    }
+}
+
+static void a_thread_never_seen_has_its_lifetime(void **state)
+{
+    struct fixture *fixture = *state;
+    end(fixture, 42, 5, FOLD_REST_UNSAMPLED);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 5, 37, 42);
+    assert_at(fixture, fixture->thread.root, 0, 0, 0, 0);
+    assert_sum(fixture, 0, 5, 37, 42);
+}
+
+static void an_end_before_the_last_observation_adds_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 42, 42, RUNNING, "a");
+    end(fixture, 40, 41, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 1, 42, 0, 42);
+}
+
+/* ---- conservation ----------------------------------------------------------------------------------------------- */
+
+static const char *const random_stacks[] = {"a", "ab", "abc", "a1b", "d", "dab", "abcdef", ""};
+
+struct walk {
+    uint64_t time, cpu;
+    int64_t taken; /* off-CPU emitted, as the rules have it */
+};
+
+/* A step of 0..39 wall; the CPU clock moves by up to as much, plus a reading error of up to skew. */
+static void walk_step(struct walk *walk, struct wp_random *random, uint32_t skew)
+{
+    uint64_t wall = random_below(random, 40);
+    walk->time += wall;
+    walk->cpu += random_below(random, 3) == 0 ? 0 : random_below(random, (uint32_t)wall + 1);
+    if (skew)
+        walk->cpu += random_below(random, skew);
+}
+
+static void walk_observe(struct fixture *fixture, const struct walk *walk, struct wp_random *random)
+{
+    enum seen seen = random_below(random, 2) ? RUNNING : WAITING;
+    const char *stack = random_stacks[random_below(random, COUNT(random_stacks))];
+    switch (random_below(random, 8)) {
+    case 0:
+        observe_unknown(fixture, walk->time, walk->cpu, seen);
+        break;
+    case 1:
+        observe_unchanged(fixture, walk->time, walk->cpu, seen);
+        break;
+    default:
+        observe(fixture, walk->time, walk->cpu, seen, stack);
+    }
+}
+
+static void walk_far(struct fixture *fixture, struct walk *walk, uint64_t seed, uint32_t skew)
+{
+    struct wp_random random;
+    random_init(&random, seed);
+    for (int i = 0; i < 10000; i++) {
+        walk_step(walk, &random, skew);
+        walk_observe(fixture, walk, &random);
+        struct wp_values sum = fake_sum(&fixture->tree, fixture->thread.root);
+        int64_t owed = fixture->thread.offcpu_owed_ns;
+        assert_int_equal(sum.wall_ns, walk->time);
+        assert_int_equal(sum.cpu_ns + fixture->thread.cpu_owed_ns, walk->cpu);
+        assert_int_equal((int64_t)sum.offcpu_ns + owed, (int64_t)walk->time - (int64_t)walk->cpu);
+        assert_int_equal(sum.offcpu_ns % PERIOD, 0);
+    }
+}
+
+static void every_nanosecond_is_accounted_for_once(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct walk walk = {0};
+        fixture->fold.samples = 0;
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)seed + 1), START, 0);
+        walk_far(fixture, &walk, seed, 0);
+        end(fixture, walk.time + 17, walk.cpu + 5, (enum fold_rest)(seed - 1));
+        assert_sum(fixture, 10000, walk.cpu + 5, walk.time + 17 - walk.cpu - 5, walk.time + 17);
+    }
+}
+
+/* With clocks that are not read at one instant the sums still hold as soon as the thread has slept a little. */
+static void skewed_clocks_even_out(void **state)
+{
+    struct fixture *fixture = *state;
+    struct walk walk = {0};
+    walk_far(fixture, &walk, 4, 4);
+    end(fixture, walk.time + 1000, walk.cpu, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 10000, walk.cpu, walk.time + 1000 - walk.cpu, walk.time + 1000);
+}
+
+static void a_thread_that_only_runs_has_no_offcpu_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wp_random random;
+    struct walk walk = {0};
+    random_init(&random, 5);
+    for (int i = 0; i < 10000; i++) {
+        uint64_t wall = 1 + random_below(&random, 20);
+        walk.time += wall;
+        walk.cpu += wall + (i % 2 == 0); /* read a little late every other time */
+        observe(fixture, walk.time, walk.cpu, random_below(&random, 2) ? RUNNING : WAITING, "ab");
+    }
+    end(fixture, walk.time, walk.cpu, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 10000, walk.cpu, 0, walk.time);
+}
+
+/* The value of each stack by a second, plain account of the same rules. */
+static void values_per_stack_match_a_second_account(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wp_random random;
+    struct wp_values expected[COUNT(random_stacks)] = {0};
+    struct walk walk = {0};
+    uint64_t cpu_left = 0, wall_before = 0, cpu_before = 0;
+    random_init(&random, 6);
+    for (int i = 0; i < 10000; i++) {
+        uint32_t at = random_below(&random, COUNT(random_stacks));
+        bool is_running = random_below(&random, 2);
+        walk_step(&walk, &random, 0);
+        observe(fixture, walk.time, walk.cpu, is_running ? RUNNING : WAITING, random_stacks[at]);
+        expected[at].samples++;
+        expected[at].wall_ns += walk.time - wall_before;
+        cpu_left += walk.cpu - cpu_before;
+        wall_before = walk.time;
+        cpu_before = walk.cpu;
+        int64_t whole = ((int64_t)walk.time - (int64_t)walk.cpu) / PERIOD * PERIOD;
+        if (is_running) {
+            expected[at].cpu_ns += cpu_left;
+            cpu_left = 0;
+        } else {
+            expected[at].offcpu_ns += (uint64_t)(whole - walk.taken);
+            walk.taken = whole;
+        }
+    }
+    for (size_t i = 0; i < COUNT(random_stacks); i++)
+        fake_assert_values(&fixture->tree, node_of(fixture, random_stacks[i]), expected[i]);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+struct edges {
+    uint64_t count[128][128];
+};
+
+/* Sums the calls of all nodes by (caller's letter, callee's letter); 0 is the root. */
+static void edges_of_tree(const struct fixture *fixture, struct edges *ret)
+{
+    const struct wp_tree *tree = &fixture->tree;
+    memset(ret, 0, sizeof(*ret));
+    for (arena_ref at = fixture->thread.root; at; at = fake_next(tree, fixture->thread.root, at)) {
+        const struct wp_node *node = tree_node(tree, at);
+        if (!node->parent)
+            continue;
+        arena_ref above = tree_node(tree, node->parent)->location;
+        uint64_t caller = above ? tree_location_at(tree, above)->address >> 8 : 0;
+        ret->count[caller][tree_location_at(tree, node->location)->address >> 8] += node->calls;
+    }
+}
+
+static void observe_all(struct fixture *fixture, const char *const *stacks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        observe(fixture, i + 1, i + 1, RUNNING, stacks[i]);
+}
+
+struct edge {
+    char caller, callee;
+    uint64_t calls;
+};
+
+static void assert_edges(const struct fixture *fixture, const struct edge *edges, size_t count)
+{
+    static struct edges all;
+    uint64_t sum = 0, expected = 0;
+    edges_of_tree(fixture, &all);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(all.count[(int)edges[i].caller][(int)edges[i].callee], edges[i].calls);
+        expected += edges[i].calls;
+    }
+    for (int caller = 1; caller < 128; caller++) {
+        for (int callee = 0; callee < 128; callee++)
+            sum += all.count[caller][callee];
+    }
+    assert_int_equal(sum, expected); /* and no edge that is not listed */
+}
+
+/* The example in rbspy's callgrind.rs; its table is per edge, which is the sum over the nodes of that edge. */
+static void rbspy_example(void **state)
+{
+    static const char *const stacks[] = {"abcddgx", "abcdd", "abcd", "abcdd", "abefg"};
+    static const struct edge edges[] = {{'a', 'b', 1}, {'b', 'c', 1}, {'b', 'e', 1}, {'c', 'd', 1}, {'d', 'd', 2},
+                                        {'d', 'g', 1}, {'g', 'x', 1}, {'e', 'f', 1}, {'f', 'g', 1}};
+    struct fixture *fixture = *state;
+    observe_all(fixture, stacks, COUNT(stacks));
+    assert_edges(fixture, edges, COUNT(edges));
+    assert_int_equal(calls_of(fixture, "a"), 1);
+    assert_int_equal(calls_of(fixture, "abcdd"), 2);
+    assert_int_equal(calls_of(fixture, "abcddgx"), 1);
+    assert_values(fixture, "abcdd", 2, 2, 0, 2); /* "exclusive" of d is 3: twice here and once there */
+    assert_values(fixture, "abcd", 1, 1, 0, 1);
+}
+
+/* rbspy's unit test stats_aggregate, with x for the second function of the first file. */
+static void rbspy_unit_test(void **state)
+{
+    static const char *const stacks[] = {"a", "abc", "ab", "ac", "ab", "axc"};
+    static const struct edge edges[] = {{'a', 'b', 2}, {'a', 'c', 1}, {'a', 'x', 1}, {'b', 'c', 1}, {'x', 'c', 1}};
+    struct fixture *fixture = *state;
+    observe_all(fixture, stacks, COUNT(stacks));
+    assert_edges(fixture, edges, COUNT(edges));
+    assert_int_equal(calls_of(fixture, "a"), 1);
+    assert_values(fixture, "a", 1, 1, 0, 1);
+    assert_values(fixture, "ab", 2, 2, 0, 2);
+}
+
+static void recursion_is_one_call_per_level(void **state)
+{
+    static const char *const stacks[] = {"aa", "aaaa", "aaa", "aaaa", "aaaa"};
+    struct fixture *fixture = *state;
+    observe_all(fixture, stacks, COUNT(stacks));
+    assert_int_equal(calls_of(fixture, "a"), 1);
+    assert_int_equal(calls_of(fixture, "aa"), 1);
+    assert_int_equal(calls_of(fixture, "aaa"), 1);
+    assert_int_equal(calls_of(fixture, "aaaa"), 2);
+}
+
+struct calls_case {
+    const char *name;
+    const char *stacks[4];
+    const char *node;
+    uint64_t calls;
+};
+
+static const struct calls_case call_sites[] = {
+    {"leaf moves on inside its function", {"ab1", "ab2", "ab3"}, "ab3", 0},
+    {"the first address of a leaf is the call", {"ab1", "ab2", "ab3"}, "ab1", 1},
+    {"another function at the same depth", {"ab1", "ac1"}, "ac1", 1},
+    {"and back again", {"ab1", "ac1", "ab1"}, "ab1", 2},
+    {"the caller has moved on: it is no new call", {"a1b", "a2b"}, "a2", 0},
+    {"but what it calls from there is", {"a1b", "a2b"}, "a2b", 1},
+    {"also when the callee is the same address", {"a1b1", "a2b1"}, "a2b1", 1},
+    {"a return to the caller, further on", {"a1b", "a2"}, "a2", 0},
+    {"a call by the leaf, further on", {"a1", "a2b"}, "a2b", 1},
+    {"a call by the leaf does not call the leaf", {"a1", "a2b"}, "a2", 0},
+    {"the outermost function differs", {"ab", "cb"}, "cb", 1},
+    {"below a function that goes on, all is new", {"a1b1", "a2b2"}, "a2b2", 1},
+    {"the same stack again", {"abc", "abc", "abc"}, "abc", 1},
+    {"in and out", {"ab", "a", "ab", "a"}, "ab", 2},
+    {"an empty stack ends every call", {"ab", "", "ab"}, "a", 2},
+};
+
+static void a_call_site_further_on_is_the_same_call(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(call_sites); i++) {
+        const struct calls_case *c = &call_sites[i];
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)i + 2), START, 0);
+        for (size_t j = 0; j < COUNT(c->stacks) && c->stacks[j]; j++)
+            observe(fixture, j, 0, RUNNING, c->stacks[j]);
+        if (calls_of(fixture, c->node) != c->calls)
+            fail_msg("%s: %s has %u calls", c->name, c->node, (unsigned)calls_of(fixture, c->node));
+    }
+}
+
+/* Code without a known function start cannot be said to go on; nor can equal offsets in two modules. */
+static void only_a_known_function_goes_on(void **state)
+{
+    static const struct {
+        arena_ref module[2];
+        uint64_t start[2];
+        uint64_t calls;
+    } cases[] = {{{1, 1}, {0, 0}, 1}, {{1, 2}, {0x100, 0x100}, 1}, {{3, 3}, {0x100, 0x100}, 0}};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        arena_ref node = 0;
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)i + 2), START, 0);
+        for (uint64_t j = 0; j < 2; j++) {
+            uint64_t address = 0x1000 * (i + 1) + 0x10 * j;
+            arena_ref path = tree_location(&fixture->tree, cases[i].module[j], address, cases[i].start[j]);
+            struct fold_observation observation = {.time_ns = START, .is_running = true, .path = &path, .depth = 1};
+            fold_observe(&fixture->fold, &fixture->thread, &observation);
+            node = fake_child(&fixture->tree, fixture->thread.root, path);
+        }
+        assert_int_equal(tree_node(&fixture->tree, node)->calls, cases[i].calls);
+    }
+}
+
+static void silence_and_standstill_are_no_calls(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 1, 0, RUNNING, "abc");
+    observe_unknown(fixture, 2, 0, WAITING);
+    observe_unchanged(fixture, 3, 0, WAITING);
+    observe_unknown(fixture, 4, 0, WAITING);
+    observe(fixture, 5, 0, RUNNING, "abd");
+    assert_int_equal(calls_of(fixture, "a"), 1);
+    assert_int_equal(calls_of(fixture, "ab"), 1);
+    assert_int_equal(calls_of(fixture, "abc"), 1);
+    assert_int_equal(calls_of(fixture, "abd"), 1);
+    assert_int_equal(tree_node(&fixture->tree, pseudo_of(fixture, PSEUDO_NOT_RESPONDING))->calls, 0);
+    assert_values(fixture, "abc", 2, 0, 0, 2);
+}
+
+static void random_stack(struct wp_random *random, char *ret)
+{
+    uint32_t depth = random_below(random, 8);
+    for (uint32_t i = 0; i < depth; i++)
+        *ret++ = (char)('a' + random_below(random, i < 2 ? 2 : 4));
+    *ret = '\0';
+}
+
+/* rbspy's rule once more, on the text itself: what differs from the stack before is called. */
+static void calls_match_a_second_account(void **state)
+{
+    static struct edges expected, found;
+    struct fixture *fixture = *state;
+    struct wp_random random;
+    char before[16] = "", now[16];
+    memset(&expected, 0, sizeof(expected));
+    random_init(&random, 7);
+    for (int i = 0; i < 10000; i++) {
+        random_stack(&random, now);
+        observe(fixture, 0, 0, RUNNING, now);
+        size_t common = 0;
+        while (before[common] && before[common] == now[common])
+            common++;
+        for (size_t at = common; now[at]; at++)
+            expected.count[at ? (int)now[at - 1] : 0][(int)now[at]]++;
+        strcpy(before, now);
+    }
+    edges_of_tree(fixture, &found);
+    assert_memory_equal(&found, &expected, sizeof(expected));
+}
+
+/* ---- a full arena ----------------------------------------------------------------------------------------------- */
+
+static void a_location_without_room_ends_in_overflow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fake_path path = fake_path(&fixture->tree, "abcd");
+    path.locations[1] = 0; /* c, the second from the inside */
+    struct fold_observation observation = {.time_ns = START + 9,
+                                           .cpu_clock_ns = 2,
+                                           .is_running = true,
+                                           .path = path.locations,
+                                           .depth = path.depth};
+    fold_observe(&fixture->fold, &fixture->thread, &observation);
+    arena_ref overflow = fake_pseudo_child(&fixture->tree, node_of(fixture, "ab"), PSEUDO_OVERFLOW);
+    assert_at(fixture, overflow, 1, 2, 0, 9);
+    assert_int_equal(fixture->tree.overflows, 1);
+    observe_unchanged(fixture, 12, 2, WAITING);
+    assert_at(fixture, overflow, 2, 2, 0, 12);
+}
+
+/* The node for as much of a stack as exists. */
+static arena_ref deepest_of(const struct fixture *fixture, const char *stack)
+{
+    char part[FAKE_DEPTH_MAX];
+    arena_ref node = 0;
+    strcpy(part, stack);
+    for (size_t length = strlen(stack); !node; part[--length] = '\0') {
+        node = node_of(fixture, part);
+        if (!length)
+            break;
+    }
+    return node;
+}
+
+/* All stacks of the letters p and q, longer and longer, until not even the reserve has room. */
+static void no_time_is_lost_in_a_full_arena(void **state)
+{
+    struct fixture *fixture = *state;
+    teardown(state);
+    begin(fixture, 4096, PERIOD);
+    uint32_t cut = 0, merged = 0;
+    for (unsigned i = 2; i < 400; i++) {
+        char stack[FAKE_DEPTH_MAX] = "";
+        for (unsigned bits = i, length = 0; bits > 1; bits >>= 1, length++)
+            stack[length] = bits & 1 ? 'p' : 'q';
+        observe(fixture, i, i / 2, i % 2 ? RUNNING : WAITING, stack);
+        arena_ref deepest = deepest_of(fixture, stack), at = fixture->thread.node;
+        arena_ref overflow = fake_pseudo_child(&fixture->tree, deepest, PSEUDO_OVERFLOW);
+        bool is_whole = deepest == node_of(fixture, stack);
+        assert_int_equal(at, is_whole || !overflow ? deepest : overflow);
+        cut += !is_whole && overflow;
+        merged += !is_whole && !overflow;
+    }
+    assert_true(cut > 0);
+    assert_true(merged > 0);
+    assert_int_equal(fixture->tree.overflows, cut + merged);
+    end(fixture, 400, 210, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 398, 210, 190, 400);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(wall_time_is_owed_since_the_last_observation),
+        TEST(an_empty_stack_is_the_root),
+        TEST(a_clock_that_goes_back_takes_nothing_away),
+        TEST(every_thread_owes_its_own_time),
+        TEST(running_takes_all_cpu_and_waiting_leaves_it),
+        TEST(cpu_time_before_the_start_is_not_ours),
+        TEST(short_sleeps_are_neither_flooded_nor_lost),
+        TEST(several_periods_come_at_once_and_the_rest_is_carried),
+        TEST(running_leaves_offcpu_time_to_the_next_waiting),
+        TEST(offcpu_time_may_be_owed_negatively_for_a_moment),
+        TEST(a_negative_rest_is_dropped_at_the_end),
+        TEST(samply_example),
+        TEST(samply_example_at_the_switches),
+        TEST(unchanged_adds_to_the_last_stack),
+        TEST(unknown_goes_to_not_responding),
+        TEST(the_rest_goes_where_it_is_known_to_belong),
+        TEST(a_thread_never_seen_has_its_lifetime),
+        TEST(an_end_before_the_last_observation_adds_nothing),
+        TEST(every_nanosecond_is_accounted_for_once),
+        TEST(skewed_clocks_even_out),
+        TEST(a_thread_that_only_runs_has_no_offcpu_time),
+        TEST(values_per_stack_match_a_second_account),
+        TEST(rbspy_example),
+        TEST(rbspy_unit_test),
+        TEST(recursion_is_one_call_per_level),
+        TEST(a_call_site_further_on_is_the_same_call),
+        TEST(only_a_known_function_goes_on),
+        TEST(silence_and_standstill_are_no_calls),
+        TEST(calls_match_a_second_account),
+        TEST(a_location_without_room_ends_in_overflow),
+        TEST(no_time_is_lost_in_a_full_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
