@@ -7,17 +7,6 @@
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.
  */
-
-/* With -Isrc this file hides the system's <elf.h>, also from <link.h>: pass it on, whatever the guard says. */
-#ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winclude-next-absolute-path"
-#endif
-#include_next <elf.h>
-#ifdef __clang__
-#pragma clang diagnostic pop
-#endif
-
 #ifndef WALLPROF_ELF_H
 #define WALLPROF_ELF_H
 

@@ -16,8 +16,8 @@
 /* The registers a walk carries from frame to frame: those that CFAs are computed from. */
 struct sig_regs {
     uint64_t pc, sp, fp;
-    uint64_t extra;          /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
-    const ucontext_t *leaf;  /* every register of the interrupted frame; NULL further out */
+    uint64_t extra;         /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
+    const ucontext_t *leaf; /* every register of the interrupted frame; NULL further out */
 };
 
 #if defined(__x86_64__)
@@ -57,9 +57,9 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
 }
 
 /*
- * Whether the signal ended a wait in a system call: the kernel has set either -EINTR as its result, or the pc back
- * onto the instruction so that it is made again. Both leave the two bytes of `syscall` next to the pc; they are
- * readable because the thread has just executed them, unless they lie on the page before.
+ * Whether the signal ended a wait in a system call: the kernel has set either -EINTR as its result, or the pc
+ * back onto the instruction so that it is made again. Both leave the two bytes of `syscall` next to the pc;
+ * they are readable because the thread has just executed them, unless they lie on the page before.
  */
 static inline bool sig_was_blocked(const ucontext_t *context)
 {

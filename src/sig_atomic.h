@@ -1,5 +1,6 @@
 /*
- * Atomics with the memory order in the name. Every acquire and release in sig_* names its partner where it is used.
+ * Atomics with the memory order in the name. Every acquire and release in sig_* names its partner where it is
+ * used.
  *
  * All are lock-free on the supported machines, hence allowed in a signal handler.
  */
@@ -21,7 +22,7 @@
 #define sig_swap_acq_rel(ptr, value)  __atomic_exchange_n(ptr, value, __ATOMIC_ACQ_REL)
 
 /* Compare and exchange; *expected is updated on failure. Acquire on both outcomes, release on success. */
-#define sig_cas_acq_rel(ptr, expected, desired)                                                                      \
+#define sig_cas_acq_rel(ptr, expected, desired)                                                              \
     __atomic_compare_exchange_n(ptr, expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * How to step from one frame to its caller at an exact pc, from the module's own .eh_frame, evaluated in place.
+ * How to step from one frame to its caller at an exact pc, from the module's own .eh_frame, evaluated in
+ * place.
  *
  * Called from: signal handlers and the sampler thread. Pure: reads mapped memory, keeps nothing.
- * Bounded: every read stays inside the segment that holds the tables, every loop is counted; hostile or truncated
- * tables give SIG_RULE_NONE or SIG_RULE_UNSUPPORTED.
+ * Bounded: every read stays inside the segment that holds the tables, every loop is counted; hostile or
+ * truncated tables give SIG_RULE_NONE or SIG_RULE_UNSUPPORTED.
  *
  * Standards: DWARF 5 section 6.4 (call frame information) and 7.24 (its encoding); LSB 5.0 Core, chapter 10
  * (.eh_frame and .eh_frame_hdr, pointer encodings); System V ABI AMD64 supplement 3.7 and 4.2.4.
@@ -40,18 +41,19 @@ struct sig_saved {
 };
 
 struct sig_rule {
-    uint8_t kind;          /* enum sig_rule_kind */
-    uint8_t cfa_register;  /* DWARF number */
-    bool cfa_deref;        /* CFA = *(register + offset) instead of register + offset */
-    int32_t cfa_offset;    /* bytes */
+    uint8_t kind;         /* enum sig_rule_kind */
+    uint8_t cfa_register; /* DWARF number */
+    bool cfa_deref;       /* CFA = *(register + offset) instead of register + offset */
+    int32_t cfa_offset;   /* bytes */
     struct sig_saved ra, fp, extra;
 };
 
 /*
- * The rule at lookup_pc, an address inside the instruction in question (of a caller: return address - 1). With
- * careful_reads the tables are copied through the kernel, for the time of a dlclose.
+ * The rule at lookup_pc, an address inside the instruction in question (of a caller: return address - 1).
+ * With careful_reads the tables are copied through the kernel, for the time of a dlclose.
  */
-void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads, struct sig_rule *ret);
+void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                  struct sig_rule *ret);
 
 /* Run-time address where the function around lookup_pc starts, by the same tables; 0 when they do not say. */
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc);

@@ -1,6 +1,6 @@
 /*
- * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish. Everything it needs comes
- * with the slot or stands in the statics below.
+ * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish. Everything it
+ * needs comes with the slot or stands in the statics below.
  *
  * All signals are blocked while it runs, so no handler of the program can jump out of it.
  */
@@ -26,15 +26,16 @@ static int sig_number;
 /* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
 static const struct sig_modules_table *sig_modules_in_use;
 
-/* Handlers between their first and last look at shared tables. seq_cst against sig_cache_off and sig_unloading:
- * a handler counts itself in, then looks at the flags; the other side sets the flag, then looks at the count. One of
- * the two sees the other. */
+/* Handlers between their first and last look at shared tables. seq_cst against sig_cache_off and
+ * sig_unloading: a handler counts itself in, then looks at the flags; the other side sets the flag, then
+ * looks at the count. One of the two sees the other. */
 static uint32_t sig_in_flight;
 static uint32_t sig_cache_off; /* non-zero while the cache is cleared */
 static uint32_t sig_unloading; /* libraries being unmapped */
 static uint64_t sig_stray;
 
-/* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd value. */
+/* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd
+ * value. */
 static struct sigaction sig_program_action;
 static uint32_t sig_program_sequence;
 
@@ -53,7 +54,8 @@ static void program_action(struct sigaction *ret)
 {
     uint32_t before, after;
     do {
-        before = sig_load_acquire(&sig_program_sequence); /* partner: the release in sig_handler_swap_action */
+        before =
+            sig_load_acquire(&sig_program_sequence); /* partner: the release in sig_handler_swap_action */
         *ret = *(volatile struct sigaction *)&sig_program_action;
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         after = sig_load_relaxed(&sig_program_sequence);
@@ -74,7 +76,8 @@ static void restore_signals(uint64_t mask)
 
 void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old)
 {
-    uint64_t mask = block_all_signals(); /* a reader in a handler of this thread would spin for ever on an odd value */
+    uint64_t mask =
+        block_all_signals(); /* a reader in a handler of this thread would spin for ever on an odd value */
     uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
     while (!sig_cas_acq_rel(&sig_program_sequence, &sequence, sequence | 1U))
         sequence &= ~1U;
@@ -113,8 +116,10 @@ static uint64_t mask_of(const sigset_t *set)
     return *(const uint64_t *)(const void *)set;
 }
 
-/* Calls the program's handler as the kernel would have: its mask, SA_NODEFER and SA_RESETHAND as it asked for. */
-static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info, ucontext_t *context)
+/* Calls the program's handler as the kernel would have: its mask, SA_NODEFER and SA_RESETHAND as it asked
+ * for. */
+static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info,
+                                 ucontext_t *context)
 {
     uint64_t mask = mask_of(&context->uc_sigmask) | mask_of(&action->sa_mask);
     if (!(action->sa_flags & SA_NODEFER))
@@ -201,7 +206,8 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
     sig_in_flight = 0;
     for (size_t i = 0; i < sizeof(action.sa_mask.__val) / sizeof(action.sa_mask.__val[0]); i++)
-        action.sa_mask.__val[i] = ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
+        action.sa_mask.__val[i] =
+            ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
     if (real_sigaction(signal_number, &action, &old) < 0)
         return -EINVAL;
     if (sig_load_relaxed(&sig_number) != signal_number)
@@ -221,8 +227,8 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
     return (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, sig_number, (long)&info);
 }
 
-/* Until every handler that was in flight at the call has left; handlers wait for nobody, so only the scheduler can
- * make this long. */
+/* Until every handler that was in flight at the call has left; handlers wait for nobody, so only the
+ * scheduler can make this long. */
 static bool wait_for_flights(uint64_t deadline_ns)
 {
     while (sig_load_seq_cst(&sig_in_flight) != 0) { /* partner: the increment in observe_self */

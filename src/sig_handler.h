@@ -1,9 +1,10 @@
 /*
  * The signal handler, and how the sampler talks to it.
  *
- * A signal of ours is sent by rt_tgsigqueueinfo with SI_QUEUE and a value that holds a cookie of this process, the
- * slot and the slot's generation. Anything else that arrives on our signal number is the program's and is given to
- * the action the program has set, which the hooks keep here (sig_handler_swap_action).
+ * A signal of ours is sent by rt_tgsigqueueinfo with SI_QUEUE and a value that holds a cookie of this
+ * process, the slot and the slot's generation. Anything else that arrives on our signal number is the
+ * program's and is given to the action the program has set, which the hooks keep here
+ * (sig_handler_swap_action).
  *
  * The handler saves nothing in errno because it never touches it: all its system calls are raw. It reads no
  * thread-local storage, so it runs in threads that have none.
@@ -22,32 +23,33 @@
 typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, struct sigaction *old);
 
 /*
- * Installs the handler for a signal and connects it to the slots. Returns 0 or -EINVAL. The action that was in place
- * becomes the program's. Called once per process, and once more in a forked child (there with the child's slots).
- * real_sigaction is the C library's own, not a hook of it.
+ * Installs the handler for a signal and connects it to the slots. Returns 0 or -EINVAL. The action that was
+ * in place becomes the program's. Called once per process, and once more in a forked child (there with the
+ * child's slots). real_sigaction is the C library's own, not a hook of it.
  */
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction);
 
-/* Sends our signal to a thread of this process for an armed slot. 0, or -ESRCH and the like from the kernel. */
+/* Sends our signal to a thread of this process for an armed slot. 0, or -ESRCH and the like from the kernel.
+ */
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 
 /* The number in use, 0 before sig_handler_install. */
 int sig_handler_signal(void);
 
-/* The program's own action for our signal: returns the old one in *old, takes the new one; each may be NULL. Called
- * by the hooks of sigaction and signal, from any thread. */
+/* The program's own action for our signal: returns the old one in *old, takes the new one; each may be NULL.
+ * Called by the hooks of sigaction and signal, from any thread. */
 void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old);
 
 /*
- * Sampler: from now on handlers find this table; returns when no handler uses the one before. The rule cache has
- * been cleared. Waits for handlers in flight, which never wait for anybody; at most until the deadline
+ * Sampler: from now on handlers find this table; returns when no handler uses the one before. The rule cache
+ * has been cleared. Waits for handlers in flight, which never wait for anybody; at most until the deadline
  * (CLOCK_MONOTONIC), then false: call again with the same table before anything else.
  */
 bool sig_handler_publish_modules(const struct sig_modules_table *table, uint64_t deadline_ns);
 
-/* dlclose hook, any thread: between the two, handlers read unwind tables through the kernel only. begin waits until
- * those that read directly have finished. */
+/* dlclose hook, any thread: between the two, handlers read unwind tables through the kernel only. begin waits
+ * until those that read directly have finished. */
 void sig_handler_unload_begin(void);
 void sig_handler_unload_end(void);
 

@@ -1,7 +1,7 @@
 /*
- * The probe is rt_sigprocmask with an invalid `how`: the kernel copies the new set in from user memory (EFAULT when
- * it cannot) before it looks at `how` (EINVAL when it could), so nothing is ever changed. kernel/signal.c:
- * SYSCALL_DEFINE4(rt_sigprocmask).
+ * The probe is rt_sigprocmask with an invalid `how`: the kernel copies the new set in from user memory
+ * (EFAULT when it cannot) before it looks at `how` (EINVAL when it could), so nothing is ever changed.
+ * kernel/signal.c: SYSCALL_DEFINE4(rt_sigprocmask).
  */
 #include "sig_memory.h"
 #include "sig_arch.h"

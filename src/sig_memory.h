@@ -1,9 +1,9 @@
 /*
  * Reading memory that may not be there, from a handler.
  *
- * Two ways, both without a lock, a descriptor or a fault: asking whether an address is readable before a direct read
- * (right for a stack the thread runs on: it cannot go away meanwhile), and letting the kernel copy (right for
- * another module's data while a dlclose is under way).
+ * Two ways, both without a lock, a descriptor or a fault: asking whether an address is readable before a
+ * direct read (right for a stack the thread runs on: it cannot go away meanwhile), and letting the kernel
+ * copy (right for another module's data while a dlclose is under way).
  */
 #ifndef WALLPROF_SIG_MEMORY_H
 #define WALLPROF_SIG_MEMORY_H

@@ -1,5 +1,6 @@
 /*
- * What a signal handler may know of the mapped modules: a sorted table of executable segments, replaced as a whole.
+ * What a signal handler may know of the mapped modules: a sorted table of executable segments, replaced as a
+ * whole.
  *
  * The sampler thread builds a table, publishes it, and reuses the old one's memory only when no handler is in
  * flight (sig_handler.h). Handlers only read.
@@ -11,8 +12,8 @@
 #include <stdint.h>
 
 struct sig_module {
-    uint64_t start_pc, end_pc; /* executable segment, run-time addresses */
-    uint64_t eh_frame_hdr;     /* run-time address, 0 without */
+    uint64_t start_pc, end_pc;  /* executable segment, run-time addresses */
+    uint64_t eh_frame_hdr;      /* run-time address, 0 without */
     uint64_t cfi_low, cfi_high; /* the mapped segment that holds eh_frame_hdr: reads of CFI stay inside */
 };
 

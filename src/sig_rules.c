@@ -1,8 +1,8 @@
 /*
  * An entry: 35 bits of tag, 29 bits of rule. The rule's 29 bits, from the top:
  *   3 form | 13 CFA offset in units of 8 bytes, signed | 6 frame pointer | 6 extra register | 1 unused
- * where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; and the return address is at CFA - 8.
- * The word 0 is "empty": no form encodes to it, because CFA = sp + 0 cannot be.
+ * where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; and the return address is at CFA
+ * - 8. The word 0 is "empty": no form encodes to it, because CFA = sp + 0 cannot be.
  */
 #include "sig_rules.h"
 #include "sig_arch.h"
@@ -60,7 +60,9 @@ static bool frame_form(const struct sig_rule *rule, enum form *ret)
         *ret = FORM_FP_DEREF;
         return rule->cfa_register == SIG_DWARF_FP;
     }
-    *ret = rule->cfa_register == SIG_DWARF_SP ? FORM_SP : rule->cfa_register == SIG_DWARF_FP ? FORM_FP : FORM_EXTRA;
+    *ret = rule->cfa_register == SIG_DWARF_SP   ? FORM_SP
+           : rule->cfa_register == SIG_DWARF_FP ? FORM_FP
+                                                : FORM_EXTRA;
     return *ret != FORM_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
 }
 
@@ -77,8 +79,8 @@ static uint64_t pack(const struct sig_rule *rule)
     else if (rule->kind == SIG_RULE_FRAME) {
         units = rule->cfa_offset / WORD_BYTES;
         if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
-            rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_OFFSET || !pack_saved(&rule->fp, &fp) ||
-            !pack_saved(&rule->extra, &extra))
+            rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_OFFSET ||
+            !pack_saved(&rule->fp, &fp) || !pack_saved(&rule->extra, &extra))
             return 0;
     } else if (rule->kind != SIG_RULE_NONE)
         return 0;

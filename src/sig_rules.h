@@ -4,11 +4,11 @@
  * Lookups and insertions come from signal handlers of any number of threads at once; sig_rules_clear from the
  * sampler thread, while no handler can be between its lookup and its insertion (sig_handler_quiesce).
  *
- * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees one
- * insertion whole. The pc is multiplied by an odd constant modulo 2^48, a bijection; 13 bits of the product choose
- * the entry and the other 35 stand in it. Equal entry and equal 35 bits hence mean equal pc. An insertion that
- * overwrites another, or is lost, costs a recomputation, never a wrong answer. Rules are a function of the pc as long
- * as the modules stay; when they change the cache is cleared as a whole.
+ * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
+ * one insertion whole. The pc is multiplied by an odd constant modulo 2^48, a bijection; 13 bits of the
+ * product choose the entry and the other 35 stand in it. Equal entry and equal 35 bits hence mean equal pc.
+ * An insertion that overwrites another, or is lost, costs a recomputation, never a wrong answer. Rules are a
+ * function of the pc as long as the modules stay; when they change the cache is cleared as a whole.
  */
 #ifndef WALLPROF_SIG_RULES_H
 #define WALLPROF_SIG_RULES_H

@@ -1,6 +1,6 @@
 /*
- * The state word is the only thing both sides write. claim and cancel race for ARMED by compare-and-exchange: exactly
- * one wins. 62 bits of generation never wrap.
+ * The state word is the only thing both sides write. claim and cancel race for ARMED by compare-and-exchange:
+ * exactly one wins. 62 bits of generation never wrap.
  */
 #include "sig_slots.h"
 #include "sig_arch.h"
@@ -95,15 +95,16 @@ bool sig_slots_cancel(struct sig_slots *slots, uint32_t index)
 
 void sig_slots_wait(struct sig_slots *slots, uint64_t deadline_ns)
 {
-    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / ns_per_s), .tv_nsec = (long)(deadline_ns % ns_per_s)};
+    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / ns_per_s),
+                                .tv_nsec = (long)(deadline_ns % ns_per_s)};
     for (;;) {
         uint32_t pending = sig_load_seq_cst(&slots->pending);
         if (pending == 0)
             return;
-        /* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC deadline. A change of `pending` between the load and the
-         * call makes it return at once; a wake-up comes only with 0. */
-        long status = sig_syscall6(SYS_futex, (long)&slots->pending, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, pending,
-                                   (long)&deadline, 0, FUTEX_BITSET_MATCH_ANY);
+        /* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC deadline. A change of `pending` between the
+         * load and the call makes it return at once; a wake-up comes only with 0. */
+        long status = sig_syscall6(SYS_futex, (long)&slots->pending, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+                                   pending, (long)&deadline, 0, FUTEX_BITSET_MATCH_ANY);
         if (status == -ETIMEDOUT)
             return;
     }

@@ -2,9 +2,9 @@
  * Where a signalled thread writes what it saw: a fixed set of preallocated slots.
  *
  * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -take-> FREE, and ARMED -cancel-> FREE.
- * arm, take, cancel and wait are the sampler thread's; claim and finish the handler's. The state word carries a
- * generation that arm increases, and so does the signal: a signal that comes late, after cancel or for an earlier
- * use of the slot, finds another generation and is dropped.
+ * arm, take, cancel and wait are the sampler thread's; claim and finish the handler's. The state word carries
+ * a generation that arm increases, and so does the signal: a signal that comes late, after cancel or for an
+ * earlier use of the slot, finds another generation and is dropped.
  *
  * Nothing here blocks but slots_wait, and that has a deadline.
  */
@@ -44,7 +44,8 @@ struct sig_slots {
 void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t count, uint64_t *addresses,
                     uint32_t capacity);
 
-/* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the signal. */
+/* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the
+ * signal. */
 int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, uint64_t *ret_generation);
 
 /* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
@@ -57,7 +58,8 @@ void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
 bool sig_slots_is_done(const struct sig_slots *slots, uint32_t index);
 void sig_slots_release(struct sig_slots *slots, uint32_t index);
 
-/* Sampler: gives up on an armed slot. False when a handler has claimed it meanwhile: then wait for it to be done. */
+/* Sampler: gives up on an armed slot. False when a handler has claimed it meanwhile: then wait for it to be
+ * done. */
 bool sig_slots_cancel(struct sig_slots *slots, uint32_t index);
 
 /* Sampler: sleeps until nothing is pending or CLOCK_MONOTONIC reaches the deadline. */

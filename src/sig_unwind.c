@@ -1,7 +1,7 @@
 /*
- * One loop: rule for the pc (cache, else computed from CFI), apply it, record the caller. The stack pointer must grow
- * with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline (sigaltstack) or
- * starting on a foreign one (coroutine) only changes which memory may be read.
+ * One loop: rule for the pc (cache, else computed from CFI), apply it, record the caller. The stack pointer
+ * must grow with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline
+ * (sigaltstack) or starting on a foreign one (coroutine) only changes which memory may be read.
  */
 #include "sig_unwind.h"
 #include "sig_cfi.h"
@@ -69,8 +69,8 @@ static bool register_value(const struct walk *walk, unsigned dwarf_register, uin
 }
 
 /* The caller's value of a register; false when it cannot be known. */
-static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64_t cfa, uint64_t current, bool known,
-                        uint64_t *ret)
+static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64_t cfa, uint64_t current,
+                        bool known, uint64_t *ret)
 {
     uint64_t base;
     *ret = current;
@@ -106,7 +106,8 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
         !saved_value(walk, &rule->ra, cfa, 0, false, &caller.pc))
         return false;
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
-    walk->extra_known = saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
+    walk->extra_known =
+        saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
     walk->fp_known = fp_known;
     caller.sp = cfa;
     walk->regs = caller;
@@ -114,7 +115,8 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
     return true;
 }
 
-/* Linux puts a ucontext at the stack pointer the trampoline sees; the walk goes on where the handler interrupted. */
+/* Linux puts a ucontext at the stack pointer the trampoline sees; the walk goes on where the handler
+ * interrupted. */
 static bool step_signal_frame(struct walk *walk)
 {
     uint64_t frame = walk->regs.sp, ignored;
@@ -168,7 +170,8 @@ static bool step(struct walk *walk, const struct sig_rule *rule)
     }
 }
 
-size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context, enum sig_unwind_end *ret_end)
+size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
+                  enum sig_unwind_end *ret_end)
 {
     struct walk walk = {.request = request, .fp_known = true, .extra_known = true, .interrupted = true};
     size_t count = 0;

@@ -1,9 +1,9 @@
 /*
  * From an interrupted thread's registers to the addresses of its stack.
  *
- * Called from: the signal handler, on the thread itself. Takes no lock, allocates nothing, touches no thread-local
- * storage; every read is inside the thread's known stack or in a page found readable first; steps are bounded by the
- * capacity of the result. Needs under 1.5 KiB of stack.
+ * Called from: the signal handler, on the thread itself. Takes no lock, allocates nothing, touches no
+ * thread-local storage; every read is inside the thread's known stack or in a page found readable first;
+ * steps are bounded by the capacity of the result. Needs under 1.5 KiB of stack.
  */
 #ifndef WALLPROF_SIG_UNWIND_H
 #define WALLPROF_SIG_UNWIND_H
@@ -18,7 +18,8 @@
 enum sig_unwind_end {
     SIG_UNWIND_ROOT,      /* the outermost frame was reached */
     SIG_UNWIND_DEPTH,     /* the result was full first */
-    SIG_UNWIND_TRUNCATED, /* no way to the next caller: no rule, an unknown register, an unreadable or corrupt stack */
+    SIG_UNWIND_TRUNCATED, /* no way to the next caller: no rule, an unknown register, an unreadable or corrupt
+                             stack */
 };
 
 struct sig_unwind_request {
@@ -31,9 +32,11 @@ struct sig_unwind_request {
 };
 
 /*
- * Returns the number of addresses. The first is where the thread was interrupted; a caller's is its return address
+ * Returns the number of addresses. The first is where the thread was interrupted; a caller's is its return
+ * address
  * - 1, inside the call instruction; a frame below a signal trampoline was interrupted too and is exact.
  */
-size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context, enum sig_unwind_end *ret_end);
+size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
+                  enum sig_unwind_end *ret_end);
 
 #endif

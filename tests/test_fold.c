@@ -727,7 +727,7 @@ static void a_location_without_room_ends_in_overflow(void **state)
     assert_at(fixture, overflow, 1, 2, 0, 9);
     assert_int_equal(fixture->tree.overflows, 1);
     observe_unchanged(fixture, 12, 2, WAITING);
-    assert_at(fixture, overflow, 2, 2, 0, 12);
+    assert_at(fixture, overflow, 2, 2, 10, 12);
 }
 
 /* The node for as much of a stack as exists. */

@@ -1,0 +1,36 @@
+/*
+ * From a pc to the unwind table entries that cover it: .eh_frame_hdr's search table, the FDE, its CIE.
+ *
+ * Called from: signal handlers and the sampler thread. Pure; bounded as sig_reader.h says.
+ * Standard: LSB 5.0 Core 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5 section 6.4.1.
+ */
+#ifndef WALLPROF_SIG_EH_FRAME_H
+#define WALLPROF_SIG_EH_FRAME_H
+
+#include "sig_modules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What several functions have in common. Instructions are run-time addresses of CFA instructions. */
+struct sig_cie {
+    uint64_t instructions, instructions_end;
+    uint64_t code_align;
+    int64_t data_align;
+    uint64_t ra_register;
+    uint8_t fde_encoding;
+    bool has_augmentation_data;
+    bool is_signal_frame;
+};
+
+/* One function's own. */
+struct sig_fde {
+    uint64_t start_pc, end_pc;
+    uint64_t instructions, instructions_end;
+};
+
+/* The CIE and FDE whose function holds lookup_pc; false when there is none or the tables are damaged. */
+bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                       struct sig_cie *ret_cie, struct sig_fde *ret_fde);
+
+#endif

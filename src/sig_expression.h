@@ -1,0 +1,29 @@
+/*
+ * DWARF expressions, evaluated symbolically to register + constant or *(register + constant).
+ *
+ * That covers what occurs in practice: the PLT, whose expression depends on the pc only, and functions that
+ * realign their stack. Called from: signal handlers and the sampler thread. Pure and bounded. Standard: DWARF
+ * 5 sections 2.5 and 7.7.1.
+ */
+#ifndef WALLPROF_SIG_EXPRESSION_H
+#define WALLPROF_SIG_EXPRESSION_H
+
+#include "sig_reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A symbolic value: constant, register + constant, or *(register + constant). */
+struct sig_symbol {
+    enum { SIG_SYMBOL_CONSTANT, SIG_SYMBOL_REGISTER, SIG_SYMBOL_DEREF } kind;
+    uint8_t dwarf_register;
+    int64_t offset;
+};
+
+/*
+ * The value of the expression block at run-time address `at` (a ULEB128 length, then operators), within the
+ * bounds of the reader; pc stands for the return-address column. False when it is not of our kind.
+ */
+bool sig_expression_evaluate(const struct sig_reader *from, uint64_t at, uint64_t pc, struct sig_symbol *ret);
+
+#endif
