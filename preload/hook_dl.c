@@ -1,6 +1,6 @@
 /*
- * dlclose: while a library may be unmapped, no handler reads unwind tables directly. dlopen needs nothing, and must not
- * be wrapped: the C library looks at its caller's address to find the library to search from.
+ * dlclose: while a library may be unmapped, no handler reads unwind tables directly. dlopen needs nothing,
+ * and must not be wrapped: the C library looks at its caller's address to find the library to search from.
  */
 #include "real.h"
 #include "sig_handler.h"

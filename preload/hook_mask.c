@@ -1,9 +1,10 @@
 /*
- * sigprocmask and pthread_sigmask: a program's mask never holds our signal back, and what it reads is what it set.
+ * sigprocmask and pthread_sigmask: a program's mask never holds our signal back, and what it reads is what it
+ * set.
  *
- * Worker threads that block every signal are common (xz, jemalloc, libuv); they would never answer. So our signal is
- * taken out of what the kernel is told, and whether the program has it in its mask is remembered per thread. A new
- * thread inherits that as it inherits the mask.
+ * Worker threads that block every signal are common (xz, jemalloc, libuv); they would never answer. So our
+ * signal is taken out of what the kernel is told, and whether the program has it in its mask is remembered
+ * per thread. A new thread inherits that as it inherits the mask.
  */
 #include "hook_mask.h"
 #include "real.h"

@@ -1,7 +1,7 @@
 /*
- * fork and exec. Around a fork the sampler stands still: the child's copy of our memory is whole, and fork is not
- * restarted by a signal. Around an exec it stands still so that no signal of ours is left pending for the new program,
- * whom it would kill; a system call on the way lets the kernel deliver what is queued already.
+ * fork and exec. Around a fork the sampler stands still: the child's copy of our memory is whole, and fork is
+ * not restarted by a signal. Around an exec it stands still so that no signal of ours is left pending for the
+ * new program, whom it would kill; a system call on the way lets the kernel deliver what is queued already.
  */
 #include "hook_process.h"
 #include "hook_thread.h"
@@ -67,7 +67,8 @@ WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environme
     return status;
 }
 
-WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment, int flags)
+WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
+                           int flags)
 {
     hold_for_exec();
     int status = real_functions()->execveat(fd, path, arguments, environment, flags);
@@ -76,18 +77,18 @@ WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, cha
 }
 
 /* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */
-#define COLLECT(array, first, list)                                                                                   \
-    do {                                                                                                              \
-        va_list counting;                                                                                             \
-        size_t count = 1;                                                                                             \
-        va_copy(counting, list);                                                                                      \
-        while (va_arg(counting, char *))                                                                              \
-            count++;                                                                                                  \
-        va_end(counting);                                                                                             \
-        array = alloca((count + 1) * sizeof(char *));                                                                 \
-        array[0] = (char *)(uintptr_t)first;                                                                          \
-        for (size_t i = 1; i <= count; i++)                                                                           \
-            array[i] = va_arg(list, char *);                                                                          \
+#define COLLECT(array, first, list)                                                                          \
+    do {                                                                                                     \
+        va_list counting;                                                                                    \
+        size_t count = 1;                                                                                    \
+        va_copy(counting, list);                                                                             \
+        while (va_arg(counting, char *))                                                                     \
+            count++;                                                                                         \
+        va_end(counting);                                                                                    \
+        array = alloca((count + 1) * sizeof(char *));                                                        \
+        array[0] = (char *)(uintptr_t)first;                                                                 \
+        for (size_t i = 1; i <= count; i++)                                                                  \
+            array[i] = va_arg(list, char *);                                                                 \
     } while (0)
 
 WALLPROF_HOOK int execl(const char *path, const char *first, ...)

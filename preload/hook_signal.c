@@ -1,5 +1,6 @@
 /*
- * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays ours.
+ * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
+ * ours.
  *
  * Every other signal goes straight through.
  */
@@ -15,7 +16,8 @@ static bool is_ours(int number)
     return number != 0 && number == sig_handler_signal();
 }
 
-WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
+WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
+                            struct sigaction *restrict old)
 {
     if (!is_ours(number))
         return real_functions()->sigaction(number, action, old);

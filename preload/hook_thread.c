@@ -1,9 +1,9 @@
 /*
  * pthread_create and thrd_create: a thread registers itself before its start routine and reports its end.
  *
- * The end is seen by the destructor of a thread-specific key, which runs for a return, pthread_exit and cancellation
- * alike. The destructor asks to be called again as long as the C library allows, so that it comes after the destructors
- * of the program's own keys.
+ * The end is seen by the destructor of a thread-specific key, which runs for a return, pthread_exit and
+ * cancellation alike. The destructor asks to be called again as long as the C library allows, so that it
+ * comes after the destructors of the program's own keys.
  */
 #include "hook_thread.h"
 #include "hook_mask.h"
@@ -32,8 +32,8 @@ struct start {
 };
 
 /*
- * Rounds of key destructors left for a thread: the key's value is the record, with the rounds done in its low bits
- * (records are aligned to far more).
+ * Rounds of key destructors left for a thread: the key's value is the record, with the rounds done in its low
+ * bits (records are aligned to far more).
  */
 enum { ROUND_MASK = 7 };
 
@@ -72,12 +72,13 @@ struct wp_thread *hook_thread_current(void)
     return (struct wp_thread *)((uintptr_t)pthread_getspecific(thread_key) & ~(uintptr_t)ROUND_MASK);
 }
 
-/* ---- in the new thread ----------------------------------------------------------------------------------------------- */
+/* ---- in the new thread
+ * ----------------------------------------------------------------------------------------------- */
 
 /*
- * glibc puts the thread's control block at the top of its stack, so everything from the stack pointer up to there is
- * mapped. The low end is only a bound for recognising that the stack pointer is on this stack and not on a coroutine's
- * below it; a guard's worth of the block is left out to be on the safe side.
+ * glibc puts the thread's control block at the top of its stack, so everything from the stack pointer up to
+ * there is mapped. The low end is only a bound for recognising that the stack pointer is on this stack and
+ * not on a coroutine's below it; a guard's worth of the block is left out to be on the safe side.
  */
 static void enter(const struct start *start)
 {
@@ -112,7 +113,8 @@ static int c11_trampoline(void *argument)
     return start.routine.c11(start.argument);
 }
 
-/* ---- in the creating thread -------------------------------------------------------------------------------------------- */
+/* ---- in the creating thread
+ * -------------------------------------------------------------------------------------------- */
 
 /* The message lies in the record itself, which is the new thread's until it has entered. */
 static struct start *start_of(struct wp_thread *thread)
@@ -134,8 +136,8 @@ static void describe_stack(const pthread_attr_t *attributes, struct start *ret)
         ret->stack_low = (uint64_t)(uintptr_t)base;
 }
 
-WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attributes, void *(*routine)(void *),
-                                 void *argument)
+WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attributes,
+                                 void *(*routine)(void *), void *argument)
 {
     const struct real *real = real_functions();
     struct wp_thread *thread = session_thread_prepare();

@@ -1,4 +1,5 @@
-/* Start and end: a session from our constructor to our destructor, which runs after the program's own exit handlers. */
+/* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
+ * handlers. */
 #include "hook_process.h"
 #include "hook_thread.h"
 #include "real.h"

@@ -1,8 +1,9 @@
 /*
  * The C library's functions under our hooks.
  *
- * Resolved at the first use, because hooks are called before our constructor runs (other libraries' constructors come
- * first). dlsym allocates nothing on the way to a function that exists. Any thread; idempotent, hence without a lock.
+ * Resolved at the first use, because hooks are called before our constructor runs (other libraries'
+ * constructors come first). dlsym allocates nothing on the way to a function that exists. Any thread;
+ * idempotent, hence without a lock.
  */
 #ifndef WALLPROF_REAL_H
 #define WALLPROF_REAL_H

@@ -1,6 +1,6 @@
 /*
- * The region is reserved once with MAP_NORESERVE: unused space costs address space only, and the pages that are
- * used arrive zeroed from the kernel, so arena_alloc never clears memory.
+ * The region is reserved once with MAP_NORESERVE: unused space costs address space only, and the pages that
+ * are used arrive zeroed from the kernel, so arena_alloc never clears memory.
  */
 #include "arena.h"
 

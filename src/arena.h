@@ -5,7 +5,8 @@
  * refer to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from
  * mmap, never from the program's malloc, and is touched only as it is used.
  *
- * Called from: the sampler thread only (and unit tests). There is no locking: one writer, no concurrent reader.
+ * Called from: the sampler thread only (and unit tests). There is no locking: one writer, no concurrent
+ * reader.
  */
 #ifndef WALLPROF_ARENA_H
 #define WALLPROF_ARENA_H
@@ -28,7 +29,8 @@ void arena_deinit(struct wp_arena *arena);
 
 /*
  * A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then).
- * The last sixteenth of the region is kept for arena_alloc_reserved: the few records without which time would be lost.
+ * The last sixteenth of the region is kept for arena_alloc_reserved: the few records without which time would
+ * be lost.
  */
 arena_ref arena_alloc(struct wp_arena *arena, size_t bytes);
 arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes);

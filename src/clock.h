@@ -30,7 +30,8 @@ static inline uint64_t clock_monotonic_ns(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The CPU clock of any thread of this process: include/linux/posix-timers.h, MAKE_THREAD_CPUCLOCK with CPUCLOCK_SCHED. */
+/* The CPU clock of any thread of this process: include/linux/posix-timers.h, MAKE_THREAD_CPUCLOCK with
+ * CPUCLOCK_SCHED. */
 static inline clockid_t clock_of_thread(pid_t tid)
 {
     return (clockid_t)((~(unsigned)tid) << 3 | 6U);

@@ -49,8 +49,8 @@ static void read_count(const struct reading *reading, const char *name, uint32_t
     if (parse_number(reading->value, &number, &end) && *end == '\0' && number >= 1 && number <= max)
         *value = (uint32_t)number;
     else
-        log_add(reading->log, LOG_ERROR, "%s=%s is not a whole number from 1 to %u; using %u", name, reading->value,
-                max, *value);
+        log_add(reading->log, LOG_ERROR, "%s=%s is not a whole number from 1 to %u; using %u", name,
+                reading->value, max, *value);
 }
 
 static void read_out(const struct reading *reading)
@@ -97,8 +97,9 @@ static void read_memory(const struct reading *reading)
         number <= memory_max_bytes >> suffix_shift(end) && number << suffix_shift(end) >= memory_min_bytes)
         *bytes = number << suffix_shift(end);
     else
-        log_add(reading->log, LOG_ERROR, "WALLPROF_MEM=%s is not a size from 1M to 32G (K, M, G); using %lluM",
-                reading->value, (unsigned long long)(*bytes >> 20));
+        log_add(reading->log, LOG_ERROR,
+                "WALLPROF_MEM=%s is not a size from 1M to 32G (K, M, G); using %lluM", reading->value,
+                (unsigned long long)(*bytes >> 20));
 }
 
 /* PROF, SIGPROF, 27, RTMIN+3, RTMAX-2; 0 for what is no signal. */
@@ -113,8 +114,8 @@ static int parse_signal(const char *text)
     bool from_min = !strncasecmp(text, "RTMIN", 5), from_max = !strncasecmp(text, "RTMAX", 5);
     if (from_min || from_max) {
         bool is_base = text[5] == '\0';
-        if (!is_base && (text[5] != (from_min ? '+' : '-') || !parse_number(text + 6, &number, &end) || *end ||
-                         number > (uint64_t)(SIGRTMAX - SIGRTMIN)))
+        if (!is_base && (text[5] != (from_min ? '+' : '-') || !parse_number(text + 6, &number, &end) ||
+                         *end || number > (uint64_t)(SIGRTMAX - SIGRTMIN)))
             return 0;
         int offset = is_base ? 0 : (int)number;
         return from_min ? SIGRTMIN + offset : SIGRTMAX - offset;
@@ -188,8 +189,8 @@ static void read_log(const struct reading *reading)
             snprintf(config->log_path, sizeof(config->log_path), "%s", colon + 1);
         return;
     }
-    log_add(reading->log, LOG_ERROR, "WALLPROF_LOG=%s is not off, error, warning, info or debug; using warning",
-            reading->value);
+    log_add(reading->log, LOG_ERROR,
+            "WALLPROF_LOG=%s is not off, error, warning, info or debug; using warning", reading->value);
 }
 
 /* In this order, so that WALLPROF_LOG holds for complaints about the others. */
@@ -197,8 +198,8 @@ static const struct variable {
     const char *name;
     void (*read)(const struct reading *reading);
 } variables[] = {
-    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},   {"WALLPROF_HZ", read_hz},
-    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth}, {"WALLPROF_MEM", read_memory},
+    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},       {"WALLPROF_HZ", read_hz},
+    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},   {"WALLPROF_MEM", read_memory},
     {"WALLPROF_SIGNAL", read_signal},   {"WALLPROF_LABELS", read_labels}, {"WALLPROF_SEED", read_seed},
 };
 
@@ -252,8 +253,8 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     name_unknown(log, environment);
 }
 
-/* UTC as 20261121T041500Z. Done here because gmtime_r may allocate and read /etc/localtime. The calendar is that of
- * Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. */
+/* UTC as 20261121T041500Z. Done here because gmtime_r may allocate and read /etc/localtime. The calendar is
+ * that of Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. */
 static void format_utc(uint64_t seconds, char *ret, size_t capacity)
 {
     uint64_t days = seconds / 86400 + 719468, second = seconds % 86400;
@@ -289,7 +290,8 @@ static const char *sequence(char letter, const struct config_names *names, char 
     }
 }
 
-int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity, bool *ret_has_pid)
+int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity,
+                  bool *ret_has_pid)
 {
     size_t used = 0;
     *ret_has_pid = false;
@@ -330,7 +332,8 @@ static size_t ending_at(const char *path)
 int config_insert_pid(char *path, size_t capacity, uint32_t pid)
 {
     char text[16];
-    size_t length = (size_t)snprintf(text, sizeof(text), ".%u", pid), at = ending_at(path), rest = strlen(path) - at;
+    size_t length = (size_t)snprintf(text, sizeof(text), ".%u", pid), at = ending_at(path),
+           rest = strlen(path) - at;
     if (strlen(path) + length >= capacity)
         return -ENAMETOOLONG;
     memmove(path + at + length, path + at, rest + 1);

@@ -1,7 +1,8 @@
 /*
  * What the user asked for, out of the environment. Read once, at start, in the program's main thread.
  *
- * A value that cannot be used is named on stderr with what is used instead; the program runs on in every case.
+ * A value that cannot be used is named on stderr with what is used instead; the program runs on in every
+ * case.
  */
 #ifndef WALLPROF_CONFIG_H
 #define WALLPROF_CONFIG_H
@@ -34,18 +35,20 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
 /* What a pattern's %-sequences stand for. */
 struct config_names {
     uint32_t pid;
-    const char *program;    /* %n: base name */
-    const char *host;       /* %h */
-    uint64_t start_utc_s;   /* %t: as 20261121T041500Z */
+    const char *program;  /* %n: base name */
+    const char *host;     /* %h */
+    uint64_t start_utc_s; /* %t: as 20261121T041500Z */
 };
 
 /*
- * Expands %p %n %h %t %% in a file name pattern; another sequence is kept as it stands. has_pid says whether %p
- * occurred. 0, or -ENAMETOOLONG.
+ * Expands %p %n %h %t %% in a file name pattern; another sequence is kept as it stands. has_pid says whether
+ * %p occurred. 0, or -ENAMETOOLONG.
  */
-int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity, bool *ret_has_pid);
+int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity,
+                  bool *ret_has_pid);
 
-/* app.pb.gz -> app.1234.pb.gz: what a forked child's file is called when the name has no %p. 0 or -ENAMETOOLONG. */
+/* app.pb.gz -> app.1234.pb.gz: what a forked child's file is called when the name has no %p. 0 or
+ * -ENAMETOOLONG. */
 int config_insert_pid(char *path, size_t capacity, uint32_t pid);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a fault.
+ * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a
+ * fault.
  *
  * A file that shrinks while it is mapped would raise SIGBUS, so it is read
  * (pread) into scratch memory section by section instead.
@@ -14,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An address to be named. The caller sorts the array by elf_address, ascending, and zeroes the other fields. */
+/* An address to be named. The caller sorts the array by elf_address, ascending, and zeroes the other fields.
+ */
 struct elf_query {
     uint64_t elf_address;    /* as in the file: run-time address minus load bias */
     uint64_t symbol_address; /* out: st_value of the symbol found */
@@ -27,14 +29,14 @@ struct elf_query {
 struct elf_names;
 
 /*
- * Names queries[0..count) from .symtab and .dynsym of the file at path. Where build_id_bytes is not 0 the file is
- * used only if it carries that build-id (a binary replaced on disk is not believed). Queries that have a name
- * already keep it unless the new symbol is as good and starts nearer. Returns the number of queries that have a
- * name now, or -errno: -ENOENT and so on from open, -ENOEXEC for a file that is no ELF of this machine's class
- * and byte order, -ESTALE for another build-id.
+ * Names queries[0..count) from .symtab and .dynsym of the file at path. Where build_id_bytes is not 0 the
+ * file is used only if it carries that build-id (a binary replaced on disk is not believed). Queries that
+ * have a name already keep it unless the new symbol is as good and starts nearer. Returns the number of
+ * queries that have a name now, or -errno: -ENOENT and so on from open, -ENOEXEC for a file that is no ELF of
+ * this machine's class and byte order, -ESTALE for another build-id.
  */
-int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id, size_t build_id_bytes,
-                       struct elf_query *queries, size_t count);
+int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id,
+                       size_t build_id_bytes, struct elf_query *queries, size_t count);
 
 /* The same for an image in memory (the vDSO, which has no file). */
 int elf_name_addresses_in_image(struct elf_names *names, const void *image, size_t image_bytes,

@@ -1,9 +1,9 @@
 /*
- * Order of writing: samples, mappings, locations, functions, and the string table last, because only then is it
- * complete. Readers take the fields in any order.
+ * Order of writing: samples, mappings, locations, functions, and the string table last, because only then is
+ * it complete. Readers take the fields in any order.
  *
- * Ids run 1..N in table order: mappings with the program's own first, locations as the tree numbers them, functions as
- * symbolize numbers them.
+ * Ids run 1..N in table order: mappings with the program's own first, locations as the tree numbers them,
+ * functions as symbolize numbers them.
  */
 #include "enc_pprof.h"
 #include "label_groups.h"
@@ -64,7 +64,8 @@ struct writer {
     uint32_t module_count;
 };
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces
+ * ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t intern(struct writer *writer, const char *text)
 {
@@ -95,7 +96,8 @@ static void emit_value_type(struct writer *writer, uint32_t field, const char *t
     emit(writer, field);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------------- */
+/* ---- samples
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void add_label(struct writer *writer, const char *key, const char *text, uint64_t number)
 {
@@ -192,14 +194,16 @@ static int emit_samples(struct writer *writer)
     return status;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * -------------------------------------------------------------------------------------------------------- */
 
 static const struct wp_module *module_at(const struct writer *writer, arena_ref ref)
 {
     return arena_at(writer->profile->arena, ref);
 }
 
-/* Mapping order: the program's own segments first, then the others as they were loaded. Own frames need no mapping. */
+/* Mapping order: the program's own segments first, then the others as they were loaded. Own frames need no
+ * mapping. */
 static int order_modules(struct writer *writer)
 {
     const struct wp_modules *modules = writer->profile->modules;
@@ -241,7 +245,8 @@ static void emit_mapping(struct writer *writer, uint32_t id)
     proto_uint(&writer->message, MAPPING_MEMORY_START, module->start_pc);
     proto_uint(&writer->message, MAPPING_MEMORY_LIMIT, module->end_pc);
     proto_uint(&writer->message, MAPPING_FILE_OFFSET, module->file_offset);
-    proto_uint(&writer->message, MAPPING_FILENAME, intern(writer, arena_at(writer->profile->arena, module->path)));
+    proto_uint(&writer->message, MAPPING_FILENAME,
+               intern(writer, arena_at(writer->profile->arena, module->path)));
     proto_uint(&writer->message, MAPPING_BUILD_ID, intern(writer, build_id));
     proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS,
                symbolize_module_has_names(writer->profile->symbols, writer->modules[id - 1]));
@@ -290,7 +295,9 @@ static void emit_functions(struct writer *writer)
     }
 }
 
-/* ---- header ---------------------------------------------------------------------------------------------------------- */
+/* ---- header
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void emit_comment(struct writer *writer, const char *text)
 {
@@ -305,11 +312,14 @@ static void emit_comments(struct writer *writer)
     emit_comment(writer, "wallprof " WALLPROF_VERSION);
     snprintf(text, sizeof(text), "command: %s", profile->command);
     emit_comment(writer, text);
-    snprintf(text, sizeof(text), "%.4g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
-             1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks, profile->threads_per_tick);
+    snprintf(text, sizeof(text),
+             "%.4g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
+             1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,
+             profile->threads_per_tick);
     emit_comment(writer, text);
     snprintf(text, sizeof(text),
-             "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64 " late signals dropped",
+             "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64
+             " late signals dropped",
              counters->samples, counters->truncated, counters->unanswered, counters->stray);
     emit_comment(writer, text);
     snprintf(text, sizeof(text), "the sampler itself used %.3f s of CPU, which is not in this profile",
@@ -356,7 +366,8 @@ static int write_all(struct writer *writer)
     emit_functions(writer);
     emit_strings(writer);
     flush(writer);
-    bool failed = writer->output.failed || writer->message.failed || writer->part.failed || writer->strings.failed;
+    bool failed =
+        writer->output.failed || writer->message.failed || writer->part.failed || writer->strings.failed;
     return status < 0 ? status : failed ? -ENOMEM : 0;
 }
 

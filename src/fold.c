@@ -1,9 +1,11 @@
-/* See fold.h for the rules. Cost: one hash lookup per frame, plus one step up per frame for the call counts. */
+/* See fold.h for the rules. Cost: one hash lookup per frame, plus one step up per frame for the call counts.
+ */
 #include "fold.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
 {
-    *thread = (struct fold_thread){.root = root, .node = root, .time_ns = time_ns, .cpu_clock_ns = cpu_clock_ns};
+    *thread =
+        (struct fold_thread){.root = root, .node = root, .time_ns = time_ns, .cpu_clock_ns = cpu_clock_ns};
 }
 
 /* Moves the accounted-for point forward and returns the wall time that passed. */
@@ -65,8 +67,8 @@ static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_
 }
 
 /*
- * Below the last common node every frame of the new stack is a new call. The first of them is not, however, when the
- * old stack had the same function there: same call site, only further on inside that function.
+ * Below the last common node every frame of the new stack is a new call. The first of them is not, however,
+ * when the old stack had the same function there: same call site, only further on inside that function.
  */
 static void count_calls(struct wp_tree *tree, arena_ref before, arena_ref now)
 {
@@ -88,7 +90,8 @@ static void count_calls(struct wp_tree *tree, arena_ref before, arena_ref now)
     }
 }
 
-void fold_observe(struct wp_fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
+void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
+                  const struct fold_observation *observation)
 {
     struct wp_tree *tree = fold->tree;
     uint64_t wall_ns = advance(thread, observation->time_ns, observation->cpu_clock_ns);
@@ -110,8 +113,8 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread, const struct
     fold->samples++;
 }
 
-void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns,
-                     enum fold_rest rest)
+void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,
+                     uint64_t cpu_clock_ns, enum fold_rest rest)
 {
     struct wp_tree *tree = fold->tree;
     uint64_t wall_ns = advance(thread, time_ns, cpu_clock_ns);

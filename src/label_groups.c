@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static int compare_labels(const struct wp_thread_record *a, const struct wp_thread_record *b, enum wp_labels labels)
+static int compare_labels(const struct wp_thread_record *a, const struct wp_thread_record *b,
+                          enum wp_labels labels)
 {
     if (!a || !b || labels == LABELS_NONE)
         return labels == LABELS_NONE ? 0 : !!a - !!b;
@@ -55,7 +56,8 @@ size_t label_group_size(const struct label_groups *groups, const struct wp_profi
 {
     size_t size = 1;
     while (first + size < groups->count &&
-           compare_labels(groups->members[first].thread, groups->members[first + size].thread, profile->labels) == 0)
+           compare_labels(groups->members[first].thread, groups->members[first + size].thread,
+                          profile->labels) == 0)
         size++;
     return size;
 }
@@ -69,7 +71,8 @@ static void add_values(struct wp_values *to, const struct wp_values *from)
 }
 
 /* The next node of a tree in depth-first order, and in step with it the matching node of the merged one. */
-static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree *merged, arena_ref merged_root)
+static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree *merged,
+                     arena_ref merged_root)
 {
     arena_ref node = root, twin = merged_root;
     for (;;) {
@@ -90,8 +93,8 @@ static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree 
     }
 }
 
-int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first, size_t size,
-                      struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
+int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
+                      size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
 {
     /* As much as all nodes would take, the reserve and tree_init's own records on top: it cannot fill up. */
     size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;

@@ -1,8 +1,8 @@
 /*
  * Which threads' trees are one in the output: those whose samples would carry equal labels.
  *
- * Equal stacks with equal labels must be one sample (docs/formats.md), so the trees of such threads are merged before
- * they are written. Usually a group is a single thread, and then its own tree is used as it is.
+ * Equal stacks with equal labels must be one sample (docs/formats.md), so the trees of such threads are
+ * merged before they are written. Usually a group is a single thread, and then its own tree is used as it is.
  *
  * Called from: the exporting thread.
  */
@@ -33,10 +33,10 @@ void label_groups_deinit(struct label_groups *groups);
 size_t label_group_size(const struct label_groups *groups, const struct wp_profile *profile, size_t first);
 
 /*
- * One tree of the members [first, first + size): in `merged`, whose arena is made for it. Its locations are the
- * profile's. 0 or -ENOMEM.
+ * One tree of the members [first, first + size): in `merged`, whose arena is made for it. Its locations are
+ * the profile's. 0 or -ENOMEM.
  */
-int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first, size_t size,
-                      struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root);
+int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
+                      size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root);
 
 #endif

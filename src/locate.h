@@ -1,8 +1,9 @@
 /*
- * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of ours.
+ * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of
+ * ours.
  *
- * Called from: the sampler thread only, soon after the observation, with modules refreshed, so that an address means
- * what it meant to the thread.
+ * Called from: the sampler thread only, soon after the observation, with modules refreshed, so that an
+ * address means what it meant to the thread.
  */
 #ifndef WALLPROF_LOCATE_H
 #define WALLPROF_LOCATE_H
@@ -32,9 +33,9 @@ void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp
 void locate_forget(struct wp_locate *locate);
 
 /*
- * Writes the locations of addresses[0..depth) to path, innermost first, and [truncated] behind them if the stack is
- * not whole. Frames of libwallprof.so are left out. A location is 0 where the arena is full. Returns how many were
- * written, at most depth + 1.
+ * Writes the locations of addresses[0..depth) to path, innermost first, and [truncated] behind them if the
+ * stack is not whole. Frames of libwallprof.so are left out. A location is 0 where the arena is full. Returns
+ * how many were written, at most depth + 1.
  */
 size_t locate_path(struct wp_locate *locate, const uint64_t *addresses, size_t depth, bool is_truncated,
                    arena_ref *path);

@@ -48,7 +48,6 @@ static void write_all(int fd, const char *text, size_t bytes)
     }
 }
 
-
 void log_flush(struct wp_log *log, const char *path)
 {
     if (log->dropped > 0) {

@@ -18,7 +18,8 @@ enum { LOG_CAPACITY_BYTES = 8192 };
 
 struct wp_log {
     enum log_level level; /* what is kept: this and more urgent */
-    bool has_stderr; /* false: descriptor 2 was closed at the start, what it is later is not ours to write to */
+    bool has_stderr; /* false: descriptor 2 was closed at the start, what it is later is not ours to write to
+                      */
     size_t used_bytes, dropped;
     char text[LOG_CAPACITY_BYTES];
 };
@@ -26,7 +27,8 @@ struct wp_log {
 void log_init(struct wp_log *log, enum log_level level, bool has_stderr);
 
 /* Adds a line (printf's format, no newline). Dropped and counted when there is no room. */
-void log_add(struct wp_log *log, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Writes what is kept to the file at path, appending, or to stderr when path is "" or cannot be opened. */
 void log_flush(struct wp_log *log, const char *path);

@@ -1,7 +1,7 @@
 /*
- * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD becomes a record. An object is
- * recognised as the one recorded before by its start and its build-id, so a library that was replaced by another at
- * the same address gets a record of its own.
+ * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD becomes a record. An
+ * object is recognised as the one recorded before by its start and its build-id, so a library that was
+ * replaced by another at the same address gets a record of its own.
  */
 #include "modules.h"
 #include "elf.h"
@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -23,7 +22,8 @@ static struct wp_module *module_at(const struct wp_modules *modules, arena_ref r
     return arena_at(modules->arena, ref);
 }
 
-/* ---- reading one object ------------------------------------------------------------------------------------------ */
+/* ---- reading one object
+ * ------------------------------------------------------------------------------------------ */
 
 static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret)
 {
@@ -38,8 +38,8 @@ static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret
         if (header->p_type == PT_GNU_EH_FRAME)
             ret->eh_frame_hdr = start;
         if (header->p_type == PT_NOTE && ret->build_id_bytes == 0)
-            ret->build_id_bytes = (uint32_t)elf_build_id_in_notes((const void *)(uintptr_t)start, header->p_memsz,
-                                                                  ret->build_id, sizeof(ret->build_id));
+            ret->build_id_bytes = (uint32_t)elf_build_id_in_notes(
+                (const void *)(uintptr_t)start, header->p_memsz, ret->build_id, sizeof(ret->build_id));
     }
 }
 
@@ -67,14 +67,14 @@ static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * h
     ret->file_offset = header->p_offset - into_page;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * ----------------------------------------------------------------------------------------------------- */
 
 struct refresh {
     struct wp_modules *modules;
     const void *vdso;
     bool is_first_object;
     bool changed;
-    uint32_t seen;
 };
 
 static arena_ref find_record(const struct wp_modules *modules, const struct wp_module *like, const char *path)
@@ -143,11 +143,16 @@ static const char *path_of(const struct refresh *refresh, const struct dl_phdr_i
         return refresh->modules->main_path;
     if (info->dlpi_addr == (uintptr_t)refresh->vdso)
         return "[vdso]";
-    /* The loader keeps relative names (dlopen("./x.so")) as given: made absolute while the directory is still right. */
-    if (info->dlpi_name[0] != '/' && realpath(info->dlpi_name, buffer))
-        return buffer;
-    (void)capacity;
-    return info->dlpi_name;
+    if (info->dlpi_name[0] == '/')
+        return info->dlpi_name;
+    /* dlopen("./x.so") keeps the name as given: made absolute while the directory is likely still the same.
+     */
+    size_t length = getcwd(buffer, capacity) ? strlen(buffer) : 0;
+    if (length == 0 || length + 1 + strlen(info->dlpi_name) >= capacity)
+        return info->dlpi_name;
+    buffer[length] = '/';
+    strcpy(buffer + length + 1, info->dlpi_name);
+    return buffer;
 }
 
 static void note_segment(struct refresh *refresh, struct wp_module *segment, const char *path)
@@ -161,8 +166,7 @@ static void note_segment(struct refresh *refresh, struct wp_module *segment, con
     if (!ref)
         return;
     refresh->changed |= !module_at(modules, ref)->is_loaded;
-    module_at(modules, ref)->is_loaded = 2; /* seen in this pass */
-    refresh->seen++;
+    module_at(modules, ref)->last_pass = modules->passes;
 }
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *data)
@@ -195,16 +199,17 @@ static bool settle(struct wp_modules *modules)
     modules->sorted_count = 0;
     for (arena_ref ref = modules->newest; ref; ref = module_at(modules, ref)->next) {
         struct wp_module *module = module_at(modules, ref);
-        if (module->is_loaded == 1)
-            changed = true;
-        module->is_loaded = module->is_loaded == 2;
+        bool was_seen = module->last_pass == modules->passes;
+        changed |= module->is_loaded && !was_seen;
+        module->is_loaded = was_seen;
         if (module->is_loaded)
             insert_sorted(modules, ref);
     }
     return changed;
 }
 
-/* ---- the loader's counters ----------------------------------------------------------------------------------------- */
+/* ---- the loader's counters
+ * ----------------------------------------------------------------------------------------- */
 
 struct counters {
     uint64_t adds, subs;
@@ -229,18 +234,19 @@ bool modules_refresh(struct wp_modules *modules)
     if (modules->refreshes > 0 && counters.is_known && counters.adds == modules->adds &&
         counters.subs == modules->subs)
         return false;
+    modules->passes++;
     struct refresh refresh = {
         .modules = modules, .vdso = (const void *)getauxval(AT_SYSINFO_EHDR), .is_first_object = true};
     dl_iterate_phdr(note_object, &refresh);
     bool changed = settle(modules) || refresh.changed;
-    modules->has_counters = counters.is_known;
     modules->adds = counters.adds;
     modules->subs = counters.subs;
     modules->refreshes += changed;
     return changed;
 }
 
-/* ---- life and look-up ---------------------------------------------------------------------------------------------- */
+/* ---- life and look-up
+ * ---------------------------------------------------------------------------------------------- */
 
 int modules_init(struct wp_modules *modules, struct wp_arena *arena)
 {

@@ -39,7 +39,8 @@ void observe_deinit(struct wp_observer *observer)
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
 }
 
-/* ---- sending ----------------------------------------------------------------------------------------------------- */
+/* ---- sending
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)
 {
@@ -68,7 +69,8 @@ void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
     sig_slots_wait(&observer->slots, deadline_ns);
 }
 
-/* ---- silent threads ------------------------------------------------------------------------------------------------ */
+/* ---- silent threads
+ * ------------------------------------------------------------------------------------------------ */
 
 static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
 {
@@ -85,15 +87,18 @@ static void report_silent(struct wp_thread *thread, uint64_t now_ns, struct obse
                                 .is_running = has_run,
                                 .is_unknown = true};
     thread->observe.sent_cpu_ns = cpu_clock_ns;
-    thread->observe.backoff_ns = thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
+    thread->observe.backoff_ns =
+        thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
     if (thread->observe.backoff_ns > backoff_max_ns)
         thread->observe.backoff_ns = backoff_max_ns;
     thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
     thread->observe.is_silent = true;
 }
 
-/* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later. */
-static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint64_t now_ns, struct observation *ret)
+/* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later.
+ */
+static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint64_t now_ns,
+                              struct observation *ret)
 {
     struct wp_thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
@@ -106,7 +111,8 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
     return true;
 }
 
-bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns, struct observation *ret)
+bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                  struct observation *ret)
 {
     if (thread->observe.slot >= 0 || (thread->observe.is_silent && now_ns < thread->observe.check_ns))
         return false;
@@ -119,7 +125,8 @@ bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64
     return false;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------- */
+/* ---- answers
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void release(struct wp_observer *observer, uint32_t slot)
 {
@@ -130,7 +137,8 @@ static void release(struct wp_observer *observer, uint32_t slot)
 static bool was_on_cpu(const struct wp_thread *thread, const struct sig_slot *slot)
 {
     uint64_t elapsed = slot->time_ns > thread->observe.sent_ns ? slot->time_ns - thread->observe.sent_ns : 0;
-    uint64_t used = slot->cpu_ns > thread->observe.sent_cpu_ns ? slot->cpu_ns - thread->observe.sent_cpu_ns : 0;
+    uint64_t used =
+        slot->cpu_ns > thread->observe.sent_cpu_ns ? slot->cpu_ns - thread->observe.sent_cpu_ns : 0;
     return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
 }
 
@@ -174,7 +182,8 @@ bool observe_next(struct wp_observer *observer, uint64_t now_ns, struct observat
             if (read_answer(observer, slot, ret))
                 return true;
             release_held(observer);
-        } else if (thread && now_ns >= thread->observe.check_ns && look_into_overdue(observer, slot, now_ns, ret))
+        } else if (thread && now_ns >= thread->observe.check_ns &&
+                   look_into_overdue(observer, slot, now_ns, ret))
             return true;
     }
     observer->scan_at = 0;
@@ -193,5 +202,6 @@ void observe_forget(struct wp_observer *observer, struct wp_thread *thread)
 
 bool observe_is_overdue(const struct wp_thread *thread, uint64_t now_ns)
 {
-    return thread->observe.is_silent || (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + overdue_ns);
+    return thread->observe.is_silent ||
+           (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + overdue_ns);
 }

@@ -1,12 +1,13 @@
 /*
  * Looking at threads: a signal to each chosen one, and what comes back.
  *
- * The sampler sends, waits at most until the next tick, and takes the answers that have come. A signalled thread that
- * was preempted or is in an uninterruptible call answers when it runs again, before it executes another instruction
- * of its own: its answer is as true then as it would have been at once, so an outstanding answer is left outstanding
- * and the thread is not asked again meanwhile. A thread that has our signal blocked is different: it runs on without
- * answering. That is found out (SigBlk in /proc) when an answer is overdue; its time is then [not responding], and it
- * is asked again after a pause that doubles up to a second.
+ * The sampler sends, waits at most until the next tick, and takes the answers that have come. A signalled
+ * thread that was preempted or is in an uninterruptible call answers when it runs again, before it executes
+ * another instruction of its own: its answer is as true then as it would have been at once, so an outstanding
+ * answer is left outstanding and the thread is not asked again meanwhile. A thread that has our signal
+ * blocked is different: it runs on without answering. That is found out (SigBlk in /proc) when an answer is
+ * overdue; its time is then [not responding], and it is asked again after a pause that doubles up to a
+ * second.
  *
  * Called from: the sampler thread only.
  */
@@ -36,12 +37,12 @@ struct wp_observer {
     struct wp_thread **owner; /* per slot; NULL for a slot whose thread is gone */
     struct sig_slot *slot_memory;
     uint64_t *address_memory;
-    uint32_t used_high;   /* slots at and above have never been used: what is scanned */
-    int task_directory;   /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
-    int held_slot;        /* released by the next observe_next */
-    uint32_t scan_at;     /* where observe_next goes on */
-    uint64_t unanswered;  /* overdue because the signal is blocked */
-    uint64_t no_slot;     /* not asked because every slot was outstanding */
+    uint32_t used_high;  /* slots at and above have never been used: what is scanned */
+    int task_directory;  /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
+    int held_slot;       /* released by the next observe_next */
+    uint32_t scan_at;    /* where observe_next goes on */
+    uint64_t unanswered; /* overdue because the signal is blocked */
+    uint64_t no_slot;    /* not asked because every slot was outstanding */
 };
 
 /* Room for slot_count outstanding answers of at most `depth` addresses. 0 or -ENOMEM. */
@@ -49,17 +50,18 @@ int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t dep
 void observe_deinit(struct wp_observer *observer);
 
 /*
- * Signals a chosen thread, unless it owes an answer or is to be left alone for a while. True when a thread that was
- * silent before is so still: *ret is then its observation.
+ * Signals a chosen thread, unless it owes an answer or is to be left alone for a while. True when a thread
+ * that was silent before is so still: *ret is then its observation.
  */
-bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns, struct observation *ret);
+bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                  struct observation *ret);
 
 /* Waits for the answers, at most until the deadline. */
 void observe_wait(struct wp_observer *observer, uint64_t deadline_ns);
 
 /*
- * The next answer, or the next overdue thread found to be silent; false when there is none for now. Call until false
- * once per tick.
+ * The next answer, or the next overdue thread found to be silent; false when there is none for now. Call
+ * until false once per tick.
  */
 bool observe_next(struct wp_observer *observer, uint64_t now_ns, struct observation *ret);
 

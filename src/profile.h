@@ -1,8 +1,8 @@
 /*
  * A finished profile as the encoders see it: everything at rest, nothing to be measured any more.
  *
- * Who fills it: session, once the sampler has stopped. Who reads it: the encoders, which are pure functions from
- * it to a sink. All pointers are borrowed and outlive the export.
+ * Who fills it: session, once the sampler has stopped. Who reads it: the encoders, which are pure functions
+ * from it to a sink. All pointers are borrowed and outlive the export.
  */
 #ifndef WALLPROF_PROFILE_H
 #define WALLPROF_PROFILE_H
@@ -21,12 +21,12 @@ enum { THREAD_NAME_BYTES = 16 };
 
 /* One thread of the program, from its start to its end; lives in the arena. */
 struct wp_thread_record {
-    arena_ref next;      /* the record made before this one */
-    arena_ref root;      /* its tree; the spare root when memory was out */
-    uint32_t number;     /* 1.. in the order of registration; struct wp_node.thread of its root */
-    int32_t tid;         /* the kernel's thread id; may be used again by a later thread */
-    uint64_t start_ns;   /* CLOCK_MONOTONIC */
-    uint64_t end_ns;     /* 0 while it lives */
+    arena_ref next;               /* the record made before this one */
+    arena_ref root;               /* its tree; the spare root when memory was out */
+    uint32_t number;              /* 1.. in the order of registration; struct wp_node.thread of its root */
+    int32_t tid;                  /* the kernel's thread id; may be used again by a later thread */
+    uint64_t start_ns;            /* CLOCK_MONOTONIC */
+    uint64_t end_ns;              /* 0 while it lives */
     char name[THREAD_NAME_BYTES]; /* the name it had last */
 };
 

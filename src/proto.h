@@ -1,7 +1,8 @@
 /*
  * Protocol buffer wire format, one message at a time into a buffer that grows (scratch memory).
  *
- * Source: Protocol Buffers encoding specification. Errors (no memory) are sticky: look at `failed` once, at the end.
+ * Source: Protocol Buffers encoding specification. Errors (no memory) are sticky: look at `failed` once, at
+ * the end.
  */
 #ifndef WALLPROF_PROTO_H
 #define WALLPROF_PROTO_H

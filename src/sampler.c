@@ -13,7 +13,9 @@ enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4 };
 static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t slot_count(const struct wp_config *config)
 {
@@ -58,7 +60,8 @@ void sampler_deinit(struct wp_sampler *sampler)
     arena_deinit(&sampler->arena);
 }
 
-/* ---- threads that come and go -------------------------------------------------------------------------------------- */
+/* ---- threads that come and go
+ * -------------------------------------------------------------------------------------- */
 
 static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread *thread, arena_ref root)
 {
@@ -75,8 +78,8 @@ static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread 
     return ref;
 }
 
-static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
-                       enum fold_rest rest)
+static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns,
+                       uint64_t end_cpu_ns, enum fold_rest rest)
 {
     observe_forget(&sampler->observer, thread);
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
@@ -110,7 +113,8 @@ static void begin_arrived(struct wp_sampler *sampler)
     struct wp_thread *thread = threads_take_arrived(sampler->threads), *next;
     for (; thread; thread = next) {
         next = thread->next_arrived;
-        struct wp_thread *double_found = sampler->foreign_count ? threads_find(sampler->threads, thread->tid) : NULL;
+        struct wp_thread *double_found =
+            sampler->foreign_count ? threads_find(sampler->threads, thread->tid) : NULL;
         if (double_found && double_found->is_foreign)
             end_foreign(sampler, double_found, thread->start_ns);
         begin_thread(sampler, thread);
@@ -121,11 +125,13 @@ static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
 {
     for (struct wp_thread *thread = left, *next; thread; thread = next) {
         next = thread->next_left;
-        end_thread(sampler, thread, sig_load_acquire(&thread->end_ns), thread->end_cpu_ns, FOLD_REST_UNSAMPLED);
+        end_thread(sampler, thread, sig_load_acquire(&thread->end_ns), thread->end_cpu_ns,
+                   FOLD_REST_UNSAMPLED);
     }
 }
 
-/* ---- threads no hook has seen --------------------------------------------------------------------------------------- */
+/* ---- threads no hook has seen
+ * --------------------------------------------------------------------------------------- */
 
 static void adopt(struct wp_sampler *sampler, pid_t tid)
 {
@@ -188,8 +194,8 @@ static void cross_off(struct wp_sampler *sampler, pid_t *tids, long count, bool 
 }
 
 /*
- * A thread between its creation and its registration looks like one that no hook will ever report. So a stranger is
- * adopted only when two scans in a row have found it; at the start, at once.
+ * A thread between its creation and its registration looks like one that no hook will ever report. So a
+ * stranger is adopted only when two scans in a row have found it; at the start, at once.
  */
 static void scan(struct wp_sampler *sampler, uint64_t now_ns, bool at_once)
 {
@@ -239,7 +245,9 @@ void sampler_enter(struct wp_sampler *sampler)
     sampler->modules_changed = true;
 }
 
-/* ---- modules --------------------------------------------------------------------------------------------------------- */
+/* ---- modules
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void refresh_modules(struct wp_sampler *sampler)
 {
@@ -249,7 +257,8 @@ static void refresh_modules(struct wp_sampler *sampler)
     }
 }
 
-/* A table is built in memory that handlers have left for certain: only after the one before has been taken over. */
+/* A table is built in memory that handlers have left for certain: only after the one before has been taken
+ * over. */
 static void publish_modules(struct wp_sampler *sampler)
 {
     if (!sampler->pending_table && sampler->modules_changed) {
@@ -261,7 +270,8 @@ static void publish_modules(struct wp_sampler *sampler)
         sampler->pending_table = NULL;
 }
 
-/* ---- the tick -------------------------------------------------------------------------------------------------------- */
+/* ---- the tick
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 {
@@ -273,8 +283,8 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .path = sampler->path,
     };
     if (!seen->is_unknown)
-        observation.depth = locate_path(&sampler->locate, seen->addresses, seen->depth, seen->is_truncated,
-                                        sampler->path);
+        observation.depth =
+            locate_path(&sampler->locate, seen->addresses, seen->depth, seen->is_truncated, sampler->path);
     fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     sampler->counters.truncated += seen->is_truncated;
 }
@@ -310,7 +320,9 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->counters.ticks++;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------------------- */
+/* ---- the end
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {

@@ -3,8 +3,8 @@
  *
  *     gather (threads, modules) -> choose and send -> [answers come] -> collect: locate, fold
  *
- * Called from: the sampler thread, between session_hold's; sampler_init before it exists, and the finished recording
- * is read by whoever exports it. No locking of its own.
+ * Called from: the sampler thread, between session_hold's; sampler_init before it exists, and the finished
+ * recording is read by whoever exports it. No locking of its own.
  */
 #ifndef WALLPROF_SAMPLER_H
 #define WALLPROF_SAMPLER_H

@@ -1,27 +1,28 @@
 /*
- * The sampler thread and the program's threads meet in four words: `hold` and `busy` (fork and exec against a tick),
- * `command` (start and end), `phase` (how far the sampler is). All are seq_cst; nothing else is shared.
+ * The sampler thread and the program's threads meet in four words: `hold` and `busy` (fork and exec against a
+ * tick), `command` (start and end), `phase` (how far the sampler is). All are seq_cst; nothing else is
+ * shared.
  */
 #include "session.h"
 #include "clock.h"
 #include "export.h"
+#include "futex.h"
 #include "log.h"
+#include "output.h"
 #include "sampler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
 #include "sink.h"
+#include "standstill.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
@@ -47,34 +48,20 @@ struct session {
     pthread_t thread;
     pid_t pid;
     uint64_t start_ns, start_utc_ns, end_ns;
-    uint32_t hold;    /* atomic, futex: how many threads want the sampler to stand still */
-    uint32_t busy;    /* atomic, futex: the sampler is between two standstills */
-    uint32_t command; /* atomic, futex: enum command */
-    uint32_t phase;   /* atomic, futex: enum phase */
+    struct wp_standstill standstill;
+    uint32_t command;   /* atomic, futex: enum command */
+    uint32_t phase;     /* atomic, futex: enum phase */
     uint32_t finishing; /* atomic: session_finish has begun */
-    char directory[PATH_MAX], name[NAME_MAX + 1]; /* of the profile */
-    int directory_fd;   /* in the sampler's descriptor table */
-    int output_error;   /* what the check at the start found */
+    struct wp_output output;
+    int directory_fd; /* of the output, in the sampler's descriptor table */
     char command_text[COMMAND_TEXT_BYTES];
 };
 
 /* The one session of this process; NULL before the first start and after a failed one. */
 static struct session *current;
 
-/* ---- small helpers ------------------------------------------------------------------------------------------------- */
-
-static void futex_wake_all(uint32_t *word)
-{
-    sig_syscall4(SYS_futex, (long)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX, 0);
-}
-
-/* Until the word is not `value` any more or the deadline passes; 0 for no deadline. Wakes early at will. */
-static void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
-{
-    struct timespec deadline = clock_ns_timespec(deadline_ns);
-    sig_syscall6(SYS_futex, (long)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, value,
-                 deadline_ns ? (long)&deadline : 0, 0, FUTEX_BITSET_MATCH_ANY);
-}
+/* ---- small helpers
+ * ------------------------------------------------------------------------------------------------- */
 
 static void set_phase(struct session *session, enum phase phase)
 {
@@ -89,50 +76,25 @@ static void wait_for_phase(struct session *session, enum phase phase)
         futex_wait(&session->phase, seen, 0);
 }
 
-/* ---- standing still -------------------------------------------------------------------------------------------------- */
-
-/*
- * Dekker's protocol: the sampler raises `busy`, then looks at `hold`; the others raise `hold`, then look at `busy`.
- * With sequential consistency at least one sees the other.
+/* ---- standing still --------------------------------------------------------------------------------------
  */
-static void sampler_begin_work(struct session *session)
-{
-    for (;;) {
-        sig_store_seq_cst(&session->busy, 1);
-        uint32_t hold = sig_load_seq_cst(&session->hold);
-        if (hold == 0)
-            return;
-        sig_store_seq_cst(&session->busy, 0);
-        futex_wake_all(&session->busy);
-        futex_wait(&session->hold, hold, 0);
-    }
-}
-
-static void sampler_end_work(struct session *session)
-{
-    sig_store_seq_cst(&session->busy, 0);
-    if (sig_load_seq_cst(&session->hold) != 0)
-        futex_wake_all(&session->busy);
-}
 
 void session_hold(void)
 {
     struct session *session = current;
-    if (!session || session->pid != getpid())
-        return;
-    sig_add_seq_cst(&session->hold, 1);
-    while (sig_load_seq_cst(&session->busy) != 0)
-        futex_wait(&session->busy, 1, 0);
+    if (session && session->pid == getpid())
+        standstill_hold(&session->standstill);
 }
 
 void session_release(void)
 {
     struct session *session = current;
-    if (session && session->pid == getpid() && sig_sub_seq_cst(&session->hold, 1) == 1)
-        futex_wake_all(&session->hold);
+    if (session && session->pid == getpid())
+        standstill_release(&session->standstill);
 }
 
-/* ---- the sampler thread ------------------------------------------------------------------------------------------------ */
+/* ---- the sampler thread
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A descriptor table of our own: the program sees none of ours, and we hold none of its open. */
 static void leave_descriptors(void)
@@ -152,19 +114,19 @@ static void sleep_until(struct session *session, uint64_t deadline_ns)
 static void one_tick(struct session *session)
 {
     struct wp_sampler *sampler = &session->sampler;
-    sampler_begin_work(session);
+    standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
-    sampler_end_work(session);
+    standstill_rest(&session->standstill);
 
     uint64_t patience_ns = now_ns + answer_patience_ns;
     observe_wait(&sampler->observer,
                  sampler->tick.deadline_ns < patience_ns ? sampler->tick.deadline_ns : patience_ns);
 
-    sampler_begin_work(session);
+    standstill_work(&session->standstill);
     sampler_collect(sampler, clock_monotonic_ns());
-    sampler_end_work(session);
+    standstill_rest(&session->standstill);
 }
 
 static int write_profile(struct session *session)
@@ -176,7 +138,7 @@ static int write_profile(struct session *session)
         .duration_ns = session->end_ns - session->start_ns,
         .command = session->command_text,
         .directory_fd = session->directory_fd,
-        .name = session->name,
+        .name = session->output.name,
     };
     return export_write(&request);
 }
@@ -184,9 +146,11 @@ static int write_profile(struct session *session)
 static void report_output(struct session *session, int error, const char *when)
 {
     if (error < 0)
-        log_add(&session->log, LOG_ERROR, "%s %s/%s: %s", when, session->directory, session->name, strerrordesc_np(-error));
+        log_add(&session->log, LOG_ERROR, "%s %s/%s: %s", when, session->output.directory,
+                session->output.name, strerrordesc_np(-error));
     else
-        log_add(&session->log, LOG_INFO, "profile written to %s/%s", session->directory, session->name);
+        log_add(&session->log, LOG_INFO, "profile written to %s/%s", session->output.directory,
+                session->output.name);
 }
 
 static void close_and_write(struct session *session, bool close_recording)
@@ -196,19 +160,20 @@ static void close_and_write(struct session *session, bool close_recording)
         sampler_close(&session->sampler, session->end_ns);
     }
     if (session->directory_fd < 0)
-        session->directory_fd = open(session->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     report_output(session, session->directory_fd < 0 ? -errno : write_profile(session), "no profile in");
     if (session->sampler.tree.overflows > 0)
         log_add(&session->log, LOG_WARNING,
-                "the profile is full: %llu stacks were cut short at [overflow]; WALLPROF_MEM=%lluM would hold more",
+                "the profile is full: %llu stacks were cut short at [overflow]; WALLPROF_MEM=%lluM would "
+                "hold more",
                 (unsigned long long)session->sampler.tree.overflows,
                 (unsigned long long)(session->config.memory_bytes >> 20) * 4);
 }
 
 static void check_output(struct session *session)
 {
-    session->directory_fd = open(session->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->name);
+    session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->output.name);
     if (error < 0)
         report_output(session, error, "the profile cannot be written to");
 }
@@ -226,10 +191,10 @@ static void *sampler_main(void *argument)
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
             one_tick(session);
     }
-    sampler_begin_work(session);
+    standstill_work(&session->standstill);
     if (sig_load_seq_cst(&session->command) == COMMAND_FINISH)
         close_and_write(session, true);
-    sampler_end_work(session);
+    standstill_rest(&session->standstill);
     return NULL;
 }
 
@@ -248,76 +213,14 @@ static int create_sampler(struct session *session)
     return -error;
 }
 
-/* ---- start --------------------------------------------------------------------------------------------------------------- */
-
-/* The command line for the profile's comment, arguments separated by blanks. */
-static void read_command_line(struct session *session)
-{
-    char *text = session->command_text;
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? 0 : read(fd, text, COMMAND_TEXT_BYTES - 1);
-    if (fd >= 0)
-        close(fd);
-    while (bytes > 0 && text[bytes - 1] == '\0')
-        bytes--;
-    for (ssize_t i = 0; i < bytes; i++) {
-        if ((unsigned char)text[i] < ' ')
-            text[i] = ' ';
-    }
-    text[bytes > 0 ? bytes : 0] = '\0';
-}
-
-static const char *program_name(char *buffer, size_t capacity)
-{
-    ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
-    if (length <= 0)
-        return "program";
-    buffer[length] = '\0';
-    const char *slash = strrchr(buffer, '/');
-    return slash ? slash + 1 : buffer;
-}
-
-/* Splits the absolute path of the profile into directory and name. */
-static int set_output(struct session *session, const char *path)
-{
-    char absolute[PATH_MAX] = "";
-    size_t length = 0;
-    if (*path != '/') {
-        if (!getcwd(absolute, sizeof(absolute)))
-            return -errno;
-        length = strlen(absolute);
-        absolute[length++] = '/';
-    }
-    if (length + strlen(path) >= sizeof(absolute))
-        return -ENAMETOOLONG;
-    strcpy(absolute + length, path);
-    char *slash = strrchr(absolute, '/');
-    if (strlen(slash + 1) > NAME_MAX)
-        return -ENAMETOOLONG;
-    strcpy(session->name, slash + 1);
-    slash[slash == absolute] = '\0';
-    strcpy(session->directory, absolute);
-    return session->name[0] ? 0 : -EISDIR;
-}
+/* ---- start
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static int choose_output(struct session *session, bool is_child)
 {
-    char path[PATH_MAX], buffer[PATH_MAX];
-    struct utsname host;
-    bool has_pid;
-    uname(&host);
-    struct config_names names = {
-        .pid = (uint32_t)session->pid,
-        .program = program_name(buffer, sizeof(buffer)),
-        .host = host.nodename,
-        .start_utc_s = session->start_utc_ns / NS_PER_S,
-    };
     const char *pattern = *session->config.out ? session->config.out : "wallprof.%p.pb.gz";
-    int status = config_expand(pattern, &names, path, sizeof(path), &has_pid);
-    if (status == 0 && is_child && !has_pid)
-        status = config_insert_pid(path, sizeof(path), names.pid);
-    if (status == 0)
-        status = set_output(session, path);
+    int status = output_choose(&session->output, pattern, session->pid, session->start_utc_ns, is_child);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s; not recording", pattern,
                 strerrordesc_np(-status));
@@ -352,11 +255,12 @@ static int begin_recording(struct session *session, uint64_t stack_low, uint64_t
     uint64_t seed = random_seed(session);
     int status = threads_init(&session->threads);
     if (status == 0)
-        status = sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
+        status =
+            sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
     if (status == 0) {
         register_caller(session, stack_low, stack_high);
-        status = sig_handler_install(session->config.signal, &session->sampler.observer.slots, (uint32_t)(seed >> 7),
-                                     session->libc.sigaction);
+        status = sig_handler_install(session->config.signal, &session->sampler.observer.slots,
+                                     (uint32_t)(seed >> 7), session->libc.sigaction);
     }
     if (status == 0)
         status = create_sampler(session);
@@ -386,7 +290,7 @@ static int start(const struct session_libc *libc, char *const *environment, cons
         log_init(&session->log, LOG_WARNING, fcntl(STDERR_FILENO, F_GETFD) >= 0);
         config_read(&session->config, &session->log, environment);
     }
-    read_command_line(session);
+    output_command_line(session->command_text, sizeof(session->command_text));
     int status = choose_output(session, parent != NULL);
     if (status == 0)
         status = begin_recording(session, stack_low, stack_high);
@@ -406,7 +310,9 @@ int session_start(const struct session_libc *libc, char *const *environment)
     return start(libc, environment, NULL, stack_high - main_stack_reach_bytes, stack_high);
 }
 
-/* ---- end ------------------------------------------------------------------------------------------------------------------- */
+/* ---- end
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 /* Ends the sampler thread, by the first caller; later ones wait for nothing. */
 static void stop_sampler(struct session *session, enum command command)
@@ -433,8 +339,8 @@ void session_finish(void)
 }
 
 /*
- * In the child only this thread exists, and the parent's sampler stood still at the fork (session_hold): its memory is
- * whole, but of no use here.
+ * In the child only this thread exists, and the parent's sampler stood still at the fork (session_hold): its
+ * memory is whole, but of no use here.
  */
 void session_restart_in_child(const struct wp_thread *forking)
 {
@@ -450,7 +356,9 @@ void session_restart_in_child(const struct wp_thread *forking)
     scratch_free(parent, sizeof(*parent));
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------------------ */
+/* ---- threads
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 struct wp_thread *session_thread_prepare(void)
 {
@@ -473,12 +381,13 @@ void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t
 {
     thread->stack_low = stack_low;
     thread->stack_high = stack_high;
-    threads_enter(&current->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0), clock_monotonic_ns(), 0);
+    threads_enter(&current->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                  clock_monotonic_ns(), 0);
 }
 
 /*
- * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and the sampler
- * must not be that other thread: so it leaves, and the profile is written by session_finish.
+ * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and
+ * the sampler must not be that other thread: so it leaves, and the profile is written by session_finish.
  */
 void session_thread_leave(struct wp_thread *thread)
 {

@@ -5,9 +5,9 @@
  *
  * Only this module sees all the others. One session per process; a forked child starts a fresh one.
  *
- * Threads of the program call session_thread_*, session_hold and session_release, session_finish; everything else runs
- * in the sampler thread, which session_start creates. The sampler blocks all signals and has a descriptor table of its
- * own, so the program sees none of ours.
+ * Threads of the program call session_thread_*, session_hold and session_release, session_finish; everything
+ * else runs in the sampler thread, which session_start creates. The sampler blocks all signals and has a
+ * descriptor table of its own, so the program sees none of ours.
  */
 #ifndef WALLPROF_SESSION_H
 #define WALLPROF_SESSION_H
@@ -28,20 +28,21 @@ struct session_libc {
 };
 
 /*
- * Reads the environment, starts recording and returns when the sampler runs. The calling thread is registered as the
- * main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does nothing.
+ * Reads the environment, starts recording and returns when the sampler runs. The calling thread is registered
+ * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
+ * nothing.
  */
 int session_start(const struct session_libc *libc, char *const *environment);
 
 /*
- * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own exit
- * handlers have run; later calls, and calls in a process that has not started one, do nothing.
+ * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
+ * exit handlers have run; later calls, and calls in a process that has not started one, do nothing.
  */
 void session_finish(void);
 
 /*
- * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. forking: the
- * parent's record of the thread that forked, NULL if it had none; it is not valid afterwards.
+ * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. forking:
+ * the parent's record of the thread that forked, NULL if it had none; it is not valid afterwards.
  */
 void session_restart_in_child(const struct wp_thread *forking);
 
@@ -50,13 +51,14 @@ void session_hold(void);
 void session_release(void);
 
 /*
- * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in the new
- * thread, first thing. leave: in the ending thread, last thing. discard: when it could not be created.
- * stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high while that pointer
- * lies between the two; 0 and 0 when not known.
+ * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in
+ * the new thread, first thing. leave: in the ending thread, last thing. discard: when it could not be
+ * created. stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high
+ * while that pointer lies between the two; 0 and 0 when not known.
  */
 struct wp_thread *session_thread_prepare(void);
-void *session_thread_start_space(struct wp_thread *thread, size_t bytes); /* in the record, until it is entered */
+void *session_thread_start_space(struct wp_thread *thread,
+                                 size_t bytes); /* in the record, until it is entered */
 void session_thread_discard(struct wp_thread *thread);
 void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high);
 void session_thread_leave(struct wp_thread *thread);

@@ -49,7 +49,8 @@ static void zlib_free(void *opaque, void *memory)
 static bool is_special(int directory_fd, const char *name)
 {
     struct stat status;
-    return fstatat(directory_fd, name, &status, 0) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    return fstatat(directory_fd, name, &status, 0) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
 }
 
 static int open_temporary(struct sink *sink)
@@ -59,8 +60,8 @@ static int open_temporary(struct sink *sink)
         random = (unsigned)getpid();
     for (int attempt = 0; attempt < 100; attempt++) {
         snprintf(sink->temporary, sizeof(sink->temporary), ".wallprof-%08x.tmp", random + (unsigned)attempt);
-        int fd = openat(sink->directory_fd, sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                        0600);
+        int fd = openat(sink->directory_fd, sink->temporary,
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             return fd < 0 ? -errno : fd;
     }
@@ -173,7 +174,8 @@ int sink_check(int directory_fd, const char *name)
         if (!S_ISREG(status.st_mode))
             return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
     }
-    /* A nameless file is the real proof; where the file system has none, permission is as much as can be asked. */
+    /* A nameless file is the real proof; where the file system has none, permission is as much as can be
+     * asked. */
     int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0) {
         close(fd);

@@ -1,8 +1,8 @@
 /*
  * Where a profile goes: a gzip stream into a file that appears whole or not at all.
  *
- * A regular file is written under a temporary name in the same directory and renamed when complete. Something else
- * that is there already (a FIFO, /dev/null) is written to as it is.
+ * A regular file is written under a temporary name in the same directory and renamed when complete. Something
+ * else that is there already (a FIFO, /dev/null) is written to as it is.
  *
  * Called from: the exporting thread. Errors are sticky: write on, and look at what sink_commit returns.
  * Standard: RFC 1952 (gzip), by zlib with memory from scratch_alloc.
@@ -16,14 +16,15 @@
 struct sink; /* holds zlib's state and a buffer, about 400 KiB of scratch memory */
 
 /*
- * Opens `name` in the directory `directory_fd` (as openat takes it, AT_FDCWD included). NULL and -errno in *ret_error
- * when that cannot be done.
+ * Opens `name` in the directory `directory_fd` (as openat takes it, AT_FDCWD included). NULL and -errno in
+ * *ret_error when that cannot be done.
  */
 struct sink *sink_create(int directory_fd, const char *name, int *ret_error);
 
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 
-/* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then untouched. */
+/* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then
+ * untouched. */
 int sink_commit(struct sink *sink);
 
 /* Whether a profile could be written there now: 0 or -errno. Leaves nothing behind. */

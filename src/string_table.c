@@ -18,9 +18,11 @@ static uint64_t hash_text(const char *text)
 static size_t utf8_length(const unsigned char *text)
 {
     unsigned char lead = text[0];
-    size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3
-                                                                     : lead >= 0xf0 && lead <= 0xf4   ? 4
-                                                                                                      : 0;
+    size_t length = lead < 0x80                    ? 1
+                    : lead >= 0xc2 && lead <= 0xdf ? 2
+                    : lead >= 0xe0 && lead <= 0xef ? 3
+                    : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                   : 0;
     for (size_t i = 1; i < length; i++) {
         if ((text[i] & 0xc0) != 0x80)
             return 0;
@@ -58,8 +60,8 @@ static bool reserve_offset(struct string_table *table)
     if (table->count < table->offsets_capacity)
         return true;
     uint32_t capacity = table->offsets_capacity ? table->offsets_capacity * 2 : FIRST_SLOTS;
-    table->offsets = scratch_grow(table->offsets, sizeof(uint64_t) * table->offsets_capacity,
-                                  sizeof(uint64_t) * capacity);
+    table->offsets =
+        scratch_grow(table->offsets, sizeof(uint64_t) * table->offsets_capacity, sizeof(uint64_t) * capacity);
     table->offsets_capacity = table->offsets ? capacity : 0;
     return table->offsets != NULL;
 }

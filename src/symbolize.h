@@ -1,7 +1,8 @@
 /*
  * From addresses to names, once, when the profile is written.
  *
- * Order of sources for a module: .symtab and .dynsym of the file that was mapped, then the separate debug file
+ * Order of sources for a module: .symtab and .dynsym of the file that was mapped, then the separate debug
+ * file
  * (/usr/lib/debug/.build-id/xx/yyyy.debug). What has no symbol is called by its module and the offset of its
  * function, as far as unwind information knows it: [libfoo.so+0x1234].
  *
@@ -27,8 +28,8 @@ struct wp_function {
 struct wp_symbols; /* names for all locations of one tree */
 
 /*
- * Names every location of the tree. demangle is __cxa_demangle of the program (Itanium C++ ABI 3.4), or NULL; it
- * allocates with the program's malloc. NULL is returned only when there is no memory at all.
+ * Names every location of the tree. demangle is __cxa_demangle of the program (Itanium C++ ABI 3.4), or NULL;
+ * it allocates with the program's malloc. NULL is returned only when there is no memory at all.
  */
 typedef char *symbolize_demangle_fn(const char *mangled, char *buffer, size_t *length, int *status);
 struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,

@@ -18,12 +18,13 @@ int tasks_open(void);
 uint32_t tasks_count(int directory_fd);
 
 /*
- * The tids, ascending, in scratch memory that the caller frees with scratch_free(*ret_tids, *ret_bytes). Returns their
- * number or -errno.
+ * The tids, ascending, in scratch memory that the caller frees with scratch_free(*ret_tids, *ret_bytes).
+ * Returns their number or -errno.
  */
 int tasks_list(int directory_fd, pid_t **ret_tids, size_t *ret_bytes);
 
-/* A thread's state letter (man proc_pid_stat) and when it started on CLOCK_MONOTONIC (to 10 ms). False when it is gone. */
+/* A thread's state letter (man proc_pid_stat) and when it started on CLOCK_MONOTONIC (to 10 ms). False when
+ * it is gone. */
 bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns);
 
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */

@@ -1,10 +1,10 @@
 /*
- * Records live in chunks that are never unmapped, so a stale pointer is never a fault. The free list is a Treiber
- * stack whose head carries a tag that every change increases: without it a pop could be fooled by a record that left
- * and came back (ABA).
+ * Records live in chunks that are never unmapped, so a stale pointer is never a fault. The free list is a
+ * Treiber stack whose head carries a tag that every change increases: without it a pop could be fooled by a
+ * record that left and came back (ABA).
  *
- * threads_choose: the first n steps of a Fisher-Yates shuffle of the dense array itself (Durstenfeld, CACM 7-7, 1964,
- * algorithm 235). Whatever order the array is in before, every subset is equally likely.
+ * threads_choose: the first n steps of a Fisher-Yates shuffle of the dense array itself (Durstenfeld, CACM
+ * 7-7, 1964, algorithm 235). Whatever order the array is in before, every subset is equally likely.
  */
 #include "threads.h"
 #include "clock.h"

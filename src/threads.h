@@ -1,13 +1,15 @@
 /*
  * The registry of the program's threads.
  *
- * Two sides. Threads of the program register and leave through the hooks: lock-free, O(1), nothing shared between
- * creating threads but two list heads. The sampler owns everything else: the dense array of live threads it chooses
- * from, and the private part of each record. A record passes from the thread to the sampler twice, through the lists
- * `arrived` and `left` (many pushers, one taker), and back to the pool when the sampler has folded its end.
+ * Two sides. Threads of the program register and leave through the hooks: lock-free, O(1), nothing shared
+ * between creating threads but two list heads. The sampler owns everything else: the dense array of live
+ * threads it chooses from, and the private part of each record. A record passes from the thread to the
+ * sampler twice, through the lists `arrived` and `left` (many pushers, one taker), and back to the pool when
+ * the sampler has folded its end.
  *
- * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another thread as
- * soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c drops it).
+ * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another
+ * thread as soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c
+ * drops it).
  */
 #ifndef WALLPROF_THREADS_H
 #define WALLPROF_THREADS_H
@@ -44,11 +46,11 @@ struct wp_thread {
     uint32_t live_index;
     arena_ref record;
     struct fold_thread fold;
-    bool is_foreign;   /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    bool is_foreign;    /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     uint32_t seen_scan; /* foreign: the last scan that found it */
     struct {
-        int slot;            /* outstanding signal, -1 without */
-        uint64_t sent_ns;    /* when it was sent */
+        int slot;         /* outstanding signal, -1 without */
+        uint64_t sent_ns; /* when it was sent */
         uint64_t sent_cpu_ns;
         uint64_t check_ns;   /* when to look into an overdue answer, or to try a silent thread again */
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that answers */
@@ -76,7 +78,8 @@ struct wp_threads {
 int threads_init(struct wp_threads *threads);
 void threads_deinit(struct wp_threads *threads);
 
-/* Any thread: a record for a thread about to be created; NULL when there is no memory (it is then found in /proc). */
+/* Any thread: a record for a thread about to be created; NULL when there is no memory (it is then found in
+ * /proc). */
 struct wp_thread *threads_acquire(struct wp_threads *threads);
 
 /* Gives back a record that was never entered, or (sampler only) one whose end has been folded. */
@@ -86,7 +89,8 @@ void threads_release(struct wp_threads *threads, struct wp_thread *thread);
 void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t tid, uint64_t start_ns,
                    uint64_t start_cpu_ns);
 
-/* The ending thread itself, last thing; the record is not its own any more. Returns how many registered are left. */
+/* The ending thread itself, last thing; the record is not its own any more. Returns how many registered are
+ * left. */
 int threads_leave(struct wp_threads *threads, struct wp_thread *thread, const char *name);
 
 /* Sampler: the lists of what came and went since the last call, linked by next_arrived and next_left. */
@@ -98,8 +102,8 @@ int threads_add(struct wp_threads *threads, struct wp_thread *thread);
 void threads_remove(struct wp_threads *threads, struct wp_thread *thread);
 
 /*
- * Sampler: a uniform random subset of the live threads, without replacement, at most `wanted`. Afterwards the chosen
- * ones are live[0..n-1]; cost O(wanted), whatever the number of threads. Returns n.
+ * Sampler: a uniform random subset of the live threads, without replacement, at most `wanted`. Afterwards the
+ * chosen ones are live[0..n-1]; cost O(wanted), whatever the number of threads. Returns n.
  */
 uint32_t threads_choose(struct wp_threads *threads, uint32_t wanted, struct wp_random *random);
 

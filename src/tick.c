@@ -10,7 +10,8 @@ void tick_init(struct wp_tick *tick, uint64_t period_ns, uint64_t now_ns, struct
 {
     *tick = (struct wp_tick){.period_ns = period_ns};
     /* The first phase is uniform over one period: a program's start must not be in step with us either. */
-    tick->deadline_ns = now_ns + random_below(random, (uint32_t)(period_ns < UINT32_MAX ? period_ns : UINT32_MAX));
+    tick->deadline_ns =
+        now_ns + random_below(random, (uint32_t)(period_ns < UINT32_MAX ? period_ns : UINT32_MAX));
 }
 
 void tick_advance(struct wp_tick *tick, uint64_t now_ns, struct wp_random *random)

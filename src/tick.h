@@ -1,9 +1,9 @@
 /*
- * When to look: deadlines on CLOCK_MONOTONIC, one period apart on average, each interval drawn uniformly from half to
- * one and a half periods so that the ticks cannot march in step with a periodic program.
+ * When to look: deadlines on CLOCK_MONOTONIC, one period apart on average, each interval drawn uniformly from
+ * half to one and a half periods so that the ticks cannot march in step with a periodic program.
  *
- * A tick that comes late is not made up for: the periods that passed are counted, and the next deadline lies in the
- * future. No weight is lost by that, because time is accounted by what has passed, not by ticks.
+ * A tick that comes late is not made up for: the periods that passed are counted, and the next deadline lies
+ * in the future. No weight is lost by that, because time is accounted by what has passed, not by ticks.
  *
  * Called from: the sampler thread only.
  */

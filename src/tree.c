@@ -1,6 +1,6 @@
 /*
- * Children are found through one hash table over (parent, location) for the whole tree: a node costs 72 bytes in
- * the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
+ * Children are found through one hash table over (parent, location) for the whole tree: a node costs 72 bytes
+ * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
  */
 #include "tree.h"
 
@@ -189,7 +189,8 @@ static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_
 
 typedef arena_ref arena_alloc_fn(struct wp_arena *arena, size_t bytes);
 
-static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, arena_ref location, arena_alloc_fn *alloc)
+static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, arena_ref location,
+                                    arena_alloc_fn *alloc)
 {
     arena_ref ref = find_child(tree, parent, location);
     if (ref)

@@ -1,10 +1,10 @@
 /*
- * The calling-context tree: one node per distinct path of locations from a thread's root, with what was measured
- * there. And the locations themselves: an address in a module.
+ * The calling-context tree: one node per distinct path of locations from a thread's root, with what was
+ * measured there. And the locations themselves: an address in a module.
  *
- * Nodes and locations live in the arena. When it is full, a path is cut at the deepest node that exists and its
- * weight goes to a pseudo-frame [overflow] there; if even that node cannot be made, to the thread's root or the
- * tree's. Time is never lost.
+ * Nodes and locations live in the arena. When it is full, a path is cut at the deepest node that exists and
+ * its weight goes to a pseudo-frame [overflow] there; if even that node cannot be made, to the thread's root
+ * or the tree's. Time is never lost.
  *
  * Called from: the sampler thread only; read by the exporting thread once the sampler is at rest.
  * Paper: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and context sensitive

@@ -135,17 +135,17 @@ threads_of() { # FILE
 }
 
 # What every good profile of a program passes, with the top of it for the log.
-check_program() { # FILE
+check_program() { # FILE [SHARE THAT REACHES THE ROOT]
     check_profile "$1"
-    check_roots "$1"
+    check_roots "$@"
     assert_function "$1" __libc_start_main
     read_pprof comments "$1"
     show_top "$1" 5
 }
 
 # At least 99 % of each thread's samples go back to where the thread began.
-check_roots() { # FILE
-    read_pprof reached "$1" >"$TMP/reached" && return
+check_roots() { # FILE [SHARE]
+    read_pprof reached "$1" --min="${2:-0.99}" >"$TMP/reached" && return
     cat "$TMP/reached"
     fail "stacks of $1 do not reach their thread's root"
 }

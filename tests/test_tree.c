@@ -5,6 +5,7 @@
 #include "random.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { FULL_ARENA_BYTES = 64 * 1024, MANY = 100000 };

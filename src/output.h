@@ -1,0 +1,31 @@
+/*
+ * Where the profile goes, settled at the start: the program may change its directory, its root or its name
+ * later.
+ *
+ * Called from: the starting thread.
+ */
+#ifndef WALLPROF_OUTPUT_H
+#define WALLPROF_OUTPUT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wp_output {
+    char directory[PATH_MAX]; /* absolute */
+    char name[NAME_MAX + 1];  /* the file in it */
+};
+
+/*
+ * Expands a pattern (config_expand) and makes it absolute. In a forked child a pattern without %p gets the
+ * pid inserted, so that it does not overwrite its parent's. 0 or -errno.
+ */
+int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
+                  bool is_child);
+
+/* The command line, for people: arguments separated by blanks, cut to capacity, no control characters. */
+void output_command_line(char *ret, size_t capacity);
+
+#endif
