@@ -18,7 +18,7 @@ BUILD   := build/$(VARIANT)
 # VARIANT=strict is for CI: gcc or clang, warnings are errors. Sanitizers: unit tests only, a preloaded sanitizer
 # runtime cannot be had in a program that was built without.
 sanitize_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -O1
-sanitize_tsan := -fsanitize=thread -O1
+sanitize_tsan := -fsanitize=thread -O1 -Wno-tsan
 SANITIZE := $(sanitize_$(VARIANT))
 
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
@@ -44,7 +44,7 @@ LIB         := $(BUILD)/libwallprof.so
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-.PHONY: all help deps check unit e2e strict sanitizers lint format demo bench install uninstall clean targets
+.PHONY: all help deps check unit unit-programs e2e strict sanitizers lint format demo bench install uninstall clean targets
 
 all: $(LIB)
 
@@ -94,8 +94,45 @@ targets: $(TARGETS)
 unit: $(UNIT)
 	@scripts/run-tests $(UNIT)
 
-e2e: $(LIB) $(TARGETS)
-	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/run-tests $(E2E)
+build/pprof:
+	@scripts/build-pprof $@
+
+e2e: $(LIB) $(TARGETS) build/pprof
+	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/run-tests $(E2E)
+
+# Both compilers, every warning an error.
+strict:
+	@$(MAKE) --no-print-directory VARIANT=strict-gcc CC=gcc WERROR=-Werror all unit-programs
+	@$(MAKE) --no-print-directory VARIANT=strict-clang CC=clang WERROR=-Werror all unit-programs
+
+# Every unit test under ASan and UBSan; what threads share without a lock under TSan.
+sanitizers:
+	@$(MAKE) --no-print-directory VARIANT=asan unit
+	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules threads standstill)'
+
+unit-programs: $(UNIT)
+
+lint:
+	@scripts/lint
+
+format:
+	clang-format -i $(wildcard src/*.[ch] preload/*.[ch] include/*.h tests/*.[ch] tests/*.cc tests/bench/*.[ch])
+
+# What is cheap to find out comes first.
+check:
+	@scripts/setup-deps check
+	@$(MAKE) --no-print-directory all
+	@scripts/check
+
+demo:
+	@scripts/setup-deps demo
+	@$(MAKE) --no-print-directory all build/pprof
+	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/demo
+
+bench:
+	@scripts/setup-deps bench
+	@$(MAKE) --no-print-directory all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run
 
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d)
 

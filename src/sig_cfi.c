@@ -280,6 +280,7 @@ static void rule_from_row(const struct machine *machine, struct sig_rule *ret)
     ret->cfa_register = cfa.dwarf_register;
     ret->cfa_deref = cfa.kind == SIG_SYMBOL_DEREF;
     ret->cfa_offset = (int32_t)cfa.offset;
+    ret->cfa_offset_after = (int32_t)cfa.offset_after;
     ret->ra = row->ra;
     ret->fp = row->fp;
     ret->extra = row->extra;

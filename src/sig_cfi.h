@@ -43,8 +43,9 @@ struct sig_saved {
 struct sig_rule {
     uint8_t kind;         /* enum sig_rule_kind */
     uint8_t cfa_register; /* DWARF number */
-    bool cfa_deref;       /* CFA = *(register + offset) instead of register + offset */
+    bool cfa_deref;       /* CFA = *(register + offset) + offset_after instead of register + offset */
     int32_t cfa_offset;   /* bytes */
+    int32_t cfa_offset_after;
     struct sig_saved ra, fp, extra;
 };
 

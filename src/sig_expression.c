@@ -52,6 +52,12 @@ enum {
     OP_BREG31 = 0x8f,
 };
 
+/* Two's complement, as the DWARF stack machine has it. */
+static int64_t shifted(int64_t value, uint8_t op, int64_t by)
+{
+    return (int64_t)(op == OP_PLUS ? (uint64_t)value + (uint64_t)by : (uint64_t)value - (uint64_t)by);
+}
+
 static void apply_binary(struct symbol_stack *stack, uint8_t op)
 {
     struct sig_symbol b = pop(stack), a = pop(stack);
@@ -61,16 +67,18 @@ static void apply_binary(struct symbol_stack *stack, uint8_t op)
         b = swap;
     }
     bool may_shift_base = op == OP_PLUS || op == OP_MINUS;
-    if (b.kind != SIG_SYMBOL_CONSTANT || a.kind == SIG_SYMBOL_DEREF ||
-        (a.kind == SIG_SYMBOL_REGISTER && !may_shift_base)) {
+    if (b.kind != SIG_SYMBOL_CONSTANT || (a.kind != SIG_SYMBOL_CONSTANT && !may_shift_base)) {
         stack->failed = true;
         return;
     }
+    if (a.kind == SIG_SYMBOL_DEREF) {
+        a.offset_after = shifted(a.offset_after, op, b.offset);
+        push(stack, a);
+        return;
+    }
     uint64_t x = (uint64_t)a.offset, y = (uint64_t)b.offset;
-    if (op == OP_PLUS)
-        a.offset = (int64_t)(x + y);
-    else if (op == OP_MINUS)
-        a.offset = (int64_t)(x - y);
+    if (may_shift_base)
+        a.offset = shifted(a.offset, op, b.offset);
     else if (op == OP_AND)
         a.offset = (int64_t)(x & y);
     else if (op == OP_SHL)
@@ -114,7 +122,7 @@ static void apply_operator(struct symbol_stack *stack, struct sig_reader *reader
     } else if (op == OP_DEREF) {
         struct sig_symbol address = pop(stack);
         if (address.kind != SIG_SYMBOL_REGISTER)
-            stack->failed = true;
+            stack->failed = true; /* two levels deep: not met anywhere */
         address.kind = SIG_SYMBOL_DEREF;
         push(stack, address);
     } else {
@@ -139,5 +147,6 @@ bool sig_expression_evaluate(const struct sig_reader *from, uint64_t at, uint64_
         apply_operator(&stack, &reader, sig_read_u8(&reader), pc);
     }
     *ret = pop(&stack);
-    return !reader.failed && !stack.failed && ret->offset >= INT32_MIN && ret->offset <= INT32_MAX;
+    return !reader.failed && !stack.failed && ret->offset >= INT32_MIN && ret->offset <= INT32_MAX &&
+           ret->offset_after >= INT32_MIN && ret->offset_after <= INT32_MAX;
 }

@@ -18,7 +18,8 @@ enum {
     RA_OFFSET = -8,
 };
 
-enum form { FORM_SP, FORM_FP, FORM_EXTRA, FORM_FP_DEREF, FORM_ROOT, FORM_SIGNAL, FORM_NONE };
+/* FORM_SP_DEREF: *(sp + offset) + 8, as OpenSSL's assembly has it. */
+enum form { FORM_SP, FORM_FP, FORM_EXTRA, FORM_FP_DEREF, FORM_SP_DEREF, FORM_ROOT, FORM_SIGNAL, FORM_NONE };
 
 /* The only state: 64 KiB. Written and read with relaxed atomics only; see the proof in the header. */
 static uint64_t sig_rules_entries[1 << INDEX_BITS];
@@ -57,8 +58,9 @@ static struct sig_saved unpack_saved(uint64_t bits)
 static bool frame_form(const struct sig_rule *rule, enum form *ret)
 {
     if (rule->cfa_deref) {
-        *ret = FORM_FP_DEREF;
-        return rule->cfa_register == SIG_DWARF_FP;
+        *ret = rule->cfa_register == SIG_DWARF_FP ? FORM_FP_DEREF : FORM_SP_DEREF;
+        return (rule->cfa_register == SIG_DWARF_FP && rule->cfa_offset_after == 0) ||
+               (rule->cfa_register == SIG_DWARF_SP && rule->cfa_offset_after == WORD_BYTES);
     }
     *ret = rule->cfa_register == SIG_DWARF_SP   ? FORM_SP
            : rule->cfa_register == SIG_DWARF_FP ? FORM_FP
@@ -89,7 +91,8 @@ static uint64_t pack(const struct sig_rule *rule)
 
 static void unpack(uint64_t bits, struct sig_rule *ret)
 {
-    static const uint8_t register_of[] = {SIG_DWARF_SP, SIG_DWARF_FP, SIG_DWARF_EXTRA, SIG_DWARF_FP};
+    static const uint8_t register_of[] = {SIG_DWARF_SP, SIG_DWARF_FP, SIG_DWARF_EXTRA, SIG_DWARF_FP,
+                                          SIG_DWARF_SP};
     enum form form = (enum form)(bits >> 26);
     *ret = (struct sig_rule){.kind = SIG_RULE_FRAME};
     if (form >= FORM_ROOT) {
@@ -98,7 +101,8 @@ static void unpack(uint64_t bits, struct sig_rule *ret)
     }
     uint32_t units = bits >> 13 & 0x1fff;
     ret->cfa_register = register_of[form];
-    ret->cfa_deref = form == FORM_FP_DEREF;
+    ret->cfa_deref = form == FORM_FP_DEREF || form == FORM_SP_DEREF;
+    ret->cfa_offset_after = form == FORM_SP_DEREF ? WORD_BYTES : 0;
     ret->cfa_offset = ((int32_t)(units ^ 0x1000) - 0x1000) * WORD_BYTES;
     ret->ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = RA_OFFSET};
     ret->fp = unpack_saved(bits >> 7 & 63);

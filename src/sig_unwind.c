@@ -95,14 +95,20 @@ static bool compute_cfa(struct walk *walk, const struct sig_rule *rule, uint64_t
     if (!register_value(walk, rule->cfa_register, &base))
         return false;
     *ret = base + (uint64_t)(int64_t)rule->cfa_offset;
-    return !rule->cfa_deref || read_word(walk, *ret, ret);
+    if (!rule->cfa_deref)
+        return true;
+    bool is_read = read_word(walk, *ret, ret);
+    *ret += (uint64_t)(int64_t)rule->cfa_offset_after;
+    return is_read;
 }
 
 static bool step_frame(struct walk *walk, const struct sig_rule *rule)
 {
     struct sig_regs caller = {.leaf = NULL};
     uint64_t cfa;
-    if (!compute_cfa(walk, rule, &cfa) || cfa <= walk->regs.sp ||
+    /* Only an interrupted function can have taken its return address off the stack already (vfork). */
+    uint64_t lowest_cfa = walk->regs.sp + (walk->regs.leaf ? 0 : 1);
+    if (!compute_cfa(walk, rule, &cfa) || cfa < lowest_cfa ||
         !saved_value(walk, &rule->ra, cfa, 0, false, &caller.pc))
         return false;
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);

@@ -440,10 +440,11 @@ def shell(command):
             print(f"END {how} {os.waitstatus_to_exitcode(status)}", flush=True)
             os._exit(0)
         patience = 100
-        while job_states(job) != "T" and patience:
+        # D is a shell whose vforked child was stopped before its exec.
+        while (left := job_states(job).strip("DT")) and patience:
             patience -= 1
             time.sleep(0.02)
-        print("STOPPED", job_states(job), flush=True)
+        print("STOPPED", left or "all", flush=True)
         os.tcsetpgrp(0, job)
         os.killpg(job, signal.SIGCONT)
 
@@ -484,7 +485,7 @@ PY
     prints 'Ctrl-\ ends the program' 'END exit 131'
     script ./stopping '#!/bin/sh' 'echo READY; i=0; while [ $i -lt 10 ]; do sleep 0.1; i=$((i + 1)); done; exit 9'
     terminal "$ctrl_z" ./stopping
-    prints 'Ctrl-Z stops program and wrapper alike' 'STOPPED T'
+    prints 'Ctrl-Z stops program and wrapper alike' 'STOPPED all'
     prints 'fg lets both go on' 'END exit 9'
     script ./reader '#!/bin/sh' 'echo READY; echo READY; read -r line; echo "read=$line"; exit 4'
     terminal "y$newline" ./reader
@@ -542,6 +543,7 @@ check_announcement() {
 check_profiler() {
     [ -n "${WALLPROF_BUILD-}" ] && [ -e "$WALLPROF_BUILD/libwallprof.so" ] || return 0
     ln -sf "$WALLPROF_BUILD/libwallprof.so" "$tmp/bin/libwallprof.so"
+    unset WALLPROF_BUILD
     wrapper --out real.pb.gz sort /dev/null
     rm "$tmp/bin/libwallprof.so"
     status_is 'with the profiler' 0
@@ -557,10 +559,8 @@ every_shell() {
     check_elf
     check_privileged
     check_forwarding
-    check_group_kill
     check_ignored
     check_stop
-    check_terminal
     check_announcement
     rm -rf "${tmp:?}/work/"*
 }
@@ -571,6 +571,9 @@ check_version
 check_library
 check_profiler
 every_shell
+check_group_kill
+check_terminal
+# bash is not asked for the two above: its `wait` can lose a child that ends at the moment of a signal.
 if command -v bash >/dev/null; then
     shell='bash --posix'
     every_shell

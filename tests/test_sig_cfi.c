@@ -1,5 +1,6 @@
 /*
- * The CFI evaluator, fed tables written by hand (DWARF 5 section 6.4, LSB 5.0 Core chapter 10), with every rule known.
+ * The CFI evaluator, fed tables written by hand (DWARF 5 section 6.4, LSB 5.0 Core chapter 10), with every
+ * rule known.
  */
 #include "unit.h"
 #include "sig_arch.h"
@@ -10,7 +11,8 @@
 
 enum { FUNCTION_PC = 0x1000, FUNCTION_BYTES = 0x100, TABLE_BYTES = 4096, FRAME_AT = 64 };
 
-/* One module: .eh_frame_hdr at the start of `bytes`, .eh_frame at FRAME_AT. Function addresses are relative to it. */
+/* One module: .eh_frame_hdr at the start of `bytes`, .eh_frame at FRAME_AT. Function addresses are relative
+ * to it. */
 struct table {
     _Alignas(8) uint8_t bytes[TABLE_BYTES];
     size_t used;
@@ -131,9 +133,9 @@ static void assert_cfa(const struct sig_rule *rule, unsigned dwarf_register, int
 /* push rbp; mov rsp,rbp; ...; pop rbp; ret: the row changes exactly at the instruction behind each. */
 static void test_frame_pointer_prologue(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 16, 0x80 | 6, 2,  /* +1: CFA offset 16, rbp at CFA-16 */
-                                   0x43, 0x0d, 6,                /* +3: CFA register rbp */
-                                   0x02, 0xa0, 0x0c, 7, 8};      /* +160: CFA = rsp + 8 */
+    static const uint8_t code[] = {0x41, 0x0e, 16,   0x80 | 6, 2,  /* +1: CFA offset 16, rbp at CFA-16 */
+                                   0x43, 0x0d, 6,                  /* +3: CFA register rbp */
+                                   0x02, 0xa0, 0x0c, 7,        8}; /* +160: CFA = rsp + 8 */
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -182,7 +184,8 @@ static void test_binary_search_finds_each_function(void **state)
     for (uint32_t i = 0; i < 6; i++) {
         struct sig_rule rule = rule_at(&table, function_pc(&table, i) + 5);
         assert_cfa(&rule, SIG_DWARF_SP, 16 + 8 * (int)i);
-        assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5), function_pc(&table, i));
+        assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5),
+                         function_pc(&table, i));
     }
 }
 
@@ -205,8 +208,7 @@ static void test_remember_and_restore(void **state)
 /* The linker's PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
 static void test_plt_expression(void **state)
 {
-    static const uint8_t code[] = {0x0f, 11,   0x77, 8,    0x80, 0,    0x3f, 0x1a,
-                                   0x3b, 0x2a, 0x33, 0x24, 0x22};
+    static const uint8_t code[] = {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -234,6 +236,21 @@ static void test_realigned_stack(void **state)
     assert_int_equal(rule.fp.offset, 0);
     assert_int_equal(rule.extra.kind, SIG_SAVED_AT_REGISTER);
     assert_int_equal(rule.extra.offset, -24);
+}
+
+/* OpenSSL's assembly: CFA = *(rsp + 152) + 8. */
+static void test_stack_pointer_kept_on_the_stack(void **state)
+{
+    static const uint8_t code[] = {0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    assert_int_equal(rule.kind, SIG_RULE_FRAME);
+    assert_true(rule.cfa_deref);
+    assert_int_equal(rule.cfa_register, SIG_DWARF_SP);
+    assert_int_equal(rule.cfa_offset, 152);
+    assert_int_equal(rule.cfa_offset_after, 8);
 }
 
 static void test_undefined_return_address_is_the_root(void **state)
@@ -271,13 +288,13 @@ static void test_signal_frame(void **state)
 
 static void test_signed_and_extended_forms(void **state)
 {
-    static const uint8_t code[] = {0x12, 7,  0x7c,      /* def_cfa_sf rsp, -4 * -8 = 32 */
-                                   0x05, 6,  3,         /* offset_extended rbp, CFA-24 */
-                                   0x11, 3,  0x04,      /* offset_extended_sf rbx, 4 * -8 = -32 */
-                                   0x2e, 16,            /* GNU_args_size */
-                                   0x41, 0x13, 0x7b,    /* +1: def_cfa_offset_sf 40 */
-                                   0x08, 6,  0x06, 3,   /* same_value rbp, restore_extended rbx */
-                                   0x41, 0x16, 6, 2, 0x77, 0}; /* +1: val_expression rbp */
+    static const uint8_t code[] = {0x12, 7,    0x7c,              /* def_cfa_sf rsp, -4 * -8 = 32 */
+                                   0x05, 6,    3,                 /* offset_extended rbp, CFA-24 */
+                                   0x11, 3,    0x04,              /* offset_extended_sf rbx, 4 * -8 = -32 */
+                                   0x2e, 16,                      /* GNU_args_size */
+                                   0x41, 0x13, 0x7b,              /* +1: def_cfa_offset_sf 40 */
+                                   0x08, 6,    0x06, 3,           /* same_value rbp, restore_extended rbx */
+                                   0x41, 0x16, 6,    2, 0x77, 0}; /* +1: val_expression rbp */
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -388,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_remember_and_restore),
         cmocka_unit_test(test_plt_expression),
         cmocka_unit_test(test_realigned_stack),
+        cmocka_unit_test(test_stack_pointer_kept_on_the_stack),
         cmocka_unit_test(test_undefined_return_address_is_the_root),
         cmocka_unit_test(test_return_address_in_register),
         cmocka_unit_test(test_signal_frame),

@@ -1,6 +1,6 @@
 /*
- * The handler and the walk on live stacks of this process: what it sees agrees with the C library's own unwinder, our
- * signals and the program's are told apart, and errno and masks survive.
+ * The handler and the walk on live stacks of this process: what it sees agrees with the C library's own
+ * unwinder, our signals and the program's are told apart, and errno and masks survive.
  */
 #include "unit.h"
 #include "arena.h"
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -72,7 +73,8 @@ static void assert_same_callers(const struct sig_slot *slot, void *const *trace,
         at++;
     assert_true(at < slot->depth);
     for (int i = 1; i < depth; i++) {
-        bool was_called = !is_trampoline(trace[i - 1]); /* else it was interrupted, and its address is exact */
+        bool was_called =
+            !is_trampoline(trace[i - 1]); /* else it was interrupted, and its address is exact */
         assert_int_equal(slot->addresses[at + (uint32_t)i], (uint64_t)(uintptr_t)trace[i] - was_called);
     }
     assert_int_equal(slot->depth - at, depth);
@@ -142,7 +144,34 @@ static void test_through_the_c_library(void **state)
     assert_int_equal(values[0], 1);
 }
 
-/* ---- signal frames, other stacks ----------------------------------------------------------------------------------------- */
+/*
+ * vfork takes its return address off the stack, and a signal that came while the parent waited for its child
+ * is delivered right there. The child sends it as the sampler would: same cookie, slot and generation.
+ */
+static void test_in_vfork(void **state)
+{
+    uint64_t generation;
+    int status;
+    (void)state;
+    int index = sig_slots_arm(&slots, 0, 0, &generation);
+    pid_t pid = getpid(), tid = gettid();
+    siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
+    info.si_value.sival_ptr =
+        (void *)(uintptr_t)((uint64_t)0xabcd << 48 | generation << 12 | (uint64_t)index);
+    pid_t child = vfork();
+    if (child == 0) {
+        syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGPROF, &info);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    assert_true(sig_slots_is_done(&slots, (uint32_t)index));
+    assert_int_equal(memory[index].end, SIG_UNWIND_ROOT);
+    assert_true(memory[index].depth > 4);
+    sig_slots_release(&slots, (uint32_t)index);
+}
+
+/* ---- signal frames, other stacks
+ * ----------------------------------------------------------------------------------------- */
 
 static void in_handler(int number)
 {
@@ -186,7 +215,8 @@ static void coroutine(void)
     coroutine_slot = ask_self(0, 0);
 }
 
-/* A coroutine's stack ends at its own root; what lies above it in memory is a guard page that must not be touched. */
+/* A coroutine's stack ends at its own root; what lies above it in memory is a guard page that must not be
+ * touched. */
 static void test_coroutine_stack_with_a_guard_above(void **state)
 {
     size_t bytes = 64 * 1024;
@@ -204,7 +234,8 @@ static void test_coroutine_stack_with_a_guard_above(void **state)
     munmap(block, bytes + 4096);
 }
 
-/* ---- whose signal is it? --------------------------------------------------------------------------------------------------- */
+/* ---- whose signal is it?
+ * --------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t program_calls, program_value;
 static sigset_t program_mask;
@@ -262,7 +293,8 @@ static void test_ignored_and_default_action(void **state)
 
 static void test_reset_after_one(void **state)
 {
-    struct sigaction action = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND}, now, old;
+    struct sigaction action = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND},
+                     now, old;
     (void)state;
     sig_handler_swap_action(&action, &old);
     raise(SIGPROF);
@@ -298,7 +330,8 @@ static void test_gone_thread(void **state)
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
 }
 
-/* ---- blocked or running ---------------------------------------------------------------------------------------------------- */
+/* ---- blocked or running
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int pipe_ends[2];
 
@@ -340,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_same_stack_as_the_c_library),
         cmocka_unit_test(test_same_stack_with_known_bounds),
         cmocka_unit_test(test_through_the_c_library),
+        cmocka_unit_test(test_in_vfork),
         cmocka_unit_test(test_through_a_signal_frame),
         cmocka_unit_test(test_from_an_alternate_stack),
         cmocka_unit_test(test_coroutine_stack_with_a_guard_above),

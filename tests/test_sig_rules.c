@@ -30,6 +30,7 @@ static void assert_kept(uint64_t pc, const struct sig_rule *rule)
     assert_int_equal(found.cfa_register, rule->cfa_register);
     assert_int_equal(found.cfa_deref, rule->cfa_deref);
     assert_int_equal(found.cfa_offset, rule->cfa_offset);
+    assert_int_equal(found.cfa_offset_after, rule->cfa_offset_after);
     assert_same_saved(&found.ra, &rule->ra);
     assert_same_saved(&found.fp, &rule->fp);
     assert_same_saved(&found.extra, &rule->extra);
@@ -66,6 +67,10 @@ static void test_every_form_comes_back(void **state)
     struct sig_rule deref = frame_rule(SIG_DWARF_FP, -8, -16);
     deref.cfa_deref = true;
     assert_kept(pc++, &deref);
+    deref = frame_rule(SIG_DWARF_SP, 152, -24);
+    deref.cfa_deref = true;
+    deref.cfa_offset_after = 8;
+    assert_kept(pc++, &deref);
     for (unsigned kind = SIG_RULE_NONE; kind <= SIG_RULE_ROOT; kind++) {
         struct sig_rule rule = {.kind = (uint8_t)kind};
         if (kind != SIG_RULE_FRAME)
@@ -98,7 +103,8 @@ static void test_what_does_not_fit_is_not_kept(void **state)
     assert_not_kept((uint64_t)1 << 48, &rule);
 }
 
-/* Each pc gets a rule that tells which pc it is; whatever is found must be the right one, however many collide. */
+/* Each pc gets a rule that tells which pc it is; whatever is found must be the right one, however many
+ * collide. */
 static void test_no_pc_gets_the_rule_of_another(void **state)
 {
     uint32_t found_count = 0;
@@ -157,8 +163,10 @@ static void test_clear_forgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_form_comes_back),          cmocka_unit_test(test_what_does_not_fit_is_not_kept),
-        cmocka_unit_test(test_no_pc_gets_the_rule_of_another), cmocka_unit_test(test_threads_do_not_tear),
+        cmocka_unit_test(test_every_form_comes_back),
+        cmocka_unit_test(test_what_does_not_fit_is_not_kept),
+        cmocka_unit_test(test_no_pc_gets_the_rule_of_another),
+        cmocka_unit_test(test_threads_do_not_tear),
         cmocka_unit_test(test_clear_forgets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

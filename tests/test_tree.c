@@ -175,11 +175,23 @@ static void a_hundred_thousand_locations_stay_what_they_are(void **state)
         if (tree_find_location(tree, i % 3, nth_address(i / 2)) != refs[i])
             fail_msg("location %u is another one now", i);
     }
+    assert_spread(&tree->location_index);
     uint32_t listed = 0;
     for (arena_ref at = tree->newest_location; at; at = tree_location_at(tree, at)->next)
         assert_int_equal(tree_location_at(tree, at)->index, PSEUDO_COUNT + MANY - ++listed);
     assert_int_equal(listed, PSEUDO_COUNT + MANY);
     free(refs);
+}
+
+/* Linear probing is fast as long as occupied slots do not stand together. */
+static void assert_spread(const struct tree_index *index)
+{
+    uint32_t run = 0, longest = 0;
+    for (uint32_t i = 0; i < index->capacity; i++) {
+        run = index->slots[i] ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_in_range(longest, 1, 100);
 }
 
 static void assert_still_found(struct wp_tree *tree, const arena_ref *refs)
@@ -214,6 +226,7 @@ static void a_hundred_thousand_nodes_stay_what_they_are(void **state)
             refs[i++] = node;
     }
     assert_still_found(tree, refs);
+    assert_spread(&tree->node_index);
     uint32_t reached = 0;
     for (arena_ref at = fixture->root; at; at = fake_next(tree, fixture->root, at))
         reached++;
