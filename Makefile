@@ -134,6 +134,17 @@ bench:
 	@$(MAKE) --no-print-directory all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run
 
+install: $(LIB)
+	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)
+	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
+	sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' scripts/wallprof-run >$(BUILD)/wallprof-run
+	install -m 755 $(BUILD)/wallprof-run $(DESTDIR)$(BINDIR)/wallprof-run
+	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
+
+uninstall:
+	rm -f $(DESTDIR)$(LIBDIR)/libwallprof.so $(DESTDIR)$(BINDIR)/wallprof-run
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
+
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d)
 
 clean:

@@ -10,6 +10,10 @@
 
 enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4 };
 
+/* The kernel tells a thread's start to 10 ms, always the same; converting it to another clock adds less than
+ * this. */
+static const uint64_t start_precision_ns = NS_PER_MS;
+
 static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
 
@@ -60,6 +64,11 @@ void sampler_deinit(struct wp_sampler *sampler)
     arena_deinit(&sampler->arena);
 }
 
+void sampler_drop_descriptors(struct wp_sampler *sampler)
+{
+    sampler->task_directory = sampler->observer.task_directory = -1;
+}
+
 /* ---- threads that come and go
  * -------------------------------------------------------------------------------------- */
 
@@ -89,6 +98,7 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
         memcpy(record->name, thread->end_name, sizeof(record->name));
     }
     sampler->foreign_count -= thread->is_foreign;
+    sampler->left[sampler->left_count++ % SAMPLER_TASKS] = (struct sampler_task){thread->tid, end_ns};
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
 }
@@ -121,43 +131,57 @@ static void begin_arrived(struct wp_sampler *sampler)
     }
 }
 
+/* What is not covered by an observation: owed by a thread that does not answer, or simply not sampled. */
+static enum fold_rest rest_of(const struct wp_thread *thread, uint64_t end_ns)
+{
+    return observe_is_overdue(thread, end_ns) ? FOLD_REST_NOT_RESPONDING : FOLD_REST_UNSAMPLED;
+}
+
 static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
 {
     for (struct wp_thread *thread = left, *next; thread; thread = next) {
         next = thread->next_left;
-        end_thread(sampler, thread, sig_load_acquire(&thread->end_ns), thread->end_cpu_ns,
-                   FOLD_REST_UNSAMPLED);
+        uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
+        end_thread(sampler, thread, end_ns, thread->end_cpu_ns, rest_of(thread, end_ns));
     }
 }
 
 /* ---- threads no hook has seen
  * --------------------------------------------------------------------------------------- */
 
-static void adopt(struct wp_sampler *sampler, pid_t tid)
+static void adopt(struct wp_sampler *sampler, const struct sampler_task *task)
 {
-    char state;
-    uint64_t start_ns;
-    if (!tasks_stat(sampler->task_directory, tid, &state, &start_ns) || state == 'Z' || state == 'X')
-        return;
     struct wp_thread *thread = threads_acquire(sampler->threads);
     if (!thread)
         return;
-    bool is_older = start_ns < sampler->start_ns;
-    thread->tid = tid;
+    bool is_older = task->time_ns < sampler->start_ns;
+    thread->tid = task->tid;
     thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
-    thread->start_ns = is_older ? sampler->start_ns : start_ns;
-    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(tid)) : 0;
+    thread->start_ns = is_older ? sampler->start_ns : task->time_ns;
+    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(task->tid)) : 0;
     thread->is_foreign = true;
-    thread->seen_scan = sampler->threads->scans;
     sampler->foreign_count++;
     begin_thread(sampler, thread);
-    tasks_name(sampler->task_directory, tid, thread->end_name, sizeof(thread->end_name));
+    tasks_name(sampler->task_directory, task->tid, thread->end_name, sizeof(thread->end_name));
 }
 
-static bool is_suspect(const struct wp_sampler *sampler, pid_t tid)
+/* A thread between its last hook and its end in the kernel: same tid, started before that one left. */
+static bool has_left(const struct wp_sampler *sampler, const struct sampler_task *task)
 {
-    for (uint32_t i = 0; i < sampler->unregistered_seen; i++) {
-        if (sampler->suspects[i] == tid)
+    for (uint32_t i = 0; i < SAMPLER_TASKS; i++) {
+        if (sampler->left[i].tid == task->tid && task->time_ns < sampler->left[i].time_ns)
+            return true;
+    }
+    return false;
+}
+
+/* The same thread, not only the same tid, was there at the last scan. */
+static bool was_stranger(const struct wp_sampler *sampler, const struct sampler_task *task)
+{
+    for (uint32_t i = 0; i < sampler->stranger_count; i++) {
+        uint64_t known_ns = sampler->strangers[i].time_ns;
+        uint64_t apart_ns = known_ns > task->time_ns ? known_ns - task->time_ns : task->time_ns - known_ns;
+        if (sampler->strangers[i].tid == task->tid && apart_ns < start_precision_ns)
             return true;
     }
     return false;
@@ -177,50 +201,61 @@ static long place_of(const pid_t *tids, long count, pid_t tid)
     return low < count && tids[low] == tid ? low : -1;
 }
 
-/* Crosses the known threads off the list (tid 0), and ends foreign ones that are not on it any more. */
-static void cross_off(struct wp_sampler *sampler, pid_t *tids, long count, bool *seen, uint64_t now_ns)
+/* Marks the known threads in the list, and ends foreign ones that are not on it any more. */
+static void cross_off(struct wp_sampler *sampler, pid_t *tids, long count, bool *is_known, uint64_t now_ns)
 {
     for (uint32_t i = sampler->threads->live_count; i-- > 0;) {
         struct wp_thread *thread = sampler->threads->live[i];
         long place = place_of(tids, count, thread->tid);
         if (place >= 0)
-            seen[place] = true;
+            is_known[place] = true;
         else if (thread->is_foreign)
             end_foreign(sampler, thread, now_ns);
     }
     long own = place_of(tids, count, sampler->own_tid);
     if (own >= 0)
-        seen[own] = true;
+        is_known[own] = true;
 }
 
 /*
  * A thread between its creation and its registration looks like one that no hook will ever report. So a
  * stranger is adopted only when two scans in a row have found it; at the start, at once.
  */
+static uint32_t meet(struct wp_sampler *sampler, pid_t tid, bool at_once, struct sampler_task *strangers,
+                     uint32_t count)
+{
+    struct sampler_task task = {.tid = tid};
+    char state;
+    if (!tasks_stat(sampler->task_directory, tid, &state, &task.time_ns) || state == 'Z' || state == 'X' ||
+        has_left(sampler, &task))
+        return count;
+    bool some_are_coming = sig_load_relaxed(&sampler->threads->coming) != 0;
+    if (at_once || (was_stranger(sampler, &task) && !some_are_coming))
+        adopt(sampler, &task);
+    else if (count < SAMPLER_TASKS)
+        strangers[count++] = task;
+    return count;
+}
+
 static void scan(struct wp_sampler *sampler, uint64_t now_ns, bool at_once)
 {
+    struct sampler_task strangers[SAMPLER_TASKS];
+    uint32_t stranger_count = 0;
     pid_t *tids;
     size_t bytes;
     int count = tasks_list(sampler->task_directory, &tids, &bytes);
     if (count <= 0)
         return;
-    bool *seen = scratch_alloc((size_t)count);
-    pid_t strangers[sizeof(sampler->suspects) / sizeof(pid_t)];
-    uint32_t stranger_count = 0;
-    sampler->threads->scans++;
-    if (seen)
-        cross_off(sampler, tids, count, seen, now_ns);
-    for (int i = 0; seen && i < count; i++) {
-        if (seen[i])
-            continue;
-        if (at_once || is_suspect(sampler, tids[i]))
-            adopt(sampler, tids[i]);
-        else if (stranger_count < sizeof(strangers) / sizeof(strangers[0]))
-            strangers[stranger_count++] = tids[i];
+    bool *is_known = scratch_alloc((size_t)count);
+    if (is_known)
+        cross_off(sampler, tids, count, is_known, now_ns);
+    for (int i = 0; is_known && i < count; i++) {
+        if (!is_known[i])
+            stranger_count = meet(sampler, tids[i], at_once, strangers, stranger_count);
     }
-    memcpy(sampler->suspects, strangers, sizeof(pid_t) * stranger_count);
-    sampler->unregistered_seen = stranger_count;
-    scratch_free(seen, (size_t)count);
+    memcpy(sampler->strangers, strangers, sizeof(strangers[0]) * stranger_count);
+    sampler->stranger_count = stranger_count;
+    scratch_free(is_known, (size_t)count);
     scratch_free(tids, bytes);
 }
 
@@ -230,7 +265,7 @@ static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
         return;
     sampler->next_scan_ns = now_ns + scan_interval_ns;
     bool counts_agree = tasks_count(sampler->task_directory) == sampler->threads->live_count + 1;
-    if (!counts_agree || sampler->foreign_count > 0 || sampler->unregistered_seen > 0)
+    if (!counts_agree || sampler->foreign_count > 0 || sampler->stranger_count > 0)
         scan(sampler, now_ns, false);
 }
 
@@ -327,12 +362,11 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
 static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {
     uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
-    enum fold_rest rest = observe_is_overdue(thread, now_ns) ? FOLD_REST_NOT_RESPONDING : FOLD_REST_UNSAMPLED;
     char name[THREAD_NAME_BYTES];
     tasks_name(sampler->task_directory, thread->tid, name, sizeof(name));
     if (*name)
         memcpy(thread->end_name, name, sizeof(name));
-    end_thread(sampler, thread, now_ns, cpu_ns, rest);
+    end_thread(sampler, thread, now_ns, cpu_ns, rest_of(thread, now_ns));
 }
 
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)

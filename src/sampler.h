@@ -22,6 +22,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SAMPLER_TASKS = 64 };
+
+/* A thread as the kernel lists it: the tid alone may stand for another one a moment later. */
+struct sampler_task {
+    pid_t tid;
+    uint64_t time_ns; /* of a stranger its start, of one that left its end; CLOCK_MONOTONIC */
+};
+
 struct wp_sampler {
     struct wp_threads *threads; /* not owned */
     struct wp_arena arena;
@@ -38,10 +46,13 @@ struct wp_sampler {
     size_t path_capacity;
     int task_directory; /* -1 when /proc is not to be had */
     pid_t own_tid;
-    uint64_t next_scan_ns;      /* when to compare the kernel's thread count with ours */
-    uint32_t foreign_count;     /* live threads that no hook registered */
-    uint32_t unregistered_seen; /* in the last scan: adopted when the next one finds them still */
-    pid_t suspects[64];
+    uint64_t next_scan_ns;  /* when to compare the kernel's thread count with ours */
+    uint32_t foreign_count; /* live threads that no hook registered */
+    uint32_t
+        stranger_count; /* found by the last scan and not known: adopted when the next one finds them still */
+    struct sampler_task strangers[SAMPLER_TASKS];
+    uint32_t left_count; /* threads that have left, a ring: the kernel may list them a little longer */
+    struct sampler_task left[SAMPLER_TASKS];
     arena_ref newest_record; /* struct wp_thread_record */
     struct wp_counters counters;
     bool modules_changed;                          /* since the last table was built */
@@ -52,6 +63,9 @@ struct wp_sampler {
 int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, struct wp_threads *threads,
                  uint64_t start_ns, uint64_t seed);
 void sampler_deinit(struct wp_sampler *sampler);
+
+/* When the recording is closed by another thread than the sampler, whose descriptors these were. */
+void sampler_drop_descriptors(struct wp_sampler *sampler);
 
 /* In the sampler thread, once: its own view of /proc, and the threads that are there already. */
 void sampler_enter(struct wp_sampler *sampler);

@@ -27,7 +27,7 @@
 
 extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
 
-enum { SAMPLER_STACK_BYTES = 256 * 1024, COMMAND_TEXT_BYTES = 512 };
+enum { SAMPLER_STACK_BYTES = 1024 * 1024, COMMAND_TEXT_BYTES = 512 };
 
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
@@ -153,12 +153,10 @@ static void report_output(struct session *session, int error, const char *when)
                 session->output.name);
 }
 
-static void close_and_write(struct session *session, bool close_recording)
+static void close_and_write(struct session *session)
 {
-    if (close_recording) {
-        session->end_ns = clock_monotonic_ns();
-        sampler_close(&session->sampler, session->end_ns);
-    }
+    session->end_ns = clock_monotonic_ns();
+    sampler_close(&session->sampler, session->end_ns);
     if (session->directory_fd < 0)
         session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     report_output(session, session->directory_fd < 0 ? -errno : write_profile(session), "no profile in");
@@ -193,7 +191,7 @@ static void *sampler_main(void *argument)
     }
     standstill_work(&session->standstill);
     if (sig_load_seq_cst(&session->command) == COMMAND_FINISH)
-        close_and_write(session, true);
+        close_and_write(session);
     standstill_rest(&session->standstill);
     return NULL;
 }
@@ -264,10 +262,13 @@ static int begin_recording(struct session *session, uint64_t stack_low, uint64_t
     }
     if (status == 0)
         status = create_sampler(session);
-    if (status < 0)
-        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
-    else
+    if (status == 0) {
         wait_for_phase(session, PHASE_RUNNING);
+        return 0;
+    }
+    log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
+    sampler_deinit(&session->sampler);
+    threads_deinit(&session->threads);
     return status;
 }
 
@@ -325,6 +326,16 @@ static void stop_sampler(struct session *session, enum command command)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
+/* The sampler left before the last thread did; its descriptors went with it. */
+static void write_without_sampler(struct session *session)
+{
+    session->directory_fd = -1;
+    sampler_drop_descriptors(&session->sampler);
+    close_and_write(session);
+    if (session->directory_fd >= 0)
+        close(session->directory_fd);
+}
+
 void session_finish(void)
 {
     struct session *session = current;
@@ -332,7 +343,7 @@ void session_finish(void)
     if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
         return;
     if (sig_load_seq_cst(&session->command) == COMMAND_LEAVE)
-        close_and_write(session, true); /* the sampler left before the last thread did */
+        write_without_sampler(session);
     else
         stop_sampler(session, COMMAND_FINISH);
     log_flush(&session->log, session->config.log_path);
@@ -363,7 +374,10 @@ void session_restart_in_child(const struct wp_thread *forking)
 struct wp_thread *session_thread_prepare(void)
 {
     struct session *session = current;
-    return session ? threads_acquire(&session->threads) : NULL;
+    struct wp_thread *thread = session ? threads_acquire(&session->threads) : NULL;
+    if (thread)
+        sig_add_relaxed(&session->threads.coming, 1);
+    return thread;
 }
 
 void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
@@ -373,8 +387,8 @@ void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
 
 void session_thread_discard(struct wp_thread *thread)
 {
-    if (thread)
-        threads_release(&current->threads, thread);
+    sig_add_relaxed(&current->threads.coming, -1);
+    threads_release(&current->threads, thread);
 }
 
 void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high)
@@ -383,6 +397,7 @@ void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t
     thread->stack_high = stack_high;
     threads_enter(&current->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0),
                   clock_monotonic_ns(), 0);
+    sig_add_relaxed(&current->threads.coming, -1);
 }
 
 /*

@@ -46,8 +46,7 @@ struct wp_thread {
     uint32_t live_index;
     arena_ref record;
     struct fold_thread fold;
-    bool is_foreign;    /* found in /proc, not registered by a hook: nobody will tell us when it ends */
-    uint32_t seen_scan; /* foreign: the last scan that found it */
+    bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint64_t sent_ns; /* when it was sent */
@@ -66,12 +65,12 @@ struct wp_threads {
     uint64_t free_head;                            /* atomic: tag << 32 | index + 1 */
     uint32_t next_number;                          /* atomic */
     int32_t registered;                            /* atomic: entered and not yet left */
+    int32_t coming;                                /* atomic: being created, not yet entered */
     struct wp_thread *arrived, *left;              /* atomic list heads */
 
     /* The sampler's own. */
     struct wp_thread **live;
     uint32_t live_count, live_capacity;
-    uint32_t scans; /* of /proc/self/task done */
 };
 
 /* 0 or -errno. */

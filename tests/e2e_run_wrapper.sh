@@ -185,7 +185,8 @@ check_library() {
     cp "$tmp/lib/libwallprof.so" "with space/"
     ok 'the build tree' [ "$(tree/scripts/wallprof-run --quiet env | grep LD_PRELOAD)" = \
         "LD_PRELOAD=$PWD/tree/build/release/libwallprof.so" ]
-    ok 'beside itself' [ "$(beside/wallprof-run --quiet env | grep LD_PRELOAD)" = "LD_PRELOAD=$PWD/beside/libwallprof.so" ]
+    ok 'beside itself' \
+        [ "$(beside/wallprof-run --quiet env | grep LD_PRELOAD)" = "LD_PRELOAD=$PWD/beside/libwallprof.so" ]
     sed "s|@LIBDIR@|$tmp/lib|" alone/wallprof-run >alone/installed && chmod +x alone/installed
     ok 'installed' [ "$(alone/installed --quiet env | grep LD_PRELOAD)" = "LD_PRELOAD=$tmp/lib/libwallprof.so" ]
     alone/wallprof-run true >"$tmp/out" 2>"$tmp/err"
@@ -543,7 +544,7 @@ check_announcement() {
 check_profiler() {
     [ -n "${WALLPROF_BUILD-}" ] && [ -e "$WALLPROF_BUILD/libwallprof.so" ] || return 0
     ln -sf "$WALLPROF_BUILD/libwallprof.so" "$tmp/bin/libwallprof.so"
-    unset WALLPROF_BUILD
+    unset WALLPROF_BUILD WALLPROF_PPROF # not for the profiler
     wrapper --out real.pb.gz sort /dev/null
     rm "$tmp/bin/libwallprof.so"
     status_is 'with the profiler' 0

@@ -57,6 +57,13 @@ def judge_life(life, threads, sums):
     return wrong
 
 
+def explain(profile, key):
+    """Where a thread's time is, for the log."""
+    samples = [sample for sample in profile.message.sample if profile.thread(sample) == key]
+    for sample in sorted(samples, key=lambda sample: -sample.value[WALL])[:8]:
+        print(f"     {key}: {sample.value[WALL] / 1e9:.3f} s in {' < '.join(profile.stack(sample)[:6])}")
+
+
 def judge_strangers(lives, sums):
     """A thread's time must not be found under another one's name."""
     owners = collections.defaultdict(set)
@@ -76,18 +83,26 @@ def judge_total(profile, lives, main_ns):
     return [] if abs(found - true) <= 0.01 * true else [f"total wall is off by {100 * (found / true - 1):+.2f} %"]
 
 
-def judge_count(threads, lives):
+def judge_count(profile, threads, lives):
     print(f"{len(threads)} threads, truth {len(lives) + 1}")
-    return [] if len(threads) == len(lives) + 1 else [f"{len(threads)} threads, not {len(lives) + 1}"]
+    if len(threads) == len(lives) + 1:
+        return []
+    known = {(life.tid, life.name) for life in lives}
+    for key in [key for key in threads if key not in known][:5]:
+        explain(profile, key)
+    return [f"{len(threads)} threads, not {len(lives) + 1}"]
 
 
 def main(profile_path, report_path):
     profile = Profile(profile_path)
     lives, main_ns = read_report(report_path)
     threads, sums = profile.threads(), wall_by_function(profile)
-    wrong = judge_total(profile, lives, main_ns) + judge_count(threads, lives) + judge_strangers(lives, sums)
+    wrong = judge_total(profile, lives, main_ns) + judge_count(profile, threads, lives) + judge_strangers(lives, sums)
     for life in lives:
-        wrong += judge_life(life, threads, sums)
+        faults = judge_life(life, threads, sums)
+        if faults:
+            explain(profile, (life.tid, life.name))
+        wrong += faults
     for text in wrong[:30]:
         print("BAD ", text)
     return 1 if wrong else 0

@@ -1,5 +1,5 @@
-// Exceptions through several frames and across threads, to be profiled: the profiler must neither take part in the
-// unwinding nor be confused by it. The output depends on the number of rounds only:
+// Exceptions through several frames and across threads, to be profiled: the profiler must neither take part
+// in the unwinding nor be confused by it. The output depends on the number of rounds only:
 //
 //     target_exceptions [rounds]
 
@@ -14,7 +14,8 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int kThreads = 4;
 constexpr int kFrames = 12;
@@ -23,13 +24,20 @@ constexpr int kFrames = 12;
 
 // Counts its own destruction: every frame that an exception passes must be cleaned up, once.
 struct Guard {
-    explicit Guard(uint64_t &count) : count(count) {}
-    ~Guard() { count++; }
+    explicit Guard(uint64_t &count) : count(count)
+    {
+    }
+    ~Guard()
+    {
+        count++;
+    }
     uint64_t &count;
 };
 
 struct Failure : std::runtime_error {
-    Failure(int thread, int round) : std::runtime_error("failure"), thread(thread), round(round) {}
+    Failure(int thread, int round) : std::runtime_error("failure"), thread(thread), round(round)
+    {
+    }
     int thread, round;
 };
 
@@ -150,8 +158,9 @@ int main(int argc, char **argv)
         thread.join();
     tallies.push_back(crossed);
     for (const Tally &tally : tallies)
-        std::printf("%ju caught, %ju cleaned, %ju rethrown, %ju nested, sum %ju\n", static_cast<uintmax_t>(tally.caught),
-                    static_cast<uintmax_t>(tally.cleaned), static_cast<uintmax_t>(tally.rethrown),
-                    static_cast<uintmax_t>(tally.nested), static_cast<uintmax_t>(tally.sum));
+        std::printf("%ju caught, %ju cleaned, %ju rethrown, %ju nested, sum %ju\n",
+                    static_cast<uintmax_t>(tally.caught), static_cast<uintmax_t>(tally.cleaned),
+                    static_cast<uintmax_t>(tally.rethrown), static_cast<uintmax_t>(tally.nested),
+                    static_cast<uintmax_t>(tally.sum));
     return 3;
 }

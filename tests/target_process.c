@@ -3,8 +3,8 @@
  *
  *     target_process status N          prints a line, returns N from main
  *     target_process chdir DIRECTORY   goes there first
- *     target_process fork              a child without exec; prints its pid; each works in a function of its own
- *     target_process file PATH         opens a file with whatever descriptor is free and writes to it; status 3
+ *     target_process fork              a child without exec, each in functions of its own; prints its pid
+ *     target_process file PATH         opens it with whatever descriptor is free and writes to it; status 3
  */
 #include <fcntl.h>
 #include <stdint.h>

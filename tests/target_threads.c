@@ -3,8 +3,9 @@
  *
  *     target_threads MODE [count]
  *
- * At exit every thread is reported on stdout, with the function it spent its life in and how much of the thread's
- * time must be found there, in percent (names with | between them: in either):
+ * At exit every thread is reported on stdout, with the function it spent its life in and how much of the
+ * thread's time must be found there, in percent (names with | between them: in either).
+ *
  *     thread NAME tid lifetime_ns percent FUNCTION
  *     main lifetime_ns
  */
@@ -92,7 +93,8 @@ static void report(void)
     for (unsigned i = 0; i < life_count; i++) {
         const struct life *life = &lives[i];
         uint64_t life_ns = (life->end_ns ? life->end_ns : end_ns) - life->start_ns;
-        printf("thread %s %d %ju %d %s\n", life->name, life->tid, (uintmax_t)life_ns, life->percent, life->function);
+        printf("thread %s %d %ju %d %s\n", life->name, life->tid, (uintmax_t)life_ns, life->percent,
+               life->function);
     }
     printf("main %ju\n", (uintmax_t)((main_end_ns ? main_end_ns : end_ns) - main_start_ns));
 }
@@ -105,7 +107,8 @@ static void spin(uint64_t duration_ns)
 
 static void sleep_ns(uint64_t duration_ns)
 {
-    struct timespec rest = {(time_t)(duration_ns / (1000 * NS_PER_MS)), (long)(duration_ns % (1000 * NS_PER_MS))};
+    struct timespec rest = {(time_t)(duration_ns / (1000 * NS_PER_MS)),
+                            (long)(duration_ns % (1000 * NS_PER_MS))};
     while (nanosleep(&rest, &rest) && errno == EINTR)
         ;
 }
@@ -120,8 +123,8 @@ static void pass_time(uint64_t duration_ns)
 }
 
 /*
- * One function per thread: what is found in it must be found under that thread's name only. The comment in the assembly
- * makes each different, or the compiler would fold equal ones into one.
+ * One function per thread: what is found in it must be found under that thread's name only. The comment in
+ * the assembly makes each different, or the compiler would fold equal ones into one.
  */
 #define LIFE(name, how)                                                                                      \
     KEEP_FRAME void name(struct life *life)                                                                  \
@@ -199,7 +202,8 @@ static int start_raw(void *life)
 static void create_raw(struct life *life)
 {
     int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-    char *stack = mmap(NULL, RAW_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    char *stack =
+        mmap(NULL, RAW_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED || clone(start_raw, stack + RAW_STACK_BYTES, flags, life) < 0)
         die("clone");
 }
@@ -232,7 +236,8 @@ static int run_kinds(void)
     threads[0] = create(start_returning, returning);
     threads[1] = create(start_exiting, exiting);
     threads[2] = create(start_cancelled, life_add("cancelled", "life_cancelled", 90, 60000));
-    if (thrd_create(&c11[0], start_thrd_returning, life_add("thrd-returning", "life_thrd_returns", 90, 1500)) ||
+    if (thrd_create(&c11[0], start_thrd_returning,
+                    life_add("thrd-returning", "life_thrd_returns", 90, 1500)) ||
         thrd_create(&c11[1], start_thrd_exiting, life_add("thrd-exiting", "life_thrd_exits", 90, 1500)))
         die("thrd_create");
     pthread_join(threads[0], &results[0]);

@@ -3,15 +3,17 @@
  *
  *     target_truth [seconds [seed]]
  *
- * Every function of the list FUNCTIONS is a frame of its own, below 25 frames level_01 .. level_25, and adds up the
- * wall and CPU time between its first and its last instruction, preemption included. So what it reports is the truth
- * whatever the machine did meanwhile. All waits run to a deadline or to an event, over EINTR, so that an
- * interruption cannot change it either. What spins asks for one core in total: on two cores it really spins.
+ * Every function of the list FUNCTIONS is a frame of its own, below 25 frames level_01 .. level_25, and adds
+ * up the wall and CPU time between its first and its last instruction, preemption included. So what it
+ * reports is the truth whatever the machine did meanwhile. All waits run to a deadline or to an event, over
+ * EINTR, so that an interruption cannot change it either. What spins asks for one core in total: on two cores
+ * it really spins.
  *
  * Report on stdout, times in nanoseconds:
+ *
  *     function NAME wall cpu                             over all threads
  *     share THREAD FUNCTION wall cpu visits              one thread's part of it
- *     thread NAME tid lifetime cpu                       from the first line of the start routine to its return
+ *     thread NAME tid lifetime cpu                       from the start routine's first line to its return
  *     process main_lifetime rusage_cpu
  *     interrupted N                                      how often a call returned EINTR
  */
@@ -63,7 +65,7 @@ enum function {
 #define F(name, body) FUNCTION_##name,
     FUNCTIONS(F)
 #undef F
-    FUNCTION_COUNT
+        FUNCTION_COUNT
 };
 
 static const char *const function_names[] = {
@@ -276,7 +278,7 @@ KEEP_FRAME void level_25(struct worker *worker, work_fn *work, uint64_t duration
 }
 
 #define LEVEL(this, next)                                                                                    \
-    KEEP_FRAME void level_##this(struct worker *worker, work_fn *work, uint64_t duration_ns)                 \
+    KEEP_FRAME void level_##this(struct worker * worker, work_fn * work, uint64_t duration_ns)               \
     {                                                                                                        \
         level_##next(worker, work, duration_ns);                                                             \
         KEEP_CALL();                                                                                         \
@@ -349,7 +351,7 @@ static uint64_t vary(struct worker *worker, unsigned mean_ms)
     return mean_ns / 2 + (mean_ns ? next_random(&worker->random) % mean_ns : 0);
 }
 
-/* Threads are named late, in the second fifth of their lives, as programs do that name them from a worker loop. */
+/* Late, in the second fifth of a life: as programs do that name their threads from a worker loop. */
 static void name_when_due(struct worker *worker, uint64_t age_ns, int *is_named)
 {
     if (*is_named || age_ns < worker->seconds * NS_PER_S / 5)
@@ -388,8 +390,8 @@ static void worker_init(struct worker *worker, const struct kind *kind, unsigned
     worker->group = &groups[index / kind->group_size];
     worker->is_reader = kind->is_reader;
     worker->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (worker->epoll < 0 || pthread_mutex_init(&worker->own_mutex, NULL) || sem_init(&worker->semaphore, 0, 0) ||
-        pthread_cond_init(&worker->condition, &attributes))
+    if (worker->epoll < 0 || pthread_mutex_init(&worker->own_mutex, NULL) ||
+        sem_init(&worker->semaphore, 0, 0) || pthread_cond_init(&worker->condition, &attributes))
         die("worker_init");
 }
 
@@ -420,8 +422,8 @@ static void report_functions(const struct worker *workers, unsigned count)
             sum.wall_ns += part->wall_ns;
             sum.cpu_ns += part->cpu_ns;
             if (part->visits)
-                printf("share %s %s %lu %lu %lu\n", workers[i].name, function_names[f], part->wall_ns, part->cpu_ns,
-                       part->visits);
+                printf("share %s %s %lu %lu %lu\n", workers[i].name, function_names[f], part->wall_ns,
+                       part->cpu_ns, part->visits);
         }
         printf("function %s %lu %lu\n", function_names[f], sum.wall_ns, sum.cpu_ns);
     }

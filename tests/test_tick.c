@@ -11,7 +11,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { PERIOD = 10000000, NOW = 123456789, TICKS = 100000 };
+#define PERIOD UINT64_C(10000000)
+#define NOW    UINT64_C(123456789)
+
+enum { TICKS = 100000 };
 
 /* Every tick exactly on time. */
 static void intervals_are_half_to_one_and_a_half_periods(void **state)

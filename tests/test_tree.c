@@ -160,6 +160,17 @@ static uint64_t nth_address(uint32_t i)
     return UINT64_C(0x7f3a12000000) + (uint64_t)i * 16;
 }
 
+/* Linear probing is fast as long as occupied slots do not stand together. */
+static void assert_spread(const struct tree_index *index)
+{
+    uint32_t run = 0, longest = 0;
+    for (uint32_t i = 0; i < index->capacity; i++) {
+        run = index->slots[i] ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    assert_in_range(longest, 1, 100);
+}
+
 static void a_hundred_thousand_locations_stay_what_they_are(void **state)
 {
     struct fixture *fixture = *state;
@@ -181,17 +192,6 @@ static void a_hundred_thousand_locations_stay_what_they_are(void **state)
         assert_int_equal(tree_location_at(tree, at)->index, PSEUDO_COUNT + MANY - ++listed);
     assert_int_equal(listed, PSEUDO_COUNT + MANY);
     free(refs);
-}
-
-/* Linear probing is fast as long as occupied slots do not stand together. */
-static void assert_spread(const struct tree_index *index)
-{
-    uint32_t run = 0, longest = 0;
-    for (uint32_t i = 0; i < index->capacity; i++) {
-        run = index->slots[i] ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    assert_in_range(longest, 1, 100);
 }
 
 static void assert_still_found(struct wp_tree *tree, const arena_ref *refs)

@@ -1,0 +1,475 @@
+/* Every thread is seen to come and to go exactly once, and every set of threads is equally likely to be looked at. */
+#include "threads.h"
+
+#include "fake_statistics.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { LIVE = 10, WANTED = 3, CHOICES = 100000 };
+
+static const char no_name[THREAD_NAME_BYTES] = "";
+
+static int setup(void **state)
+{
+    static struct wp_threads threads;
+    *state = &threads;
+    return threads_init(&threads);
+}
+
+static int teardown(void **state)
+{
+    threads_deinit(*state);
+    return 0;
+}
+
+/* A thread of this tid that has come and is looked at. */
+static struct wp_thread *add(struct wp_threads *threads, pid_t tid)
+{
+    struct wp_thread *thread = threads_acquire(threads);
+    assert_non_null(thread);
+    threads_enter(threads, thread, tid, 0, 0);
+    assert_ptr_equal(threads_take_arrived(threads), thread);
+    assert_int_equal(threads_add(threads, thread), 0);
+    return thread;
+}
+
+static void assert_dense(const struct wp_threads *threads)
+{
+    for (uint32_t i = 0; i < threads->live_count; i++)
+        assert_int_equal(threads->live[i]->live_index, i);
+}
+
+/* ---- records ---------------------------------------------------------------------------------------------------- */
+
+static void a_record_holds_what_it_was_entered_with(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_thread *thread = threads_acquire(threads);
+    assert_int_equal(thread->observe.slot, -1);
+    assert_int_equal(thread->number, 0);
+    assert_null(threads_take_arrived(threads));
+    threads_enter(threads, thread, 77, 1000, 50);
+    assert_int_equal(thread->tid, 77);
+    assert_int_equal(thread->number, 1);
+    assert_int_equal(thread->start_ns, 1000);
+    assert_int_equal(thread->start_cpu_ns, 50);
+    assert_int_equal(thread->end_ns, 0);
+    assert_int_equal(threads->registered, 1);
+    assert_ptr_equal(threads_take_arrived(threads), thread);
+    assert_null(thread->next_arrived);
+    assert_null(threads_take_arrived(threads));
+    assert_null(threads_take_left(threads));
+}
+
+static void leaving_says_who_when_and_how_many_remain(void **state)
+{
+    static const char name[THREAD_NAME_BYTES] = "fifteen chars..";
+    struct wp_threads *threads = *state;
+    struct wp_thread *first = add(threads, 1), *second = add(threads, 2);
+    assert_int_equal(threads_leave(threads, second, name), 1);
+    assert_int_equal(threads_leave(threads, first, no_name), 0);
+    assert_int_equal(threads->registered, 0);
+    assert_memory_equal(second->end_name, name, sizeof(name));
+    assert_true(second->end_ns > 0 && first->end_ns >= second->end_ns);
+    assert_true(second->end_cpu_ns > 0 && first->end_cpu_ns >= second->end_cpu_ns);
+    assert_ptr_equal(threads_take_left(threads), first);
+    assert_ptr_equal(first->next_left, second);
+    assert_null(second->next_left);
+    assert_null(threads_take_left(threads));
+}
+
+static void released_records_are_used_again_and_are_clean(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_thread *first = threads_acquire(threads), *second = threads_acquire(threads);
+    assert_ptr_not_equal(first, second);
+    uint32_t index = first->index;
+    struct wp_thread expected = {.index = index, .observe = {.slot = -1}};
+    memset(first, 0xff, sizeof(*first));
+    first->index = index;
+    threads_release(threads, first);
+    threads_release(threads, second);
+    assert_ptr_equal(threads_acquire(threads), second);
+    assert_ptr_equal(threads_acquire(threads), first);
+    assert_int_equal(first->index, expected.index);
+    assert_int_equal(first->observe.slot, -1);
+    assert_int_equal(first->end_ns, 0);
+    assert_int_equal(first->stack_low | first->stack_high, 0);
+    assert_false(first->is_foreign || first->observe.is_silent);
+    assert_null(first->next_left);
+    assert_int_equal(threads->fresh, 2);
+}
+
+static void a_record_is_nobody_elses_across_chunks(void **state)
+{
+    enum { RECORDS = 3 * THREADS_PER_CHUNK + 1 };
+    struct wp_threads *threads = *state;
+    static struct wp_thread *records[RECORDS];
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        records[i] = threads_acquire(threads);
+        assert_non_null(records[i]);
+        assert_int_equal(records[i]->index, i);
+        records[i]->tid = (pid_t)i;
+    }
+    for (uint32_t i = 0; i < RECORDS; i++)
+        assert_int_equal(records[i]->tid, i);
+    for (uint32_t i = 0; i < RECORDS; i++)
+        threads_release(threads, records[i]);
+    for (uint32_t i = RECORDS; i-- > 0;)
+        assert_ptr_equal(threads_acquire(threads), records[i]);
+}
+
+/* Or a pop that was interrupted could take a head that has been away meanwhile for the one it saw (ABA). */
+static void the_free_list_never_looks_the_same_again(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_thread *thread = threads_acquire(threads);
+    uint64_t heads[2 * 100];
+    for (int i = 0; i < 200; i += 2) {
+        threads_release(threads, thread);
+        heads[i] = threads->free_head;
+        assert_ptr_equal(threads_acquire(threads), thread);
+        heads[i + 1] = threads->free_head;
+        for (int j = 0; j < i; j++)
+            assert_true(heads[j] != heads[i] && heads[j] != heads[i + 1]);
+    }
+}
+
+static void a_full_pool_is_refused(void **state)
+{
+    struct wp_threads *threads = *state;
+    threads->fresh = THREADS_CHUNK_COUNT * THREADS_PER_CHUNK - 1;
+    struct wp_thread *last = threads_acquire(threads);
+    assert_non_null(last);
+    assert_null(threads_acquire(threads));
+    threads_release(threads, last);
+    assert_ptr_equal(threads_acquire(threads), last);
+}
+
+/* ---- the dense array -------------------------------------------------------------------------------------------- */
+
+static void removal_keeps_the_others(void **state)
+{
+    enum { MANY = 1000 };
+    struct wp_threads *threads = *state;
+    struct wp_random random;
+    struct wp_thread *all[MANY];
+    random_init(&random, 1);
+    for (int i = 0; i < MANY; i++)
+        all[i] = add(threads, i + 1);
+    assert_int_equal(threads->live_count, MANY);
+    assert_dense(threads);
+    for (uint32_t left = MANY; left > 0; left--) {
+        uint32_t victim = random_below(&random, left);
+        pid_t tid = all[victim]->tid;
+        assert_ptr_equal(threads_find(threads, tid), all[victim]);
+        threads_remove(threads, all[victim]);
+        assert_null(threads_find(threads, tid));
+        all[victim] = all[left - 1];
+        assert_int_equal(threads->live_count, left - 1);
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_null(threads_find(threads, i + 1));
+}
+
+static void removal_while_choosing_keeps_the_indexes(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_random random;
+    random_init(&random, 2);
+    for (int i = 0; i < 50; i++)
+        add(threads, i + 1);
+    while (threads->live_count > 0) {
+        threads_choose(threads, 8, &random);
+        assert_dense(threads);
+        threads_remove(threads, threads->live[random_below(&random, threads->live_count)]);
+        assert_dense(threads);
+    }
+}
+
+/* ---- choosing --------------------------------------------------------------------------------------------------- */
+
+static void add_live(struct wp_threads *threads)
+{
+    for (int i = 0; i < LIVE; i++)
+        add(threads, i);
+}
+
+/* Ascending tids, as after start-up. */
+static void put_in_order(struct wp_threads *threads)
+{
+    for (uint32_t i = 0; i < threads->live_count; i++) {
+        while (threads->live[i]->tid != (pid_t)i) {
+            struct wp_thread *stray = threads->live[i], *other = threads->live[stray->tid];
+            threads->live[stray->tid] = stray;
+            threads->live[i] = other;
+            stray->live_index = (uint32_t)stray->tid;
+            other->live_index = i;
+        }
+    }
+}
+
+static void nobody_is_chosen_twice(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_random random;
+    random_init(&random, 3);
+    assert_int_equal(threads_choose(threads, WANTED, &random), 0);
+    add_live(threads);
+    for (uint32_t wanted = 0; wanted <= LIVE + 2; wanted++) {
+        for (int round = 0; round < 100; round++) {
+            unsigned seen = 0;
+            uint32_t count = threads_choose(threads, wanted, &random);
+            assert_int_equal(count, wanted < LIVE ? wanted : LIVE);
+            for (uint32_t i = 0; i < threads->live_count; i++)
+                seen |= 1U << threads->live[i]->tid;
+            assert_int_equal(seen, (1U << LIVE) - 1); /* a permutation: the first ones are different, none is lost */
+            assert_dense(threads);
+        }
+    }
+}
+
+static void choosing_costs_what_is_wanted(void **state)
+{
+    enum { MANY = 5000, FEW = 8 };
+    static struct wp_thread *before[MANY];
+    struct wp_threads *threads = *state;
+    struct wp_random random, same;
+    for (int i = 0; i < MANY; i++)
+        add(threads, i + 1);
+    random_init(&random, 4);
+    random_init(&same, 4);
+    for (int round = 0; round < 100; round++) {
+        uint32_t touched = 0;
+        memcpy(before, threads->live, sizeof(before));
+        assert_int_equal(threads_choose(threads, FEW, &random), FEW);
+        for (uint32_t i = 0; i < MANY; i++)
+            touched += before[i] != threads->live[i];
+        assert_in_range(touched, 1, 2 * FEW);
+        for (int i = 0; i < FEW; i++)
+            random_next(&same);
+        assert_memory_equal(&random, &same, sizeof(random));
+    }
+}
+
+struct frequencies {
+    uint64_t single[LIVE], pair[LIVE * (LIVE - 1) / 2], first[LIVE];
+    uint64_t in_a_row[LIVE * LIVE]; /* chosen in one round, chosen in the next */
+};
+
+static void count_round(const struct wp_threads *threads, struct frequencies *ret)
+{
+    for (int i = 0; i < WANTED; i++) {
+        ret->single[threads->live[i]->tid]++;
+        for (int j = 0; j < i; j++) {
+            pid_t a = threads->live[i]->tid, b = threads->live[j]->tid, high = a > b ? a : b, low = a + b - high;
+            ret->pair[high * (high - 1) / 2 + low]++;
+        }
+    }
+    ret->first[threads->live[0]->tid]++;
+}
+
+static void choose_often(struct wp_threads *threads, uint64_t seed, bool is_ordered, struct frequencies *ret)
+{
+    struct wp_random random;
+    pid_t before[WANTED] = {0};
+    random_init(&random, seed);
+    memset(ret, 0, sizeof(*ret));
+    for (int round = 0; round < CHOICES; round++) {
+        if (is_ordered)
+            put_in_order(threads);
+        assert_int_equal(threads_choose(threads, WANTED, &random), WANTED);
+        count_round(threads, ret);
+        for (int i = 0; i < WANTED; i++) {
+            for (int j = 0; round && j < WANTED; j++)
+                ret->in_a_row[before[i] * LIVE + threads->live[j]->tid]++;
+        }
+        for (int i = 0; i < WANTED; i++)
+            before[i] = threads->live[i]->tid;
+    }
+}
+
+static void assert_uniform(const uint64_t *counts, size_t classes, double expected)
+{
+    double chi_square = fake_chi_square(counts, classes, expected), limit = fake_chi_square_limit(classes - 1);
+    if (chi_square >= limit)
+        fail_msg("chi square %.1f with %zu classes, limit %.1f", chi_square, classes, limit);
+}
+
+static void assert_fair(const struct frequencies *found)
+{
+    enum { PAIRS = LIVE * (LIVE - 1) / 2 };
+    assert_uniform(found->single, LIVE, (double)CHOICES * WANTED / LIVE);
+    assert_uniform(found->first, LIVE, (double)CHOICES / LIVE);
+    assert_uniform(found->pair, PAIRS, (double)CHOICES * WANTED * (WANTED - 1) / 2 / PAIRS);
+    assert_uniform(found->in_a_row, LIVE * LIVE, (double)(CHOICES - 1) * WANTED * WANTED / LIVE / LIVE);
+}
+
+static void every_thread_and_every_pair_is_equally_likely(void **state)
+{
+    static struct frequencies found;
+    add_live(*state);
+    choose_often(*state, 5, true, &found);
+    assert_fair(&found);
+}
+
+/* The array stays as the round before left it: who was chosen then must not be any likelier now. */
+static void rounds_are_independent(void **state)
+{
+    static struct frequencies found;
+    add_live(*state);
+    choose_often(*state, 6, false, &found);
+    assert_fair(&found);
+}
+
+/* ---- many threads at once --------------------------------------------------------------------------------------- */
+
+enum { WORKERS = 8, ROUNDS = 20000, COMINGS = WORKERS * ROUNDS };
+
+struct stress {
+    struct wp_threads *threads;
+    pthread_barrier_t start;
+    int done;           /* atomic: workers that have finished */
+    uint32_t discarded; /* atomic */
+    uint8_t arrived[COMINGS + 1], left[COMINGS + 1]; /* by number, the taker's own */
+    uint32_t arrived_count, left_count;
+};
+
+/* A thread's whole life over and over, with a record now and then that is never entered. */
+static void *work(void *argument)
+{
+    struct stress *stress = argument;
+    pthread_barrier_wait(&stress->start);
+    for (int round = 0; round < ROUNDS; round++) {
+        char name[THREAD_NAME_BYTES] = "worker";
+        struct wp_thread *thread = threads_acquire(stress->threads);
+        if (!thread)
+            return NULL;
+        if (round % 16 == 0) {
+            threads_release(stress->threads, thread);
+            __atomic_fetch_add(&stress->discarded, 1, __ATOMIC_RELAXED);
+            thread = threads_acquire(stress->threads);
+        }
+        threads_enter(stress->threads, thread, 1 + round, (uint64_t)round, 0);
+        threads_leave(stress->threads, thread, name);
+    }
+    __atomic_fetch_add(&stress->done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* As the sampler does it: whoever is on the list of those that left has arrived before. */
+static void take(struct stress *stress)
+{
+    struct wp_thread *left = threads_take_left(stress->threads), *next;
+    for (struct wp_thread *at = threads_take_arrived(stress->threads); at; at = next) {
+        next = at->next_arrived;
+        stress->arrived[at->number]++;
+        stress->arrived_count++;
+        threads_add(stress->threads, at);
+    }
+    for (; left; left = next) {
+        next = left->next_left;
+        stress->left[left->number] += stress->arrived[left->number] == 1 && left->end_ns != 0;
+        stress->left_count++;
+        threads_remove(stress->threads, left);
+        threads_release(stress->threads, left);
+    }
+}
+
+/* With a pause between takings the workers have the CPUs to themselves, without one they meet the taker. */
+static void run_stress(struct stress *stress, long pause_ns)
+{
+    const struct timespec pause = {.tv_nsec = pause_ns};
+    pthread_t workers[WORKERS];
+    assert_int_equal(pthread_barrier_init(&stress->start, NULL, WORKERS), 0);
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&workers[i], NULL, work, stress), 0);
+    while (__atomic_load_n(&stress->done, __ATOMIC_ACQUIRE) < WORKERS) {
+        take(stress);
+        if (pause_ns)
+            nanosleep(&pause, NULL);
+    }
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(workers[i], NULL);
+    pthread_barrier_destroy(&stress->start);
+    take(stress);
+}
+
+static void assert_each_came_and_went_once(const struct stress *stress)
+{
+    assert_int_equal(stress->arrived_count, COMINGS);
+    assert_int_equal(stress->left_count, COMINGS);
+    for (int number = 1; number <= COMINGS; number++) {
+        if (stress->arrived[number] != 1 || stress->left[number] != 1)
+            fail_msg("thread %d came %d and left %d times", number, stress->arrived[number], stress->left[number]);
+    }
+    assert_int_equal(stress->threads->next_number, COMINGS);
+    assert_int_equal(stress->threads->registered, 0);
+    assert_int_equal(stress->threads->live_count, 0);
+    assert_int_equal(stress->discarded, COMINGS / 16);
+}
+
+/* After all that the pool is whole: every record is free, once. */
+static void assert_pool_is_whole(struct wp_threads *threads)
+{
+    uint32_t count = threads->fresh;
+    bool *seen = calloc(count, sizeof(*seen));
+    assert_in_range(count, 1, COMINGS);
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_thread *thread = threads_acquire(threads);
+        assert_true(thread->index < count && !seen[thread->index]);
+        seen[thread->index] = true;
+    }
+    assert_int_equal(threads_acquire(threads)->index, count);
+    free(seen);
+}
+
+static void assert_stress(struct wp_threads *threads, long pause_ns)
+{
+    struct stress *stress = calloc(1, sizeof(*stress));
+    stress->threads = threads;
+    run_stress(stress, pause_ns);
+    assert_each_came_and_went_once(stress);
+    assert_pool_is_whole(threads);
+    free(stress);
+}
+
+static void nobody_is_lost_between_many_threads(void **state)
+{
+    assert_stress(*state, 100000);
+}
+
+static void nobody_is_lost_to_a_taker_that_never_rests(void **state)
+{
+    assert_stress(*state, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_record_holds_what_it_was_entered_with),
+        TEST(leaving_says_who_when_and_how_many_remain),
+        TEST(released_records_are_used_again_and_are_clean),
+        TEST(a_record_is_nobody_elses_across_chunks),
+        TEST(the_free_list_never_looks_the_same_again),
+        TEST(a_full_pool_is_refused),
+        TEST(removal_keeps_the_others),
+        TEST(removal_while_choosing_keeps_the_indexes),
+        TEST(nobody_is_chosen_twice),
+        TEST(choosing_costs_what_is_wanted),
+        TEST(every_thread_and_every_pair_is_equally_likely),
+        TEST(rounds_are_independent),
+        TEST(nobody_is_lost_between_many_threads),
+        TEST(nobody_is_lost_to_a_taker_that_never_rests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
