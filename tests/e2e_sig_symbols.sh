@@ -6,13 +6,14 @@ cd "$(dirname "$0")/.."
 : "${WALLPROF_BUILD:=build/release}"
 
 # clock_gettime: vDSO for CLOCK_MONOTONIC, one system call for the thread's CPU clock; async-signal-safe (POSIX).
-allowed='clock_gettime _GLOBAL_OFFSET_TABLE_'
+allowed='clock_gettime
+_GLOBAL_OFFSET_TABLE_'
 
 defined=$(nm --defined-only "$WALLPROF_BUILD"/src/sig_*.o | awk 'NF == 3 { print $3 }' | sort -u)
 bad=$(nm -u "$WALLPROF_BUILD"/src/sig_*.o | awk '$1 == "U" { print $2 }' | sort -u |
-    grep -vxF "$(printf '%s\n' "$defined" $allowed)" || true)
+    grep -vxF "$(printf '%s\n' "$defined" "$allowed")" || true)
 if [ -n "$bad" ]; then
-    echo "sig_* objects use symbols that are not on the allow-list:" $bad
+    echo "sig_* objects use symbols that are not on the allow-list: $bad"
     exit 1
 fi
 
