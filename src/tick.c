@@ -21,4 +21,8 @@ void tick_advance(struct wp_tick *tick, uint64_t now_ns, struct wp_random *rando
         tick->deadline_ns = now_ns;
     }
     tick->deadline_ns += interval(tick, random);
+    if (tick->deadline_ns <= now_ns) { /* late by less than a period, and a short interval drawn */
+        tick->late++;
+        tick->deadline_ns += interval(tick, random);
+    }
 }

@@ -64,20 +64,32 @@ static bool is_trampoline(const void *pc)
     return memcmp(pc, code, sizeof(code)) == 0;
 }
 
-/* From the frame of `here` outwards both have the same functions. */
+static int look_here(void);
+
+/* The first frame of a list that lies in look_here; a sanitizer puts frames of its own before it. */
+static int place_of_look_here(const uint64_t *lookup_pcs, int count)
+{
+    uint64_t function = function_of((uint64_t)(uintptr_t)look_here);
+    int at = 0;
+    while (at < count && function_of(lookup_pcs[at]) != function)
+        at++;
+    assert_true(at < count);
+    return at;
+}
+
+/* From look_here outwards both have the same frames. */
 static void assert_same_callers(const struct sig_slot *slot, void *const *trace, int depth)
 {
-    uint64_t here = function_of((uint64_t)(uintptr_t)trace[0] - 1);
-    uint32_t at = 0;
-    while (at < slot->depth && function_of(slot->addresses[at]) != here)
-        at++;
-    assert_true(at < slot->depth);
-    for (int i = 1; i < depth; i++) {
-        bool was_called =
-            !is_trampoline(trace[i - 1]); /* else it was interrupted, and its address is exact */
-        assert_int_equal(slot->addresses[at + (uint32_t)i], (uint64_t)(uintptr_t)trace[i] - was_called);
+    uint64_t expected[CAPACITY];
+    for (int i = 0; i < depth; i++) {
+        bool was_called = i == 0 || !is_trampoline(trace[i - 1]); /* else it was interrupted, and is exact */
+        expected[i] = (uint64_t)(uintptr_t)trace[i] - was_called;
     }
-    assert_int_equal(slot->depth - at, depth);
+    int ours = place_of_look_here(slot->addresses, (int)slot->depth),
+        theirs = place_of_look_here(expected, depth);
+    assert_int_equal((int)slot->depth - ours, depth - theirs);
+    for (int i = 1; theirs + i < depth; i++)
+        assert_int_equal(slot->addresses[ours + i], expected[theirs + i]);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
 }
 
@@ -153,6 +165,9 @@ static void test_in_vfork(void **state)
     uint64_t generation;
     int status;
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it puts a vfork of its own before the C library's */
+#endif
     int index = sig_slots_arm(&slots, 0, 0, &generation);
     pid_t pid = getpid(), tid = gettid();
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};

@@ -6,6 +6,7 @@ rounds, with the smallest and the largest.
 """
 
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -87,11 +88,12 @@ def measure(stopwatch, variant, arguments, limit_s=60):
 
 
 def rounds(stopwatch, variants, arguments, count, add=lambda variant, report: None):
-    """Per variant's name a report per round. The order turns round from round to round, so that going first or last
-    gives no advantage. add may add figures to a report while the variant's profile is there."""
+    """Per variant's name a report per round. The order within a round is shuffled: no place in it is an advantage.
+    add may add figures to a report while the variant's profile is there."""
     reports = {variant.name: [] for variant in variants}
-    for number in range(count):
-        for variant in variants if number % 2 == 0 else reversed(variants):
+    shuffle = random.Random(1).sample
+    for _ in range(count):
+        for variant in shuffle(variants, len(variants)):
             report = measure(stopwatch, variant, arguments)
             if report is None:
                 raise Failed(f"{variant.name}: {' '.join(map(str, arguments))} did not end in time")
