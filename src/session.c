@@ -54,6 +54,7 @@ struct session {
     uint32_t finishing; /* atomic: session_finish has begun */
     struct wp_output output;
     int directory_fd; /* of the output, in the sampler's descriptor table */
+    int output_error; /* the last one reported, 0 or -errno */
     char command_text[COMMAND_TEXT_BYTES];
 };
 
@@ -143,14 +144,16 @@ static int write_profile(struct session *session)
     return export_write(&request);
 }
 
-static void report_output(struct session *session, int error, const char *when)
+/* One line for one problem: what was found at the start is not said again at the end. */
+static void report_output(struct session *session, int error)
 {
-    if (error < 0)
-        log_add(&session->log, LOG_ERROR, "%s %s/%s: %s", when, session->output.directory,
-                session->output.name, strerrordesc_np(-error));
-    else
-        log_add(&session->log, LOG_INFO, "profile written to %s/%s", session->output.directory,
-                session->output.name);
+    const struct wp_output *output = &session->output;
+    if (error < 0 && error != session->output_error)
+        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s", output->directory,
+                output->name, strerrordesc_np(-error));
+    if (error == 0)
+        log_add(&session->log, LOG_INFO, "profile written to %s/%s", output->directory, output->name);
+    session->output_error = error;
 }
 
 static void close_and_write(struct session *session)
@@ -159,7 +162,7 @@ static void close_and_write(struct session *session)
     sampler_close(&session->sampler, session->end_ns);
     if (session->directory_fd < 0)
         session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session), "no profile in");
+    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session));
     if (session->sampler.tree.overflows > 0)
         log_add(&session->log, LOG_WARNING,
                 "the profile is full: %llu stacks were cut short at [overflow]; WALLPROF_MEM=%lluM would "
@@ -173,7 +176,7 @@ static void check_output(struct session *session)
     session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->output.name);
     if (error < 0)
-        report_output(session, error, "the profile cannot be written to");
+        report_output(session, error);
 }
 
 static void *sampler_main(void *argument)

@@ -4,8 +4,9 @@
  *     load BUSY BLOCKED UNITS     BUSY threads do UNITS of work each; with BUSY 0, the main thread does
  *     load calibrate              units a second of CPU time
  *
- * BLOCKED threads wait all the time, in turn in a futex, nanosleep, epoll_wait and poll. All of them stand 25 frames
- * deep. The clocks start when every thread has been waiting for a while, and stop when the last busy one is done.
+ * BLOCKED threads wait all the time, in turn in a futex, nanosleep, epoll_wait and poll. All of them stand 25
+ * frames deep. The clocks start when every thread has been waiting for a while, and stop when the last busy
+ * one is done.
  *
  * Report on stdout:
  *     wall_ns N         from start to end of the work
@@ -29,7 +30,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* gperftools profiles in wall time only the threads that ask for it. Present when its library is preloaded. */
+/* gperftools profiles in wall time only the threads that ask for it. Present when its library is preloaded.
+ */
 extern void ProfilerRegisterThread(void) __attribute__((weak));
 
 struct task {
@@ -118,16 +120,17 @@ static void wait_in_poll(struct task *task)
     }
 }
 
-static void (*const ways_to_wait[])(struct task *task) = {wait_in_futex, wait_in_nanosleep, wait_in_epoll, wait_in_poll};
+static void (*const ways_to_wait[])(struct task *task) = {wait_in_futex, wait_in_nanosleep, wait_in_epoll,
+                                                          wait_in_poll};
 enum { WAYS_TO_WAIT = sizeof(ways_to_wait) / sizeof(ways_to_wait[0]) };
 
 /* ---- 25 frames ---- */
 
-#define LEVEL(number, next)                             \
-    KEEP_FRAME static void level_##number(struct task *task) \
-    {                                                   \
-        next(task);                                     \
-        KEEP_CALL(number);                              \
+#define LEVEL(number, next)                                                                                  \
+    KEEP_FRAME static void level_##number(struct task *task)                                                 \
+    {                                                                                                        \
+        next(task);                                                                                          \
+        KEEP_CALL(number);                                                                                   \
     }
 
 static void body(struct task *task)
@@ -248,7 +251,8 @@ static void measure(unsigned long busy, unsigned long blocked, uint64_t units)
     for (unsigned long i = 0; i < (busy ? busy : 1); i++)
         busy_cpu_ns += tasks[i].cpu_ns;
     report_number("busy_cpu_ns", busy_cpu_ns);
-    report_number("switches", (uint64_t)(after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw));
+    report_number("switches",
+                  (uint64_t)(after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw));
     report_number("interrupted", atomic_load(&interrupted));
     report_end();
 }

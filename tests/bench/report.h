@@ -12,8 +12,8 @@
 #else
 #define KEEP_FRAME __attribute__((noinline, noclone))
 #endif
-/* After a function's last call: makes it no tail call, so that its frame stays. The number keeps functions that are
- * otherwise alike from being merged. */
+/* After a function's last call: makes it no tail call, so that its frame stays. The number keeps functions
+ * that are otherwise alike from being merged. */
 #define KEEP_CALL(number) __asm__ volatile("" ::"i"(number) : "memory")
 
 static uint64_t clock_ns(clockid_t clock)
@@ -43,8 +43,8 @@ static uint64_t read_kib(const char *path, const char *field)
     return kib;
 }
 
-/* The last thing a target does. VmHWM is summed from counters per core, which lag by up to a few hundred KiB; the
- * rollup is counted page by page. */
+/* The last thing a target does. VmHWM is summed from counters per core, which lag by up to a few hundred KiB;
+ * the rollup is counted page by page. */
 static void report_end(void)
 {
     report_number("hwm_kib", read_kib("/proc/self/status", "VmHWM"));

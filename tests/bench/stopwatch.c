@@ -3,9 +3,8 @@
  *
  *     stopwatch [VAR=VALUE...] PROGRAM [ARGUMENT...]
  *
- * The variables reach the program only: what is preloaded into it is not preloaded into the stopwatch. After what the
- * program prints, on stdout:
- *     started_ns N      CLOCK_MONOTONIC before the program was created
+ * The variables reach the program only: what is preloaded into it is not preloaded into the stopwatch. After
+ * what the program prints, on stdout: started_ns N      CLOCK_MONOTONIC before the program was created
  *     reaped_ns N       and after it had been waited for
  *     child_cpu_ns N    user and system time, from before the exec to the end
  *     max_rss_kib N     its largest resident set; not below the stopwatch's own, which is small
