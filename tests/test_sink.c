@@ -170,7 +170,7 @@ static void the_file_is_its_owners(void **state)
 struct fifo {
     const struct fake_directory *directory;
     struct fake_bytes content;
-    pthread_t disturbed; /* gets a signal after every read, when is_disturbing */
+    pthread_t disturbed; /* gets signals after every read, when is_disturbing */
     bool is_disturbing;
 };
 
@@ -190,8 +190,10 @@ static void *read_fifo(void *argument)
     while (got > 0 && fifo->content.size + 5000 <= 2 * LARGE_BYTES) {
         got = read(fd, fifo->content.bytes + fifo->content.size, 5000);
         fifo->content.size += got > 0 ? (size_t)got : 0;
-        if (fifo->is_disturbing)
+        for (int i = 0; fifo->is_disturbing && i < 2; i++) { /* twice: the second finds the pipe full */
             pthread_kill(fifo->disturbed, SIGUSR1);
+            usleep(100);
+        }
     }
     close(fd);
     return NULL;

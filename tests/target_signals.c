@@ -1,0 +1,135 @@
+/*
+ * What a program sees of the profiler's signal: what it set, and its own signals. Exits 0, or says what is
+ * wrong.
+ *
+ * Meant to be run bare and profiled: both must be silent.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t calls, wrong_info;
+static int failures;
+
+static void check(int is_right, const char *what)
+{
+    if (!is_right) {
+        fprintf(stderr, "target_signals: %s\n", what);
+        failures++;
+    }
+}
+
+static void on_profile(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    calls++;
+    wrong_info |= number != SIGPROF || info->si_signo != SIGPROF || info->si_code == SI_QUEUE;
+}
+
+static void on_plain(int number)
+{
+    calls += number == SIGPROF;
+}
+
+static void burn(double seconds)
+{
+    struct timespec start, now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
+}
+
+/* sigaction reads back what was set, flags and mask included. */
+static void action_is_kept(void)
+{
+    struct sigaction set = {.sa_sigaction = on_profile, .sa_flags = SA_SIGINFO | SA_RESTART}, seen;
+    sigemptyset(&set.sa_mask);
+    sigaddset(&set.sa_mask, SIGUSR1);
+    sigaction(SIGPROF, NULL, &seen);
+    check(seen.sa_handler == SIG_DFL, "the first action is not the default one");
+    sigaction(SIGPROF, &set, NULL);
+    sigaction(SIGPROF, NULL, &seen);
+    check(seen.sa_sigaction == on_profile, "another handler is read back");
+    check((seen.sa_flags & (SA_SIGINFO | SA_RESTART | SA_ONSTACK)) == (SA_SIGINFO | SA_RESTART),
+          "other flags are read back");
+    check(sigismember(&seen.sa_mask, SIGUSR1) == 1 && sigismember(&seen.sa_mask, SIGUSR2) == 0,
+          "another mask is read back");
+}
+
+/* The program's own profiling timer reaches the program's handler, and nothing else does. */
+static void timer_arrives(void)
+{
+    struct itimerval every = {{0, 20000}, {0, 20000}}, off = {{0, 0}, {0, 0}};
+    calls = 0;
+    setitimer(ITIMER_PROF, &every, NULL);
+    burn(0.5);
+    setitimer(ITIMER_PROF, &off, NULL);
+    check(calls >= 5, "the profiling timer does not arrive");
+    check(calls <= 30, "more signals arrive than were sent");
+    check(!wrong_info, "a signal arrives that is not the program's");
+    calls = 0;
+    burn(0.2);
+    check(calls == 0, "signals arrive that nobody sent");
+}
+
+static void signal_is_answered(void)
+{
+    check((void *)signal(SIGPROF, on_plain) == (void *)on_profile, "signal() returns another handler");
+    calls = 0;
+    raise(SIGPROF);
+    kill(getpid(), SIGPROF);
+    check(calls == 2, "raise and kill do not arrive");
+    check(signal(SIGPROF, SIG_IGN) == on_plain, "signal() returns another handler the second time");
+    raise(SIGPROF);
+    burn(0.05);
+    check(calls == 2, "an ignored signal arrives");
+    check(signal(SIGPROF, SIG_DFL) == SIG_IGN, "ignoring is not remembered");
+}
+
+static void *mask_of_thread(void *seen)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, seen);
+    return NULL;
+}
+
+/* A mask reads back as it was set, also in a thread that inherits it. */
+static void mask_is_kept(void)
+{
+    sigset_t all, seen, old, just;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    check(!sigismember(&old, SIGPROF), "the signal is blocked at the start");
+    sigprocmask(SIG_SETMASK, NULL, &seen);
+    check(sigismember(&seen, SIGPROF) && sigismember(&seen, SIGTERM), "a full mask does not read back");
+    pthread_create(&thread, NULL, mask_of_thread, &seen);
+    pthread_join(thread, NULL);
+    check(sigismember(&seen, SIGPROF), "a thread does not inherit the mask");
+    sigemptyset(&just);
+    sigaddset(&just, SIGPROF);
+    sigprocmask(SIG_UNBLOCK, &just, &seen);
+    check(sigismember(&seen, SIGPROF), "the old mask is not what was set");
+    sigprocmask(SIG_BLOCK, NULL, &seen);
+    check(!sigismember(&seen, SIGPROF) && sigismember(&seen, SIGTERM),
+          "unblocking one signal does not read back");
+    sigprocmask(SIG_BLOCK, &just, NULL);
+    sigprocmask(SIG_SETMASK, &old, &seen);
+    check(sigismember(&seen, SIGPROF), "blocking one signal does not read back");
+    check(sigprocmask(99, &all, NULL) != 0, "a bad argument is accepted");
+    sigprocmask(SIG_BLOCK, NULL, &seen);
+    check(!sigismember(&seen, SIGPROF), "a refused change was remembered");
+}
+
+int main(void)
+{
+    action_is_kept();
+    timer_arrives();
+    signal_is_answered();
+    mask_is_kept();
+    return failures != 0;
+}
