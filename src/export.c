@@ -4,10 +4,26 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
-/* The program's own demangler, if it carries one: libstdc++'s or libc++abi's. */
-static symbolize_demangle_fn *program_demangler(void)
+/* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
+static bool has_cxx_runtime(const struct wp_modules *modules)
 {
+    for (uint32_t i = 0; i < modules->sorted_count; i++) {
+        const struct wp_module *module = arena_at(modules->arena, modules->sorted[i]);
+        const char *path = arena_at(modules->arena, module->path);
+        if (strstr(path, "/libstdc++.so") || strstr(path, "/libc++abi.so"))
+            return true;
+    }
+    return false;
+}
+
+/* The program's own demangler, if it carries one. A dlsym that finds nothing allocates its error message with
+ * the program's malloc, so it is asked only where there is something to find. */
+static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules)
+{
+    if (!has_cxx_runtime(modules))
+        return NULL;
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }
 
@@ -37,7 +53,8 @@ int export_write(const struct export_request *request)
     uint32_t thread_count = sampler->threads->next_number;
     size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
     arena_ref *thread_of_number = scratch_alloc(index_bytes);
-    struct wp_symbols *symbols = symbolize_create(&sampler->tree, &sampler->modules, program_demangler());
+    struct wp_symbols *symbols =
+        symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules));
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
         index_threads(sampler, thread_of_number);

@@ -6,7 +6,6 @@ void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp
 {
     locate->tree = tree;
     locate->modules = modules;
-    locate_forget(locate);
 }
 
 void locate_forget(struct wp_locate *locate)

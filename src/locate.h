@@ -27,6 +27,7 @@ struct wp_locate {
     } cache[LOCATE_CACHE_ENTRIES];
 };
 
+/* *locate is zeroed memory. */
 void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp_modules *modules);
 
 /* After the modules changed: an address may mean something else now. */

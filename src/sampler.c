@@ -30,7 +30,9 @@ static uint32_t slot_count(const struct wp_config *config)
 int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, struct wp_threads *threads,
                  uint64_t start_ns, uint64_t seed)
 {
-    *sampler = (struct wp_sampler){.threads = threads, .start_ns = start_ns, .task_directory = -1};
+    sampler->threads = threads;
+    sampler->start_ns = start_ns;
+    sampler->task_directory = -1;
     sampler->threads_per_tick = config->threads;
     sampler->path_capacity = (size_t)config->depth + 1;
     int status = arena_init(&sampler->arena, config->memory_bytes);

@@ -59,7 +59,8 @@ struct wp_sampler {
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
 };
 
-/* 0 or -errno. start_ns: from when on threads' time counts. */
+/* *sampler is zeroed memory (it is large: not cleared twice). 0 or -errno. start_ns: from when on threads'
+ * time counts. */
 int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, struct wp_threads *threads,
                  uint64_t start_ns, uint64_t seed);
 void sampler_deinit(struct wp_sampler *sampler);
