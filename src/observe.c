@@ -54,7 +54,7 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;
     thread->observe.slot = slot;
-    thread->observe.sent_ns = now_ns;
+    thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
     if (sig_handler_send(thread->tid, (uint32_t)slot, generation) == 0)
@@ -114,7 +114,11 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
 bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret)
 {
-    if (thread->observe.slot >= 0 || (thread->observe.is_silent && now_ns < thread->observe.check_ns))
+    if (thread->observe.slot >= 0) {
+        thread->observe.chosen_ns = now_ns; /* it stands where its answer will say: it has not run since */
+        return false;
+    }
+    if (thread->observe.is_silent && now_ns < thread->observe.check_ns)
         return false;
     if (thread->observe.is_silent && has_signal_blocked(observer, thread->tid)) {
         report_silent(thread, now_ns, ret);
@@ -142,6 +146,16 @@ static bool was_on_cpu(const struct wp_thread *thread, const struct sig_slot *sl
     return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
 }
 
+/*
+ * The moment an observation is for. Weighing by time owed is unbiased only if the moments are independent of
+ * what the program does. When a thread that waits for a CPU gets to answer is not; when it was chosen is, and
+ * it stood there then.
+ */
+static uint64_t moment_of(const struct wp_thread *thread, const struct sig_slot *slot)
+{
+    return slot->time_ns < thread->observe.chosen_ns ? slot->time_ns : thread->observe.chosen_ns;
+}
+
 /* False for an answer that was not this thread's: the tid had passed to another one. */
 static bool read_answer(struct wp_observer *observer, uint32_t index, struct observation *ret)
 {
@@ -156,7 +170,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
     if (end_ns != 0 && slot->time_ns >= end_ns)
         return false;
     *ret = (struct observation){.thread = thread,
-                                .time_ns = slot->time_ns,
+                                .time_ns = moment_of(thread, slot),
                                 .cpu_clock_ns = slot->cpu_ns,
                                 .is_running = was_on_cpu(thread, slot),
                                 .is_truncated = slot->end != SIG_UNWIND_ROOT,

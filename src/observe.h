@@ -23,7 +23,7 @@
 /* What came back about one thread. */
 struct observation {
     struct wp_thread *thread;
-    uint64_t time_ns;      /* CLOCK_MONOTONIC at the thread's side */
+    uint64_t time_ns;      /* CLOCK_MONOTONIC: the moment it is for, independent of what the program does */
     uint64_t cpu_clock_ns; /* its CPU clock then */
     bool is_running;       /* false: it waited in a system call, or for a CPU */
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */

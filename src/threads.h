@@ -50,6 +50,8 @@ struct wp_thread {
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint64_t sent_ns; /* when it was sent */
+        uint64_t
+            chosen_ns; /* the last time the thread was chosen, with the signal sent or still outstanding */
         uint64_t sent_cpu_ns;
         uint64_t check_ns;   /* when to look into an overdue answer, or to try a silent thread again */
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that answers */

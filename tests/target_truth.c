@@ -16,6 +16,7 @@
  *     thread NAME tid lifetime cpu                       from the start routine's first line to its return
  *     process main_lifetime rusage_cpu
  *     interrupted N                                      how often a call returned EINTR
+ *     stalled total                                      how long the machine stood still for some thread
  */
 #include <errno.h>
 #include <poll.h>
@@ -106,11 +107,15 @@ struct worker {
     pthread_cond_t condition;  /* never signalled */
     sem_t semaphore;           /* never posted */
     pid_t tid;
+    uint64_t stalled_ns;
     struct measure lifetime;
     struct measure measures[FUNCTION_COUNT];
 };
 
 static atomic_ulong interrupted;
+
+/* A wake-up later than this is the machine's doing: no busy scheduler keeps a sleeper waiting that long. */
+static const uint64_t stall_ns = 100 * NS_PER_MS;
 
 static void die(const char *what)
 {
@@ -170,12 +175,16 @@ static void spin(struct worker *worker, uint64_t duration_ns)
             turns = turns + 1;
 }
 
+/* A virtual processor can stand still while the clock goes on; whoever measures must know for how long. */
 static void sleep_absolute(struct worker *worker, uint64_t duration_ns)
 {
-    (void)worker;
-    struct timespec end = timespec_of(now_ns() + duration_ns);
+    uint64_t end_ns = now_ns() + duration_ns;
+    struct timespec end = timespec_of(end_ns);
     while (was_interrupted(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL)))
         ;
+    uint64_t woken_ns = now_ns();
+    if (woken_ns > end_ns + stall_ns)
+        worker->stalled_ns += woken_ns - end_ns;
 }
 
 static void sleep_relative(struct worker *worker, uint64_t duration_ns)
@@ -436,6 +445,15 @@ static void report_threads(const struct worker *workers, unsigned count)
                workers[i].lifetime.cpu_ns);
 }
 
+static void report_stalls(const struct worker *workers, unsigned count)
+{
+    uint64_t longest_ns = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (workers[i].stalled_ns > longest_ns)
+            longest_ns = workers[i].stalled_ns;
+    printf("stalled %lu\n", longest_ns);
+}
+
 static void report_process(uint64_t start_ns)
 {
     struct rusage usage;
@@ -461,6 +479,7 @@ int main(int argc, char **argv)
         pthread_join(workers[i].thread, NULL);
     report_functions(workers, count);
     report_threads(workers, count);
+    report_stalls(workers, count);
     report_process(start_ns);
     return 0;
 }

@@ -1,0 +1,496 @@
+/* Every variable: its default, what it takes, and what is said and used instead of what it does not take. */
+#include "config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { VARIABLES_MAX = 8 };
+
+struct fixture {
+    struct wp_config config;
+    struct wp_log log;
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    return 0;
+}
+
+/* Reads an environment of up to VARIABLES_MAX entries, ended by NULL. */
+static void read_all(struct fixture *fixture, const char *const *entries)
+{
+    char *environment[VARIABLES_MAX + 1] = {0};
+    for (size_t i = 0; entries[i]; i++)
+        environment[i] = strdup(entries[i]);
+    memset(&fixture->config, 0xff, sizeof(fixture->config));
+    log_init(&fixture->log, LOG_WARNING, true);
+    config_read(&fixture->config, &fixture->log, environment);
+    fixture->log.text[fixture->log.used_bytes] = '\0';
+    for (size_t i = 0; environment[i]; i++)
+        free(environment[i]);
+}
+
+static void read_one(struct fixture *fixture, const char *name, const char *value)
+{
+    char entry[2 * PATH_MAX];
+    snprintf(entry, sizeof(entry), "%s=%s", name, value);
+    read_all(fixture, (const char *const[]){"HOME=/root", entry, NULL});
+}
+
+static void assert_said(const struct fixture *fixture, const char *expected)
+{
+    char line[4096] = "";
+    if (*expected)
+        snprintf(line, sizeof(line), "wallprof: %s\n", expected);
+    assert_string_equal(fixture->log.text, line);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+/* What a variable comes to as a number, whatever its type. */
+static uint64_t value_of(const struct wp_config *config, const char *name)
+{
+    if (!strcmp(name, "WALLPROF_HZ"))
+        return config->hz;
+    if (!strcmp(name, "WALLPROF_THREADS"))
+        return config->threads;
+    if (!strcmp(name, "WALLPROF_DEPTH"))
+        return config->depth;
+    if (!strcmp(name, "WALLPROF_MEM"))
+        return config->memory_bytes;
+    if (!strcmp(name, "WALLPROF_SIGNAL"))
+        return (uint64_t)config->signal;
+    if (!strcmp(name, "WALLPROF_LABELS"))
+        return config->labels;
+    if (!strcmp(name, "WALLPROF_LOG"))
+        return config->log_level;
+    assert_string_equal(name, "WALLPROF_SEED");
+    return config->seed;
+}
+
+struct good_case {
+    const char *name, *value;
+    uint64_t expected;
+};
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define GIB (MIB * KIB)
+
+static const struct good_case good[] = {
+    {"WALLPROF_HZ", "1", 1},
+    {"WALLPROF_HZ", "10000", 10000},
+    {"WALLPROF_HZ", "", 100},
+    {"WALLPROF_HZ", "0000250", 250},
+    {"WALLPROF_THREADS", "1", 1},
+    {"WALLPROF_THREADS", "1024", 1024},
+    {"WALLPROF_THREADS", "", 8},
+    {"WALLPROF_DEPTH", "1", 1},
+    {"WALLPROF_DEPTH", "65536", 65536},
+    {"WALLPROF_DEPTH", "", 1024},
+    {"WALLPROF_MEM", "", 64 * MIB},
+    {"WALLPROF_MEM", "1048576", MIB},
+    {"WALLPROF_MEM", "1024K", MIB},
+    {"WALLPROF_MEM", "2048k", 2 * MIB},
+    {"WALLPROF_MEM", "2000kb", 2000 * KIB},
+    {"WALLPROF_MEM", "2000KiB", 2000 * KIB},
+    {"WALLPROF_MEM", "1M", MIB},
+    {"WALLPROF_MEM", "100mb", 100 * MIB},
+    {"WALLPROF_MEM", "100MiB", 100 * MIB},
+    {"WALLPROF_MEM", "2g", 2 * GIB},
+    {"WALLPROF_MEM", "2GB", 2 * GIB},
+    {"WALLPROF_MEM", "32GiB", 32 * GIB},
+    {"WALLPROF_MEM", "34359738368", 32 * GIB},
+    {"WALLPROF_SIGNAL", "", SIGPROF},
+    {"WALLPROF_SIGNAL", "PROF", SIGPROF},
+    {"WALLPROF_SIGNAL", "SIGPROF", SIGPROF},
+    {"WALLPROF_SIGNAL", "sigprof", SIGPROF},
+    {"WALLPROF_SIGNAL", "27", 27},
+    {"WALLPROF_SIGNAL", "USR2", SIGUSR2},
+    {"WALLPROF_SIGNAL", "SIGVTALRM", SIGVTALRM},
+    {"WALLPROF_SIGNAL", "34", 34},
+    {"WALLPROF_SIGNAL", "64", 64},
+    {"WALLPROF_SIGNAL", "RTMIN", 34},
+    {"WALLPROF_SIGNAL", "SIGRTMIN", 34},
+    {"WALLPROF_SIGNAL", "RTMIN+0", 34},
+    {"WALLPROF_SIGNAL", "rtmin+7", 41},
+    {"WALLPROF_SIGNAL", "SIGRTMIN+30", 64},
+    {"WALLPROF_SIGNAL", "RTMAX", 64},
+    {"WALLPROF_SIGNAL", "SIGRTMAX-2", 62},
+    {"WALLPROF_SIGNAL", "RTMAX-30", 34},
+    {"WALLPROF_LABELS", "", LABELS_ID},
+    {"WALLPROF_LABELS", "none", LABELS_NONE},
+    {"WALLPROF_LABELS", "name", LABELS_NAME},
+    {"WALLPROF_LABELS", "id", LABELS_ID},
+    {"WALLPROF_SEED", "0", 0},
+    {"WALLPROF_SEED", "42", 42},
+    {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
+    {"WALLPROF_LOG", "", LOG_WARNING},
+    {"WALLPROF_LOG", "off", LOG_OFF},
+    {"WALLPROF_LOG", "error", LOG_ERROR},
+    {"WALLPROF_LOG", "warning", LOG_WARNING},
+    {"WALLPROF_LOG", "info", LOG_INFO},
+    {"WALLPROF_LOG", "debug", LOG_DEBUG},
+};
+
+static void good_values_are_used_without_a_word(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        read_one(fixture, good[i].name, good[i].value);
+        uint64_t value = value_of(&fixture->config, good[i].name);
+        if (value != good[i].expected)
+            fail_msg("%s=%s is %llu", good[i].name, good[i].value, (unsigned long long)value);
+        assert_said(fixture, "");
+    }
+}
+
+static void the_defaults_are_as_documented(void **state)
+{
+    struct fixture *fixture = *state;
+    read_all(fixture, (const char *const[]){"PATH=/bin", "XWALLPROF_HZ=7", "wallprof_hz=7", NULL});
+    const struct wp_config *config = &fixture->config;
+    assert_string_equal(config->out, "");
+    assert_int_equal(config->hz, 100);
+    assert_int_equal(config->threads, 8);
+    assert_int_equal(config->depth, 1024);
+    assert_int_equal(config->memory_bytes, 64 * MIB);
+    assert_int_equal(config->signal, SIGPROF);
+    assert_int_equal(config->labels, LABELS_ID);
+    assert_false(config->has_seed);
+    assert_int_equal(config->log_level, LOG_WARNING);
+    assert_string_equal(config->log_path, "");
+    assert_said(fixture, "");
+}
+
+static void all_at_once_do_not_disturb_each_other(void **state)
+{
+    struct fixture *fixture = *state;
+    read_all(fixture, (const char *const[]){"WALLPROF_SEED=5", "WALLPROF_HZ=50", "WALLPROF_OUT=/tmp/%p.pb.gz",
+                                            "WALLPROF_THREADS=3", "WALLPROF_MEM=8M", "WALLPROF_LABELS=none",
+                                            "WALLPROF_HZ=60", NULL});
+    assert_int_equal(fixture->config.hz, 50); /* getenv takes the first one, too */
+    assert_int_equal(fixture->config.threads, 3);
+    assert_int_equal(fixture->config.memory_bytes, 8 * MIB);
+    assert_int_equal(fixture->config.labels, LABELS_NONE);
+    assert_true(fixture->config.has_seed);
+    assert_int_equal(fixture->config.seed, 5);
+    assert_string_equal(fixture->config.out, "/tmp/%p.pb.gz");
+    assert_int_equal(fixture->config.depth, 1024);
+    assert_said(fixture, "");
+}
+
+/* ---- bad values ------------------------------------------------------------------------------------------------- */
+
+struct bad_case {
+    const char *name, *value, *said; /* said after "NAME=VALUE " */
+    uint64_t instead;
+};
+
+#define HZ_SAID      "is not a whole number from 1 to 10000; using 100"
+#define THREADS_SAID "is not a whole number from 1 to 1024; using 8"
+#define DEPTH_SAID   "is not a whole number from 1 to 65536; using 1024"
+#define MEM_SAID     "is not a size from 1M to 32G (K, M, G); using 64M"
+#define NO_SIGNAL    "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
+#define REFUSED      "cannot be used for sampling; using SIGPROF"
+#define LABELS_SAID  "is not none, name or id; using id (name and id)"
+#define SEED_SAID    "is not a whole number; using a random seed"
+#define LOG_SAID     "is not off, error, warning, info or debug; using warning"
+
+static const struct bad_case bad[] = {
+    {"WALLPROF_HZ", "0", HZ_SAID, 100},
+    {"WALLPROF_HZ", "10001", HZ_SAID, 100},
+    {"WALLPROF_HZ", "-1", HZ_SAID, 100},
+    {"WALLPROF_HZ", "+1", HZ_SAID, 100},
+    {"WALLPROF_HZ", " 1", HZ_SAID, 100},
+    {"WALLPROF_HZ", "1 ", HZ_SAID, 100},
+    {"WALLPROF_HZ", "99.5", HZ_SAID, 100},
+    {"WALLPROF_HZ", "1k", HZ_SAID, 100},
+    {"WALLPROF_HZ", "0x10", HZ_SAID, 100},
+    {"WALLPROF_HZ", "many", HZ_SAID, 100},
+    {"WALLPROF_HZ", "4294967297", HZ_SAID, 100},
+    {"WALLPROF_HZ", "18446744073709551617", HZ_SAID, 100}, /* 1, if it overflowed */
+    {"WALLPROF_THREADS", "0", THREADS_SAID, 8},
+    {"WALLPROF_THREADS", "1025", THREADS_SAID, 8},
+    {"WALLPROF_DEPTH", "0", DEPTH_SAID, 1024},
+    {"WALLPROF_DEPTH", "65537", DEPTH_SAID, 1024},
+    {"WALLPROF_MEM", "0", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "1048575", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "1023K", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "33G", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "34359738369", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "32769M", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "17179869185G", MEM_SAID, 64 * MIB}, /* 1G, if it overflowed */
+    {"WALLPROF_MEM", "64T", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "64 M", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "M", MEM_SAID, 64 * MIB},
+    {"WALLPROF_MEM", "-64M", MEM_SAID, 64 * MIB},
+    {"WALLPROF_SIGNAL", "NOPE", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "0", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "65", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "4294967323", NO_SIGNAL, SIGPROF}, /* 27, if it were cut */
+    {"WALLPROF_SIGNAL", "27x", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "SIG", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMIN+", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMIN+31", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMIN-1", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMAX+1", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMIN+1x", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "RTMINX", NO_SIGNAL, SIGPROF},
+    {"WALLPROF_SIGNAL", "32", REFUSED, SIGPROF}, /* the C library's own */
+    {"WALLPROF_SIGNAL", "33", REFUSED, SIGPROF},
+    {"WALLPROF_LABELS", "all", LABELS_SAID, LABELS_ID},
+    {"WALLPROF_LABELS", "NONE", LABELS_SAID, LABELS_ID},
+    {"WALLPROF_SEED", "x", SEED_SAID, 0},
+    {"WALLPROF_SEED", "1x", SEED_SAID, 0},
+    {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},
+    {"WALLPROF_LOG", "verbose", LOG_SAID, LOG_WARNING},
+    {"WALLPROF_LOG", "INFO", LOG_SAID, LOG_WARNING},
+    {"WALLPROF_LOG", "infos", LOG_SAID, LOG_WARNING},
+    {"WALLPROF_LOG", "inf", LOG_SAID, LOG_WARNING},
+    {"WALLPROF_LOG", ":/tmp/x", LOG_SAID, LOG_WARNING},
+};
+
+static void assert_bad(struct fixture *fixture, const struct bad_case *c)
+{
+    char said[512];
+    read_one(fixture, c->name, c->value);
+    snprintf(said, sizeof(said), "%s=%s %s", c->name, c->value, c->said);
+    assert_said(fixture, said);
+    assert_int_equal(value_of(&fixture->config, c->name), c->instead);
+}
+
+static void bad_values_are_named_with_what_is_used_instead(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_bad(fixture, &bad[i]);
+    read_one(fixture, "WALLPROF_SEED", "x");
+    assert_false(fixture->config.has_seed);
+    read_one(fixture, "WALLPROF_LOG", ":/tmp/x");
+    assert_string_equal(fixture->config.log_path, "");
+}
+
+static void signals_that_mean_something_else_are_refused(void **state)
+{
+    static const char *const refused[] = {"KILL", "STOP", "SEGV", "BUS",  "ILL",  "FPE",  "TRAP", "ABRT",
+                                          "SYS",  "CHLD", "CONT", "TSTP", "TTIN", "TTOU", "INT",  "TERM"};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        struct bad_case c = {"WALLPROF_SIGNAL", refused[i], REFUSED, SIGPROF};
+        assert_bad(fixture, &c);
+    }
+}
+
+static void unknown_variables_are_named(void **state)
+{
+    struct fixture *fixture = *state;
+    read_all(fixture, (const char *const[]){"WALLPROF_X=1", "WALLPROF_HZX=3", NULL});
+    assert_said(fixture, "WALLPROF_X is not a variable of this version; it is ignored\n"
+                         "wallprof: WALLPROF_HZX is not a variable of this version; it is ignored");
+    assert_int_equal(fixture->config.hz, 100);
+    read_all(fixture, (const char *const[]){"WALLPROF_=", "WALLPROF=1", "MYWALLPROF_X=1", NULL});
+    assert_said(fixture, "WALLPROF_ is not a variable of this version; it is ignored");
+    read_all(fixture, (const char *const[]){"WALLPROF_X=1", "WALLPROF_HZ=0", "WALLPROF_LOG=error", NULL});
+    assert_said(fixture, "WALLPROF_HZ=0 " HZ_SAID); /* wherever WALLPROF_LOG stands */
+    read_all(fixture, (const char *const[]){"WALLPROF_X=1", "WALLPROF_HZ=0", "WALLPROF_LOG=off", NULL});
+    assert_said(fixture, "");
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
+
+/* A path of that many bytes. */
+static const char *long_path(size_t bytes)
+{
+    static char path[PATH_MAX + 100];
+    memset(path, 'x', sizeof(path));
+    path[0] = '/';
+    path[bytes] = '\0';
+    return path;
+}
+
+static void the_output_may_be_as_long_as_a_path(void **state)
+{
+    struct fixture *fixture = *state;
+    read_one(fixture, "WALLPROF_OUT", long_path(PATH_MAX - 1));
+    assert_string_equal(fixture->config.out, long_path(PATH_MAX - 1));
+    assert_said(fixture, "");
+    read_one(fixture, "WALLPROF_OUT", long_path(PATH_MAX));
+    assert_string_equal(fixture->config.out, "");
+    assert_said(fixture, "WALLPROF_OUT is longer than 4095 bytes; using wallprof.%p.pb.gz");
+}
+
+static void the_log_may_go_to_a_file(void **state)
+{
+    struct fixture *fixture = *state;
+    read_one(fixture, "WALLPROF_LOG", "debug:/var/log/a:b");
+    assert_int_equal(fixture->config.log_level, LOG_DEBUG);
+    assert_int_equal(fixture->log.level, LOG_DEBUG);
+    assert_string_equal(fixture->config.log_path, "/var/log/a:b");
+    read_one(fixture, "WALLPROF_LOG", "info:");
+    assert_int_equal(fixture->config.log_level, LOG_INFO);
+    assert_string_equal(fixture->config.log_path, "");
+    assert_said(fixture, "");
+}
+
+/* A name that was cut is another file: it is not written to, and that is said. */
+static void a_log_file_whose_name_is_too_long_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    char value[PATH_MAX + 200];
+    snprintf(value, sizeof(value), "info:%s", long_path(PATH_MAX - 1));
+    read_one(fixture, "WALLPROF_LOG", value);
+    assert_string_equal(fixture->config.log_path, long_path(PATH_MAX - 1));
+    snprintf(value, sizeof(value), "info:%s", long_path(PATH_MAX));
+    read_one(fixture, "WALLPROF_LOG", value);
+    assert_int_equal(strlen(fixture->config.log_path), 0);
+    assert_non_null(strstr(fixture->log.text, "WALLPROF_LOG"));
+}
+
+/* ---- patterns --------------------------------------------------------------------------------------------------- */
+
+static const struct config_names names = {.pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0};
+
+struct expand_case {
+    const char *pattern, *expected;
+    bool has_pid;
+};
+
+static void sequences_are_expanded(void **state)
+{
+    static const struct expand_case cases[] = {
+        {"", "", false},
+        {"plain.pb.gz", "plain.pb.gz", false},
+        {"%p", "4194304", true},
+        {"%p-%t", "4194304-19700101T000000Z", true},
+        {"a.%p.b.%p", "a.4194304.b.4194304", true},
+        {"%n", "my%papp", false}, /* what is put in is not expanded again */
+        {"%h", "host.example", false},
+        {"%t", "19700101T000000Z", false},
+        {"%%", "%", false},
+        {"%%p", "%p", false},
+        {"%%%p", "%4194304", true},
+        {"100%", "100%", false},
+        {"%x%P%1", "%x%P%1", false},
+        {"%x%p", "%x4194304", true},
+        {"/d/%h/%n-%t-%p.pb.gz", "/d/host.example/my%papp-19700101T000000Z-4194304.pb.gz", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[256];
+        bool has_pid = !cases[i].has_pid;
+        assert_int_equal(config_expand(cases[i].pattern, &names, text, sizeof(text), &has_pid), 0);
+        assert_string_equal(text, cases[i].expected);
+        assert_int_equal(has_pid, cases[i].has_pid);
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    static const char *const patterns[] = {"12345678", "%p", "1%p", "%t", "%n"};
+    bool has_pid;
+    (void)state;
+    for (size_t i = 0; i < COUNT(patterns); i++) {
+        char whole[64], text[64];
+        assert_int_equal(config_expand(patterns[i], &names, whole, sizeof(whole), &has_pid), 0);
+        size_t length = strlen(whole);
+        for (size_t capacity = 1; capacity < sizeof(text); capacity++) {
+            memset(text, '#', sizeof(text));
+            int status = config_expand(patterns[i], &names, text, capacity, &has_pid);
+            assert_int_equal(status, capacity > length ? 0 : -ENAMETOOLONG);
+            assert_int_equal(text[capacity], '#');
+        }
+    }
+}
+
+static void times_are_the_calendars(void **state)
+{
+    static const struct {
+        uint64_t seconds;
+        const char *expected;
+    } cases[] = {
+        {UINT64_C(0), "19700101T000000Z"},          {UINT64_C(951782399), "20000228T235959Z"},
+        {UINT64_C(951782400), "20000229T000000Z"},  {UINT64_C(951868800), "20000301T000000Z"},
+        {UINT64_C(1704067199), "20231231T235959Z"}, {UINT64_C(1704067200), "20240101T000000Z"},
+        {UINT64_C(1709210096), "20240229T123456Z"}, {UINT64_C(1735689599), "20241231T235959Z"},
+        {UINT64_C(1735689600), "20250101T000000Z"}, {UINT64_C(1795234500), "20261121T041500Z"},
+        {UINT64_C(2147483648), "20380119T031408Z"}, {UINT64_C(4107542399), "21000228T235959Z"},
+        {UINT64_C(4107542400), "21000301T000000Z"}, {UINT64_C(13574563200), "24000229T000000Z"},
+        {UINT64_C(253402300799), "99991231T235959Z"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct config_names at = {.start_utc_s = cases[i].seconds};
+        char text[32];
+        bool has_pid;
+        assert_int_equal(config_expand("%t", &at, text, sizeof(text), &has_pid), 0);
+        assert_string_equal(text, cases[i].expected);
+    }
+}
+
+struct insert_case {
+    const char *path, *expected;
+};
+
+static void a_childs_pid_goes_before_the_ending(void **state)
+{
+    static const struct insert_case cases[] = {
+        {"app.pb.gz", "app.1234.pb.gz"},
+        {"/d/app.pb.gz", "/d/app.1234.pb.gz"},
+        {"app.callgrind", "app.1234.callgrind"},
+        {"app.gz", "app.1234.gz"},
+        {"app", "app.1234"},
+        {"/d.d/app", "/d.d/app.1234"},
+        {"/d.pb.gz/app", "/d.pb.gz/app.1234"},
+        {".hidden", ".hidden.1234"},
+        {"/d/.hidden.pb.gz", "/d/.hidden.1234.pb.gz"},
+        {".hidden.gz", ".hidden.1234.gz"},
+        {"a.b.c.pb.gz", "a.b.c.1234.pb.gz"},
+        {"a.b", "a.1234.b"},
+        {"app.", "app.1234."},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char path[64];
+        strcpy(path, cases[i].path);
+        assert_int_equal(config_insert_pid(path, sizeof(path), 1234), 0);
+        assert_string_equal(path, cases[i].expected);
+        strcpy(path, cases[i].path);
+        assert_int_equal(config_insert_pid(path, strlen(cases[i].expected) + 1, 1234), 0);
+        strcpy(path, cases[i].path);
+        assert_int_equal(config_insert_pid(path, strlen(cases[i].expected), 1234), -ENAMETOOLONG);
+        assert_string_equal(path, cases[i].path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_defaults_are_as_documented, setup),
+        cmocka_unit_test_setup(good_values_are_used_without_a_word, setup),
+        cmocka_unit_test_setup(all_at_once_do_not_disturb_each_other, setup),
+        cmocka_unit_test_setup(bad_values_are_named_with_what_is_used_instead, setup),
+        cmocka_unit_test_setup(signals_that_mean_something_else_are_refused, setup),
+        cmocka_unit_test_setup(unknown_variables_are_named, setup),
+        cmocka_unit_test_setup(the_output_may_be_as_long_as_a_path, setup),
+        cmocka_unit_test_setup(the_log_may_go_to_a_file, setup),
+        cmocka_unit_test_setup(a_log_file_whose_name_is_too_long_is_refused, setup),
+        cmocka_unit_test(sequences_are_expanded),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(times_are_the_calendars),
+        cmocka_unit_test(a_childs_pid_goes_before_the_ending),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
