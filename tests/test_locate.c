@@ -1,0 +1,232 @@
+/* From addresses to locations: ours are left out, [truncated] comes last, and no address means what it once meant. */
+#include "locate.h"
+
+#include "fake_stacks.h"
+
+#include <stdbool.h>
+
+enum { MODULES_MAX = 4 };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct fixture {
+    struct wp_arena arena;
+    struct wp_tree tree;
+    struct wp_modules modules;
+    arena_ref sorted[MODULES_MAX];
+    struct wp_locate locate;
+    arena_ref program, own, library;
+};
+
+/* Modules are added in ascending order. */
+static arena_ref add_module(struct fixture *fixture, uint64_t start_pc, uint64_t end_pc)
+{
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
+    struct wp_module *module = arena_at(&fixture->arena, ref);
+    module->start_pc = start_pc;
+    module->end_pc = end_pc;
+    module->is_loaded = 1;
+    fixture->sorted[fixture->modules.sorted_count++] = ref;
+    return ref;
+}
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    memset(&fixture, 0, sizeof(fixture));
+    assert_int_equal(arena_init(&fixture.arena, 1 << 16), 0);
+    assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
+    fixture.modules = (struct wp_modules){.arena = &fixture.arena, .sorted = fixture.sorted};
+    fixture.program = add_module(&fixture, 0x1000, 0x2000);
+    fixture.own = add_module(&fixture, 0x5000, 0x6000);
+    fixture.library = add_module(&fixture, 0x6000, 0x9000);
+    ((struct wp_module *)arena_at(&fixture.arena, fixture.own))->is_own = 1;
+    locate_init(&fixture.locate, &fixture.tree, &fixture.modules);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    tree_deinit(&fixture->tree);
+    arena_deinit(&fixture->arena);
+    return 0;
+}
+
+static arena_ref locate_one(struct fixture *fixture, uint64_t address)
+{
+    arena_ref path[2];
+    assert_int_equal(locate_path(&fixture->locate, &address, 1, false, path), 1);
+    return path[0];
+}
+
+static void assert_location(const struct fixture *fixture, arena_ref ref, arena_ref module, uint64_t address)
+{
+    assert_int_not_equal(ref, 0);
+    const struct wp_location *location = tree_location_at(&fixture->tree, ref);
+    assert_int_equal(location->module, module);
+    assert_int_equal(location->address, address);
+    assert_int_equal(location->pseudo, 0);
+}
+
+static void a_stack_keeps_its_order_and_its_modules(void **state)
+{
+    static const uint64_t addresses[] = {0x6000, 0x1fff, 0x2000, 0x8fff, 0x1000, 0x6000, 0};
+    struct fixture *fixture = *state;
+    const arena_ref modules[] = {fixture->library, fixture->program, 0, fixture->library,
+                                 fixture->program, fixture->library, 0};
+    arena_ref path[COUNT(addresses) + 1];
+    assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), false, path), COUNT(addresses));
+    for (size_t i = 0; i < COUNT(addresses); i++)
+        assert_location(fixture, path[i], modules[i], addresses[i]);
+    assert_int_equal(path[0], path[5]);
+    assert_int_equal(fixture->tree.location_count, PSEUDO_COUNT + 6);
+}
+
+struct strip_case {
+    const char *name;
+    uint64_t addresses[5];
+    size_t depth;
+    uint64_t expected[5];
+    size_t count;
+};
+
+static void own_frames_are_left_out(void **state)
+{
+    static const struct strip_case cases[] = {
+        {"innermost", {0x5000, 0x5fff, 0x1000}, 3, {0x1000}, 1},
+        {"in the midst", {0x1000, 0x5500, 0x1004}, 3, {0x1000, 0x1004}, 2},
+        {"outermost", {0x1000, 0x6000, 0x5500}, 3, {0x1000, 0x6000}, 2},
+        {"all", {0x5000, 0x5001, 0x5002}, 3, {0}, 0},
+        {"none", {0x4fff, 0x6000}, 2, {0x4fff, 0x6000}, 2},
+        {"no frame", {0}, 0, {0}, 0},
+    };
+    struct fixture *fixture = *state;
+    for (int round = 0; round < 4; round++) { /* the second time from the cache; then truncated as well */
+        bool is_truncated = round >= 2;
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            arena_ref path[6];
+            size_t count = locate_path(&fixture->locate, cases[i].addresses, cases[i].depth, is_truncated, path);
+            if (count != cases[i].count + is_truncated)
+                fail_msg("%s: %zu frames", cases[i].name, count);
+            for (size_t j = 0; j < cases[i].count; j++)
+                assert_int_equal(tree_location_at(&fixture->tree, path[j])->address, cases[i].expected[j]);
+            if (is_truncated)
+                assert_int_equal(path[count - 1], fixture->tree.pseudo[PSEUDO_TRUNCATED]);
+        }
+    }
+    assert_int_equal(tree_find_location(&fixture->tree, fixture->own, 0x5500), 0);
+}
+
+static void the_cache_is_not_asked_twice(void **state)
+{
+    struct fixture *fixture = *state;
+    arena_ref before = locate_one(fixture, 0x1234), own[2];
+    const uint64_t own_address = 0x5500;
+    assert_int_equal(locate_path(&fixture->locate, &own_address, 1, false, own), 0);
+    fixture->modules.sorted_count = 0; /* not to be looked at now */
+    assert_int_equal(locate_one(fixture, 0x1234), before);
+    assert_int_equal(locate_path(&fixture->locate, &own_address, 1, false, own), 0);
+}
+
+/* Once forgotten, an address means what is mapped there now, and what it meant before keeps its location. */
+static void what_was_mapped_before_is_forgotten(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t own_address = 0x5500;
+    arena_ref before = locate_one(fixture, 0x6100), path[2];
+    locate_path(&fixture->locate, &own_address, 1, false, path);
+    fixture->modules.sorted_count = 1;
+    arena_ref other = add_module(fixture, 0x5000, 0x7000);
+    locate_forget(&fixture->locate);
+    arena_ref now = locate_one(fixture, 0x6100);
+    assert_location(fixture, now, other, 0x6100);
+    assert_location(fixture, before, fixture->library, 0x6100);
+    assert_location(fixture, locate_one(fixture, own_address), other, own_address);
+    fixture->modules.sorted_count = 1;
+    locate_forget(&fixture->locate);
+    assert_location(fixture, locate_one(fixture, 0x6100), 0, 0x6100); /* unmapped */
+}
+
+/* More addresses than entries: whoever is pushed out is found again as the same location. */
+static void a_crowded_cache_is_still_right(void **state)
+{
+    enum { ADDRESSES = 1000, STEP = 2 };
+    struct fixture *fixture = *state;
+    arena_ref refs[ADDRESSES];
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < ADDRESSES; i++) {
+            uint64_t address = 0x6000 + STEP * i;
+            arena_ref ref = locate_one(fixture, address);
+            assert_location(fixture, ref, fixture->library, address);
+            if (round > 0)
+                assert_int_equal(ref, refs[i]);
+            refs[i] = ref;
+        }
+        for (uint64_t i = 0; round == 0 && i < ADDRESSES; i++) { /* the same slots, for others */
+            uint64_t victim = 0x6000 + STEP * i, inverse = UINT64_C(0xf1de83e19937733d);
+            assert_int_equal(inverse * UINT64_C(0x9e3779b97f4a7c15), 1);
+            uint64_t rival = (victim * UINT64_C(0x9e3779b97f4a7c15) ^ 1) * inverse;
+            assert_location(fixture, locate_one(fixture, rival), 0, rival);
+            i += 7;
+        }
+    }
+}
+
+static void a_full_arena_gives_no_location(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t addresses[] = {0x1000, 0x1001, 0x5000, 0x1000};
+    arena_ref path[COUNT(addresses) + 1], known = locate_one(fixture, 0x1000);
+    while (arena_alloc(&fixture->arena, 8))
+        ;
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), true, path), 4);
+        assert_int_equal(path[0], known);
+        assert_int_equal(path[1], 0);
+        assert_int_equal(path[2], known);
+        assert_int_equal(path[3], fixture->tree.pseudo[PSEUDO_TRUNCATED]);
+    }
+}
+
+__attribute__((noinline)) static int some_function(int x)
+{
+    __asm__ volatile("" : "+r"(x));
+    return x * 3;
+}
+
+/* With the modules of this process: every address in a function has its start. */
+static void a_location_knows_where_its_function_starts(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t start = (uintptr_t)some_function;
+    struct wp_modules modules;
+    assert_int_equal(some_function(1), 3);
+    assert_int_equal(modules_init(&modules, &fixture->arena), 0);
+    ((struct wp_module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own = 0; /* a test links us in */
+    locate_init(&fixture->locate, &fixture->tree, &modules);
+    for (uint64_t offset = 0; offset < 3; offset++) {
+        const struct wp_location *location = tree_location_at(&fixture->tree, locate_one(fixture, start + offset));
+        assert_int_equal(location->address, start + offset);
+        assert_int_equal(location->function_start, start);
+        assert_int_equal(location->module, modules_find(&modules, start));
+        assert_int_not_equal(location->module, 0);
+    }
+    modules_deinit(&modules);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_stack_keeps_its_order_and_its_modules),
+        TEST(own_frames_are_left_out),
+        TEST(the_cache_is_not_asked_twice),
+        TEST(what_was_mapped_before_is_forgotten),
+        TEST(a_crowded_cache_is_still_right),
+        TEST(a_full_arena_gives_no_location),
+        TEST(a_location_knows_where_its_function_starts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
