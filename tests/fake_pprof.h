@@ -1,6 +1,6 @@
 /*
- * A reader of google/pprof's profile.proto for tests: every field of it, nothing assumed but the wire format. What is
- * not well formed fails the test.
+ * A reader of google/pprof's profile.proto for tests: every field of it, nothing assumed but the wire format.
+ * What is not well formed fails the test.
  */
 #ifndef WALLPROF_FAKE_PPROF_H
 #define WALLPROF_FAKE_PPROF_H
@@ -56,7 +56,8 @@ struct fake_pprof {
     uint64_t field[16]; /* numbers by field */
 };
 
-/* ---- wire ------------------------------------------------------------------------------------------------------- */
+/* ---- wire
+ * ------------------------------------------------------------------------------------------------------- */
 
 struct fake_message {
     const unsigned char *at, *end;
@@ -131,7 +132,8 @@ static inline void fake_read_plain(struct fake_message message, uint64_t *fields
     }
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages
+ * --------------------------------------------------------------------------------------------------- */
 
 static inline struct fake_value_type fake_read_value_type(struct fake_message message)
 {
@@ -188,10 +190,12 @@ static inline void fake_read_field(struct fake_pprof *ret, const struct fake_fie
         return;
     }
     case 4:
-        fake_read_location(field->bytes, fake_append(&ret->locations, &ret->location_count, sizeof(*ret->locations)));
+        fake_read_location(field->bytes,
+                           fake_append(&ret->locations, &ret->location_count, sizeof(*ret->locations)));
         return;
     case 5: {
-        struct fake_function *function = fake_append(&ret->functions, &ret->function_count, sizeof(*function));
+        struct fake_function *function =
+            fake_append(&ret->functions, &ret->function_count, sizeof(*function));
         fake_read_plain(field->bytes, function->field, 6);
         return;
     }

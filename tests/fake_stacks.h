@@ -1,8 +1,8 @@
 /*
  * Stacks written as text, and a tree to fold them into.
  *
- * "ab1c" is a called by nobody, its callee b interrupted at call site 1, and c below it: outermost first, a letter
- * per function, with an optional digit for the call site in it. Every letter is a function of its own.
+ * "ab1c" is a called by nobody, its callee b interrupted at call site 1, and c below it: outermost first, a
+ * letter per function, with an optional digit for the call site in it. Every letter is a function of its own.
  */
 #ifndef WALLPROF_FAKE_STACKS_H
 #define WALLPROF_FAKE_STACKS_H
@@ -57,7 +57,8 @@ static inline struct fake_path fake_path(struct wp_tree *tree, const char *stack
     return path;
 }
 
-/* The child for a location by walking the list of children, so that the tree's index has no say; 0 without. */
+/* The child for a location by walking the list of children, so that the tree's index has no say; 0 without.
+ */
 static inline arena_ref fake_child(const struct wp_tree *tree, arena_ref parent, arena_ref location)
 {
     arena_ref child = tree_node(tree, parent)->first_child;

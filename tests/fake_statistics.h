@@ -1,4 +1,5 @@
-/* Is a count as often as it should be? Pearson's chi-square test, with seeds that are fixed and so never flaky. */
+/* Is a count as often as it should be? Pearson's chi-square test, with seeds that are fixed and so never
+ * flaky. */
 #ifndef WALLPROF_FAKE_STATISTICS_H
 #define WALLPROF_FAKE_STATISTICS_H
 
@@ -15,8 +16,9 @@ static inline double fake_chi_square(const uint64_t *counts, size_t classes, dou
 }
 
 /*
- * The value that chance exceeds once in a thousand times, for a number of degrees of freedom. Wilson and Hilferty,
- * "The distribution of chi-square" (PNAS 17, 1931): 3.0902 is the normal distribution's 0.999 quantile.
+ * The value that chance exceeds once in a thousand times, for a number of degrees of freedom. Wilson and
+ * Hilferty, "The distribution of chi-square" (PNAS 17, 1931): 3.0902 is the normal distribution's 0.999
+ * quantile.
  */
 static inline double fake_chi_square_limit(size_t freedom)
 {

@@ -109,7 +109,8 @@ static void strings_are_copied_whole_or_not_at_all(void **state)
     char text[2 * PAGE], seven[] = "seven..";
     (void)state;
     assert_int_equal(arena_init(&arena, PAGE), 0);
-    arena_ref ref = arena_strdup(&arena, seven), empty = arena_strdup(&arena, ""), eight = arena_strdup(&arena, "eight...");
+    arena_ref ref = arena_strdup(&arena, seven), empty = arena_strdup(&arena, ""),
+              eight = arena_strdup(&arena, "eight...");
     seven[0] = 'S';
     assert_string_equal(arena_at(&arena, ref), "seven..");
     assert_string_equal(arena_at(&arena, empty), "");

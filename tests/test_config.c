@@ -46,7 +46,7 @@ static void read_one(struct fixture *fixture, const char *name, const char *valu
 {
     char entry[2 * PATH_MAX];
     snprintf(entry, sizeof(entry), "%s=%s", name, value);
-    read_all(fixture, (const char *const[]){"HOME=/root", entry, NULL});
+    read_all(fixture, (const char *const[]){"HOME=/home/me", entry, NULL});
 }
 
 static void assert_said(const struct fixture *fixture, const char *expected)
@@ -57,7 +57,8 @@ static void assert_said(const struct fixture *fixture, const char *expected)
     assert_string_equal(fixture->log.text, line);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* What a variable comes to as a number, whatever its type. */
 static uint64_t value_of(const struct wp_config *config, const char *name)
@@ -192,7 +193,8 @@ static void all_at_once_do_not_disturb_each_other(void **state)
     assert_said(fixture, "");
 }
 
-/* ---- bad values ------------------------------------------------------------------------------------------------- */
+/* ---- bad values
+ * ------------------------------------------------------------------------------------------------- */
 
 struct bad_case {
     const char *name, *value, *said; /* said after "NAME=VALUE " */
@@ -309,7 +311,8 @@ static void unknown_variables_are_named(void **state)
     assert_said(fixture, "");
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------------------ */
+/* ---- paths
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* A path of that many bytes. */
 static const char *long_path(size_t bytes)
@@ -359,9 +362,11 @@ static void a_log_file_whose_name_is_too_long_is_refused(void **state)
     assert_non_null(strstr(fixture->log.text, "WALLPROF_LOG"));
 }
 
-/* ---- patterns --------------------------------------------------------------------------------------------------- */
+/* ---- patterns
+ * --------------------------------------------------------------------------------------------------- */
 
-static const struct config_names names = {.pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0};
+static const struct config_names names = {
+    .pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0};
 
 struct expand_case {
     const char *pattern, *expected;
@@ -421,13 +426,20 @@ static void times_are_the_calendars(void **state)
         uint64_t seconds;
         const char *expected;
     } cases[] = {
-        {UINT64_C(0), "19700101T000000Z"},          {UINT64_C(951782399), "20000228T235959Z"},
-        {UINT64_C(951782400), "20000229T000000Z"},  {UINT64_C(951868800), "20000301T000000Z"},
-        {UINT64_C(1704067199), "20231231T235959Z"}, {UINT64_C(1704067200), "20240101T000000Z"},
-        {UINT64_C(1709210096), "20240229T123456Z"}, {UINT64_C(1735689599), "20241231T235959Z"},
-        {UINT64_C(1735689600), "20250101T000000Z"}, {UINT64_C(1795234500), "20261121T041500Z"},
-        {UINT64_C(2147483648), "20380119T031408Z"}, {UINT64_C(4107542399), "21000228T235959Z"},
-        {UINT64_C(4107542400), "21000301T000000Z"}, {UINT64_C(13574563200), "24000229T000000Z"},
+        {UINT64_C(0), "19700101T000000Z"},
+        {UINT64_C(951782399), "20000228T235959Z"},
+        {UINT64_C(951782400), "20000229T000000Z"},
+        {UINT64_C(951868800), "20000301T000000Z"},
+        {UINT64_C(1704067199), "20231231T235959Z"},
+        {UINT64_C(1704067200), "20240101T000000Z"},
+        {UINT64_C(1709210096), "20240229T123456Z"},
+        {UINT64_C(1735689599), "20241231T235959Z"},
+        {UINT64_C(1735689600), "20250101T000000Z"},
+        {UINT64_C(1795234500), "20261121T041500Z"},
+        {UINT64_C(2147483648), "20380119T031408Z"},
+        {UINT64_C(4107542399), "21000228T235959Z"},
+        {UINT64_C(4107542400), "21000301T000000Z"},
+        {UINT64_C(13574563200), "24000229T000000Z"},
         {UINT64_C(253402300799), "99991231T235959Z"},
     };
     (void)state;

@@ -1,4 +1,5 @@
-/* A small profile made by hand, written to a file, read back, and held to every rule that readers of pprof have. */
+/* A small profile made by hand, written to a file, read back, and held to every rule that readers of pprof
+ * have. */
 #include "enc_pprof.h"
 
 #include "fake_pprof.h"
@@ -44,7 +45,8 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
     return *status ? NULL : strdup("function(int)");
 }
 
-/* ---- making ----------------------------------------------------------------------------------------------------- */
+/* ---- making
+ * ----------------------------------------------------------------------------------------------------- */
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t start_pc, uint64_t bytes)
 {
@@ -163,7 +165,8 @@ static void weigh(struct fixture *fixture, arena_ref node, uint64_t samples, uin
     tree_node(&fixture->tree, node)->self = (struct wp_values){samples, cpu, offcpu, wall};
 }
 
-/* ---- writing and reading ---------------------------------------------------------------------------------------- */
+/* ---- writing and reading
+ * ---------------------------------------------------------------------------------------- */
 
 /* The second, independent reader, when it can be had. */
 static void check_with_python(const struct fixture *fixture, const char *name)
@@ -207,7 +210,8 @@ static const char *text(const struct fixture *fixture, uint64_t index)
     return fake_string(&fixture->read, index);
 }
 
-/* ---- rules every file keeps ------------------------------------------------------------------------------------- */
+/* ---- rules every file keeps
+ * ------------------------------------------------------------------------------------- */
 
 static void assert_strings(const struct fake_pprof *read)
 {
@@ -273,7 +277,8 @@ static void assert_samples(const struct fake_pprof *read)
     for (size_t i = 0; i < read->sample_count; i++) {
         const struct fake_sample *sample = &read->samples[i];
         assert_int_equal(sample->values.count, TYPES);
-        assert_true(sample->values.at[0] | sample->values.at[1] | sample->values.at[2] | sample->values.at[3]);
+        assert_true(sample->values.at[0] | sample->values.at[1] | sample->values.at[2] |
+                    sample->values.at[3]);
         for (size_t j = 0; j < sample->locations.count; j++)
             assert_in_range(sample->locations.at[j], 1, read->location_count);
         for (size_t j = 0; j < i && read->sample_count < 5000; j++)
@@ -291,7 +296,8 @@ static void export_and_check(struct fixture *fixture)
     check_with_python(fixture, "out.pb.gz");
 }
 
-/* ---- finding and comparing -------------------------------------------------------------------------------------- */
+/* ---- finding and comparing
+ * -------------------------------------------------------------------------------------- */
 
 static uint64_t label_of(const struct fixture *fixture, const struct fake_sample *sample, const char *key,
                          bool is_string, bool *ret_found)
@@ -310,7 +316,8 @@ static uint64_t label_of(const struct fixture *fixture, const struct fake_sample
     return 0;
 }
 
-/* The sample of a stack of offsets in the library, innermost first, ended by 0, with labels; -1 and NULL for none. */
+/* The sample of a stack of offsets in the library, innermost first, ended by 0, with labels; -1 and NULL for
+ * none. */
 static const struct fake_sample *find(const struct fixture *fixture, const uint64_t *offsets, int64_t tid,
                                       const char *thread)
 {
@@ -320,7 +327,8 @@ static const struct fake_sample *find(const struct fixture *fixture, const uint6
         bool has_name, has_id;
         uint64_t name = label_of(fixture, sample, "thread", true, &has_name);
         uint64_t id = label_of(fixture, sample, "thread_id", false, &has_id);
-        bool is_it = has_name == !!thread && has_id == (tid >= 0) && sample->label_count == (size_t)has_name + has_id;
+        bool is_it =
+            has_name == !!thread && has_id == (tid >= 0) && sample->label_count == (size_t)has_name + has_id;
         is_it = is_it && (!thread || !strcmp(text(fixture, name), thread)) && (tid < 0 || (int64_t)id == tid);
         for (size_t j = 0; is_it && (j < sample->locations.count || offsets[j]); j++)
             is_it = j < sample->locations.count && offsets[j] &&
@@ -343,7 +351,8 @@ static void assert_weighs(const struct fake_sample *sample, uint64_t samples, ui
 
 #define STACK(...) ((const uint64_t[]){__VA_ARGS__, 0})
 
-/* ---- header ----------------------------------------------------------------------------------------------------- */
+/* ---- header
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void an_empty_profile_is_a_profile(void **state)
 {
@@ -368,7 +377,7 @@ static void times_are_those_of_the_recording(void **state)
 static void comments_tell_people_what_happened(void **state)
 {
     static const char *const expected[] = {
-        "wallprof " WALLPROF_VERSION,
+        ("wallprof " WALLPROF_VERSION),
         "command: ./app --flag",
         "100 ticks a second asked, 1234 made, 5 missed; up to 8 threads a tick",
         "4321 samples: 12 not whole, 7 unanswered; 3 late signals dropped",
@@ -400,13 +409,15 @@ static void a_long_odd_command_line_is_no_trouble(void **state)
     assert_memory_equal(text(fixture, fixture->read.comments.at[1]), "command: a? bxxx", 16);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------------- */
+/* ---- samples
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void values_and_stacks_are_those_of_the_tree(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref root = add_thread(fixture, 100, "main");
-    arena_ref a = in_library(fixture, root, 0x10), b = in_library(fixture, a, 0x20), c = in_library(fixture, b, 0x30);
+    arena_ref a = in_library(fixture, root, 0x10), b = in_library(fixture, a, 0x20),
+              c = in_library(fixture, b, 0x30);
     arena_ref d = in_library(fixture, b, 0x40), e = in_library(fixture, root, 0x50);
     weigh(fixture, a, 1, 2, 3, 4);
     weigh(fixture, c, UINT64_C(1) << 40, UINT64_C(1) << 62, 7, 300);
@@ -415,7 +426,8 @@ static void values_and_stacks_are_those_of_the_tree(void **state)
     export_and_check(fixture);
     assert_int_equal(fixture->read.sample_count, 4); /* b itself was never seen */
     assert_weighs(find(fixture, STACK(0x10), 100, "main"), 1, 2, 3, 4);
-    assert_weighs(find(fixture, STACK(0x30, 0x20, 0x10), 100, "main"), UINT64_C(1) << 40, UINT64_C(1) << 62, 7, 300);
+    assert_weighs(find(fixture, STACK(0x30, 0x20, 0x10), 100, "main"), UINT64_C(1) << 40, UINT64_C(1) << 62,
+                  7, 300);
     assert_weighs(find(fixture, STACK(0x40, 0x20, 0x10), 100, "main"), 9, 10, 11, 12);
     assert_weighs(find(fixture, STACK(0x50), 100, "main"), 13, 14, 15, 16);
 }
@@ -450,7 +462,8 @@ static void recursion_repeats_a_location(void **state)
     assert_int_equal(fixture->read.sample_count, 1);
 }
 
-/* ---- labels ----------------------------------------------------------------------------------------------------- */
+/* ---- labels
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Two workers of one name, one of another; two stacks, of which one is common to all. */
 static void add_workers(struct fixture *fixture)
@@ -460,7 +473,8 @@ static void add_workers(struct fixture *fixture)
         const char *name;
     } threads[] = {{101, "worker"}, {102, "worker"}, {103, "other"}};
     for (uint64_t i = 0; i < COUNT(threads); i++) {
-        arena_ref root = add_thread(fixture, threads[i].tid, threads[i].name), a = in_library(fixture, root, 0x10);
+        arena_ref root = add_thread(fixture, threads[i].tid, threads[i].name),
+                  a = in_library(fixture, root, 0x10);
         weigh(fixture, a, 1 + i, 10 + i, 100 + i, 1000 + i);
         weigh(fixture, in_library(fixture, a, 0x20 + 0x10 * (i / 2)), 1, 2, 3, 4);
     }
@@ -566,11 +580,13 @@ static void threads_without_a_record_have_no_labels(void **state)
         assert_samples(&fixture->read);
         assert_int_equal(fixture->read.sample_count, 2);
         assert_weighs(find(fixture, STACK(0x10), -1, NULL), 3, 0, 0, 0);
-        assert_weighs(find(fixture, STACK(0x20), modes[i] == LABELS_ID ? 5 : -1, modes[i] ? "t" : NULL), 4, 0, 0, 0);
+        assert_weighs(find(fixture, STACK(0x20), modes[i] == LABELS_ID ? 5 : -1, modes[i] ? "t" : NULL), 4, 0,
+                      0, 0);
     }
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void assert_mapping(const struct fixture *fixture, size_t at, arena_ref ref, const char *build_id)
 {
@@ -612,8 +628,8 @@ static const struct fake_location *location_at(const struct fixture *fixture, ui
     return NULL;
 }
 
-static void assert_named(const struct fixture *fixture, const struct fake_location *location, uint64_t mapping,
-                         const char *name, const char *system_name)
+static void assert_named(const struct fixture *fixture, const struct fake_location *location,
+                         uint64_t mapping, const char *name, const char *system_name)
 {
     assert_non_null(location);
     const uint64_t *function = fixture->read.functions[location->function_ids[0] - 1].field;
@@ -634,7 +650,8 @@ static void names_are_for_people_and_for_linkers(void **state)
     export_and_check(fixture);
     assert_named(fixture, location_at(fixture, plain), 1, "plain_function", "plain_function");
     assert_named(fixture, location_at(fixture, mangled), 1, "function(int)", "_Z8functioni");
-    assert_named(fixture, location_at(fixture, 0x40001234), 2, "[libfoo.so.1+0x1234]", "[libfoo.so.1+0x1234]");
+    assert_named(fixture, location_at(fixture, 0x40001234), 2, "[libfoo.so.1+0x1234]",
+                 "[libfoo.so.1+0x1234]");
     assert_named(fixture, location_at(fixture, 0x7000), 0, "[0x7000]", "[0x7000]");
     assert_int_equal(fixture->read.mappings[0].field[7], 1); /* has_functions: only where there are any */
     assert_int_equal(fixture->read.mappings[1].field[7], 0);
@@ -662,7 +679,8 @@ static void pseudo_frames_have_a_name_and_nothing_else(void **state)
     }
 }
 
-/* ---- size ------------------------------------------------------------------------------------------------------- */
+/* ---- size
+ * ------------------------------------------------------------------------------------------------------- */
 
 static struct wp_values sum_of_read(const struct fake_pprof *read)
 {
@@ -685,7 +703,8 @@ static void grow_random(struct fixture *fixture, struct wp_values *sum)
             bool is_deep = tree_node(&fixture->tree, node)->depth > 50;
             node = in_library(fixture, is_deep || random_below(&random, 3) == 0 ? root : node,
                               0x10 * (1 + random_below(&random, 200)));
-            struct wp_values more = {random_below(&random, 2), 0, random_below(&random, 100), random_below(&random, 9)};
+            struct wp_values more = {random_below(&random, 2), 0, random_below(&random, 100),
+                                     random_below(&random, 9)};
             fake_add_values(&tree_node(&fixture->tree, node)->self, &more);
             fake_add_values(sum, &more);
         }

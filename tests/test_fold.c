@@ -1,6 +1,6 @@
 /*
- * Time is conserved and goes where it belongs. Numbers are small on purpose: the period is 10 "nanoseconds", so every
- * expected value can be checked by head.
+ * Time is conserved and goes where it belongs. Numbers are small on purpose: the period is 10 "nanoseconds",
+ * so every expected value can be checked by head.
  */
 #include "fold.h"
 
@@ -92,8 +92,8 @@ static arena_ref pseudo_of(const struct fixture *fixture, enum wp_pseudo pseudo)
     return fake_pseudo_child(&fixture->tree, fixture->thread.root, pseudo);
 }
 
-static void assert_at(const struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu, uint64_t offcpu,
-                      uint64_t wall)
+static void assert_at(const struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu,
+                      uint64_t offcpu, uint64_t wall)
 {
     fake_assert_values(&fixture->tree, node, (struct wp_values){samples, cpu, offcpu, wall});
 }
@@ -104,7 +104,8 @@ static void assert_values(const struct fixture *fixture, const char *stack, uint
     assert_at(fixture, node_of(fixture, stack), samples, cpu, offcpu, wall);
 }
 
-static void assert_sum(const struct fixture *fixture, uint64_t samples, uint64_t cpu, uint64_t offcpu, uint64_t wall)
+static void assert_sum(const struct fixture *fixture, uint64_t samples, uint64_t cpu, uint64_t offcpu,
+                       uint64_t wall)
 {
     struct wp_values sum = fake_sum(&fixture->tree, fixture->thread.root);
     assert_int_equal(sum.samples, samples);
@@ -121,7 +122,8 @@ static uint64_t calls_of(const struct fixture *fixture, const char *stack)
     return tree_node(&fixture->tree, node)->calls;
 }
 
-/* ---- wall ------------------------------------------------------------------------------------------------------- */
+/* ---- wall
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void wall_time_is_owed_since_the_last_observation(void **state)
 {
@@ -167,7 +169,8 @@ static void every_thread_owes_its_own_time(void **state)
     assert_values(fixture, "a", 1, 7, 0, 7);
 }
 
-/* ---- cpu -------------------------------------------------------------------------------------------------------- */
+/* ---- cpu
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void running_takes_all_cpu_and_waiting_leaves_it(void **state)
 {
@@ -192,7 +195,8 @@ static void cpu_time_before_the_start_is_not_ours(void **state)
     assert_values(fixture, "a", 1, 4, 0, 10);
 }
 
-/* ---- off-CPU ---------------------------------------------------------------------------------------------------- */
+/* ---- off-CPU
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void short_sleeps_are_neither_flooded_nor_lost(void **state)
 {
@@ -251,7 +255,8 @@ static void a_negative_rest_is_dropped_at_the_end(void **state)
     assert_int_equal(fixture->thread.offcpu_owed_ns, 0);
 }
 
-/* ---- samply's example ------------------------------------------------------------------------------------------- */
+/* ---- samply's example
+ * ------------------------------------------------------------------------------------------- */
 
 /*
  * The unit test `it_works` of samply's accumulator (context_switch.rs): interval 10, and
@@ -263,10 +268,11 @@ static void a_negative_rest_is_dropped_at_the_end(void **state)
  *
  *     = running   _ sleeping   ^ on-CPU sample   v off-CPU sample
  *
- * samply is told of every context switch and adds up itself; we see the same sums as the CPU clock, and wall minus CPU.
- * Where samply makes an off-CPU sample we have a waiting observation, where it makes an on-CPU sample a running one.
- * samply hands the CPU time since the last sample to whichever sample comes next (10, 4, 3, 3, 10); here an off-CPU
- * observation leaves it to the next running one (10, 10, 10). The sums, and all off-CPU values, are the same.
+ * samply is told of every context switch and adds up itself; we see the same sums as the CPU clock, and wall
+ * minus CPU. Where samply makes an off-CPU sample we have a waiting observation, where it makes an on-CPU
+ * sample a running one. samply hands the CPU time since the last sample to whichever sample comes next (10,
+ * 4, 3, 3, 10); here an off-CPU observation leaves it to the next running one (10, 10, 10). The sums, and all
+ * off-CPU values, are the same.
  */
 static void samply_example(void **state)
 {
@@ -308,7 +314,8 @@ static void samply_example_at_the_switches(void **state)
     assert_values(fixture, "d", 2, 4 + 3 + 3 + 10, 0, 13);
 }
 
-/* ---- unchanged and unknown -------------------------------------------------------------------------------------- */
+/* ---- unchanged and unknown
+ * -------------------------------------------------------------------------------------- */
 
 static void unchanged_adds_to_the_last_stack(void **state)
 {
@@ -320,7 +327,8 @@ static void unchanged_adds_to_the_last_stack(void **state)
     assert_at(fixture, fixture->thread.root, 1, 0, 0, 3);
     assert_values(fixture, "ab", 3, 0, 30, 38);
     assert_int_equal(calls_of(fixture, "ab"), 1);
-    observe_unchanged(fixture, 43, 6, RUNNING); /* waiting for a CPU until now: takes as every running one does */
+    observe_unchanged(fixture, 43, 6,
+                      RUNNING); /* waiting for a CPU until now: takes as every running one does */
     assert_values(fixture, "ab", 4, 6, 30, 40);
     assert_sum(fixture, 5, 6, 30, 43);
 }
@@ -340,7 +348,8 @@ static void unknown_goes_to_not_responding(void **state)
     assert_values(fixture, "ab", 2, 11, 0, 11);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct end_case {
     enum fold_rest rest;
@@ -349,7 +358,8 @@ struct end_case {
     enum wp_pseudo pseudo;
 };
 
-/* Seen at 25 with CPU 4 (20 off-CPU taken, 1 left, CPU left), ends at 32 with CPU 6: 7 wall, 6 CPU, 6 off-CPU owed. */
+/* Seen at 25 with CPU 4 (20 off-CPU taken, 1 left, CPU left), ends at 32 with CPU 6: 7 wall, 6 CPU, 6 off-CPU
+ * owed. */
 static void the_rest_goes_where_it_is_known_to_belong(void **state)
 {
     static const struct end_case cases[] = {
@@ -392,7 +402,8 @@ static void an_end_before_the_last_observation_adds_nothing(void **state)
     assert_sum(fixture, 1, 42, 0, 42);
 }
 
-/* ---- conservation ----------------------------------------------------------------------------------------------- */
+/* ---- conservation
+ * ----------------------------------------------------------------------------------------------- */
 
 static const char *const random_stacks[] = {"a", "ab", "abc", "a1b", "d", "dab", "abcdef", ""};
 
@@ -456,7 +467,8 @@ static void every_nanosecond_is_accounted_for_once(void **state)
     }
 }
 
-/* With clocks that are not read at one instant the sums still hold as soon as the thread has slept a little. */
+/* With clocks that are not read at one instant the sums still hold as soon as the thread has slept a little.
+ */
 static void skewed_clocks_even_out(void **state)
 {
     struct fixture *fixture = *state;
@@ -514,7 +526,8 @@ static void values_per_stack_match_a_second_account(void **state)
         fake_assert_values(&fixture->tree, node_of(fixture, random_stacks[i]), expected[i]);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------ */
+/* ---- calls
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct edges {
     uint64_t count[128][128];
@@ -562,12 +575,14 @@ static void assert_edges(const struct fixture *fixture, const struct edge *edges
     assert_int_equal(sum, expected); /* and no edge that is not listed */
 }
 
-/* The example in rbspy's callgrind.rs; its table is per edge, which is the sum over the nodes of that edge. */
+/* The example in rbspy's callgrind.rs; its table is per edge, which is the sum over the nodes of that edge.
+ */
 static void rbspy_example(void **state)
 {
     static const char *const stacks[] = {"abcddgx", "abcdd", "abcd", "abcdd", "abefg"};
-    static const struct edge edges[] = {{'a', 'b', 1}, {'b', 'c', 1}, {'b', 'e', 1}, {'c', 'd', 1}, {'d', 'd', 2},
-                                        {'d', 'g', 1}, {'g', 'x', 1}, {'e', 'f', 1}, {'f', 'g', 1}};
+    static const struct edge edges[] = {{'a', 'b', 1}, {'b', 'c', 1}, {'b', 'e', 1},
+                                        {'c', 'd', 1}, {'d', 'd', 2}, {'d', 'g', 1},
+                                        {'g', 'x', 1}, {'e', 'f', 1}, {'f', 'g', 1}};
     struct fixture *fixture = *state;
     observe_all(fixture, stacks, COUNT(stacks));
     assert_edges(fixture, edges, COUNT(edges));
@@ -582,7 +597,8 @@ static void rbspy_example(void **state)
 static void rbspy_unit_test(void **state)
 {
     static const char *const stacks[] = {"a", "abc", "ab", "ac", "ab", "axc"};
-    static const struct edge edges[] = {{'a', 'b', 2}, {'a', 'c', 1}, {'a', 'x', 1}, {'b', 'c', 1}, {'x', 'c', 1}};
+    static const struct edge edges[] = {
+        {'a', 'b', 2}, {'a', 'c', 1}, {'a', 'x', 1}, {'b', 'c', 1}, {'x', 'c', 1}};
     struct fixture *fixture = *state;
     observe_all(fixture, stacks, COUNT(stacks));
     assert_edges(fixture, edges, COUNT(edges));
@@ -655,7 +671,8 @@ static void only_a_known_function_goes_on(void **state)
         for (uint64_t j = 0; j < 2; j++) {
             uint64_t address = 0x1000 * (i + 1) + 0x10 * j;
             arena_ref path = tree_location(&fixture->tree, cases[i].module[j], address, cases[i].start[j]);
-            struct fold_observation observation = {.time_ns = START, .is_running = true, .path = &path, .depth = 1};
+            struct fold_observation observation = {
+                .time_ns = START, .is_running = true, .path = &path, .depth = 1};
             fold_observe(&fixture->fold, &fixture->thread, &observation);
             node = fake_child(&fixture->tree, fixture->thread.root, path);
         }
@@ -710,7 +727,8 @@ static void calls_match_a_second_account(void **state)
     assert_memory_equal(&found, &expected, sizeof(expected));
 }
 
-/* ---- a full arena ----------------------------------------------------------------------------------------------- */
+/* ---- a full arena
+ * ----------------------------------------------------------------------------------------------- */
 
 static void a_location_without_room_ends_in_overflow(void **state)
 {

@@ -1,4 +1,5 @@
-/* Threads whose samples carry equal labels are one group, whatever order they came in, and their trees add up. */
+/* Threads whose samples carry equal labels are one group, whatever order they came in, and their trees add
+ * up. */
 #include "label_groups.h"
 
 #include "fake_stacks.h"
@@ -138,7 +139,8 @@ static void weigh(struct fixture *fixture, arena_ref root, const char *stack, ui
     arena_ref node = root;
     for (size_t i = path.depth; i-- > 0;)
         node = tree_child(&fixture->tree, node, path.locations[i]);
-    tree_node(&fixture->tree, node)->self = (struct wp_values){weight, 10 * weight, 100 * weight, 1000 * weight};
+    tree_node(&fixture->tree, node)->self =
+        (struct wp_values){weight, 10 * weight, 100 * weight, 1000 * weight};
 }
 
 /* Through the profile's own index of locations, by the merged tree's list of children. */
@@ -192,9 +194,10 @@ static void a_full_profile_can_be_merged(void **state)
     struct wp_tree merged;
     uint64_t nodes = 0;
     arena_ref root, roots[2] = {add_thread(fixture, 1, "t"), add_thread(fixture, 2, "t")};
-    arena_ref location = tree_location(&fixture->tree, 0, 1, 0), node[2] = {roots[0], roots[1]};
+    arena_ref locations[2] = {tree_location(&fixture->tree, 0, 1, 0), tree_location(&fixture->tree, 0, 2, 0)};
+    arena_ref node[2] = {roots[0], roots[1]};
     for (bool has_room = true; has_room; nodes += has_room) {
-        arena_ref child = tree_child(&fixture->tree, node[nodes % 2], location);
+        arena_ref child = tree_child(&fixture->tree, node[nodes % 2], locations[nodes % 2]);
         has_room = child != 0;
         if (has_room)
             tree_node(&fixture->tree, node[nodes % 2] = child)->self.samples = 1;

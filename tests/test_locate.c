@@ -1,4 +1,5 @@
-/* From addresses to locations: ours are left out, [truncated] comes last, and no address means what it once meant. */
+/* From addresses to locations: ours are left out, [truncated] comes last, and no address means what it once
+ * meant. */
 #include "locate.h"
 
 #include "fake_stacks.h"
@@ -77,7 +78,8 @@ static void a_stack_keeps_its_order_and_its_modules(void **state)
     const arena_ref modules[] = {fixture->library, fixture->program, 0, fixture->library,
                                  fixture->program, fixture->library, 0};
     arena_ref path[COUNT(addresses) + 1];
-    assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), false, path), COUNT(addresses));
+    assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), false, path),
+                     COUNT(addresses));
     for (size_t i = 0; i < COUNT(addresses); i++)
         assert_location(fixture, path[i], modules[i], addresses[i]);
     assert_int_equal(path[0], path[5]);
@@ -107,7 +109,8 @@ static void own_frames_are_left_out(void **state)
         bool is_truncated = round >= 2;
         for (size_t i = 0; i < COUNT(cases); i++) {
             arena_ref path[6];
-            size_t count = locate_path(&fixture->locate, cases[i].addresses, cases[i].depth, is_truncated, path);
+            size_t count =
+                locate_path(&fixture->locate, cases[i].addresses, cases[i].depth, is_truncated, path);
             if (count != cases[i].count + is_truncated)
                 fail_msg("%s: %zu frames", cases[i].name, count);
             for (size_t j = 0; j < cases[i].count; j++)
@@ -204,10 +207,12 @@ static void a_location_knows_where_its_function_starts(void **state)
     struct wp_modules modules;
     assert_int_equal(some_function(1), 3);
     assert_int_equal(modules_init(&modules, &fixture->arena), 0);
-    ((struct wp_module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own = 0; /* a test links us in */
+    ((struct wp_module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own =
+        0; /* a test links us in */
     locate_init(&fixture->locate, &fixture->tree, &modules);
     for (uint64_t offset = 0; offset < 3; offset++) {
-        const struct wp_location *location = tree_location_at(&fixture->tree, locate_one(fixture, start + offset));
+        const struct wp_location *location =
+            tree_location_at(&fixture->tree, locate_one(fixture, start + offset));
         assert_int_equal(location->address, start + offset);
         assert_int_equal(location->function_start, start);
         assert_int_equal(location->module, modules_find(&modules, start));

@@ -24,11 +24,11 @@ static int teardown(void **state)
     return 0;
 }
 
-#define assert_bytes(proto, expected)                                                                                 \
-    do {                                                                                                              \
-        assert_int_equal((proto)->used, sizeof(expected) - 1);                                                        \
-        assert_memory_equal((proto)->bytes, expected, sizeof(expected) - 1);                                          \
-        assert_false((proto)->failed);                                                                                \
+#define assert_bytes(proto, expected)                                                                        \
+    do {                                                                                                     \
+        assert_int_equal((proto)->used, sizeof(expected) - 1);                                               \
+        assert_memory_equal((proto)->bytes, expected, sizeof(expected) - 1);                                 \
+        assert_false((proto)->failed);                                                                       \
     } while (0)
 
 struct varint_case {
@@ -118,8 +118,10 @@ static void the_buffer_grows_and_keeps_what_it_has(void **state)
     enum { LARGE = 1 << 20 };
     unsigned char *large = malloc(LARGE);
     memset(large, 'x', LARGE);
-    for (uint64_t i = 0; i < 100000; i++)
+    for (uint64_t i = 0; i < 100000; i++) {
         proto_varint(proto, i & 0x7f);
+        assert_true(proto->used <= proto->capacity);
+    }
     proto_bytes(proto, 1, large, LARGE);
     assert_int_equal(proto->used, 100000 + 1 + 3 + LARGE);
     for (size_t i = 0; i < 100000; i++) {
@@ -157,9 +159,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(varints_are_seven_bits_a_byte),          TEST(a_number_is_a_key_and_a_varint),
-        TEST(zero_is_left_out),                       TEST(bytes_have_their_length),
-        TEST(messages_and_packed_fields_nest),        TEST(the_buffer_grows_and_keeps_what_it_has),
+        TEST(varints_are_seven_bits_a_byte),
+        TEST(a_number_is_a_key_and_a_varint),
+        TEST(zero_is_left_out),
+        TEST(bytes_have_their_length),
+        TEST(messages_and_packed_fields_nest),
+        TEST(the_buffer_grows_and_keeps_what_it_has),
         TEST(no_memory_is_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,8 @@ static void bounded_numbers_are_uniform(void **state)
 }
 
 /*
- * With a bound of 3/4 of the range, a plain multiplication or remainder makes a third of the numbers twice as likely;
- * which third, their remainder by 3 tells for the one, their size for the other.
+ * With a bound of 3/4 of the range, a plain multiplication or remainder makes a third of the numbers twice as
+ * likely; which third, their remainder by 3 tells for the one, their size for the other.
  */
 static void large_bounds_are_not_biased(void **state)
 {
@@ -115,9 +115,12 @@ static void neighbours_are_independent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seeds_are_spread_by_splitmix64), cmocka_unit_test(numbers_are_those_of_xoshiro256_star_star),
-        cmocka_unit_test(any_seed_is_good),               cmocka_unit_test(bounded_numbers_are_uniform),
-        cmocka_unit_test(large_bounds_are_not_biased),    cmocka_unit_test(neighbours_are_independent),
+        cmocka_unit_test(seeds_are_spread_by_splitmix64),
+        cmocka_unit_test(numbers_are_those_of_xoshiro256_star_star),
+        cmocka_unit_test(any_seed_is_good),
+        cmocka_unit_test(bounded_numbers_are_uniform),
+        cmocka_unit_test(large_bounds_are_not_biased),
+        cmocka_unit_test(neighbours_are_independent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

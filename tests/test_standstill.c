@@ -10,7 +10,8 @@ static struct wp_standstill standstill;
 static uint64_t shared; /* not atomic on purpose: ThreadSanitizer sees an overlap */
 static uint32_t holders_left;
 
-/* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with. */
+/* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with.
+ */
 static void *hold_repeatedly(void *unused)
 {
     (void)unused;

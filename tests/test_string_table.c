@@ -103,18 +103,18 @@ static const struct utf8_case utf8_cases[] = {
     {"\x80", "?"},
     {"\xbf", "?"},
     {"\xff\xfe", "??"},
-    {"\xc0\x80", "??"},                     /* overlong */
-    {"\xc1\xbf", "??"},                     /* overlong */
-    {"\xe0\x9f\xbf", "???"},                /* overlong */
-    {"\xf0\x8f\xbf\xbf", "????"},           /* overlong */
-    {"\xed\xa0\x80", "???"},                /* surrogate */
-    {"\xed\xbf\xbf", "???"},                /* surrogate */
-    {"\xf4\x90\x80\x80", "????"},           /* beyond U+10FFFF */
-    {"\xf5\x80\x80\x80", "????"},           /* beyond U+10FFFF */
-    {"\xe2\x82", "??"},                     /* cut */
-    {"\xf0\x9f\x98", "???"},                /* cut */
-    {"a\xc3", "a?"},                        /* cut */
-    {"\xc3(", "?("},                        /* what follows is kept */
+    {"\xc0\x80", "??"},                         /* overlong */
+    {"\xc1\xbf", "??"},                         /* overlong */
+    {"\xe0\x9f\xbf", "???"},                    /* overlong */
+    {"\xf0\x8f\xbf\xbf", "????"},               /* overlong */
+    {"\xed\xa0\x80", "???"},                    /* surrogate */
+    {"\xed\xbf\xbf", "???"},                    /* surrogate */
+    {"\xf4\x90\x80\x80", "????"},               /* beyond U+10FFFF */
+    {"\xf5\x80\x80\x80", "????"},               /* beyond U+10FFFF */
+    {"\xe2\x82", "??"},                         /* cut */
+    {"\xf0\x9f\x98", "???"},                    /* cut */
+    {"a\xc3", "a?"},                            /* cut */
+    {"\xc3(", "?("},                            /* what follows is kept */
     {"\xe2\x82\xe2\x82\xac", "??\xe2\x82\xac"}, /* also when it begins in the midst */
     {"a\xffz", "a?z"},
 };

@@ -1,4 +1,5 @@
-/* Every thread is seen to come and to go exactly once, and every set of threads is equally likely to be looked at. */
+/* Every thread is seen to come and to go exactly once, and every set of threads is equally likely to be
+ * looked at. */
 #include "threads.h"
 
 #include "fake_statistics.h"
@@ -47,7 +48,8 @@ static void assert_dense(const struct wp_threads *threads)
         assert_int_equal(threads->live[i]->live_index, i);
 }
 
-/* ---- records ---------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void a_record_holds_what_it_was_entered_with(void **state)
 {
@@ -154,7 +156,8 @@ static void a_full_pool_is_refused(void **state)
     assert_ptr_equal(threads_acquire(threads), last);
 }
 
-/* ---- the dense array -------------------------------------------------------------------------------------------- */
+/* ---- the dense array
+ * -------------------------------------------------------------------------------------------- */
 
 static void removal_keeps_the_others(void **state)
 {
@@ -195,7 +198,8 @@ static void removal_while_choosing_keeps_the_indexes(void **state)
     }
 }
 
-/* ---- choosing --------------------------------------------------------------------------------------------------- */
+/* ---- choosing
+ * --------------------------------------------------------------------------------------------------- */
 
 static void add_live(struct wp_threads *threads)
 {
@@ -231,7 +235,8 @@ static void nobody_is_chosen_twice(void **state)
             assert_int_equal(count, wanted < LIVE ? wanted : LIVE);
             for (uint32_t i = 0; i < threads->live_count; i++)
                 seen |= 1U << threads->live[i]->tid;
-            assert_int_equal(seen, (1U << LIVE) - 1); /* a permutation: the first ones are different, none is lost */
+            assert_int_equal(seen, (1U << LIVE) -
+                                       1); /* a permutation: the first ones are different, none is lost */
             assert_dense(threads);
         }
     }
@@ -270,7 +275,8 @@ static void count_round(const struct wp_threads *threads, struct frequencies *re
     for (int i = 0; i < WANTED; i++) {
         ret->single[threads->live[i]->tid]++;
         for (int j = 0; j < i; j++) {
-            pid_t a = threads->live[i]->tid, b = threads->live[j]->tid, high = a > b ? a : b, low = a + b - high;
+            pid_t a = threads->live[i]->tid, b = threads->live[j]->tid, high = a > b ? a : b,
+                  low = a + b - high;
             ret->pair[high * (high - 1) / 2 + low]++;
         }
     }
@@ -299,7 +305,8 @@ static void choose_often(struct wp_threads *threads, uint64_t seed, bool is_orde
 
 static void assert_uniform(const uint64_t *counts, size_t classes, double expected)
 {
-    double chi_square = fake_chi_square(counts, classes, expected), limit = fake_chi_square_limit(classes - 1);
+    double chi_square = fake_chi_square(counts, classes, expected),
+           limit = fake_chi_square_limit(classes - 1);
     if (chi_square >= limit)
         fail_msg("chi square %.1f with %zu classes, limit %.1f", chi_square, classes, limit);
 }
@@ -330,15 +337,16 @@ static void rounds_are_independent(void **state)
     assert_fair(&found);
 }
 
-/* ---- many threads at once --------------------------------------------------------------------------------------- */
+/* ---- many threads at once
+ * --------------------------------------------------------------------------------------- */
 
 enum { WORKERS = 8, ROUNDS = 20000, COMINGS = WORKERS * ROUNDS };
 
 struct stress {
     struct wp_threads *threads;
     pthread_barrier_t start;
-    int done;           /* atomic: workers that have finished */
-    uint32_t discarded; /* atomic */
+    int done;                                        /* atomic: workers that have finished */
+    uint32_t discarded;                              /* atomic */
     uint8_t arrived[COMINGS + 1], left[COMINGS + 1]; /* by number, the taker's own */
     uint32_t arrived_count, left_count;
 };
@@ -409,7 +417,8 @@ static void assert_each_came_and_went_once(const struct stress *stress)
     assert_int_equal(stress->left_count, COMINGS);
     for (int number = 1; number <= COMINGS; number++) {
         if (stress->arrived[number] != 1 || stress->left[number] != 1)
-            fail_msg("thread %d came %d and left %d times", number, stress->arrived[number], stress->left[number]);
+            fail_msg("thread %d came %d and left %d times", number, stress->arrived[number],
+                     stress->left[number]);
     }
     assert_int_equal(stress->threads->next_number, COMINGS);
     assert_int_equal(stress->threads->registered, 0);

@@ -1,4 +1,5 @@
-/* Ticks are a period apart on average, never in step with anything, and what is missed is counted, not made up for. */
+/* Ticks are a period apart on average, never in step with anything, and what is missed is counted, not made
+ * up for. */
 #include "tick.h"
 
 #include "fake_statistics.h"
@@ -38,7 +39,8 @@ static void intervals_are_half_to_one_and_a_half_periods(void **state)
         assert_in_range(shortest, periods[i] / 2, periods[i] / 2 + periods[i] / 1000);
         assert_in_range(longest, periods[i] * 3 / 2 - periods[i] / 1000, periods[i] * 3 / 2);
         /* One period's interval deviates by period / sqrt(12): five such of the mean of TICKS are 0.46 %. */
-        assert_in_range((tick.deadline_ns - start) / TICKS, periods[i] * 9954 / 10000, periods[i] * 10046 / 10000);
+        assert_in_range((tick.deadline_ns - start) / TICKS, periods[i] * 9954 / 10000,
+                        periods[i] * 10046 / 10000);
         assert_int_equal(tick.late, 0);
     }
 }
@@ -101,7 +103,7 @@ static void whole_periods_that_passed_are_counted(void **state)
 {
     static const struct late_case cases[] = {{0, 0},
                                              {1, 0},
-                                             {PERIOD - 1, 0},
+                                             {PERIOD / 2 - 1, 0},
                                              {PERIOD, 1},
                                              {2 * PERIOD - 1, 1},
                                              {2 * PERIOD, 2},
@@ -117,6 +119,34 @@ static void whole_periods_that_passed_are_counted(void **state)
         expected += cases[i].periods;
         assert_int_equal(tick.late, expected);
     }
+}
+
+/*
+ * Late by less than a period, but by more than the interval drawn: that tick is passed over and counted.
+ * Whatever the lateness, ticks made and ticks missed together are one a period.
+ */
+static void a_tick_that_is_passed_over_is_counted(void **state)
+{
+    struct wp_random random, same, lateness;
+    struct wp_tick tick;
+    uint64_t missed = 0;
+    (void)state;
+    random_init(&random, 9);
+    random_init(&same, 9);
+    random_init(&lateness, 10);
+    tick_init(&tick, PERIOD, NOW, &random);
+    uint64_t expected = NOW + random_below(&same, PERIOD);
+    for (int i = 0; i < TICKS; i++) {
+        uint64_t now = expected + random_below(&lateness, PERIOD);
+        tick_advance(&tick, now, &random);
+        for (expected += PERIOD / 2 + random_below(&same, PERIOD); expected <= now; missed++)
+            expected += PERIOD / 2 + random_below(&same, PERIOD);
+        assert_int_equal(tick.deadline_ns, expected);
+        assert_int_equal(tick.late, missed);
+    }
+    assert_in_range(missed, TICKS / 8 * 95 / 100,
+                    TICKS / 8 * 105 / 100); /* the chance of it is one in eight */
+    assert_in_range((expected - NOW) / (TICKS + missed), PERIOD * 9954 / 10000, PERIOD * 10046 / 10000);
 }
 
 static void a_long_stall_is_followed_by_no_burst(void **state)
@@ -172,6 +202,7 @@ int main(void)
         cmocka_unit_test(intervals_are_uniform),
         cmocka_unit_test(the_first_deadline_is_anywhere_in_the_first_period),
         cmocka_unit_test(whole_periods_that_passed_are_counted),
+        cmocka_unit_test(a_tick_that_is_passed_over_is_counted),
         cmocka_unit_test(a_long_stall_is_followed_by_no_burst),
         cmocka_unit_test(a_little_lateness_does_not_slow_the_rate),
         cmocka_unit_test(the_next_deadline_lies_in_the_future),

@@ -46,7 +46,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- identity --------------------------------------------------------------------------------------------------- */
+/* ---- identity
+ * --------------------------------------------------------------------------------------------------- */
 
 static void pseudo_locations_exist_from_the_start(void **state)
 {
@@ -152,7 +153,8 @@ static void a_pseudo_child_is_a_child_like_others(void **state)
     assert_int_equal(tree_node(tree, child)->depth, 1);
 }
 
-/* ---- growth ----------------------------------------------------------------------------------------------------- */
+/* ---- growth
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Addresses as programs have them: equal distances, high bits in common. */
 static uint64_t nth_address(uint32_t i)
@@ -249,7 +251,8 @@ static void the_index_is_at_most_half_full(void **state)
     assert_int_equal(tree->node_index.capacity, 32768);
 }
 
-/* ---- memory is out ---------------------------------------------------------------------------------------------- */
+/* ---- memory is out
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Children of the root until there is no more room for them. Returns how many there are. */
 static uint32_t fill(struct fixture *fixture)
@@ -267,9 +270,11 @@ static void a_full_tree_says_so_and_still_finds(void **state)
     struct fixture *fixture = *state;
     struct wp_tree *tree = &fixture->tree;
     uint32_t count = fill(fixture), nodes = tree->node_count;
-    arena_ref first = tree_find_location(tree, 1, nth_address(0)), child = fake_child(tree, fixture->root, first);
+    arena_ref first = tree_find_location(tree, 1, nth_address(0)),
+              child = fake_child(tree, fixture->root, first);
     assert_true(count > 500);
-    while (tree_location(tree, 1, nth_address(count), 0)) /* there may have been room for a location, not for a node */
+    while (tree_location(tree, 1, nth_address(count),
+                         0)) /* there may have been room for a location, not for a node */
         count++;
     assert_int_equal(tree_location(tree, 1, nth_address(count), 0), 0);
     assert_int_equal(tree_location(tree, 1, nth_address(0), 0), first);
