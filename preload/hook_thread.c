@@ -72,8 +72,7 @@ struct wp_thread *hook_thread_current(void)
     return (struct wp_thread *)((uintptr_t)pthread_getspecific(thread_key) & ~(uintptr_t)ROUND_MASK);
 }
 
-/* ---- in the new thread
- * ----------------------------------------------------------------------------------------------- */
+/* ---- in the new thread ---- */
 
 /*
  * glibc puts the thread's control block at the top of its stack, so everything from the stack pointer up to
@@ -113,8 +112,7 @@ static int c11_trampoline(void *argument)
     return start.routine.c11(start.argument);
 }
 
-/* ---- in the creating thread
- * -------------------------------------------------------------------------------------------- */
+/* ---- in the creating thread ---- */
 
 /* The message lies in the record itself, which is the new thread's until it has entered. */
 static struct start *start_of(struct wp_thread *thread)

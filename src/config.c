@@ -175,6 +175,17 @@ static void read_seed(const struct reading *reading)
                 reading->value);
 }
 
+static void read_log_path(const struct reading *reading, const char *colon)
+{
+    struct wp_config *config = reading->config;
+    if (*colon && strlen(colon + 1) < sizeof(config->log_path))
+        strcpy(config->log_path, colon + 1);
+    else if (*colon)
+        log_add(reading->log, LOG_ERROR,
+                "the file in WALLPROF_LOG has a name of more than %zu bytes; using stderr",
+                sizeof(config->log_path) - 1);
+}
+
 static void read_log(const struct reading *reading)
 {
     static const char *const levels[] = {"off", "error", "warning", "info", "debug"};
@@ -185,8 +196,7 @@ static void read_log(const struct reading *reading)
         if (strlen(levels[i]) != length || strncmp(levels[i], reading->value, length) != 0)
             continue;
         config->log_level = reading->log->level = (enum log_level)i;
-        if (*colon)
-            snprintf(config->log_path, sizeof(config->log_path), "%s", colon + 1);
+        read_log_path(reading, colon);
         return;
     }
     log_add(reading->log, LOG_ERROR,

@@ -64,8 +64,7 @@ struct writer {
     uint32_t module_count;
 };
 
-/* ---- pieces
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces ---- */
 
 static uint64_t intern(struct writer *writer, const char *text)
 {
@@ -96,8 +95,7 @@ static void emit_value_type(struct writer *writer, uint32_t field, const char *t
     emit(writer, field);
 }
 
-/* ---- samples
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static void add_label(struct writer *writer, const char *key, const char *text, uint64_t number)
 {
@@ -112,11 +110,11 @@ static void add_label(struct writer *writer, const char *key, const char *text, 
 
 static void add_labels(struct writer *writer, const struct wp_thread_record *thread)
 {
-    char name[THREAD_NAME_BYTES + 1] = "";
+    char name[THREAD_NAME_BYTES + 1];
     if (!thread || writer->profile->labels == LABELS_NONE)
         return;
-    memcpy(name, thread->name, THREAD_NAME_BYTES);
-    add_label(writer, "thread", *name ? name : "[nameless]", 0);
+    profile_thread_name(thread, name);
+    add_label(writer, "thread", name, 0);
     if (writer->profile->labels == LABELS_ID)
         add_label(writer, "thread_id", NULL, (uint64_t)thread->tid);
 }
@@ -134,6 +132,10 @@ static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena
     proto_clear(&writer->part);
     for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent)
         proto_varint(&writer->part, tree_location_at(locations, tree_node(tree, at)->location)->index + 1);
+    if (!tree_node(tree, node)
+             ->parent) /* a root has weight only when there was no memory for a pseudo-frame below it */
+        proto_varint(&writer->part,
+                     tree_location_at(locations, locations->pseudo[PSEUDO_OVERFLOW])->index + 1);
     proto_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
     proto_clear(&writer->part);
     proto_varint(&writer->part, self->samples);
@@ -194,8 +196,7 @@ static int emit_samples(struct writer *writer)
     return status;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static const struct wp_module *module_at(const struct writer *writer, arena_ref ref)
 {
@@ -295,9 +296,7 @@ static void emit_functions(struct writer *writer)
     }
 }
 
-/* ---- header
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- header ---- */
 
 static void emit_comment(struct writer *writer, const char *text)
 {

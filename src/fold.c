@@ -103,6 +103,8 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
         count_calls(tree, thread->node, node);
         thread->node = node;
     }
+    if (node == thread->root) /* frames of our own only, say in a hook: nothing of the program to name */
+        node = tree_pseudo_child(tree, node, PSEUDO_UNSAMPLED);
     struct wp_values *self = &tree_node(tree, node)->self;
     self->samples++;
     self->wall_ns += wall_ns;

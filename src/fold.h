@@ -42,7 +42,7 @@ struct fold_observation {
     bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at */
     bool is_unknown;       /* it did not answer and may have run: the time goes to [not responding] */
     const arena_ref *path; /* locations, innermost first */
-    size_t depth;          /* 0: the thread's root itself */
+    size_t depth;          /* 0: nothing of the program was on the stack */
 };
 
 struct wp_fold {

@@ -9,7 +9,10 @@ static int compare_labels(const struct wp_thread_record *a, const struct wp_thre
 {
     if (!a || !b || labels == LABELS_NONE)
         return labels == LABELS_NONE ? 0 : !!a - !!b;
-    int order = strncmp(a->name, b->name, sizeof(a->name));
+    char name_a[THREAD_NAME_BYTES + 1], name_b[THREAD_NAME_BYTES + 1];
+    profile_thread_name(a, name_a);
+    profile_thread_name(b, name_b);
+    int order = strcmp(name_a, name_b);
     if (order || labels == LABELS_NAME)
         return order;
     return (a->tid > b->tid) - (a->tid < b->tid);

@@ -8,6 +8,8 @@
 
 static const char prefix[] = "wallprof: ";
 
+enum { NOTICE_BYTES = 64 }; /* kept for the line that says how many found no room */
+
 void log_init(struct wp_log *log, enum log_level level, bool has_stderr)
 {
     log->level = level;
@@ -26,7 +28,7 @@ void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
     va_end(arguments);
     size_t line_bytes = length < 0 ? 0 : (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
     size_t total = sizeof(prefix) - 1 + line_bytes + 1;
-    if (log->used_bytes + total > sizeof(log->text)) {
+    if (log->used_bytes + total > sizeof(log->text) - NOTICE_BYTES) {
         log->dropped++;
         return;
     }
@@ -51,10 +53,10 @@ static void write_all(int fd, const char *text, size_t bytes)
 void log_flush(struct wp_log *log, const char *path)
 {
     if (log->dropped > 0) {
-        size_t dropped = log->dropped;
+        char *at = log->text + log->used_bytes;
+        log->used_bytes +=
+            (size_t)snprintf(at, NOTICE_BYTES, "%s%zu more messages found no room\n", prefix, log->dropped);
         log->dropped = 0;
-        if (log->used_bytes + 64 <= sizeof(log->text))
-            log_add(log, LOG_ERROR, "%zu more messages found no room", dropped);
     }
     if (log->used_bytes == 0)
         return;

@@ -22,8 +22,7 @@ static struct wp_module *module_at(const struct wp_modules *modules, arena_ref r
     return arena_at(modules->arena, ref);
 }
 
-/* ---- reading one object
- * ------------------------------------------------------------------------------------------ */
+/* ---- reading one object ---- */
 
 static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret)
 {
@@ -67,8 +66,7 @@ static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * h
     ret->file_offset = header->p_offset - into_page;
 }
 
-/* ---- records
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 struct refresh {
     struct wp_modules *modules;
@@ -208,8 +206,7 @@ static bool settle(struct wp_modules *modules)
     return changed;
 }
 
-/* ---- the loader's counters
- * ----------------------------------------------------------------------------------------- */
+/* ---- the loader's counters ---- */
 
 struct counters {
     uint64_t adds, subs;
@@ -245,8 +242,7 @@ bool modules_refresh(struct wp_modules *modules)
     return changed;
 }
 
-/* ---- life and look-up
- * ---------------------------------------------------------------------------------------------- */
+/* ---- life and look-up ---- */
 
 int modules_init(struct wp_modules *modules, struct wp_arena *arena)
 {

@@ -39,8 +39,7 @@ void observe_deinit(struct wp_observer *observer)
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
 }
 
-/* ---- sending
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)
 {
@@ -69,8 +68,7 @@ void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
     sig_slots_wait(&observer->slots, deadline_ns);
 }
 
-/* ---- silent threads
- * ------------------------------------------------------------------------------------------------ */
+/* ---- silent threads ---- */
 
 static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
 {
@@ -129,8 +127,7 @@ bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64
     return false;
 }
 
-/* ---- answers
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static void release(struct wp_observer *observer, uint32_t slot)
 {

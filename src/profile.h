@@ -57,6 +57,9 @@ struct wp_profile {
     const char *command; /* the command line, for people */
 };
 
+/* A thread's name as it is written: valid UTF-8, and something also for a thread without a name. */
+void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_NAME_BYTES + 1]);
+
 /* The thread record with a number, or NULL for the spare root's 0. */
 const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number);
 

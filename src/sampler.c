@@ -17,9 +17,7 @@ static const uint64_t start_precision_ns = NS_PER_MS;
 static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
 
-/* ---- life
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static uint32_t slot_count(const struct wp_config *config)
 {
@@ -71,8 +69,7 @@ void sampler_drop_descriptors(struct wp_sampler *sampler)
     sampler->task_directory = sampler->observer.task_directory = -1;
 }
 
-/* ---- threads that come and go
- * -------------------------------------------------------------------------------------- */
+/* ---- threads that come and go ---- */
 
 static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread *thread, arena_ref root)
 {
@@ -148,8 +145,7 @@ static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
     }
 }
 
-/* ---- threads no hook has seen
- * --------------------------------------------------------------------------------------- */
+/* ---- threads no hook has seen ---- */
 
 static void adopt(struct wp_sampler *sampler, const struct sampler_task *task)
 {
@@ -282,9 +278,7 @@ void sampler_enter(struct wp_sampler *sampler)
     sampler->modules_changed = true;
 }
 
-/* ---- modules
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
 static void refresh_modules(struct wp_sampler *sampler)
 {
@@ -307,8 +301,7 @@ static void publish_modules(struct wp_sampler *sampler)
         sampler->pending_table = NULL;
 }
 
-/* ---- the tick
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the tick ---- */
 
 static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 {
@@ -357,9 +350,7 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->counters.ticks++;
 }
 
-/* ---- the end
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {

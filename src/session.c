@@ -62,8 +62,7 @@ struct session {
 /* The one session of this process; NULL before the first start and after a failed one. */
 static struct session *current;
 
-/* ---- small helpers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- small helpers ---- */
 
 static void set_phase(struct session *session, enum phase phase)
 {
@@ -95,8 +94,7 @@ void session_release(void)
         standstill_release(&session->standstill);
 }
 
-/* ---- the sampler thread
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the sampler thread ---- */
 
 /* A descriptor table of our own: the program sees none of ours, and we hold none of its open. */
 static void leave_descriptors(void)
@@ -237,9 +235,7 @@ static int create_sampler(struct session *session)
     return -error;
 }
 
-/* ---- start
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- start ---- */
 
 static int choose_output(struct session *session, bool is_child)
 {
@@ -337,9 +333,7 @@ int session_start(const struct session_libc *libc, char *const *environment)
     return start(libc, environment, NULL, stack_high - main_stack_reach_bytes, stack_high);
 }
 
-/* ---- end
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- end ---- */
 
 /* Ends the sampler thread, by the first caller; later ones wait for nothing. */
 static void stop_sampler(struct session *session, enum command command)
@@ -393,9 +387,7 @@ void session_restart_in_child(const struct wp_thread *forking)
     scratch_free(parent, sizeof(*parent));
 }
 
-/* ---- threads
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 struct wp_thread *session_thread_prepare(void)
 {

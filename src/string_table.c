@@ -1,5 +1,6 @@
 #include "string_table.h"
 #include "arena.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -12,35 +13,6 @@ static uint64_t hash_text(const char *text)
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
     return hash ^ hash >> 32;
-}
-
-/* Length of the UTF-8 sequence at text, 0 when there is none (Unicode 15, table 3-7). */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned char lead = text[0];
-    size_t length = lead < 0x80                    ? 1
-                    : lead >= 0xc2 && lead <= 0xdf ? 2
-                    : lead >= 0xe0 && lead <= 0xef ? 3
-                    : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                   : 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    bool is_overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
-    bool is_surrogate = lead == 0xed && text[1] > 0x9f, is_too_high = lead == 0xf4 && text[1] > 0x8f;
-    return is_overlong || is_surrogate || is_too_high ? 0 : length;
-}
-
-static void make_utf8(char *text)
-{
-    unsigned char *at = (unsigned char *)text;
-    while (*at) {
-        size_t length = utf8_length(at);
-        if (length == 0)
-            *at = '?';
-        at += length ? length : 1;
-    }
 }
 
 static bool reserve_text(struct string_table *table, size_t bytes)
@@ -121,7 +93,7 @@ uint32_t string_table_intern(struct string_table *table, const char *text)
     }
     char *copy = table->text + table->text_used; /* kept only if it is new */
     memcpy(copy, text, bytes);
-    make_utf8(copy);
+    utf8_repair(copy);
     uint32_t found = find(table, copy);
     if (found)
         return found - 1;

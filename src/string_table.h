@@ -1,8 +1,7 @@
 /*
  * Every string once, numbered from 0 in order of first use; 0 is "".
  *
- * Text is stored as valid UTF-8: a byte that is not part of it becomes '?', because protocol buffers and JSON
- * demand it and thread names and paths are arbitrary bytes. Scratch memory; errors are sticky in `failed`.
+ * Text is stored as valid UTF-8 (utf8.h). Scratch memory; errors are sticky in `failed`.
  */
 #ifndef WALLPROF_STRING_TABLE_H
 #define WALLPROF_STRING_TABLE_H

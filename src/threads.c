@@ -11,6 +11,7 @@
 #include "sig_atomic.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { LIVE_FIRST_CAPACITY = 256 };
@@ -84,8 +85,10 @@ struct wp_thread *threads_acquire(struct wp_threads *threads)
         thread = take_fresh(threads);
     if (!thread)
         return NULL;
-    uint32_t index = thread->index;
-    *thread = (struct wp_thread){.index = index, .observe = {.slot = -1}};
+    size_t kept_bytes =
+        offsetof(struct wp_thread, number); /* index and next_free: others may be reading them */
+    memset((char *)thread + kept_bytes, 0, sizeof(*thread) - kept_bytes);
+    thread->observe.slot = -1;
     return thread;
 }
 

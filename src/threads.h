@@ -23,8 +23,10 @@
 #include <sys/types.h>
 
 struct wp_thread {
+    uint32_t index;     /* in the pool; constant */
+    uint32_t next_free; /* atomic: the pool's list; read by threads that try to take the record too */
+
     /* Written by the creating or the starting thread, constant once `arrived`. */
-    uint32_t index;  /* in the pool */
     uint32_t number; /* 1.. in the order of registration */
     pid_t tid;
     uint64_t start_ns, start_cpu_ns;
@@ -40,7 +42,6 @@ struct wp_thread {
 
     /* List links, each written by the pushing thread. */
     struct wp_thread *next_arrived, *next_left;
-    uint32_t next_free;
 
     /* The sampler's own. */
     uint32_t live_index;

@@ -1,5 +1,5 @@
 /*
- * Children are found through one hash table over (parent, location) for the whole tree: a node costs 72 bytes
+ * Children are found through one hash table over (parent, location) for the whole tree: a node costs 64 bytes
  * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
  */
 #include "tree.h"

@@ -56,8 +56,7 @@ struct fake_pprof {
     uint64_t field[16]; /* numbers by field */
 };
 
-/* ---- wire
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- wire ---- */
 
 struct fake_message {
     const unsigned char *at, *end;
@@ -132,8 +131,7 @@ static inline void fake_read_plain(struct fake_message message, uint64_t *fields
     }
 }
 
-/* ---- messages
- * --------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static inline struct fake_value_type fake_read_value_type(struct fake_message message)
 {

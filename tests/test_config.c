@@ -57,8 +57,7 @@ static void assert_said(const struct fixture *fixture, const char *expected)
     assert_string_equal(fixture->log.text, line);
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* What a variable comes to as a number, whatever its type. */
 static uint64_t value_of(const struct wp_config *config, const char *name)
@@ -193,8 +192,7 @@ static void all_at_once_do_not_disturb_each_other(void **state)
     assert_said(fixture, "");
 }
 
-/* ---- bad values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- bad values ---- */
 
 struct bad_case {
     const char *name, *value, *said; /* said after "NAME=VALUE " */
@@ -311,8 +309,7 @@ static void unknown_variables_are_named(void **state)
     assert_said(fixture, "");
 }
 
-/* ---- paths
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- paths ---- */
 
 /* A path of that many bytes. */
 static const char *long_path(size_t bytes)
@@ -362,8 +359,7 @@ static void a_log_file_whose_name_is_too_long_is_refused(void **state)
     assert_non_null(strstr(fixture->log.text, "WALLPROF_LOG"));
 }
 
-/* ---- patterns
- * --------------------------------------------------------------------------------------------------- */
+/* ---- patterns ---- */
 
 static const struct config_names names = {
     .pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0};

@@ -45,8 +45,7 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
     return *status ? NULL : strdup("function(int)");
 }
 
-/* ---- making
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t start_pc, uint64_t bytes)
 {
@@ -141,7 +140,7 @@ static arena_ref add_thread(struct fixture *fixture, int32_t tid, const char *na
     arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
     struct wp_thread_record *record = arena_at(&fixture->arena, ref);
     *record = (struct wp_thread_record){.root = root, .number = number, .tid = tid};
-    strncpy(record->name, name, sizeof(record->name));
+    memcpy(record->name, name, strnlen(name, sizeof(record->name)));
     fixture->thread_of_number[number] = ref;
     return root;
 }
@@ -165,8 +164,7 @@ static void weigh(struct fixture *fixture, arena_ref node, uint64_t samples, uin
     tree_node(&fixture->tree, node)->self = (struct wp_values){samples, cpu, offcpu, wall};
 }
 
-/* ---- writing and reading
- * ---------------------------------------------------------------------------------------- */
+/* ---- writing and reading ---- */
 
 /* The second, independent reader, when it can be had. */
 static void check_with_python(const struct fixture *fixture, const char *name)
@@ -210,8 +208,7 @@ static const char *text(const struct fixture *fixture, uint64_t index)
     return fake_string(&fixture->read, index);
 }
 
-/* ---- rules every file keeps
- * ------------------------------------------------------------------------------------- */
+/* ---- rules every file keeps ---- */
 
 static void assert_strings(const struct fake_pprof *read)
 {
@@ -296,8 +293,7 @@ static void export_and_check(struct fixture *fixture)
     check_with_python(fixture, "out.pb.gz");
 }
 
-/* ---- finding and comparing
- * -------------------------------------------------------------------------------------- */
+/* ---- finding and comparing ---- */
 
 static uint64_t label_of(const struct fixture *fixture, const struct fake_sample *sample, const char *key,
                          bool is_string, bool *ret_found)
@@ -351,8 +347,7 @@ static void assert_weighs(const struct fake_sample *sample, uint64_t samples, ui
 
 #define STACK(...) ((const uint64_t[]){__VA_ARGS__, 0})
 
-/* ---- header
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- header ---- */
 
 static void an_empty_profile_is_a_profile(void **state)
 {
@@ -409,8 +404,7 @@ static void a_long_odd_command_line_is_no_trouble(void **state)
     assert_memory_equal(text(fixture, fixture->read.comments.at[1]), "command: a? bxxx", 16);
 }
 
-/* ---- samples
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static void values_and_stacks_are_those_of_the_tree(void **state)
 {
@@ -462,8 +456,7 @@ static void recursion_repeats_a_location(void **state)
     assert_int_equal(fixture->read.sample_count, 1);
 }
 
-/* ---- labels
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 /* Two workers of one name, one of another; two stacks, of which one is common to all. */
 static void add_workers(struct fixture *fixture)
@@ -585,8 +578,7 @@ static void threads_without_a_record_have_no_labels(void **state)
     }
 }
 
-/* ---- tables
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void assert_mapping(const struct fixture *fixture, size_t at, arena_ref ref, const char *build_id)
 {
@@ -679,8 +671,7 @@ static void pseudo_frames_have_a_name_and_nothing_else(void **state)
     }
 }
 
-/* ---- size
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- size ---- */
 
 static struct wp_values sum_of_read(const struct fake_pprof *read)
 {

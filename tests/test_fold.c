@@ -122,8 +122,7 @@ static uint64_t calls_of(const struct fixture *fixture, const char *stack)
     return tree_node(&fixture->tree, node)->calls;
 }
 
-/* ---- wall
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- wall ---- */
 
 static void wall_time_is_owed_since_the_last_observation(void **state)
 {
@@ -138,11 +137,11 @@ static void wall_time_is_owed_since_the_last_observation(void **state)
     assert_sum(fixture, 4, 0, 0, 257);
 }
 
-static void an_empty_stack_is_the_root(void **state)
+static void an_empty_stack_is_unsampled(void **state)
 {
     struct fixture *fixture = *state;
     observe(fixture, 5, 5, RUNNING, "");
-    assert_at(fixture, fixture->thread.root, 1, 5, 0, 5);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 1, 5, 0, 5);
 }
 
 static void a_clock_that_goes_back_takes_nothing_away(void **state)
@@ -169,8 +168,7 @@ static void every_thread_owes_its_own_time(void **state)
     assert_values(fixture, "a", 1, 7, 0, 7);
 }
 
-/* ---- cpu
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- cpu ---- */
 
 static void running_takes_all_cpu_and_waiting_leaves_it(void **state)
 {
@@ -195,8 +193,7 @@ static void cpu_time_before_the_start_is_not_ours(void **state)
     assert_values(fixture, "a", 1, 4, 0, 10);
 }
 
-/* ---- off-CPU
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- off-CPU ---- */
 
 static void short_sleeps_are_neither_flooded_nor_lost(void **state)
 {
@@ -255,8 +252,7 @@ static void a_negative_rest_is_dropped_at_the_end(void **state)
     assert_int_equal(fixture->thread.offcpu_owed_ns, 0);
 }
 
-/* ---- samply's example
- * ------------------------------------------------------------------------------------------- */
+/* ---- samply's example ---- */
 
 /*
  * The unit test `it_works` of samply's accumulator (context_switch.rs): interval 10, and
@@ -314,17 +310,16 @@ static void samply_example_at_the_switches(void **state)
     assert_values(fixture, "d", 2, 4 + 3 + 3 + 10, 0, 13);
 }
 
-/* ---- unchanged and unknown
- * -------------------------------------------------------------------------------------- */
+/* ---- unchanged and unknown ---- */
 
 static void unchanged_adds_to_the_last_stack(void **state)
 {
     struct fixture *fixture = *state;
-    observe_unchanged(fixture, 3, 0, WAITING); /* not seen before: the root */
+    observe_unchanged(fixture, 3, 0, WAITING); /* not seen before */
     observe(fixture, 10, 4, WAITING, "ab");
     observe_unchanged(fixture, 30, 4, WAITING);
     observe_unchanged(fixture, 41, 4, WAITING);
-    assert_at(fixture, fixture->thread.root, 1, 0, 0, 3);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 1, 0, 0, 3);
     assert_values(fixture, "ab", 3, 0, 30, 38);
     assert_int_equal(calls_of(fixture, "ab"), 1);
     observe_unchanged(fixture, 43, 6,
@@ -348,8 +343,7 @@ static void unknown_goes_to_not_responding(void **state)
     assert_values(fixture, "ab", 2, 11, 0, 11);
 }
 
-/* ---- the end
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 struct end_case {
     enum fold_rest rest;
@@ -402,8 +396,7 @@ static void an_end_before_the_last_observation_adds_nothing(void **state)
     assert_sum(fixture, 1, 42, 0, 42);
 }
 
-/* ---- conservation
- * ----------------------------------------------------------------------------------------------- */
+/* ---- conservation ---- */
 
 static const char *const random_stacks[] = {"a", "ab", "abc", "a1b", "d", "dab", "abcdef", ""};
 
@@ -522,12 +515,14 @@ static void values_per_stack_match_a_second_account(void **state)
             walk.taken = whole;
         }
     }
-    for (size_t i = 0; i < COUNT(random_stacks); i++)
-        fake_assert_values(&fixture->tree, node_of(fixture, random_stacks[i]), expected[i]);
+    for (size_t i = 0; i < COUNT(random_stacks); i++) {
+        bool is_empty = !*random_stacks[i];
+        arena_ref node = is_empty ? pseudo_of(fixture, PSEUDO_UNSAMPLED) : node_of(fixture, random_stacks[i]);
+        fake_assert_values(&fixture->tree, node, expected[i]);
+    }
 }
 
-/* ---- calls
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- calls ---- */
 
 struct edges {
     uint64_t count[128][128];
@@ -727,8 +722,7 @@ static void calls_match_a_second_account(void **state)
     assert_memory_equal(&found, &expected, sizeof(expected));
 }
 
-/* ---- a full arena
- * ----------------------------------------------------------------------------------------------- */
+/* ---- a full arena ---- */
 
 static void a_location_without_room_ends_in_overflow(void **state)
 {
@@ -793,7 +787,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(wall_time_is_owed_since_the_last_observation),
-        TEST(an_empty_stack_is_the_root),
+        TEST(an_empty_stack_is_unsampled),
         TEST(a_clock_that_goes_back_takes_nothing_away),
         TEST(every_thread_owes_its_own_time),
         TEST(running_takes_all_cpu_and_waiting_leaves_it),

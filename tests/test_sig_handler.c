@@ -185,8 +185,7 @@ static void test_in_vfork(void **state)
     sig_slots_release(&slots, (uint32_t)index);
 }
 
-/* ---- signal frames, other stacks
- * ----------------------------------------------------------------------------------------- */
+/* ---- signal frames, other stacks ---- */
 
 static void in_handler(int number)
 {
@@ -249,8 +248,7 @@ static void test_coroutine_stack_with_a_guard_above(void **state)
     munmap(block, bytes + 4096);
 }
 
-/* ---- whose signal is it?
- * --------------------------------------------------------------------------------------------------- */
+/* ---- whose signal is it? ---- */
 
 static volatile sig_atomic_t program_calls, program_value;
 static sigset_t program_mask;
@@ -345,8 +343,7 @@ static void test_gone_thread(void **state)
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
 }
 
-/* ---- blocked or running
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- blocked or running ---- */
 
 static int pipe_ends[2];
 

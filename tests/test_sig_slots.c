@@ -110,8 +110,7 @@ static void test_wait_ends_at_the_deadline(void **state)
     assert_int_equal(slots.pending, 1);
 }
 
-/* ---- both sides at once
- * ------------------------------------------------------------------------------------------------ */
+/* ---- both sides at once ---- */
 
 enum { ROUNDS = 20000, ANSWERERS = 3, MAIL = 64 };
 

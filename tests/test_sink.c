@@ -73,8 +73,7 @@ static void assert_is_old(const struct fake_directory *directory, const char *na
     fake_bytes_free(&file);
 }
 
-/* ---- what is written
- * -------------------------------------------------------------------------------------------- */
+/* ---- what is written ---- */
 
 struct pieces_case {
     size_t bytes, piece;
@@ -167,8 +166,7 @@ static void the_file_is_its_owners(void **state)
     assert_int_equal(status.st_mode & 077, 0);
 }
 
-/* ---- what is no regular file
- * ------------------------------------------------------------------------------------ */
+/* ---- what is no regular file ---- */
 
 struct fifo {
     const struct fake_directory *directory;
@@ -278,8 +276,7 @@ static void a_full_device_is_reported(void **state)
     free(data);
 }
 
-/* ---- what goes wrong
- * -------------------------------------------------------------------------------------------- */
+/* ---- what goes wrong ---- */
 
 static void a_target_that_cannot_be_is_refused(void **state)
 {
@@ -355,8 +352,7 @@ static void a_failure_leaves_the_old_file_and_nothing_else(void **state)
     free(data);
 }
 
-/* ---- sink_check
- * ------------------------------------------------------------------------------------------------- */
+/* ---- sink_check ---- */
 
 static void a_check_says_what_writing_would(void **state)
 {

@@ -48,8 +48,7 @@ static void assert_dense(const struct wp_threads *threads)
         assert_int_equal(threads->live[i]->live_index, i);
 }
 
-/* ---- records
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static void a_record_holds_what_it_was_entered_with(void **state)
 {
@@ -156,8 +155,7 @@ static void a_full_pool_is_refused(void **state)
     assert_ptr_equal(threads_acquire(threads), last);
 }
 
-/* ---- the dense array
- * -------------------------------------------------------------------------------------------- */
+/* ---- the dense array ---- */
 
 static void removal_keeps_the_others(void **state)
 {
@@ -198,8 +196,7 @@ static void removal_while_choosing_keeps_the_indexes(void **state)
     }
 }
 
-/* ---- choosing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---- */
 
 static void add_live(struct wp_threads *threads)
 {
@@ -337,8 +334,7 @@ static void rounds_are_independent(void **state)
     assert_fair(&found);
 }
 
-/* ---- many threads at once
- * --------------------------------------------------------------------------------------- */
+/* ---- many threads at once ---- */
 
 enum { WORKERS = 8, ROUNDS = 20000, COMINGS = WORKERS * ROUNDS };
 

@@ -46,8 +46,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- identity
- * --------------------------------------------------------------------------------------------------- */
+/* ---- identity ---- */
 
 static void pseudo_locations_exist_from_the_start(void **state)
 {
@@ -153,8 +152,7 @@ static void a_pseudo_child_is_a_child_like_others(void **state)
     assert_int_equal(tree_node(tree, child)->depth, 1);
 }
 
-/* ---- growth
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- growth ---- */
 
 /* Addresses as programs have them: equal distances, high bits in common. */
 static uint64_t nth_address(uint32_t i)
@@ -251,8 +249,7 @@ static void the_index_is_at_most_half_full(void **state)
     assert_int_equal(tree->node_index.capacity, 32768);
 }
 
-/* ---- memory is out
- * ---------------------------------------------------------------------------------------------- */
+/* ---- memory is out ---- */
 
 /* Children of the root until there is no more room for them. Returns how many there are. */
 static uint32_t fill(struct fixture *fixture)

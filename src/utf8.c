@@ -1,0 +1,33 @@
+#include "utf8.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Length of the UTF-8 sequence at text, 0 when there is none (Unicode 15, table 3-7). */
+static size_t utf8_length(const unsigned char *text)
+{
+    unsigned char lead = text[0];
+    size_t length = lead < 0x80                    ? 1
+                    : lead >= 0xc2 && lead <= 0xdf ? 2
+                    : lead >= 0xe0 && lead <= 0xef ? 3
+                    : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                   : 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    bool is_overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);
+    bool is_surrogate = lead == 0xed && text[1] > 0x9f, is_too_high = lead == 0xf4 && text[1] > 0x8f;
+    return is_overlong || is_surrogate || is_too_high ? 0 : length;
+}
+
+void utf8_repair(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    while (*at) {
+        size_t length = utf8_length(at);
+        if (length == 0)
+            *at = '?';
+        at += length ? length : 1;
+    }
+}

@@ -1,0 +1,10 @@
+/*
+ * Valid UTF-8 out of any bytes: what is no part of a sequence becomes '?'. Protocol buffers and JSON demand
+ * it, and thread names and paths are arbitrary bytes. In place, any thread. Standard: Unicode 15, table 3-7.
+ */
+#ifndef WALLPROF_UTF8_H
+#define WALLPROF_UTF8_H
+
+void utf8_repair(char *text);
+
+#endif
