@@ -21,17 +21,17 @@ static step_fn *const *const levels[];
         KEEP_CALL(level * 8 + which);                                                                        \
     }
 
-/* clang-format off: it takes a row of macros for one statement */
+/* A level's functions and the table of them. */
+/* clang-format off */
 #define LEVEL(level)                                                                                         \
-    STEP(level, 0)                                                                                           \
-    STEP(level, 1) STEP(level, 2) STEP(level, 3) STEP(level, 4) STEP(level, 5) STEP(level, 6)                \
-        STEP(level, 7) static step_fn *const level_##level[] = {                                             \
-            step_##level##_0, step_##level##_1, step_##level##_2, step_##level##_3,                          \
-            step_##level##_4, step_##level##_5, step_##level##_6, step_##level##_7};
+    STEP(level, 0) STEP(level, 1) STEP(level, 2) STEP(level, 3)                                              \
+    STEP(level, 4) STEP(level, 5) STEP(level, 6) STEP(level, 7)                                              \
+    static step_fn *const level_##level[] = {                                                                \
+        step_##level##_0, step_##level##_1, step_##level##_2, step_##level##_3,                              \
+        step_##level##_4, step_##level##_5, step_##level##_6, step_##level##_7};
 
-LEVEL(0)
-LEVEL(1) LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7) LEVEL(8) LEVEL(9) LEVEL(10) LEVEL(11) LEVEL(12)
-    LEVEL(13) LEVEL(14) LEVEL(15)
+LEVEL(0) LEVEL(1) LEVEL(2) LEVEL(3) LEVEL(4) LEVEL(5) LEVEL(6) LEVEL(7)
+LEVEL(8) LEVEL(9) LEVEL(10) LEVEL(11) LEVEL(12) LEVEL(13) LEVEL(14) LEVEL(15)
     /* clang-format on */
 
     /* A few microseconds: nearly every sample finds a path walked to its end. */
