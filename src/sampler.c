@@ -10,8 +10,7 @@
 
 enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4 };
 
-/* The kernel tells a thread's start to 10 ms, always the same; converting it to another clock adds less than
- * this. */
+/* The kernel tells a thread's start to 10 ms, always the same; converting it between clocks adds less. */
 static const uint64_t start_precision_ns = NS_PER_MS;
 
 static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
@@ -89,6 +88,10 @@ static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread 
 static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns,
                        uint64_t end_cpu_ns, enum fold_rest rest)
 {
+    if (thread->live_index == THREAD_NOT_LIVE) {
+        threads_release(sampler->threads, thread);
+        return;
+    }
     observe_forget(&sampler->observer, thread);
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
     if (thread->record) {
@@ -110,8 +113,10 @@ static void end_foreign(struct wp_sampler *sampler, struct wp_thread *thread, ui
 
 static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
 {
-    if (threads_add(sampler->threads, thread) < 0)
-        return; /* not even an array slot: this thread stays unseen, but for the count in the log */
+    if (threads_add(sampler->threads, thread) < 0) {
+        thread->live_index = THREAD_NOT_LIVE; /* no memory for an array slot: it stays unseen */
+        return;
+    }
     arena_ref root = tree_root(&sampler->tree, thread->number);
     thread->record = make_record(sampler, thread, root);
     fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);

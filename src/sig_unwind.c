@@ -176,6 +176,20 @@ static bool step(struct walk *walk, const struct sig_rule *rule)
     }
 }
 
+/* By the psABI (3.4.1) the outermost frame has a frame pointer of 0: the loader's entry has no other mark. */
+static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rule)
+{
+    return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0;
+}
+
+/* A return address that lies in no module and leads nowhere was no return address but some word of the stack.
+ */
+static bool is_implausible(const struct walk *walk, const struct sig_rule *rule, uint64_t lookup_pc)
+{
+    return rule->kind == SIG_RULE_NONE && !walk->interrupted &&
+           !sig_modules_find(walk->request->modules, lookup_pc);
+}
+
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end)
 {
@@ -183,24 +197,25 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
     size_t count = 0;
     sig_regs_from_context(&walk.regs, context);
     set_window(&walk);
+    *ret_end = SIG_UNWIND_DEPTH;
     while (count < request->capacity) {
         struct sig_rule rule;
         uint64_t lookup_pc = walk.regs.pc - !walk.interrupted;
         request->addresses[count++] = lookup_pc;
         find_rule(&walk, lookup_pc, &rule);
-        if (rule.kind == SIG_RULE_ROOT) {
+        if (rule.kind == SIG_RULE_ROOT || is_unmarked_root(&walk, &rule)) {
             *ret_end = SIG_UNWIND_ROOT;
-            return count;
+            break;
         }
         if (!step(&walk, &rule)) {
+            count -= is_implausible(&walk, &rule, lookup_pc);
             *ret_end = SIG_UNWIND_TRUNCATED;
-            return count;
+            break;
         }
         if (walk.regs.pc == 0) {
             *ret_end = SIG_UNWIND_ROOT;
-            return count;
+            break;
         }
     }
-    *ret_end = SIG_UNWIND_DEPTH;
     return count;
 }

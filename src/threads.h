@@ -60,6 +60,9 @@ struct wp_thread {
     } observe;
 };
 
+/* live_index of a thread that found no place in the array. */
+#define THREAD_NOT_LIVE UINT32_MAX
+
 enum { THREADS_CHUNK_COUNT = 4096, THREADS_PER_CHUNK = 256 };
 
 struct wp_threads {

@@ -1,0 +1,294 @@
+/*
+ * The walk over stacks made by hand: rules put into the cache, a stack in an array, registers in a ucontext.
+ * Whatever the stack holds, the walk ends, and says how.
+ */
+#include "unit.h"
+#include "sig_rules.h"
+#include "sig_unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { WORDS = 512, CAPACITY = 64 };
+
+/* Addresses in the first page: in no module, never read. */
+enum {
+    LEAF = 0x100,
+    MIDDLE = 0x200,
+    OUTER = 0x300,
+    BY_FP = 0x400,
+    BY_DEREF = 0x500,
+    TRAMPOLINE = 0x600,
+    NOWHERE = 0x700
+};
+
+static uint64_t *stack; /* of mmap: what a probe finds readable is read, and may lie behind an array */
+static uint64_t addresses[CAPACITY];
+static ucontext_t context;
+static size_t depth;
+static enum sig_unwind_end end;
+
+static uint64_t address_of(size_t word)
+{
+    return (uint64_t)(uintptr_t)&stack[word];
+}
+
+static void keep(uint64_t lookup_pc, struct sig_rule rule)
+{
+    sig_rules_insert(lookup_pc, &rule);
+}
+
+static struct sig_rule frame(uint8_t cfa_register, int32_t offset, int32_t fp_offset)
+{
+    struct sig_rule rule = {.kind = SIG_RULE_FRAME, .cfa_register = cfa_register, .cfa_offset = offset};
+    rule.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
+    if (fp_offset)
+        rule.fp = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = fp_offset};
+    return rule;
+}
+
+static int setup_group(void **state)
+{
+    (void)state;
+    stack = mmap(NULL, WORDS * sizeof(*stack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return stack == MAP_FAILED ? -1 : 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct sig_rule deref = frame(SIG_DWARF_SP, 0, 0);
+    deref.cfa_deref = true;
+    deref.cfa_offset_after = 8;
+    memset(stack, 0, WORDS * sizeof(*stack));
+    memset(&context, 0, sizeof(context));
+    sig_rules_clear();
+    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
+    keep(MIDDLE, frame(SIG_DWARF_SP, 32, -16));
+    keep(OUTER, (struct sig_rule){.kind = SIG_RULE_ROOT});
+    keep(BY_FP, frame(SIG_DWARF_FP, 16, -16));
+    keep(BY_DEREF, deref);
+    keep(TRAMPOLINE, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
+    return 0;
+}
+
+static void registers(uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+    context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+}
+
+static void walk_with(uint64_t stack_low, uint64_t stack_high, size_t capacity)
+{
+    struct sig_unwind_request request = {.stack_low = stack_low,
+                                         .stack_high = stack_high,
+                                         .use_cache = true,
+                                         .addresses = addresses,
+                                         .capacity = capacity};
+    depth = sig_unwind(&request, &context, &end);
+}
+
+/* Both with the stack known and with every page of it probed. */
+static void walk(void)
+{
+    walk_with(address_of(0), address_of(WORDS), CAPACITY);
+    size_t known_depth = depth;
+    enum sig_unwind_end known_end = end;
+    walk_with(0, 0, CAPACITY);
+    assert_int_equal(depth, known_depth);
+    assert_int_equal(end, known_end);
+}
+
+static void assert_walk(enum sig_unwind_end expected_end, size_t count, const uint64_t *expected)
+{
+    assert_int_equal(end, expected_end);
+    assert_int_equal(depth, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(addresses[i], expected[i]);
+}
+
+#define ASSERT_WALK(end, ...)                                                                                \
+    assert_walk(end, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]){__VA_ARGS__})
+
+static void to_the_root(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), 0);
+    stack[10] = MIDDLE + 1;
+    stack[14] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, MIDDLE, OUTER);
+}
+
+static void the_frame_pointer_is_carried(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), 99);
+    stack[10] = MIDDLE + 1;
+    stack[13] = address_of(40); /* MIDDLE saved it at CFA - 16 */
+    stack[14] = BY_FP + 1;
+    stack[40] = 0;
+    stack[41] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, MIDDLE, BY_FP, OUTER);
+}
+
+static void the_cfa_may_lie_on_the_stack(void **state)
+{
+    (void)state;
+    registers(BY_DEREF, address_of(10), 0);
+    stack[10] = address_of(20); /* CFA = address_of(20) + 8, return address below it */
+    stack[20] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, BY_DEREF, OUTER);
+}
+
+static void a_frame_below_a_trampoline_is_exact(void **state)
+{
+    (void)state;
+    ucontext_t *inner = (ucontext_t *)&stack[20];
+    registers(LEAF, address_of(19), 0);
+    stack[19] = TRAMPOLINE + 1;
+    inner->uc_mcontext.gregs[REG_RIP] = LEAF;
+    inner->uc_mcontext.gregs[REG_RSP] = (greg_t)address_of(300);
+    stack[300] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, TRAMPOLINE, LEAF, OUTER);
+}
+
+static void code_without_tables_goes_by_frame_pointer(void **state)
+{
+    (void)state;
+    registers(NOWHERE, address_of(10), address_of(12));
+    stack[12] = address_of(30);
+    stack[13] = NOWHERE + 0x11;
+    stack[30] = address_of(50);
+    stack[31] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, NOWHERE + 0x10, OUTER);
+}
+
+static void a_return_address_of_nothing_is_not_recorded(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), 4711);
+    stack[10] = 0x123456789; /* some word: no module, no frame pointer to go on with */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
+}
+
+static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), 0);
+    stack[10] = NOWHERE + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, NOWHERE);
+}
+
+static void a_return_address_of_zero_is_the_end(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), 1);
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF);
+}
+
+/* Frame pointers that point at each other, at themselves, downwards, or nowhere. */
+static void cycles_and_garbage_end(void **state)
+{
+    (void)state;
+    registers(NOWHERE, address_of(10), address_of(12));
+    stack[12] = address_of(12);
+    stack[13] = NOWHERE + 1;
+    walk();
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    stack[12] = address_of(20);
+    stack[20] = address_of(12);
+    stack[21] = NOWHERE + 1;
+    walk();
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    registers(BY_FP, address_of(10), address_of(5)); /* the CFA would lie below the stack pointer */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, BY_FP);
+    registers(BY_FP, address_of(10), address_of(12) + 3); /* misaligned */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, BY_FP);
+    registers(BY_FP, address_of(10), UINT64_MAX - 7); /* wraps */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, BY_FP);
+    registers(LEAF, 0xffff800000000000U, 0); /* not an address of user space */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
+}
+
+static void a_full_result_ends_the_walk(void **state)
+{
+    (void)state;
+    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
+    for (size_t i = 0; i < WORDS; i++)
+        stack[i] = LEAF + 1;
+    registers(LEAF, address_of(0), 0);
+    walk_with(address_of(0), address_of(WORDS), CAPACITY);
+    assert_int_equal(depth, CAPACITY);
+    assert_int_equal(end, SIG_UNWIND_DEPTH);
+    walk_with(address_of(0), address_of(WORDS), 1);
+    assert_int_equal(depth, 1);
+}
+
+/* A stack that ends at an unmapped page: probed, not touched. */
+static void the_end_of_the_memory_is_not_crossed(void **state)
+{
+    (void)state;
+    size_t page = 4096;
+    char *block = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED);
+    munmap(block + page, page);
+    for (uint64_t *word = (uint64_t *)(void *)block; (char *)word < block + page; word++)
+        *word = LEAF + 1;
+    registers(LEAF, (uint64_t)(uintptr_t)block + page - 64, 0);
+    walk_with(0, 0, CAPACITY);
+    assert_int_equal(depth, 9);
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    munmap(block, page);
+}
+
+static void random_stacks_end(void **state)
+{
+    static const uint64_t pcs[] = {LEAF, MIDDLE, BY_FP, BY_DEREF, TRAMPOLINE, NOWHERE};
+    (void)state;
+    srand(7);
+    for (int round = 0; round < 20000; round++) {
+        for (size_t i = 0; i < WORDS; i++) {
+            int kind = rand() % 4;
+            stack[i] = kind == 0   ? pcs[rand() % 6] + 1
+                       : kind == 1 ? address_of((size_t)rand() % WORDS)
+                       : kind == 2 ? (uint64_t)rand() << 33 ^ (uint64_t)rand()
+                                   : 0;
+        }
+        registers(pcs[rand() % 6], address_of((size_t)rand() % WORDS), address_of((size_t)rand() % WORDS));
+        walk_with(round % 2 ? address_of(0) : 0, round % 2 ? address_of(WORDS) : 0, CAPACITY);
+        assert_in_range(depth, 1, CAPACITY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(to_the_root, setup),
+        cmocka_unit_test_setup(the_frame_pointer_is_carried, setup),
+        cmocka_unit_test_setup(the_cfa_may_lie_on_the_stack, setup),
+        cmocka_unit_test_setup(a_frame_below_a_trampoline_is_exact, setup),
+        cmocka_unit_test_setup(code_without_tables_goes_by_frame_pointer, setup),
+        cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),
+        cmocka_unit_test_setup(an_outermost_frame_without_tables_has_no_frame_pointer, setup),
+        cmocka_unit_test_setup(a_return_address_of_zero_is_the_end, setup),
+        cmocka_unit_test_setup(cycles_and_garbage_end, setup),
+        cmocka_unit_test_setup(a_full_result_ends_the_walk, setup),
+        cmocka_unit_test_setup(the_end_of_the_memory_is_not_crossed, setup),
+        cmocka_unit_test_setup(random_stacks_end, setup),
+    };
+    return cmocka_run_group_tests(tests, setup_group, NULL);
+}
