@@ -26,6 +26,15 @@ void hook_mask_set(bool blocks)
     program_blocks_our_signal = blocks;
 }
 
+void hook_mask_init(void)
+{
+    sigset_t ours, old;
+    sigemptyset(&ours);
+    sigaddset(&ours, sig_handler_signal());
+    if (real_functions()->pthread_sigmask(SIG_UNBLOCK, &ours, &old) == 0)
+        program_blocks_our_signal = sigismember(&old, sig_handler_signal()) == 1;
+}
+
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
 static void remember(int how, bool is_in_set)

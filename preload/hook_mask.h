@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* In the main thread, once the session runs: a mask inherited through exec may hold our signal already. */
+void hook_mask_init(void);
+
 /* Whether the program believes our signal to be blocked in the calling thread. */
 bool hook_mask_get(void);
 void hook_mask_set(bool blocks);

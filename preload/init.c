@@ -1,5 +1,6 @@
 /* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
  * handlers. */
+#include "hook_mask.h"
 #include "hook_process.h"
 #include "hook_thread.h"
 #include "real.h"
@@ -19,6 +20,7 @@ __attribute__((constructor)) static void wallprof_start(void)
     if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)
         return;
     hook_thread_adopt(session_main_thread());
+    hook_mask_init();
     hook_process_init();
 }
 

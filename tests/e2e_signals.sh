@@ -19,6 +19,22 @@ wait $!
 status=$?
 [ "$status" -eq 155 ] || fail "a SIGPROF from outside: status $status, not 155 (128 + 27)"
 
+# A mask inherited through exec holds the signal already: the program reads it back, and is sampled all the same.
+cat >"$TMP/masked.py" <<'PYTHON'
+import signal, time
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    sum(range(1000))
+print(signal.SIGPROF in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+PYTHON
+output=$(env -u LD_PRELOAD "$PYTHON" -c '
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
+os.environ.update(LD_PRELOAD=sys.argv[1], WALLPROF_OUT=sys.argv[2])
+os.execv(sys.executable, [sys.executable, sys.argv[3]])' "$LIBRARY" "$TMP/masked.pb.gz" "$TMP/masked.py")
+assert_equal "SIGPROF in an inherited mask" "$output" True
+functions_of "$TMP/masked.pb.gz" | grep -F '[not responding]' && fail "a thread with an inherited mask does not respond"
+
 # 300 times over a chain of three programs, each taking the place of the one before while it is sampled.
 count=$(WALLPROF_HZ=10000 WALLPROF_OUT=$TMP/exec.%p.pb.gz LD_PRELOAD=$LIBRARY bash -c '
     for ((i = 0; i < 300; i++)); do
