@@ -38,7 +38,7 @@ SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/target_*.c)) \
                $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/target_*.cc))
-E2E         := $(sort $(wildcard tests/e2e_*.sh))
+E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 LIB         := $(BUILD)/libwallprof.so
 
 Q   := $(if $(V),,@)
@@ -62,7 +62,7 @@ deps:
 $(LIB): $(ENGINE_OBJ) $(PRELOAD_OBJ) preload/exports.map
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
-	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(ZLIB_A)
+	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(ZLIB_A)
 
 $(BUILD)/src/sig_%.o: src/sig_%.c
 	@mkdir -p $(@D)
@@ -78,6 +78,12 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
+
+# The oracle needs libunwind, and only the files that evaluate unwind tables.
+$(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
+    $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_rules.o sig_memory.o)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $^ $(SANITIZE) -lunwind-x86_64 -lunwind
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/target_%: tests/target_%.c
@@ -97,7 +103,7 @@ unit: $(UNIT)
 build/pprof:
 	@scripts/build-pprof $@
 
-e2e: $(LIB) $(TARGETS) build/pprof
+e2e: $(LIB) $(TARGETS) $(BUILD)/tests/oracle_static build/pprof
 	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/run-tests $(E2E)
 
 # Both compilers, every warning an error.

@@ -7,6 +7,8 @@
 
 WALLPROF_HOOK int dlclose(void *handle)
 {
+    if (!sig_handler_is_of_this_process()) /* a child of _Fork: no handler of ours runs in it */
+        return real_functions()->dlclose(handle);
     sig_handler_unload_begin();
     int status = real_functions()->dlclose(handle);
     sig_handler_unload_end();

@@ -10,7 +10,6 @@
 #include "real.h"
 #include "sig_handler.h"
 
-#include <errno.h>
 #include <stddef.h>
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */
@@ -39,10 +38,10 @@ typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
 static void remember(int how, bool is_in_set)
 {
-    if (how == SIG_SETMASK)
-        program_blocks_our_signal = is_in_set;
-    else if (is_in_set)
-        program_blocks_our_signal = how == SIG_BLOCK;
+    bool now = how == SIG_SETMASK ? is_in_set : is_in_set ? how == SIG_BLOCK : program_blocks_our_signal;
+    /* A vfork child has a mask of its own, but its parent's memory. */
+    if (now != program_blocks_our_signal && sig_handler_is_of_this_process())
+        program_blocks_our_signal = now;
 }
 
 /* Returns what the real function returns: -1 with errno or an error number, as the case may be. */

@@ -11,20 +11,54 @@
 #include <alloca.h>
 #include <stdint.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
 
-static void in_child(void)
+int hook_process_init(void)
 {
-    session_restart_in_child(hook_thread_current());
+    return pthread_atfork(session_hold, session_release, NULL);
+}
+
+/*
+ * Only after all handlers of pthread_atfork, which run in the order they were registered: a session creates a
+ * thread, and the program's malloc may not be usable before its own handler has run.
+ */
+static void restart_in_child(void)
+{
+    struct wp_thread *forking = hook_thread_current();
+    hook_thread_adopt(NULL);
+    session_restart_in_child(forking);
     hook_thread_adopt(session_main_thread());
 }
 
-int hook_process_init(void)
+WALLPROF_HOOK pid_t fork(void)
 {
-    return pthread_atfork(session_hold, session_release, in_child);
+    pid_t pid = real_functions()->fork();
+    if (pid == 0)
+        restart_in_child();
+    return pid;
+}
+
+/* These fork within the C library, past our hook. */
+WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
+{
+    pid_t before = getpid();
+    int status = real_functions()->daemon(keep_directory, keep_streams);
+    if (getpid() != before)
+        restart_in_child();
+    return status;
+}
+
+WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *termios,
+                            const struct winsize *size)
+{
+    pid_t pid = real_functions()->forkpty(primary, name, termios, size);
+    if (pid == 0)
+        restart_in_child();
+    return pid;
 }
 
 static void hold_for_exec(void)

@@ -7,13 +7,11 @@
 #include "real.h"
 #include "sig_handler.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 static bool is_ours(int number)
 {
-    return number != 0 && number == sig_handler_signal();
+    return number != 0 && number == sig_handler_signal() && sig_handler_is_of_this_process();
 }
 
 WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,

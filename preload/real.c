@@ -25,6 +25,9 @@ const struct real *real_functions(void)
     RESOLVE(sigprocmask);
     RESOLVE(pthread_sigmask);
     RESOLVE(dlclose);
+    RESOLVE(fork);
+    RESOLVE(daemon);
+    RESOLVE(forkpty);
     RESOLVE(execve);
     RESOLVE(execvpe);
     RESOLVE(fexecve);

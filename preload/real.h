@@ -9,6 +9,7 @@
 #define WALLPROF_REAL_H
 
 #include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <threads.h>
 
@@ -23,6 +24,9 @@ struct real {
     int (*sigprocmask)(int, const sigset_t *, sigset_t *);
     int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
     int (*dlclose)(void *);
+    pid_t (*fork)(void);
+    int (*daemon)(int, int);
+    pid_t (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ARENA_UNIT_BYTES = 8, ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
+enum { ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
 
 static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
 

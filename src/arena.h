@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An offset into the region in units of 8 bytes; 0 is "none". 32 bits reach 32 GiB. */
+enum { ARENA_UNIT_BYTES = 8 };
+
+/* An offset into the region in these units; 0 is "none". 32 bits reach 32 GiB. */
 typedef uint32_t arena_ref;
 
 struct wp_arena {
@@ -38,7 +40,7 @@ arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes);
 /* The record behind a non-zero reference; valid until arena_deinit. */
 static inline void *arena_at(const struct wp_arena *arena, arena_ref ref)
 {
-    return arena->base + (size_t)ref * 8;
+    return arena->base + (size_t)ref * ARENA_UNIT_BYTES;
 }
 
 /* A NUL-terminated copy of a string; 0 when the region is full. */

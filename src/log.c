@@ -1,20 +1,36 @@
 #include "log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char prefix[] = "wallprof: ";
 
 enum { NOTICE_BYTES = 64 }; /* kept for the line that says how many found no room */
 
-void log_init(struct wp_log *log, enum log_level level, bool has_stderr)
+void log_init(struct wp_log *log, enum log_level level)
 {
+    struct stat status;
+    *log->path = '\0';
     log->level = level;
-    log->has_stderr = has_stderr;
+    log->has_stderr = fstat(STDERR_FILENO, &status) == 0;
+    log->stderr_device = log->has_stderr ? status.st_dev : 0;
+    log->stderr_inode = log->has_stderr ? status.st_ino : 0;
     log->used_bytes = log->dropped = 0;
+}
+
+void log_set_path(struct wp_log *log, const char *path)
+{
+    size_t length = 0;
+    if (*path != '/' && getcwd(log->path, sizeof(log->path))) {
+        length = strlen(log->path);
+        log->path[length++] = '/';
+    }
+    snprintf(log->path + length, sizeof(log->path) - length, "%s", path);
 }
 
 void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
@@ -50,20 +66,69 @@ static void write_all(int fd, const char *text, size_t bytes)
     }
 }
 
-void log_flush(struct wp_log *log, const char *path)
+static void add_notice(struct wp_log *log)
 {
-    if (log->dropped > 0) {
-        char *at = log->text + log->used_bytes;
+    char *at = log->text + log->used_bytes;
+    if (log->dropped > 0)
         log->used_bytes +=
             (size_t)snprintf(at, NOTICE_BYTES, "%s%zu more messages found no room\n", prefix, log->dropped);
-        log->dropped = 0;
+    log->dropped = 0;
+}
+
+/* The log file, or -1; that it cannot be opened is one more thing to say. */
+static int open_file(struct wp_log *log)
+{
+    if (!*log->path)
+        return -1;
+    int fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+    if (fd < 0) {
+        log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path,
+                strerrordesc_np(errno));
+        *log->path = '\0';
     }
-    if (log->used_bytes == 0)
-        return;
-    int fd = *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644) : -1;
-    if (fd >= 0 || log->has_stderr)
-        write_all(fd < 0 ? STDERR_FILENO : fd, log->text, log->used_bytes);
-    if (fd >= 0)
-        close(fd);
+    return fd;
+}
+
+static bool is_stderr_of_the_start(const struct wp_log *log)
+{
+    struct stat status;
+    return log->has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == log->stderr_device &&
+           status.st_ino == log->stderr_inode;
+}
+
+/* Writes everything and closes the descriptor. */
+static void write_kept(struct wp_log *log, int fd)
+{
+    write_all(fd, log->text, log->used_bytes);
     log->used_bytes = 0;
+    if (fd != STDERR_FILENO)
+        close(fd);
+}
+
+void log_flush(struct wp_log *log)
+{
+    add_notice(log);
+    int fd = log->used_bytes > 0 ? open_file(log) : -1;
+    if (fd < 0 && is_stderr_of_the_start(log))
+        fd = STDERR_FILENO;
+    if (fd >= 0 && log->used_bytes > 0)
+        write_kept(log, fd);
+}
+
+int log_open_stderr_handle(void)
+{
+    return open("/proc/thread-self/fd/2", O_PATH | O_CLOEXEC);
+}
+
+void log_flush_through(struct wp_log *log, int stderr_handle)
+{
+    char path[48];
+    add_notice(log);
+    int fd = log->used_bytes > 0 ? open_file(log) : -1;
+    if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0) {
+        snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", stderr_handle);
+        fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    }
+    if (fd >= 0)
+        write_kept(log, fd); /* a socket cannot be opened again: then log_flush is next */
 }

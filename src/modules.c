@@ -88,17 +88,20 @@ static arena_ref find_record(const struct wp_modules *modules, const struct wp_m
     return 0;
 }
 
+/* Record and path in one piece: half of one would be lost in a full arena. */
 static arena_ref make_record(struct wp_modules *modules, const struct wp_module *like, const char *path)
 {
-    arena_ref ref = arena_alloc_reserved(modules->arena, sizeof(*like));
-    arena_ref path_ref = ref ? arena_strdup(modules->arena, path) : 0;
-    if (!path_ref) {
+    size_t path_bytes = strlen(path) + 1;
+    arena_ref ref = arena_alloc_reserved(modules->arena, sizeof(*like) + path_bytes);
+    if (!ref) {
         modules->dropped++;
         return 0;
     }
-    *module_at(modules, ref) = *like;
-    module_at(modules, ref)->path = path_ref;
-    module_at(modules, ref)->next = modules->newest;
+    struct wp_module *module = module_at(modules, ref);
+    *module = *like;
+    module->path = ref + (arena_ref)(sizeof(*like) / ARENA_UNIT_BYTES);
+    memcpy(arena_at(modules->arena, module->path), path, path_bytes);
+    module->next = modules->newest;
     modules->newest = ref;
     modules->count++;
     return ref;
@@ -159,7 +162,7 @@ static void note_segment(struct refresh *refresh, struct wp_module *segment, con
     arena_ref ref = find_record(modules, segment, path);
     if (!ref) {
         ref = make_record(modules, segment, path);
-        refresh->changed = true;
+        refresh->changed |= ref != 0;
     }
     if (!ref)
         return;

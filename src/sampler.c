@@ -163,6 +163,7 @@ static void adopt(struct wp_sampler *sampler, const struct sampler_task *task)
     thread->start_ns = is_older ? sampler->start_ns : task->time_ns;
     thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(task->tid)) : 0;
     thread->is_foreign = true;
+    threads_uncount(sampler->threads);
     sampler->foreign_count++;
     begin_thread(sampler, thread);
     tasks_name(sampler->task_directory, task->tid, thread->end_name, sizeof(thread->end_name));
@@ -280,6 +281,7 @@ void sampler_enter(struct wp_sampler *sampler)
     begin_arrived(sampler);
     if (sampler->task_directory >= 0)
         scan(sampler, clock_monotonic_ns(), true);
+    sampler->unload_count = sig_handler_unload_count();
     sampler->modules_changed = true;
 }
 
@@ -287,7 +289,11 @@ void sampler_enter(struct wp_sampler *sampler)
 
 static void refresh_modules(struct wp_sampler *sampler)
 {
-    if (modules_refresh(&sampler->modules)) {
+    uint32_t unload_count = sig_handler_unload_count();
+    bool is_behind =
+        unload_count != sampler->unload_count; /* the table must be made anew even if nothing is gone */
+    if (modules_refresh(&sampler->modules) || is_behind) {
+        sampler->unload_count = unload_count;
         locate_forget(&sampler->locate);
         sampler->modules_changed = true;
     }
@@ -299,10 +305,12 @@ static void publish_modules(struct wp_sampler *sampler)
 {
     if (!sampler->pending_table && sampler->modules_changed) {
         sampler->pending_table = modules_table(&sampler->modules);
+        sampler->pending_unload_count = sampler->unload_count;
         sampler->modules_changed = !sampler->pending_table;
     }
     if (sampler->pending_table &&
-        sig_handler_publish_modules(sampler->pending_table, clock_monotonic_ns() + publish_patience_ns))
+        sig_handler_publish_modules(sampler->pending_table, sampler->pending_unload_count,
+                                    clock_monotonic_ns() + publish_patience_ns))
         sampler->pending_table = NULL;
 }
 

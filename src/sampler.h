@@ -57,6 +57,8 @@ struct wp_sampler {
     struct wp_counters counters;
     bool modules_changed;                          /* since the last table was built */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
+    uint32_t unload_count,
+        pending_unload_count; /* sig_handler_unload_count as of the look, and of that table's */
 };
 
 /* *sampler is zeroed memory (it is large: not cleared twice). 0 or -errno. start_ns: from when on threads'

@@ -37,7 +37,7 @@ static const uint64_t main_stack_reach_bytes = 128U << 20;
 static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
 
 enum command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE };
-enum phase { PHASE_STARTING, PHASE_RUNNING, PHASE_CLOSED, PHASE_WRITTEN };
+enum phase { PHASE_STARTING, PHASE_RUNNING };
 
 struct session {
     struct session_libc libc;
@@ -54,8 +54,9 @@ struct session {
     uint32_t phase;     /* atomic, futex: enum phase */
     uint32_t finishing; /* atomic: session_finish has begun */
     struct wp_output output;
-    int directory_fd; /* of the output, in the sampler's descriptor table */
-    int output_error; /* the last one reported, 0 or -errno */
+    int directory_fd;        /* of the output, in the sampler's descriptor table */
+    int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
+    bool is_output_reported; /* that it cannot be written */
     char command_text[COMMAND_TEXT_BYTES];
 };
 
@@ -96,13 +97,20 @@ void session_release(void)
 
 /* ---- the sampler thread ---- */
 
-/* A descriptor table of our own: the program sees none of ours, and we hold none of its open. */
-static void leave_descriptors(void)
+/*
+ * A descriptor table of our own: the program sees none of ours, and we hold none of its open. Descriptors 0
+ * to 2 are filled, so that no file of ours gets one of these numbers.
+ */
+static void leave_descriptors(struct session *session)
 {
-    if (sig_syscall4(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
+    session->stderr_handle = -1;
+    if (sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
         return; /* before Linux 5.9: ours are close-on-exec and as few as two */
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        open("/dev/null", O_RDWR); /* so that no file of ours gets one of these numbers */
+    session->stderr_handle = log_open_stderr_handle();
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        close(fd);
+        open("/dev/null", O_RDWR);
+    }
 }
 
 static void sleep_until(struct session *session, uint64_t deadline_ns)
@@ -147,12 +155,12 @@ static int write_profile(struct session *session)
 static void report_output(struct session *session, int error)
 {
     const struct wp_output *output = &session->output;
-    if (error < 0 && error != session->output_error)
+    if (error < 0 && !session->is_output_reported)
         log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s", output->directory,
                 output->name, strerrordesc_np(-error));
     if (error == 0)
         log_add(&session->log, LOG_INFO, "profile written to %s/%s", output->directory, output->name);
-    session->output_error = error;
+    session->is_output_reported |= error < 0;
 }
 
 static void close_and_write(struct session *session)
@@ -163,11 +171,10 @@ static void close_and_write(struct session *session)
         session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     report_output(session, session->directory_fd < 0 ? -errno : write_profile(session));
     if (session->sampler.tree.overflows > 0)
-        log_add(&session->log, LOG_WARNING,
-                "the profile is full: %llu stacks were cut short at [overflow]; WALLPROF_MEM=%lluM would "
-                "hold more",
-                (unsigned long long)session->sampler.tree.overflows,
-                (unsigned long long)(session->config.memory_bytes >> 20) * 4);
+        log_add(
+            &session->log, LOG_WARNING,
+            "the profile is full: %llu stacks were cut short at [overflow]; a larger WALLPROF_MEM holds more",
+            (unsigned long long)session->sampler.tree.overflows);
 }
 
 static void check_output(struct session *session)
@@ -204,7 +211,7 @@ static void *sampler_main(void *argument)
     struct session *session = argument;
     prctl(PR_SET_NAME, "wallprof");
     ask_for_short_slices();
-    leave_descriptors();
+    leave_descriptors(session);
     check_output(session);
     sampler_enter(&session->sampler);
     set_phase(session, PHASE_RUNNING);
@@ -214,8 +221,10 @@ static void *sampler_main(void *argument)
             one_tick(session);
     }
     standstill_work(&session->standstill);
-    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH)
+    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH) {
         close_and_write(session);
+        log_flush_through(&session->log, session->stderr_handle);
+    }
     standstill_rest(&session->standstill);
     return NULL;
 }
@@ -308,16 +317,22 @@ static int start(const struct session_libc *libc, char *const *environment, cons
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
     if (parent) {
         session->config = parent->config;
-        log_init(&session->log, parent->config.log_level, parent->log.has_stderr);
+        log_init(&session->log, parent->config.log_level);
+        strcpy(session->log.path, parent->log.path);
     } else {
-        log_init(&session->log, LOG_WARNING, fcntl(STDERR_FILENO, F_GETFD) >= 0);
+        log_init(&session->log, LOG_WARNING);
         config_read(&session->config, &session->log, environment);
+        if (*session->config.log_path)
+            log_set_path(&session->log, session->config.log_path);
     }
     output_command_line(session->command_text, sizeof(session->command_text));
     int status = choose_output(session, parent != NULL);
     if (status == 0)
         status = begin_recording(session, stack_low, stack_high);
-    log_flush(&session->log, session->config.log_path);
+    log_add(&session->log, LOG_DEBUG, "%u ticks a second, up to %u threads each, signal %d, to %s/%s",
+            session->config.hz, session->config.threads, session->config.signal, session->output.directory,
+            session->output.name);
+    log_flush(&session->log);
     if (status == 0)
         current = session;
     else
@@ -366,7 +381,7 @@ void session_finish(void)
         write_without_sampler(session);
     else
         stop_sampler(session, COMMAND_FINISH);
-    log_flush(&session->log, session->config.log_path);
+    log_flush(&session->log);
 }
 
 /*
@@ -376,8 +391,9 @@ void session_finish(void)
 void session_restart_in_child(const struct wp_thread *forking)
 {
     struct session *parent = current;
-    if (!parent)
+    if (!parent || parent->pid == getpid())
         return;
+    sig_handler_forget_parent();
     uint64_t stack_low = forking ? forking->stack_low : 0, stack_high = forking ? forking->stack_high : 0;
     struct session_libc libc = parent->libc;
     current = NULL;
@@ -392,7 +408,8 @@ void session_restart_in_child(const struct wp_thread *forking)
 struct wp_thread *session_thread_prepare(void)
 {
     struct session *session = current;
-    struct wp_thread *thread = session ? threads_acquire(&session->threads) : NULL;
+    bool is_ours = session && session->pid == getpid();
+    struct wp_thread *thread = is_ours ? threads_acquire(&session->threads) : NULL;
     if (thread)
         sig_add_relaxed(&session->threads.coming, 1);
     return thread;
@@ -406,6 +423,7 @@ void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
 void session_thread_discard(struct wp_thread *thread)
 {
     sig_add_relaxed(&current->threads.coming, -1);
+    threads_uncount(&current->threads);
     threads_release(&current->threads, thread);
 }
 
@@ -427,6 +445,8 @@ void session_thread_leave(struct wp_thread *thread)
     struct session *session = current;
     char name[THREAD_NAME_BYTES] = "";
     uint32_t run = COMMAND_RUN;
+    if (!session || session->pid != getpid())
+        return; /* a child of _Fork or raw clone: the record was its parent's */
     prctl(PR_GET_NAME, name);
     if (threads_leave(&session->threads, thread, name) == 0 && !sig_load_seq_cst(&session->finishing) &&
         sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE))
@@ -436,9 +456,4 @@ void session_thread_leave(struct wp_thread *thread)
 struct wp_thread *session_main_thread(void)
 {
     return current ? current->main_thread : NULL;
-}
-
-bool session_is_running(void)
-{
-    return current != NULL;
 }

@@ -66,6 +66,4 @@ void session_thread_leave(struct wp_thread *thread);
 /* The main thread's record, for the hook that sees it leave by pthread_exit. */
 struct wp_thread *session_main_thread(void);
 
-bool session_is_running(void);
-
 #endif

@@ -74,6 +74,21 @@ static inline bool sig_was_blocked(const ucontext_t *context)
     return code[0] == 0x0f && code[1] == 0x05;
 }
 
+/*
+ * Whether the code at a pc is the trampoline a signal handler returns to: mov $__NR_rt_sigreturn,%rax;
+ * syscall. Unwind tables mark it as a signal frame, but others may be marked so too.
+ */
+enum { SIG_TRAMPOLINE_BYTES = 9 };
+static inline bool sig_is_trampoline(const uint8_t *code)
+{
+    static const uint8_t trampoline[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
+        if (code[i] != trampoline[i])
+            return false;
+    }
+    return true;
+}
+
 /* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */
 static inline long sig_syscall4(long number, long a, long b, long c, long d)
 {

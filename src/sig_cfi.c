@@ -10,8 +10,8 @@
 #include "sig_reader.h"
 
 enum {
-    MAX_INSTRUCTIONS = 4096, /* per CIE or FDE; real ones have fewer than 1,000 */
-    MAX_REMEMBERED_ROWS = 8, /* nesting of DW_CFA_remember_state; real code nests once or twice */
+    MAX_INSTRUCTIONS = 32768, /* per CIE or FDE; the most met are 13,361, in cc1plus */
+    MAX_REMEMBERED_ROWS = 8,  /* nesting of DW_CFA_remember_state; real code nests once or twice */
 };
 
 /* One row of the unwind table, for the columns that are kept. */
@@ -193,7 +193,7 @@ static bool step_register(struct machine *machine, uint8_t op)
         restore_column(machine, dwarf_register);
         return true;
     case CFA_UNDEFINED:
-        set_column(machine, dwarf_register, SIG_SAVED_UNKNOWN, 0, 0);
+        set_column(machine, dwarf_register, SIG_SAVED_UNDEFINED, 0, 0);
         return true;
     case CFA_SAME_VALUE:
         set_column(machine, dwarf_register, SIG_SAVED_SAME, 0, 0);
@@ -274,6 +274,8 @@ static void rule_from_row(const struct machine *machine, struct sig_rule *ret)
     if (row->cfa_expression &&
         !sig_expression_evaluate(&machine->reader, row->cfa_expression, machine->lookup, &cfa))
         return;
+    if (row->ra.kind == SIG_SAVED_UNKNOWN)
+        return;
     if (cfa.kind == SIG_SYMBOL_CONSTANT || row->cfa_register > 255 || cfa.offset < INT32_MIN ||
         cfa.offset > INT32_MAX)
         return;
@@ -284,7 +286,19 @@ static void rule_from_row(const struct machine *machine, struct sig_rule *ret)
     ret->ra = row->ra;
     ret->fp = row->fp;
     ret->extra = row->extra;
-    ret->kind = row->ra.kind == SIG_SAVED_UNKNOWN ? SIG_RULE_ROOT : SIG_RULE_FRAME;
+    ret->kind = row->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
+}
+
+/* A return address into the trampoline is its first byte, and lookup_pc the one before. */
+static bool is_trampoline_at(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads)
+{
+    uint8_t code[SIG_TRAMPOLINE_BYTES + 1];
+    if (lookup_pc < module->start_pc || lookup_pc + sizeof(code) > module->end_pc)
+        return false;
+    if (careful_reads && !sig_memory_copy(code, lookup_pc, sizeof(code)))
+        return false;
+    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)lookup_pc;
+    return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + 1);
 }
 
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
@@ -295,7 +309,7 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
         return;
-    if (cie.is_signal_frame) {
+    if (cie.is_signal_frame && is_trampoline_at(module, lookup_pc, careful_reads)) {
         ret->kind = SIG_RULE_SIGNAL;
         return;
     }
@@ -321,5 +335,5 @@ uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup
 {
     struct sig_cie cie;
     struct sig_fde fde;
-    return sig_eh_frame_find(module, lookup_pc, false, &cie, &fde) ? fde.start_pc : 0;
+    return sig_eh_frame_find(module, lookup_pc, true, &cie, &fde) ? fde.start_pc : 0;
 }

@@ -31,7 +31,8 @@ enum sig_saved_kind {
     SIG_SAVED_AT_CFA,      /* in memory at CFA + offset */
     SIG_SAVED_AT_REGISTER, /* in memory at this frame's register + offset */
     SIG_SAVED_IN_REGISTER, /* in another register; known in the interrupted frame only */
-    SIG_SAVED_UNKNOWN,     /* undefined, or by an expression that is not evaluated */
+    SIG_SAVED_UNDEFINED,   /* not kept, by the table; of the return address: there is no caller */
+    SIG_SAVED_UNKNOWN,     /* by an expression that is not evaluated */
 };
 
 struct sig_saved {
@@ -56,7 +57,10 @@ struct sig_rule {
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret);
 
-/* Run-time address where the function around lookup_pc starts, by the same tables; 0 when they do not say. */
+/*
+ * Run-time address where the function around lookup_pc starts, by the same tables; 0 when they do not say.
+ * Not for handlers but for the sampler, whom no dlclose waits for: always reads through the kernel.
+ */
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc);
 
 #endif

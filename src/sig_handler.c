@@ -22,6 +22,7 @@ static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 static struct sig_slots *sig_slots_in_use;
 static uint32_t sig_cookie;
 static int sig_number;
+static int32_t sig_pid;
 
 /* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
 static const struct sig_modules_table *sig_modules_in_use;
@@ -32,6 +33,8 @@ static const struct sig_modules_table *sig_modules_in_use;
 static uint32_t sig_in_flight;
 static uint32_t sig_cache_off; /* non-zero while the cache is cleared */
 static uint32_t sig_unloading; /* libraries being unmapped */
+static uint32_t sig_unloads;   /* unmapped so far */
+static uint32_t sig_published; /* sig_unloads as of the look at the loader that the table in use comes from */
 static uint64_t sig_stray;
 
 /* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd
@@ -42,6 +45,11 @@ static uint32_t sig_program_sequence;
 int sig_handler_signal(void)
 {
     return sig_load_relaxed(&sig_number);
+}
+
+bool sig_handler_is_of_this_process(void)
+{
+    return sig_load_relaxed(&sig_pid) == sig_syscall4(SYS_getpid, 0, 0, 0, 0);
 }
 
 uint64_t sig_handler_stray_count(void)
@@ -76,17 +84,22 @@ static void restore_signals(uint64_t mask)
 
 void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old)
 {
+    struct sigaction before,
+        after; /* copies: the program's pointers are not touched while the sequence is odd */
+    if (action)
+        after = *action;
     uint64_t mask =
         block_all_signals(); /* a reader in a handler of this thread would spin for ever on an odd value */
     uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
     while (!sig_cas_acq_rel(&sig_program_sequence, &sequence, sequence | 1U))
         sequence &= ~1U;
-    if (old)
-        *old = sig_program_action;
+    before = sig_program_action;
     if (action)
-        sig_program_action = *action;
+        sig_program_action = after;
     sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
     restore_signals(mask);
+    if (old)
+        *old = before;
 }
 
 /* What the kernel does for SIG_DFL on a terminating signal: end the process by it. */
@@ -167,8 +180,10 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     slot->was_blocked = sig_was_blocked(context);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
-    request.use_cache = !sig_load_seq_cst(&sig_cache_off);
-    request.careful_reads = sig_load_seq_cst(&sig_unloading) != 0;
+    /* The table may still name a library that is gone, and other code may have its addresses. */
+    request.careful_reads = sig_load_seq_cst(&sig_unloading) != 0 ||
+                            sig_load_seq_cst(&sig_unloads) != sig_load_seq_cst(&sig_published);
+    request.use_cache = !request.careful_reads && !sig_load_seq_cst(&sig_cache_off);
     request.modules = sig_load_seq_cst(&sig_modules_in_use);
     slot->depth = (uint32_t)sig_unwind(&request, context, &end);
     slot->end = (uint8_t)end;
@@ -189,7 +204,9 @@ static void handle(int number, siginfo_t *info, void *context)
         return;
     }
     uint32_t index = value & ((1 << SLOT_BITS) - 1);
-    struct sig_slot *slot = sig_slots_claim(sig_slots_in_use, index, value >> SLOT_BITS & generation_mask);
+    struct sig_slot *slot =
+        !sig_slots_in_use ? NULL
+                          : sig_slots_claim(sig_slots_in_use, index, value >> SLOT_BITS & generation_mask);
     if (!slot) {
         sig_add_relaxed(&sig_stray, 1);
         return;
@@ -201,10 +218,9 @@ static void handle(int number, siginfo_t *info, void *context)
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction)
 {
-    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
     sig_slots_in_use = slots;
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
-    sig_in_flight = 0;
     for (size_t i = 0; i < sizeof(action.sa_mask.__val) / sizeof(action.sa_mask.__val[0]); i++)
         action.sa_mask.__val[i] =
             ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
@@ -212,6 +228,7 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
         return -EINVAL;
     if (sig_load_relaxed(&sig_number) != signal_number)
         sig_handler_swap_action(&old, NULL);
+    sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
     sig_store_relaxed(&sig_number, signal_number);
     return 0;
 }
@@ -239,15 +256,31 @@ static bool wait_for_flights(uint64_t deadline_ns)
     return true;
 }
 
-bool sig_handler_publish_modules(const struct sig_modules_table *table, uint64_t deadline_ns)
+uint32_t sig_handler_unload_count(void)
+{
+    return sig_load_seq_cst(&sig_unloads);
+}
+
+bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t unload_count,
+                                 uint64_t deadline_ns)
 {
     sig_store_seq_cst(&sig_cache_off, 1);
     sig_store_seq_cst(&sig_modules_in_use, table);
     if (!wait_for_flights(deadline_ns))
         return false; /* the cache stays off: correct, only slower */
     sig_rules_clear();
+    sig_store_seq_cst(&sig_published, unload_count);
     sig_store_seq_cst(&sig_cache_off, 0);
     return true;
+}
+
+void sig_handler_forget_parent(void)
+{
+    sig_program_sequence =
+        (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
+    sig_in_flight = sig_unloading = sig_cache_off = 0;
+    sig_unloads = sig_published + 1; /* careful until the first table of this process */
+    sig_slots_in_use = NULL;
 }
 
 void sig_handler_unload_begin(void)
@@ -258,5 +291,6 @@ void sig_handler_unload_begin(void)
 
 void sig_handler_unload_end(void)
 {
+    sig_add_seq_cst(&sig_unloads, 1);
     sig_sub_seq_cst(&sig_unloading, 1);
 }

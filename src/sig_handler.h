@@ -34,6 +34,10 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
  */
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 
+/* Whether this process installed the handler: false in a vfork child, which shares the memory and must not
+ * change it. */
+bool sig_handler_is_of_this_process(void);
+
 /* The number in use, 0 before sig_handler_install. */
 int sig_handler_signal(void);
 
@@ -43,12 +47,20 @@ void sig_handler_swap_action(const struct sigaction *action, struct sigaction *o
 
 /*
  * Sampler: from now on handlers find this table; returns when no handler uses the one before. The rule cache
- * has been cleared. Waits for handlers in flight, which never wait for anybody; at most until the deadline
+ * has been cleared. unload_count: sig_handler_unload_count() from before the look at the loader that the
+ * table was made from. Waits for handlers in flight, which never wait for anybody; at most until the deadline
  * (CLOCK_MONOTONIC), then false: call again with the same table before anything else.
  */
-bool sig_handler_publish_modules(const struct sig_modules_table *table, uint64_t deadline_ns);
+uint32_t sig_handler_unload_count(void);
+bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t unload_count,
+                                 uint64_t deadline_ns);
 
-/* dlclose hook, any thread: between the two, handlers read unwind tables through the kernel only. begin waits
+/* In the child of fork, first thing: what threads of the parent were in the middle of is nobody's any more.
+ */
+void sig_handler_forget_parent(void);
+
+/* dlclose hook, any thread: from begin until a table made after end is published, handlers read unwind tables
+ * through the kernel only. begin waits
  * until those that read directly have finished. */
 void sig_handler_unload_begin(void);
 void sig_handler_unload_end(void);

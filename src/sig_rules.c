@@ -36,7 +36,7 @@ static bool pack_saved(const struct sig_saved *saved, uint64_t *ret)
 {
     if (saved->kind == SIG_SAVED_SAME)
         *ret = 0;
-    else if (saved->kind == SIG_SAVED_UNKNOWN)
+    else if (saved->kind == SIG_SAVED_UNKNOWN || saved->kind == SIG_SAVED_UNDEFINED)
         *ret = SAVED_UNKNOWN;
     else if (saved->kind == SIG_SAVED_AT_CFA && saved->offset < 0 && saved->offset % WORD_BYTES == 0 &&
              -(saved->offset / WORD_BYTES) < SAVED_UNKNOWN)

@@ -1,6 +1,7 @@
 /*
  * The state word is the only thing both sides write. claim and cancel race for ARMED by compare-and-exchange:
- * exactly one wins. 62 bits of generation never wrap.
+ * exactly one wins. A generation is used for 36 bits' worth of rounds
+ * (sig_handler.c), years at any rate.
  */
 #include "sig_slots.h"
 #include "sig_arch.h"

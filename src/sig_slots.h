@@ -1,12 +1,12 @@
 /*
  * Where a signalled thread writes what it saw: a fixed set of preallocated slots.
  *
- * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -take-> FREE, and ARMED -cancel-> FREE.
- * arm, take, cancel and wait are the sampler thread's; claim and finish the handler's. The state word carries
- * a generation that arm increases, and so does the signal: a signal that comes late, after cancel or for an
- * earlier use of the slot, finds another generation and is dropped.
+ * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -release-> FREE, and ARMED -cancel->
+ * FREE. arm, release, cancel and wait are the sampler thread's; claim and finish the handler's. The state
+ * word carries a generation that arm increases, and so does the signal: a signal that comes late, after
+ * cancel or for an earlier use of the slot, finds another generation and is dropped.
  *
- * Nothing here blocks but slots_wait, and that has a deadline.
+ * Nothing here blocks but sig_slots_wait, and that has a deadline.
  */
 #ifndef WALLPROF_SIG_SLOTS_H
 #define WALLPROF_SIG_SLOTS_H

@@ -179,7 +179,8 @@ static bool step(struct walk *walk, const struct sig_rule *rule)
 /* By the psABI (3.4.1) the outermost frame has a frame pointer of 0: the loader's entry has no other mark. */
 static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rule)
 {
-    return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0;
+    return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0 &&
+           sig_modules_find(walk->request->modules, walk->regs.pc - 1);
 }
 
 /* A return address that lies in no module and leads nowhere was no return address but some word of the stack.

@@ -47,11 +47,27 @@ static void zlib_free(void *opaque, void *memory)
     (void)memory;
 }
 
+/*
+ * A link may be followed where it cannot be a trap: as the kernel's protected_symlinks has it, not in a
+ * directory that anybody may write to, unless the link is ours or the directory's owner's.
+ */
+static bool is_trusted_link(int directory_fd, const struct stat *link)
+{
+    struct stat directory;
+    if (fstatat(directory_fd, ".", &directory, 0) < 0)
+        return false;
+    bool is_shared = (directory.st_mode & S_ISVTX) && (directory.st_mode & S_IWOTH);
+    return !is_shared || link->st_uid == geteuid() || link->st_uid == directory.st_uid;
+}
+
+/* What is there already and must stay what it is: a device, a FIFO, or a link (/dev/stdout). */
 static bool is_special(int directory_fd, const char *name)
 {
-    struct stat status;
-    return fstatat(directory_fd, name, &status, 0) == 0 && !S_ISREG(status.st_mode) &&
-           !S_ISDIR(status.st_mode);
+    struct stat itself, target;
+    if (fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0 ||
+        fstatat(directory_fd, name, &target, 0) < 0 || S_ISDIR(target.st_mode))
+        return false;
+    return S_ISLNK(itself.st_mode) ? is_trusted_link(directory_fd, &itself) : !S_ISREG(itself.st_mode);
 }
 
 static int open_temporary(struct sink *sink)
@@ -73,7 +89,7 @@ static int open_target(struct sink *sink)
 {
     struct stat status;
     if (is_special(sink->directory_fd, sink->name)) {
-        int fd = openat(sink->directory_fd, sink->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        int fd = openat(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
         return fd < 0 ? -errno : fd;
     }
     if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
@@ -172,7 +188,7 @@ int sink_check(int directory_fd, const char *name)
     if (fstatat(directory_fd, name, &status, 0) == 0) {
         if (S_ISDIR(status.st_mode))
             return -EISDIR;
-        if (!S_ISREG(status.st_mode))
+        if (is_special(directory_fd, name))
             return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
     }
     /* A nameless file is the real proof; where the file system has none, permission is as much as can be

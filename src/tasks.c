@@ -67,18 +67,21 @@ int tasks_list(int directory_fd, pid_t **ret_tids, size_t *ret_bytes)
 {
     struct tid_list list = {0};
     char buffer[DIRECTORY_BUFFER_BYTES] __attribute__((aligned(8)));
-    long bytes;
+    long bytes = 0;
     if (lseek(directory_fd, 0, SEEK_SET) < 0)
         return -errno;
-    while ((bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer))) > 0) {
-        if (!append_entries(&list, buffer, bytes))
-            return -ENOMEM;
+    bool has_room = true;
+    while (has_room && (bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer))) > 0)
+        has_room = append_entries(&list, buffer, bytes);
+    if (!has_room || bytes < 0) {
+        scratch_free(list.tids, list.capacity * sizeof(pid_t));
+        return has_room ? -errno : -ENOMEM;
     }
     if (list.count > 0)
         sort_records(list.tids, list.count, sizeof(pid_t), compare_tids);
     *ret_tids = list.tids;
     *ret_bytes = list.capacity * sizeof(pid_t);
-    return bytes < 0 ? -errno : (int)list.count;
+    return (int)list.count;
 }
 
 /* Reads TID/NAME as a string; false when it cannot be read. */

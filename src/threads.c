@@ -89,7 +89,13 @@ struct wp_thread *threads_acquire(struct wp_threads *threads)
         offsetof(struct wp_thread, number); /* index and next_free: others may be reading them */
     memset((char *)thread + kept_bytes, 0, sizeof(*thread) - kept_bytes);
     thread->observe.slot = -1;
+    sig_add_seq_cst(&threads->registered, 1);
     return thread;
+}
+
+void threads_uncount(struct wp_threads *threads)
+{
+    sig_sub_seq_cst(&threads->registered, 1);
 }
 
 void threads_release(struct wp_threads *threads, struct wp_thread *thread)
@@ -108,7 +114,6 @@ void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t t
     thread->number = sig_add_relaxed(&threads->next_number, 1) + 1;
     thread->start_ns = start_ns;
     thread->start_cpu_ns = start_cpu_ns;
-    sig_add_seq_cst(&threads->registered, 1);
     struct wp_thread *head = sig_load_relaxed(&threads->arrived);
     do
         thread->next_arrived = head;

@@ -70,7 +70,7 @@ struct wp_threads {
     uint32_t fresh;                                /* atomic: records never used start here */
     uint64_t free_head;                            /* atomic: tag << 32 | index + 1 */
     uint32_t next_number;                          /* atomic */
-    int32_t registered;                            /* atomic: entered and not yet left */
+    int32_t registered;                            /* atomic: acquired and not yet left */
     int32_t coming;                                /* atomic: being created, not yet entered */
     struct wp_thread *arrived, *left;              /* atomic list heads */
 
@@ -87,7 +87,10 @@ void threads_deinit(struct wp_threads *threads);
  * /proc). */
 struct wp_thread *threads_acquire(struct wp_threads *threads);
 
-/* Gives back a record that was never entered, or (sampler only) one whose end has been folded. */
+/* A record that will not be left by its thread: it was not created, or nobody will tell when it ends. */
+void threads_uncount(struct wp_threads *threads);
+
+/* Gives back a record that was never entered (uncounted), or (sampler only) one whose end has been folded. */
 void threads_release(struct wp_threads *threads, struct wp_thread *thread);
 
 /* The new thread itself, first thing: from now on it is observed. */

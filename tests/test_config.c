@@ -35,7 +35,7 @@ static void read_all(struct fixture *fixture, const char *const *entries)
     for (size_t i = 0; entries[i]; i++)
         environment[i] = strdup(entries[i]);
     memset(&fixture->config, 0xff, sizeof(fixture->config));
-    log_init(&fixture->log, LOG_WARNING, true);
+    log_init(&fixture->log, LOG_WARNING);
     config_read(&fixture->config, &fixture->log, environment);
     fixture->log.text[fixture->log.used_bytes] = '\0';
     for (size_t i = 0; environment[i]; i++)

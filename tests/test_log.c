@@ -2,12 +2,15 @@
  * counted. */
 #include "log.h"
 
+#include <sys/stat.h>
+
 #include "fake_files.h"
 
 struct fixture {
     struct wp_log log;
     struct fake_directory directory;
-    char path[320]; /* of a file in it */
+    char path[320];          /* of a file in it */
+    bool is_stderr_replaced; /* since the start, by a file of the program's */
 };
 
 static int setup(void **state)
@@ -16,7 +19,8 @@ static int setup(void **state)
     *state = &fixture;
     fake_directory_create(&fixture.directory);
     snprintf(fixture.path, sizeof(fixture.path), "%s/log", fixture.directory.path);
-    log_init(&fixture.log, LOG_WARNING, true);
+    log_init(&fixture.log, LOG_WARNING);
+    fixture.is_stderr_replaced = false;
     return 0;
 }
 
@@ -27,13 +31,26 @@ static int teardown(void **state)
     return 0;
 }
 
+static void stderr_is_the_one_of_the_start(struct wp_log *log)
+{
+    struct stat status;
+    fstat(STDERR_FILENO, &status);
+    log->stderr_device = status.st_dev;
+    log->stderr_inode = status.st_ino;
+}
+
 /* What a flush writes to a path, and to stderr. */
 static void flush(struct fixture *fixture, const char *path, struct fake_bytes *ret_stderr)
 {
     int before = dup(STDERR_FILENO);
     int fd = openat(fixture->directory.fd, "stderr", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     dup2(fd, STDERR_FILENO);
-    log_flush(&fixture->log, path);
+    if (fixture->log.has_stderr && !fixture->is_stderr_replaced)
+        stderr_is_the_one_of_the_start(&fixture->log);
+    *fixture->log.path = '\0';
+    if (*path)
+        log_set_path(&fixture->log, path);
+    log_flush(&fixture->log);
     dup2(before, STDERR_FILENO);
     close(before);
     close(fd);
@@ -78,7 +95,7 @@ static void only_what_is_urgent_enough_is_kept(void **state)
     };
     struct fixture *fixture = *state;
     for (unsigned level = LOG_OFF; level <= LOG_DEBUG; level++) {
-        log_init(&fixture->log, (enum log_level)level, true);
+        log_init(&fixture->log, (enum log_level)level);
         log_add(&fixture->log, LOG_ERROR, "error");
         log_add(&fixture->log, LOG_WARNING, "warning");
         log_add(&fixture->log, LOG_INFO, "info");
@@ -104,20 +121,29 @@ static void a_file_that_cannot_be_opened_is_replaced_by_stderr(void **state)
 {
     struct fixture *fixture = *state;
     log_add(&fixture->log, LOG_ERROR, "text");
-    assert_flushed_to_stderr(fixture, "/no/such/directory/log", "wallprof: text\n");
+    assert_flushed_to_stderr(
+        fixture, "/no/such/directory/log",
+        "wallprof: text\nwallprof: cannot write messages to /no/such/directory/log: No such "
+        "file or directory; using stderr\n");
 }
 
 static void a_closed_stderr_is_not_written_to(void **state)
 {
     struct fixture *fixture = *state;
-    log_init(&fixture->log, LOG_WARNING, false);
+    fixture->log.has_stderr = false;
     log_add(&fixture->log, LOG_ERROR, "one");
     assert_flushed_to_stderr(fixture, "", "");
-    log_add(&fixture->log, LOG_ERROR, "two");
-    assert_flushed_to_stderr(fixture, "/no/such/directory/log", "");
-    log_add(&fixture->log, LOG_ERROR, "three");
     assert_flushed_to_stderr(fixture, fixture->path, "");
-    assert_file(fixture, "wallprof: three\n");
+    assert_file(fixture, "wallprof: one\n");
+}
+
+/* The program has closed its stderr and got a file of its own under that number. */
+static void another_file_is_not_stderr(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->is_stderr_replaced = true;
+    log_add(&fixture->log, LOG_ERROR, "one");
+    assert_flushed_to_stderr(fixture, "", "");
 }
 
 static void a_long_line_is_cut(void **state)
@@ -153,7 +179,7 @@ static void what_found_no_room_is_counted(void **state)
     struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct fake_bytes text;
-        log_init(&fixture->log, LOG_WARNING, true);
+        log_init(&fixture->log, LOG_WARNING);
         size_t kept = fill(&fixture->log, sizes[i]);
         assert_in_range(kept, LOG_CAPACITY_BYTES / sizes[i] - 8, LOG_CAPACITY_BYTES / sizes[i]);
         assert_true(fixture->log.used_bytes <= LOG_CAPACITY_BYTES);
@@ -174,6 +200,7 @@ int main(void)
         TEST(a_file_is_appended_to),
         TEST(a_file_that_cannot_be_opened_is_replaced_by_stderr),
         TEST(a_closed_stderr_is_not_written_to),
+        TEST(another_file_is_not_stderr),
         TEST(a_long_line_is_cut),
         TEST(what_found_no_room_is_counted),
     };

@@ -263,6 +263,16 @@ static void test_undefined_return_address_is_the_root(void **state)
 }
 
 /* vfork of the C library keeps its return address in rdi. */
+/* Not known is not the same as not there. */
+static void test_return_address_by_expression_is_no_root(void **state)
+{
+    static const uint8_t code[] = {0x16, 16, 3, 0x77, 0, 0x06};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_UNSUPPORTED);
+}
+
 static void test_return_address_in_register(void **state)
 {
     static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, 16, 5};
@@ -283,7 +293,13 @@ static void test_signal_frame(void **state)
     begin(&table);
     add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
     add_fde(&table, "", 0);
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_SIGNAL);
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind,
+                     SIG_RULE_FRAME); /* marked so, but no trampoline */
+    static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    memcpy(table.bytes + FUNCTION_PC + 1, trampoline, sizeof(trampoline));
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_SIGNAL); /* return address - 1 */
+    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 1).kind, SIG_RULE_SIGNAL);
+    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 2).kind, SIG_RULE_FRAME);
 }
 
 static void test_signed_and_extended_forms(void **state)
@@ -407,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_realigned_stack),
         cmocka_unit_test(test_stack_pointer_kept_on_the_stack),
         cmocka_unit_test(test_undefined_return_address_is_the_root),
+        cmocka_unit_test(test_return_address_by_expression_is_no_root),
         cmocka_unit_test(test_return_address_in_register),
         cmocka_unit_test(test_signal_frame),
         cmocka_unit_test(test_signed_and_extended_forms),

@@ -35,7 +35,7 @@ static int setup_group(void **state)
     sig_slots_init(&slots, memory, SLOTS, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
-    sig_handler_publish_modules(modules_table(&modules), UINT64_MAX);
+    sig_handler_publish_modules(modules_table(&modules), sig_handler_unload_count(), UINT64_MAX);
     return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 

@@ -20,7 +20,8 @@ enum {
     BY_FP = 0x400,
     BY_DEREF = 0x500,
     TRAMPOLINE = 0x600,
-    NOWHERE = 0x700
+    NOWHERE = 0x700,
+    BARE = 0x800
 };
 
 static uint64_t *stack; /* of mmap: what a probe finds readable is read, and may lie behind an array */
@@ -80,11 +81,18 @@ static void registers(uint64_t pc, uint64_t sp, uint64_t fp)
     context.uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
 }
 
+/* Code without tables, in a module. */
+static struct {
+    struct sig_modules_table table;
+    struct sig_module module;
+} loaded = {.table.count = 1, .module = {.start_pc = BARE, .end_pc = BARE + 0x100}};
+
 static void walk_with(uint64_t stack_low, uint64_t stack_high, size_t capacity)
 {
     struct sig_unwind_request request = {.stack_low = stack_low,
                                          .stack_high = stack_high,
                                          .use_cache = true,
+                                         .modules = &loaded.table,
                                          .addresses = addresses,
                                          .capacity = capacity};
     depth = sig_unwind(&request, &context, &end);
@@ -183,9 +191,12 @@ static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 {
     (void)state;
     registers(LEAF, address_of(10), 0);
-    stack[10] = NOWHERE + 1;
+    stack[10] = BARE + 1;
     walk();
-    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, NOWHERE);
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, BARE);
+    stack[10] = NOWHERE + 1; /* not in generated code, which may use the register for anything */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
 }
 
 static void a_return_address_of_zero_is_the_end(void **state)

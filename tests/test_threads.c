@@ -358,6 +358,7 @@ static void *work(void *argument)
         if (!thread)
             return NULL;
         if (round % 16 == 0) {
+            threads_uncount(stress->threads);
             threads_release(stress->threads, thread);
             __atomic_fetch_add(&stress->discarded, 1, __ATOMIC_RELAXED);
             thread = threads_acquire(stress->threads);
