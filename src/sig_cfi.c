@@ -289,15 +289,16 @@ static void rule_from_row(const struct machine *machine, struct sig_rule *ret)
     ret->kind = row->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
 }
 
-/* A return address into the trampoline is its first byte, and lookup_pc the one before. */
-static bool is_trampoline_at(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads)
+/* The C library lets the trampoline's entry begin one byte early, for those who look up return address - 1.
+ */
+static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
 {
     uint8_t code[SIG_TRAMPOLINE_BYTES + 1];
-    if (lookup_pc < module->start_pc || lookup_pc + sizeof(code) > module->end_pc)
+    if (start_pc < module->start_pc || start_pc + sizeof(code) > module->end_pc)
         return false;
-    if (careful_reads && !sig_memory_copy(code, lookup_pc, sizeof(code)))
+    if (careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
         return false;
-    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)lookup_pc;
+    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
     return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + 1);
 }
 
@@ -309,7 +310,7 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
         return;
-    if (cie.is_signal_frame && is_trampoline_at(module, lookup_pc, careful_reads)) {
+    if (cie.is_signal_frame && is_trampoline_at(module, fde.start_pc, careful_reads)) {
         ret->kind = SIG_RULE_SIGNAL;
         return;
     }
