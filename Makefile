@@ -44,7 +44,7 @@ LIB         := $(BUILD)/libwallprof.so
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-.PHONY: all help deps check unit unit-programs e2e strict sanitizers lint format demo bench install uninstall clean targets
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers lint format demo bench install uninstall clean targets
 
 all: $(LIB)
 
@@ -53,6 +53,7 @@ help:
 	@echo 'make demo     install what is needed, build, profile a real program and show the result'
 	@echo 'make check    install what is needed, build, run every test'
 	@echo 'make bench    print the table of costs (takes some minutes)'
+	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make unit | e2e | strict | sanitizers | lint | format    parts of check'
 
@@ -84,6 +85,10 @@ $(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
     $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_rules.o sig_memory.o)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ $(SANITIZE) -lunwind-x86_64 -lunwind
+
+$(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/target_%: tests/target_%.c
@@ -117,6 +122,11 @@ sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules threads standstill)'
 
 unit-programs: $(UNIT)
+
+# Unwinding against libunwind: every rule of large programs, and stacks of running ones. About 10 minutes; not in check.
+oracle: $(BUILD)/tests/oracle_static $(BUILD)/liboracle_live.so
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_static.sh --all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_live.sh
 
 lint:
 	@scripts/lint
