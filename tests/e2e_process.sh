@@ -28,6 +28,6 @@ assert_equal "lines on a stderr that was closed" "$(wc -l <"$TMP/stderr")" 1
 # A link is written through: /dev/stdout is one.
 touch "$TMP/target"
 ln -s "$TMP/target" "$TMP/link"
-profile_run "$TMP/link" true
+profile_run "$TMP/link" /bin/true
 [ -L "$TMP/link" ] || fail "a link was replaced"
 check_profile "$TMP/target" >/dev/null
