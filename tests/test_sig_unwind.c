@@ -82,17 +82,22 @@ static void registers(uint64_t pc, uint64_t sp, uint64_t fp)
 }
 
 /* Code without tables, in a module. */
-static struct {
-    struct sig_modules_table table;
-    struct sig_module module;
-} loaded = {.table.count = 1, .module = {.start_pc = BARE, .end_pc = BARE + 0x100}};
+static const struct sig_modules_table *bare_module(void)
+{
+    static _Alignas(
+        struct sig_module) char memory[sizeof(struct sig_modules_table) + sizeof(struct sig_module)];
+    struct sig_modules_table *table = (struct sig_modules_table *)(void *)memory;
+    table->count = 1;
+    table->modules[0] = (struct sig_module){.start_pc = BARE, .end_pc = BARE + 0x100};
+    return table;
+}
 
 static void walk_with(uint64_t stack_low, uint64_t stack_high, size_t capacity)
 {
     struct sig_unwind_request request = {.stack_low = stack_low,
                                          .stack_high = stack_high,
                                          .use_cache = true,
-                                         .modules = &loaded.table,
+                                         .modules = bare_module(),
                                          .addresses = addresses,
                                          .capacity = capacity};
     depth = sig_unwind(&request, &context, &end);
