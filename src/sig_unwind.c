@@ -149,6 +149,41 @@ static bool step_frame_pointer(struct walk *walk)
     return true;
 }
 
+/*
+ * Callers whose rule is cached and ordinary - CFA from sp or fp, registers saved within what is readable for
+ * certain - are nearly all there are, and are stepped through with the registers in registers. Stops, having
+ * changed nothing, at the first frame that is anything else; step_frame says what each condition is for.
+ */
+static size_t step_ordinary_frames(struct walk *walk, size_t count)
+{
+    const struct sig_unwind_request *request = walk->request;
+    uint64_t pc = walk->regs.pc, sp = walk->regs.sp, fp = walk->regs.fp, extra = walk->regs.extra;
+    bool fp_known = walk->fp_known, extra_known = walk->extra_known;
+    while (count < request->capacity && pc != 0) {
+        uint32_t rule = sig_rules_lookup_packed(pc - 1);
+        enum sig_packed_form form = sig_packed_form(rule);
+        uint32_t fp_words = sig_packed_fp(rule), extra_words = sig_packed_extra(rule);
+        uint64_t cfa = (form == SIG_PACKED_SP ? sp : fp) + (uint64_t)sig_packed_cfa_offset(rule);
+        if (rule == 0 || form > SIG_PACKED_FP || (form == SIG_PACKED_FP && !fp_known) || cfa <= sp ||
+            cfa > walk->window_high || cfa % WORD_BYTES != 0 || fp_words == SIG_PACKED_UNKNOWN ||
+            extra_words == SIG_PACKED_UNKNOWN || cfa - fp_words * WORD_BYTES < walk->window_low ||
+            cfa - extra_words * WORD_BYTES < walk->window_low || cfa - WORD_BYTES < walk->window_low)
+            break;
+        const uint64_t *words = (const uint64_t *)(uintptr_t)cfa;
+        request->addresses[count++] = pc - 1;
+        fp = fp_words ? words[-(int32_t)fp_words] : fp;
+        extra = extra_words ? words[-(int32_t)extra_words] : extra;
+        fp_known |= fp_words != 0;
+        extra_known |= extra_words != 0;
+        pc = words[-1];
+        sp = cfa;
+    }
+    walk->regs = (struct sig_regs){.pc = pc, .sp = sp, .fp = fp, .extra = extra};
+    walk->fp_known = fp_known;
+    walk->extra_known = extra_known;
+    return count;
+}
+
 static void find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     const struct sig_unwind_request *request = walk->request;
@@ -213,6 +248,8 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
             *ret_end = SIG_UNWIND_TRUNCATED;
             break;
         }
+        if (request->use_cache && !walk.interrupted)
+            count = step_ordinary_frames(&walk, count);
         if (walk.regs.pc == 0) {
             *ret_end = SIG_UNWIND_ROOT;
             break;
