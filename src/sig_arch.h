@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -87,6 +88,54 @@ static inline bool sig_is_trampoline(const uint8_t *code)
             return false;
     }
     return true;
+}
+
+/* Length of a call through register or memory with this ModRM byte, 0 when it is none (Intel SDM 2, CALL: FF
+ * /2).
+ */
+static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm)
+{
+    unsigned mode = modrm[0] >> 6, rm = modrm[0] & 7, has_sib = mode != 3 && rm == 4;
+    if ((modrm[0] >> 3 & 7) != 2)
+        return 0;
+    bool has_disp32 = mode == 2 || (mode == 0 && (rm == 5 || (has_sib && (modrm[1] & 7) == 5)));
+    return 2 + has_sib + (mode == 1) + (has_disp32 ? 4 : 0);
+}
+
+/* Whether SIG_CALL_BYTES_MAX bytes of code end in a call instruction. */
+enum { SIG_CALL_BYTES_MAX = 7 };
+static inline bool sig_ends_in_call(const uint8_t *code)
+{
+    const uint8_t *end = code + SIG_CALL_BYTES_MAX;
+    bool found = end[-5] == 0xe8;
+    for (unsigned bytes = 2; bytes <= SIG_CALL_BYTES_MAX && !found; bytes++)
+        found = end[-(int)bytes] == 0xff && sig_indirect_call_bytes(end - bytes + 1) == bytes;
+    return found;
+}
+
+/* How many bytes before and from the pc on the next function looks at. */
+enum { SIG_LOOK_BEHIND_BYTES = 1, SIG_LOOK_AHEAD_BYTES = 48 };
+
+/*
+ * Words that lie on the return address of a function that uses a frame pointer, interrupted at code[at]: 0 at
+ * its return or when push %rbp; mov %rsp,%rbp is still to come, 1 between these two, -1 when it does not look
+ * so. Compilers of V8's kind put some checks before the push, hence the look ahead.
+ */
+static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
+{
+    enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2 };
+    size_t left = bytes - at;
+    const uint8_t *here = code + at;
+    bool has_prefix = left > 1 && (here[0] == REPZ || here[0] == BND);
+    if (here[has_prefix] == RET || here[0] == RET_POP)
+        return 0;
+    for (size_t i = 0; i + 3 <= left && here[i] != RET; i++) {
+        bool sets_frame = here[i] == 0x48 && ((here[i + 1] == 0x89 && here[i + 2] == 0xe5) ||
+                                              (here[i + 1] == 0x8b && here[i + 2] == 0xec));
+        if (sets_frame && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
+            return i == 0 ? 1 : 0;
+    }
+    return -1;
 }
 
 /* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */

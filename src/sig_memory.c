@@ -15,10 +15,30 @@ bool sig_memory_is_readable(uint64_t address)
     return sig_syscall4(SYS_rt_sigprocmask, INVALID_HOW, (long)address, 0, KERNEL_SIGSET_BYTES) == -EINVAL;
 }
 
-bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
+/* The bytes copied, or -errno. */
+static long copy(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = {.iov_base = to, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
     long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0);
-    return sig_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) == (long)bytes;
+    return sig_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
+}
+
+bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
+{
+    return copy(to, from, bytes) == (long)bytes;
+}
+
+bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
+{
+    const uint64_t word_mask = 7;
+    long copied = copy(to, from, bytes);
+    if (copied >= 0 || copied == -EFAULT)
+        return copied == (long)bytes;
+    if (!sig_memory_is_readable(from & ~word_mask) ||
+        !sig_memory_is_readable((from + bytes - 1) & ~word_mask))
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = ((const volatile uint8_t *)(uintptr_t)from)[i];
+    return true;
 }

@@ -5,6 +5,7 @@
  */
 #include "sig_unwind.h"
 #include "sig_cfi.h"
+#include "sig_code.h"
 #include "sig_memory.h"
 #include "sig_rules.h"
 
@@ -136,7 +137,22 @@ static bool step_signal_frame(struct walk *walk)
     return true;
 }
 
-/* Where there is no unwind information (generated code): the frame pointer convention, if it looks kept. */
+/* In generated code before its frame is set up, or after it was taken down. */
+static bool step_bare_leaf(struct walk *walk)
+{
+    uint64_t ra;
+    int words = sig_code_words_on_return_address(walk->regs.pc);
+    uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES;
+    if (words < 0 || !read_word(walk, at, &ra) || !sig_code_follows_call(ra))
+        return false;
+    walk->regs.pc = ra;
+    walk->regs.sp = at + WORD_BYTES;
+    walk->regs.leaf = NULL;
+    walk->interrupted = false;
+    return true;
+}
+
+/* The frame pointer convention, if it looks kept. */
 static bool step_frame_pointer(struct walk *walk)
 {
     uint64_t fp = walk->regs.fp, saved_fp, ra;
@@ -147,6 +163,12 @@ static bool step_frame_pointer(struct walk *walk)
     walk->extra_known = false;
     walk->interrupted = false;
     return true;
+}
+
+/* Where there is no unwind information. */
+static bool step_by_convention(struct walk *walk)
+{
+    return (walk->interrupted && step_bare_leaf(walk)) || step_frame_pointer(walk);
 }
 
 /*
@@ -184,17 +206,30 @@ static size_t step_ordinary_frames(struct walk *walk, size_t count)
     return count;
 }
 
-static void find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
+/*
+ * Code in no module is generated code, if it is code at all and not some word of the stack taken for a return
+ * address. Asked once for each address: what is cached has been found to be code.
+ */
+static bool is_plausible(const struct walk *walk)
+{
+    return walk->interrupted || sig_code_follows_call(walk->regs.pc);
+}
+
+/* False when nothing can be executed at this address. */
+static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     const struct sig_unwind_request *request = walk->request;
     if (request->use_cache && sig_rules_lookup(lookup_pc, ret))
-        return;
+        return true;
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (module)
         sig_cfi_rule(module, lookup_pc, request->careful_reads, ret);
+    else if (!is_plausible(walk))
+        return false;
     if (request->use_cache)
         sig_rules_insert(lookup_pc, ret);
+    return true;
 }
 
 static bool step(struct walk *walk, const struct sig_rule *rule)
@@ -205,7 +240,7 @@ static bool step(struct walk *walk, const struct sig_rule *rule)
     case SIG_RULE_SIGNAL:
         return step_signal_frame(walk);
     case SIG_RULE_NONE:
-        return step_frame_pointer(walk);
+        return step_by_convention(walk);
     default:
         return false;
     }
@@ -216,14 +251,6 @@ static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rul
 {
     return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0 &&
            sig_modules_find(walk->request->modules, walk->regs.pc - 1);
-}
-
-/* A return address that lies in no module and leads nowhere was no return address but some word of the stack.
- */
-static bool is_implausible(const struct walk *walk, const struct sig_rule *rule, uint64_t lookup_pc)
-{
-    return rule->kind == SIG_RULE_NONE && !walk->interrupted &&
-           !sig_modules_find(walk->request->modules, lookup_pc);
 }
 
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
@@ -237,17 +264,17 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
     while (count < request->capacity) {
         struct sig_rule rule;
         uint64_t lookup_pc = walk.regs.pc - !walk.interrupted;
+        *ret_end = SIG_UNWIND_TRUNCATED;
+        if (!find_rule(&walk, lookup_pc, &rule))
+            break;
         request->addresses[count++] = lookup_pc;
-        find_rule(&walk, lookup_pc, &rule);
         if (rule.kind == SIG_RULE_ROOT || is_unmarked_root(&walk, &rule)) {
             *ret_end = SIG_UNWIND_ROOT;
             break;
         }
-        if (!step(&walk, &rule)) {
-            count -= is_implausible(&walk, &rule, lookup_pc);
-            *ret_end = SIG_UNWIND_TRUNCATED;
+        if (!step(&walk, &rule))
             break;
-        }
+        *ret_end = SIG_UNWIND_DEPTH;
         if (request->use_cache && !walk.interrupted)
             count = step_ordinary_frames(&walk, count);
         if (walk.regs.pc == 0) {

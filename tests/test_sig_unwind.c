@@ -24,6 +24,17 @@ enum {
     BARE = 0x800
 };
 
+/* Generated code, in a page of its own: offsets. */
+enum {
+    CALL_END = 0x15,          /* behind call rel32 */
+    INDIRECT_CALL_END = 0x25, /* behind call *8(%rax) */
+    CHECKS = 0x40,            /* some instructions, push %rbp; mov %rsp,%rbp, a body, ret */
+    MOV = CHECKS + 5,
+    BODY = CHECKS + 8,
+    RETURN = CHECKS + 12,
+};
+static const uint8_t *code;
+
 static uint64_t *stack; /* of mmap: what a probe finds readable is read, and may lie behind an array */
 static uint64_t addresses[CAPACITY];
 static ucontext_t context;
@@ -49,11 +60,32 @@ static struct sig_rule frame(uint8_t cfa_register, int32_t offset, int32_t fp_of
     return rule;
 }
 
+static const uint8_t *make_code(void)
+{
+    static const uint8_t direct[] = {0xe8, 1, 2, 3, 4}, indirect[] = {0xff, 0x50, 8};
+    static const uint8_t function[] = {0x48, 0x85, 0xc0, 0x90, 0x55, 0x48, 0x89,
+                                       0xe5, 0x31, 0xc0, 0x90, 0x5d, 0xc3};
+    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return page;
+    memset(page, 0x90, 4096);
+    memcpy(page + CALL_END - sizeof(direct), direct, sizeof(direct));
+    memcpy(page + INDIRECT_CALL_END - sizeof(indirect), indirect, sizeof(indirect));
+    memcpy(page + CHECKS, function, sizeof(function));
+    return page;
+}
+
 static int setup_group(void **state)
 {
     (void)state;
     stack = mmap(NULL, WORDS * sizeof(*stack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return stack == MAP_FAILED ? -1 : 0;
+    code = make_code();
+    return stack == MAP_FAILED || code == MAP_FAILED ? -1 : 0;
+}
+
+static uint64_t at_code(size_t offset)
+{
+    return (uint64_t)(uintptr_t)code + offset;
 }
 
 static int setup(void **state)
@@ -176,11 +208,52 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
     (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
     stack[12] = address_of(30);
-    stack[13] = NOWHERE + 0x11;
+    stack[13] = at_code(CALL_END);
     stack[30] = address_of(50);
+    stack[31] = at_code(INDIRECT_CALL_END);
+    stack[50] = 0;
+    stack[51] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, at_code(CALL_END) - 1, at_code(INDIRECT_CALL_END) - 1, OUTER);
+}
+
+/* The second word of a frame that keeps no convention may be anything. */
+static void generated_code_is_returned_to_behind_a_call_only(void **state)
+{
+    (void)state;
+    registers(NOWHERE, address_of(10), address_of(12));
+    stack[12] = address_of(30);
+    stack[13] = at_code(CALL_END) + 1;
     stack[31] = OUTER + 1;
     walk();
-    ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, NOWHERE + 0x10, OUTER);
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+    stack[13] = 8; /* in the first page: nothing to read before it */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+}
+
+/* rbp is the caller's still, or again. Its frame: saved rbp at 30, return address at 31. */
+static void generated_code_outside_its_frame_has_its_caller_on_top(void **state)
+{
+    static const struct {
+        size_t pc, words;
+    } places[] = {{CHECKS, 0}, {MOV - 1, 0}, {MOV, 1}, {RETURN, 0}};
+    (void)state;
+    stack[31] = OUTER + 1;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        stack[10] = stack[11] = 0;
+        stack[10 + places[i].words] = at_code(CALL_END);
+        registers(at_code(places[i].pc), address_of(10), address_of(30));
+        walk();
+        ASSERT_WALK(SIG_UNWIND_ROOT, at_code(places[i].pc), at_code(CALL_END) - 1, OUTER);
+    }
+    registers(at_code(BODY), address_of(10), address_of(30)); /* inside: by frame pointer */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, at_code(BODY), OUTER);
+    stack[10] = 4711; /* no return address there */
+    registers(at_code(CHECKS), address_of(10), address_of(30));
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, at_code(CHECKS), OUTER);
 }
 
 static void a_return_address_of_nothing_is_not_recorded(void **state)
@@ -199,9 +272,9 @@ static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
     stack[10] = BARE + 1;
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, BARE);
-    stack[10] = NOWHERE + 1; /* not in generated code, which may use the register for anything */
+    stack[10] = at_code(CALL_END); /* not in generated code, which may use the register for anything */
     walk();
-    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF, at_code(CALL_END) - 1);
 }
 
 static void a_return_address_of_zero_is_the_end(void **state)
@@ -298,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup(the_cfa_may_lie_on_the_stack, setup),
         cmocka_unit_test_setup(a_frame_below_a_trampoline_is_exact, setup),
         cmocka_unit_test_setup(code_without_tables_goes_by_frame_pointer, setup),
+        cmocka_unit_test_setup(generated_code_is_returned_to_behind_a_call_only, setup),
+        cmocka_unit_test_setup(generated_code_outside_its_frame_has_its_caller_on_top, setup),
         cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),
         cmocka_unit_test_setup(an_outermost_frame_without_tables_has_no_frame_pointer, setup),
         cmocka_unit_test_setup(a_return_address_of_zero_is_the_end, setup),
