@@ -6,53 +6,18 @@
 #include "sig_unwind.h"
 #include "sig_cfi.h"
 #include "sig_code.h"
-#include "sig_memory.h"
 #include "sig_rules.h"
+#include "sig_stack.h"
 
-enum { PAGE_BYTES = 4096, WORD_BYTES = 8, FIRST_PAGE_END = 4096 };
+enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
 
 struct walk {
     const struct sig_unwind_request *request;
     struct sig_regs regs;
+    struct sig_stack stack;
     bool fp_known, extra_known;
-    bool interrupted;                 /* the current frame was interrupted, not left by a call */
-    uint64_t window_low, window_high; /* readable for certain */
+    bool interrupted; /* the current frame was interrupted, not left by a call */
 };
-
-/* What of the thread's stack is certainly mapped: everything above the stack pointer, if that lies in it. */
-static void set_window(struct walk *walk)
-{
-    const struct sig_unwind_request *request = walk->request;
-    bool on_own_stack = walk->regs.sp >= request->stack_low && walk->regs.sp < request->stack_high;
-    walk->window_low = on_own_stack ? walk->regs.sp - SIG_RED_ZONE_BYTES : 0;
-    walk->window_high = on_own_stack ? request->stack_high : 0;
-}
-
-/* On a foreign stack the window is the last page that was found readable. */
-static bool widen_window(struct walk *walk, uint64_t address)
-{
-    uint64_t page = address & ~(uint64_t)(PAGE_BYTES - 1);
-    if (address < FIRST_PAGE_END || !sig_memory_is_readable(page))
-        return false;
-    if (page == walk->window_high)
-        walk->window_high = page + PAGE_BYTES;
-    else {
-        walk->window_low = page;
-        walk->window_high = page + PAGE_BYTES;
-    }
-    return true;
-}
-
-static bool read_word(struct walk *walk, uint64_t address, uint64_t *ret)
-{
-    if (address % WORD_BYTES != 0)
-        return false;
-    bool inside = address >= walk->window_low && address < walk->window_high;
-    if (!inside && !widen_window(walk, address))
-        return false;
-    *ret = *(const uint64_t *)(uintptr_t)address;
-    return true;
-}
 
 static bool register_value(const struct walk *walk, unsigned dwarf_register, uint64_t *ret)
 {
@@ -79,10 +44,10 @@ static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64
     case SIG_SAVED_SAME:
         return known;
     case SIG_SAVED_AT_CFA:
-        return read_word(walk, cfa + (uint64_t)(int64_t)saved->offset, ret);
+        return sig_stack_read(&walk->stack, cfa + (uint64_t)(int64_t)saved->offset, ret);
     case SIG_SAVED_AT_REGISTER:
         return register_value(walk, saved->dwarf_register, &base) &&
-               read_word(walk, base + (uint64_t)(int64_t)saved->offset, ret);
+               sig_stack_read(&walk->stack, base + (uint64_t)(int64_t)saved->offset, ret);
     case SIG_SAVED_IN_REGISTER:
         return register_value(walk, saved->dwarf_register, ret);
     default:
@@ -98,7 +63,7 @@ static bool compute_cfa(struct walk *walk, const struct sig_rule *rule, uint64_t
     *ret = base + (uint64_t)(int64_t)rule->cfa_offset;
     if (!rule->cfa_deref)
         return true;
-    bool is_read = read_word(walk, *ret, ret);
+    bool is_read = sig_stack_read(&walk->stack, *ret, ret);
     *ret += (uint64_t)(int64_t)rule->cfa_offset_after;
     return is_read;
 }
@@ -128,12 +93,12 @@ static bool step_signal_frame(struct walk *walk)
 {
     uint64_t frame = walk->regs.sp, ignored;
     uint64_t last_word = frame + sizeof(ucontext_t) - WORD_BYTES; /* in the same page or the next */
-    if (!read_word(walk, frame, &ignored) || !read_word(walk, last_word, &ignored))
+    if (!sig_stack_read(&walk->stack, frame, &ignored) || !sig_stack_read(&walk->stack, last_word, &ignored))
         return false;
     sig_regs_from_context(&walk->regs, (const ucontext_t *)(uintptr_t)frame);
     walk->fp_known = walk->extra_known = true;
     walk->interrupted = true;
-    set_window(walk);
+    sig_stack_enter(&walk->stack, walk->regs.sp);
     return true;
 }
 
@@ -143,7 +108,7 @@ static bool step_bare_leaf(struct walk *walk)
     uint64_t ra;
     int words = sig_code_words_on_return_address(walk->regs.pc);
     uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES;
-    if (words < 0 || !read_word(walk, at, &ra) || !sig_code_follows_call(ra))
+    if (words < 0 || !sig_stack_read(&walk->stack, at, &ra) || !sig_code_follows_call(ra))
         return false;
     walk->regs.pc = ra;
     walk->regs.sp = at + WORD_BYTES;
@@ -156,8 +121,8 @@ static bool step_bare_leaf(struct walk *walk)
 static bool step_frame_pointer(struct walk *walk)
 {
     uint64_t fp = walk->regs.fp, saved_fp, ra;
-    if (!walk->fp_known || fp < walk->regs.sp || !read_word(walk, fp, &saved_fp) ||
-        !read_word(walk, fp + WORD_BYTES, &ra))
+    if (!walk->fp_known || fp < walk->regs.sp || !sig_stack_read(&walk->stack, fp, &saved_fp) ||
+        !sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra))
         return false;
     walk->regs = (struct sig_regs){.pc = ra, .sp = fp + 2 * WORD_BYTES, .fp = saved_fp};
     walk->extra_known = false;
@@ -187,9 +152,10 @@ static size_t step_ordinary_frames(struct walk *walk, size_t count)
         uint32_t fp_words = sig_packed_fp(rule), extra_words = sig_packed_extra(rule);
         uint64_t cfa = (form == SIG_PACKED_SP ? sp : fp) + (uint64_t)sig_packed_cfa_offset(rule);
         if (rule == 0 || form > SIG_PACKED_FP || (form == SIG_PACKED_FP && !fp_known) || cfa <= sp ||
-            cfa > walk->window_high || cfa % WORD_BYTES != 0 || fp_words == SIG_PACKED_UNKNOWN ||
-            extra_words == SIG_PACKED_UNKNOWN || cfa - fp_words * WORD_BYTES < walk->window_low ||
-            cfa - extra_words * WORD_BYTES < walk->window_low || cfa - WORD_BYTES < walk->window_low)
+            cfa > walk->stack.window_high || cfa % WORD_BYTES != 0 || fp_words == SIG_PACKED_UNKNOWN ||
+            extra_words == SIG_PACKED_UNKNOWN || cfa - fp_words * WORD_BYTES < walk->stack.window_low ||
+            cfa - extra_words * WORD_BYTES < walk->stack.window_low ||
+            cfa - WORD_BYTES < walk->stack.window_low)
             break;
         const uint64_t *words = (const uint64_t *)(uintptr_t)cfa;
         request->addresses[count++] = pc - 1;
@@ -256,10 +222,14 @@ static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rul
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end)
 {
-    struct walk walk = {.request = request, .fp_known = true, .extra_known = true, .interrupted = true};
+    struct walk walk = {.request = request,
+                        .stack = {.low = request->stack_low, .high = request->stack_high},
+                        .fp_known = true,
+                        .extra_known = true,
+                        .interrupted = true};
     size_t count = 0;
     sig_regs_from_context(&walk.regs, context);
-    set_window(&walk);
+    sig_stack_enter(&walk.stack, walk.regs.sp);
     *ret_end = SIG_UNWIND_DEPTH;
     while (count < request->capacity) {
         struct sig_rule rule;

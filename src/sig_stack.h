@@ -1,0 +1,39 @@
+/*
+ * Reading words of the stack a walk is on, wherever it may lie, without a fault.
+ *
+ * Called from: signal handlers, on the thread whose stack it is. What lies above the stack pointer of the
+ * thread's own stack is mapped for certain and is read at once; of any other memory (coroutine, sigaltstack,
+ * a wild pointer) each page is asked for first.
+ */
+#ifndef WALLPROF_SIG_STACK_H
+#define WALLPROF_SIG_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIG_STACK_WORD_BYTES = 8 };
+
+struct sig_stack {
+    uint64_t low, high;               /* where the thread's own stack may be, 0 and 0 when not known */
+    uint64_t window_low, window_high; /* readable for certain */
+};
+
+/* The walk goes on with this stack pointer: on the thread's own stack, or on another one. */
+void sig_stack_enter(struct sig_stack *stack, uint64_t sp);
+
+/* Moves the window to where a word can be read; false when it cannot. For sig_stack_read. */
+bool sig_stack_widen(struct sig_stack *stack, uint64_t address);
+
+/* An aligned word; false when it cannot be read. Inline: a walk is made of these. */
+static inline bool sig_stack_read(struct sig_stack *stack, uint64_t address, uint64_t *ret)
+{
+    if (address % SIG_STACK_WORD_BYTES != 0)
+        return false;
+    bool inside = address >= stack->window_low && address < stack->window_high;
+    if (!inside && !sig_stack_widen(stack, address))
+        return false;
+    *ret = *(const uint64_t *)(uintptr_t)address;
+    return true;
+}
+
+#endif
