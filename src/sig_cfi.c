@@ -1,77 +1,77 @@
 /*
- * The CIE's and the FDE's instructions, run up to the pc, give the row of the unwind table. Only the columns
- * a walk needs are kept: CFA, return address, frame pointer and one extra base register. 0.2-1 us, which is
- * why sig_rules caches the result.
+ * The CIE's and the FDE's instructions, run up to the pc, give the row of the unwind table. One machine runs
+ * them for both kinds of walk; they differ in how many columns of a row are kept. 0.2-1 us, which is why
+ * sig_rules caches the rule of the few.
  */
 #include "sig_cfi.h"
 #include "sig_arch.h"
-#include "sig_eh_frame.h"
 #include "sig_expression.h"
 #include "sig_reader.h"
 
-enum {
-    MAX_INSTRUCTIONS = 32768, /* per CIE or FDE; the most met are 13,361, in cc1plus */
-    MAX_REMEMBERED_ROWS = 8,  /* nesting of DW_CFA_remember_state; real code nests once or twice */
-};
+enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
 
-/* One row of the unwind table, for the columns that are kept. */
-struct row {
-    uint64_t cfa_register;
-    int64_t cfa_offset;
-    uint64_t cfa_expression; /* run-time address of the block, 0 for register + offset */
-    struct sig_saved ra, fp, extra;
-};
+/* The columns of a row of few, in this order; then the one for the rest. */
+enum { FEW_RA, FEW_FP, FEW_EXTRA, FEW_REST, FEW_COUNT };
 
 struct machine {
     struct sig_reader reader;
-    const struct sig_cie *cie;
-    uint64_t pc;     /* where the current row begins */
-    uint64_t lookup; /* the pc in question */
-    struct row row, initial;
-    struct row remembered[MAX_REMEMBERED_ROWS];
+    const struct sig_row_request *request;
+    uint64_t pc; /* where the current row begins */
+    struct sig_cfa cfa;
+    struct sig_cfa remembered_cfas[SIG_ROW_REMEMBERED];
     unsigned remembered_count;
+    unsigned column_count;
+    struct sig_column *columns;    /* of the current row */
+    struct sig_column *initial;    /* the row after the CIE's instructions */
+    struct sig_column *remembered; /* rows, one after the other */
     bool failed;
 };
 
-static struct sig_saved *column(struct machine *machine, struct row *row, uint64_t dwarf_register)
+/* Word by word: as a struct assignment or a plain loop it may become a call of memcpy. */
+static void copy_columns(struct sig_column *to, const struct sig_column *from, unsigned count)
 {
-    if (dwarf_register == machine->cie->ra_register)
-        return &row->ra;
-    if (dwarf_register == SIG_DWARF_FP)
-        return &row->fp;
-    if (dwarf_register == SIG_DWARF_EXTRA)
-        return &row->extra;
-    return NULL;
+    for (unsigned i = 0; i < count; i++) {
+        to[i] = from[i];
+        __asm__ volatile("" ::: "memory");
+    }
 }
 
-static void set_column(struct machine *machine, uint64_t dwarf_register, enum sig_saved_kind kind,
+static void clear_columns(struct sig_column *columns, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        columns[i] = (struct sig_column){.kind = SIG_COLUMN_UNSPECIFIED};
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+/* Where a row keeps a register. Those that nobody asks for share the last column. */
+static unsigned place_of(const struct machine *machine, uint64_t dwarf_register)
+{
+    bool is_ra = dwarf_register == machine->request->cie->ra_register;
+    if (machine->request->all_registers)
+        return is_ra                              ? SIG_DWARF_RA
+               : dwarf_register < SIG_DWARF_COUNT ? (unsigned)dwarf_register
+                                                  : SIG_DWARF_COUNT;
+    return is_ra                               ? FEW_RA
+           : dwarf_register == SIG_DWARF_FP    ? FEW_FP
+           : dwarf_register == SIG_DWARF_EXTRA ? FEW_EXTRA
+                                               : FEW_REST;
+}
+
+static void set_column(struct machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
                        uint64_t other, int64_t offset)
 {
-    struct sig_saved *saved = column(machine, &machine->row, dwarf_register);
-    if (!saved)
-        return;
+    struct sig_column *column = &machine->columns[place_of(machine, dwarf_register)];
     bool fits = offset >= INT32_MIN && offset <= INT32_MAX && other < 256;
-    saved->kind = (uint8_t)(fits ? kind : SIG_SAVED_UNKNOWN);
-    saved->dwarf_register = (uint8_t)other;
-    saved->offset = (int32_t)offset;
+    column->kind = (uint8_t)(fits ? kind : SIG_COLUMN_UNKNOWN);
+    column->dwarf_register = (uint8_t)other;
+    column->offset = (int32_t)offset;
 }
 
 static void restore_column(struct machine *machine, uint64_t dwarf_register)
 {
-    struct sig_saved *saved = column(machine, &machine->row, dwarf_register);
-    if (saved)
-        *saved = *column(machine, &machine->initial, dwarf_register);
-}
-
-/* DW_CFA_expression: the register is saved at the address the expression gives. */
-static void set_column_by_expression(struct machine *machine, uint64_t dwarf_register)
-{
-    struct sig_symbol address;
-    if (sig_expression_evaluate(&machine->reader, machine->reader.at, machine->lookup, &address) &&
-        address.kind == SIG_SYMBOL_REGISTER)
-        set_column(machine, dwarf_register, SIG_SAVED_AT_REGISTER, address.dwarf_register, address.offset);
-    else
-        set_column(machine, dwarf_register, SIG_SAVED_UNKNOWN, 0, 0);
+    unsigned place = place_of(machine, dwarf_register);
+    machine->columns[place] = machine->initial[place];
 }
 
 static void skip_block(struct sig_reader *reader)
@@ -83,11 +83,18 @@ static void skip_block(struct sig_reader *reader)
         reader->at += bytes;
 }
 
+/* A column whose value or address is given by the expression block at the reader. */
+static void set_column_by_expression(struct machine *machine, uint64_t dwarf_register,
+                                     enum sig_column_kind kind)
+{
+    uint64_t block = machine->reader.at;
+    skip_block(&machine->reader);
+    set_column(machine, dwarf_register, kind, 0, (int64_t)(block - machine->request->module->cfi_low));
+}
+
 static void set_cfa(struct machine *machine, uint64_t dwarf_register, int64_t offset)
 {
-    machine->row.cfa_register = dwarf_register;
-    machine->row.cfa_offset = offset;
-    machine->row.cfa_expression = 0;
+    machine->cfa = (struct sig_cfa){.dwarf_register = dwarf_register, .offset = offset};
 }
 
 /* DWARF 5 7.24, table 7.29. */
@@ -122,20 +129,31 @@ enum {
     CFA_RESTORE = 0xc0,
 };
 
+static struct sig_column *remembered_row(const struct machine *machine, unsigned index)
+{
+    return machine->remembered + (size_t)index * machine->column_count;
+}
+
 static void remember(struct machine *machine)
 {
-    if (machine->remembered_count == MAX_REMEMBERED_ROWS)
+    if (machine->remembered_count == SIG_ROW_REMEMBERED) {
         machine->failed = true;
-    else
-        machine->remembered[machine->remembered_count++] = machine->row;
+        return;
+    }
+    unsigned index = machine->remembered_count++;
+    machine->remembered_cfas[index] = machine->cfa;
+    copy_columns(remembered_row(machine, index), machine->columns, machine->column_count);
 }
 
 static void recall(struct machine *machine)
 {
-    if (machine->remembered_count == 0)
+    if (machine->remembered_count == 0) {
         machine->failed = true;
-    else
-        machine->row = machine->remembered[--machine->remembered_count];
+        return;
+    }
+    unsigned index = --machine->remembered_count;
+    machine->cfa = machine->remembered_cfas[index];
+    copy_columns(machine->columns, remembered_row(machine, index), machine->column_count);
 }
 
 /* Instructions that define the CFA. */
@@ -150,19 +168,20 @@ static bool step_cfa(struct machine *machine, uint8_t op)
         return true;
     case CFA_DEF_CFA_SF:
         dwarf_register = sig_read_uleb128(reader);
-        set_cfa(machine, dwarf_register, sig_read_sleb128(reader) * machine->cie->data_align);
+        set_cfa(machine, dwarf_register, sig_read_sleb128(reader) * machine->request->cie->data_align);
         return true;
     case CFA_DEF_CFA_REGISTER:
-        set_cfa(machine, sig_read_uleb128(reader), machine->row.cfa_offset);
+        set_cfa(machine, sig_read_uleb128(reader), machine->cfa.offset);
         return true;
     case CFA_DEF_CFA_OFFSET:
-        set_cfa(machine, machine->row.cfa_register, (int64_t)sig_read_uleb128(reader));
+        set_cfa(machine, machine->cfa.dwarf_register, (int64_t)sig_read_uleb128(reader));
         return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        set_cfa(machine, machine->row.cfa_register, sig_read_sleb128(reader) * machine->cie->data_align);
+        set_cfa(machine, machine->cfa.dwarf_register,
+                sig_read_sleb128(reader) * machine->request->cie->data_align);
         return true;
     case CFA_DEF_CFA_EXPRESSION:
-        machine->row.cfa_expression = reader->at;
+        machine->cfa.expression = reader->at;
         skip_block(reader);
         return true;
     default:
@@ -174,45 +193,44 @@ static bool step_cfa(struct machine *machine, uint8_t op)
 static bool step_register(struct machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
-    const int64_t align = machine->cie->data_align;
+    const int64_t align = machine->request->cie->data_align;
     if (op < CFA_OFFSET_EXTENDED || op == CFA_REMEMBER_STATE || op == CFA_RESTORE_STATE ||
         op == CFA_GNU_ARGS_SIZE)
         return false;
     uint64_t dwarf_register = sig_read_uleb128(reader);
     switch (op) {
     case CFA_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_SAVED_AT_CFA, 0, (int64_t)sig_read_uleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, (int64_t)sig_read_uleb128(reader) * align);
         return true;
     case CFA_OFFSET_EXTENDED_SF:
-        set_column(machine, dwarf_register, SIG_SAVED_AT_CFA, 0, sig_read_sleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, sig_read_sleb128(reader) * align);
         return true;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_SAVED_AT_CFA, 0, -(int64_t)sig_read_uleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, -(int64_t)sig_read_uleb128(reader) * align);
         return true;
     case CFA_RESTORE_EXTENDED:
         restore_column(machine, dwarf_register);
         return true;
     case CFA_UNDEFINED:
-        set_column(machine, dwarf_register, SIG_SAVED_UNDEFINED, 0, 0);
+        set_column(machine, dwarf_register, SIG_COLUMN_UNDEFINED, 0, 0);
         return true;
     case CFA_SAME_VALUE:
-        set_column(machine, dwarf_register, SIG_SAVED_SAME, 0, 0);
+        set_column(machine, dwarf_register, SIG_COLUMN_SAME, 0, 0);
         return true;
     case CFA_REGISTER:
-        set_column(machine, dwarf_register, SIG_SAVED_IN_REGISTER, sig_read_uleb128(reader), 0);
+        set_column(machine, dwarf_register, SIG_COLUMN_IN_REGISTER, sig_read_uleb128(reader), 0);
         return true;
     case CFA_EXPRESSION:
-        set_column_by_expression(machine, dwarf_register);
-        skip_block(reader);
+        set_column_by_expression(machine, dwarf_register, SIG_COLUMN_AT_EXPRESSION);
         return true;
     case CFA_VAL_EXPRESSION:
-        set_column(machine, dwarf_register, SIG_SAVED_UNKNOWN, 0, 0);
-        skip_block(reader);
+        set_column_by_expression(machine, dwarf_register, SIG_COLUMN_IS_EXPRESSION);
         return true;
     case CFA_VAL_OFFSET:
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0, (int64_t)sig_read_uleb128(reader) * align);
+        return true;
     case CFA_VAL_OFFSET_SF:
-        set_column(machine, dwarf_register, SIG_SAVED_UNKNOWN, 0, 0);
-        sig_read_uleb128(reader);
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0, sig_read_sleb128(reader) * align);
         return true;
     default:
         return false;
@@ -232,8 +250,8 @@ static bool step(struct machine *machine)
     else if (op == CFA_ADVANCE_LOC1 || op == CFA_ADVANCE_LOC2 || op == CFA_ADVANCE_LOC4)
         advance = sig_read_fixed(reader, op == CFA_ADVANCE_LOC1 ? 1 : op == CFA_ADVANCE_LOC2 ? 2 : 4);
     else if ((op & 0xc0) == CFA_OFFSET)
-        set_column(machine, operand, SIG_SAVED_AT_CFA, 0,
-                   (int64_t)sig_read_uleb128(reader) * machine->cie->data_align);
+        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0,
+                   (int64_t)sig_read_uleb128(reader) * machine->request->cie->data_align);
     else if ((op & 0xc0) == CFA_RESTORE)
         restore_column(machine, operand);
     else if (op == CFA_REMEMBER_STATE)
@@ -243,11 +261,11 @@ static bool step(struct machine *machine)
     else if (op == CFA_GNU_ARGS_SIZE)
         sig_read_uleb128(reader);
     else if (op == CFA_SET_LOC)
-        machine->pc = sig_read_encoded(reader, machine->cie->fde_encoding, 0);
+        machine->pc = sig_read_encoded(reader, machine->request->cie->fde_encoding, 0);
     else if (op != CFA_NOP && !step_cfa(machine, op) && !step_register(machine, op))
         machine->failed = true;
-    machine->pc += advance * machine->cie->code_align;
-    return machine->pc <= machine->lookup;
+    machine->pc += advance * machine->request->cie->code_align;
+    return machine->pc <= machine->request->lookup_pc;
 }
 
 static bool run(struct machine *machine, uint64_t at, uint64_t end)
@@ -265,28 +283,85 @@ static bool run(struct machine *machine, uint64_t at, uint64_t end)
     return !machine->failed && !machine->reader.failed;
 }
 
-static void rule_from_row(const struct machine *machine, struct sig_rule *ret)
+bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
 {
-    const struct row *row = &machine->row;
-    struct sig_symbol cfa = {
-        .kind = SIG_SYMBOL_REGISTER, .dwarf_register = (uint8_t)row->cfa_register, .offset = row->cfa_offset};
-    ret->kind = SIG_RULE_UNSUPPORTED;
-    if (row->cfa_expression &&
-        !sig_expression_evaluate(&machine->reader, row->cfa_expression, machine->lookup, &cfa))
+    struct machine machine; /* not cleared: remembered rows are written before they are read */
+    unsigned count = request->all_registers ? SIG_ROW_ALL : FEW_COUNT;
+    sig_reader_init(&machine.reader, request->module, request->cie->instructions, request->careful_reads);
+    machine.request = request;
+    machine.pc = request->fde->start_pc;
+    machine.cfa = (struct sig_cfa){.dwarf_register = SIG_DWARF_SP};
+    machine.remembered_count = 0;
+    machine.column_count = count;
+    machine.columns = memory;
+    machine.initial = memory + count;
+    machine.remembered = memory + 2 * (size_t)count;
+    machine.failed = false;
+    clear_columns(machine.columns, count);
+    clear_columns(machine.initial, count); /* DW_CFA_restore in a CIE */
+    if (!run(&machine, request->cie->instructions, request->cie->instructions_end))
+        return false;
+    copy_columns(machine.initial, machine.columns, count);
+    if (!run(&machine, request->fde->instructions, request->fde->instructions_end))
+        return false;
+    *ret = machine.cfa;
+    return true;
+}
+
+/* ---- the rule of the few ---- */
+
+/* What a row says of a register, as far as a rule can say it. */
+static struct sig_saved saved_by(const struct sig_row_request *request, const struct sig_reader *reader,
+                                 const struct sig_column *column)
+{
+    struct sig_symbol address;
+    switch (column->kind) {
+    case SIG_COLUMN_UNSPECIFIED:
+    case SIG_COLUMN_SAME:
+        return (struct sig_saved){.kind = SIG_SAVED_SAME};
+    case SIG_COLUMN_UNDEFINED:
+        return (struct sig_saved){.kind = SIG_SAVED_UNDEFINED};
+    case SIG_COLUMN_AT_CFA:
+        return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = column->offset};
+    case SIG_COLUMN_IN_REGISTER:
+        return (struct sig_saved){.kind = SIG_SAVED_IN_REGISTER, .dwarf_register = column->dwarf_register};
+    case SIG_COLUMN_AT_EXPRESSION:
+        if (sig_expression_evaluate(reader, sig_column_block(request->module, column), request->lookup_pc,
+                                    &address) &&
+            address.kind == SIG_SYMBOL_REGISTER)
+            return (struct sig_saved){.kind = SIG_SAVED_AT_REGISTER,
+                                      .dwarf_register = address.dwarf_register,
+                                      .offset = (int32_t)address.offset};
+        break;
+    default:
+        break;
+    }
+    return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
+}
+
+static void rule_from_row(const struct sig_row_request *request, const struct sig_cfa *found,
+                          const struct sig_column *columns, struct sig_rule *ret)
+{
+    struct sig_symbol cfa = {.kind = SIG_SYMBOL_REGISTER,
+                             .dwarf_register = (uint8_t)found->dwarf_register,
+                             .offset = found->offset};
+    struct sig_reader reader;
+    sig_reader_init(&reader, request->module, request->module->cfi_low, request->careful_reads);
+    if (found->expression && !sig_expression_evaluate(&reader, found->expression, request->lookup_pc, &cfa))
         return;
-    if (row->ra.kind == SIG_SAVED_UNKNOWN)
+    ret->ra = saved_by(request, &reader, &columns[FEW_RA]);
+    if (ret->ra.kind == SIG_SAVED_UNKNOWN)
         return;
-    if (cfa.kind == SIG_SYMBOL_CONSTANT || row->cfa_register > 255 || cfa.offset < INT32_MIN ||
+    if (cfa.kind == SIG_SYMBOL_CONSTANT || found->dwarf_register > 255 || cfa.offset < INT32_MIN ||
         cfa.offset > INT32_MAX)
         return;
     ret->cfa_register = cfa.dwarf_register;
     ret->cfa_deref = cfa.kind == SIG_SYMBOL_DEREF;
     ret->cfa_offset = (int32_t)cfa.offset;
     ret->cfa_offset_after = (int32_t)cfa.offset_after;
-    ret->ra = row->ra;
-    ret->fp = row->fp;
-    ret->extra = row->extra;
-    ret->kind = row->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
+    ret->fp = saved_by(request, &reader, &columns[FEW_FP]);
+    ret->extra = saved_by(request, &reader, &columns[FEW_EXTRA]);
+    ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
 }
 
 /* The C library lets the trampoline's entry begin one byte early, for those who look up return address - 1.
@@ -302,34 +377,31 @@ static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc,
     return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + 1);
 }
 
+bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
+                           const struct sig_fde *fde, bool careful_reads)
+{
+    return cie->is_signal_frame && is_trampoline_at(module, fde->start_pc, careful_reads);
+}
+
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret)
 {
     struct sig_cie cie;
     struct sig_fde fde;
+    struct sig_cfa cfa;
+    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
         return;
-    if (cie.is_signal_frame && is_trampoline_at(module, fde.start_pc, careful_reads)) {
+    if (sig_cfi_is_trampoline(module, &cie, &fde, careful_reads)) {
         ret->kind = SIG_RULE_SIGNAL;
         return;
     }
-    struct machine machine; /* not cleared: half a KiB of remembered rows */
-    machine.cie = &cie;
-    machine.remembered_count = 0;
-    machine.failed = false;
-    machine.row = (struct row){.cfa_register = SIG_DWARF_SP};
-    machine.pc = fde.start_pc;
-    machine.lookup = lookup_pc;
-    sig_reader_init(&machine.reader, module, cie.instructions, careful_reads);
+    struct sig_row_request request = {
+        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
     ret->kind = SIG_RULE_UNSUPPORTED;
-    if (!run(&machine, cie.instructions, cie.instructions_end))
-        return;
-    machine.initial = machine.row;
-    if (!run(&machine, fde.instructions, fde.instructions_end))
-        return;
-    machine.reader.end = module->cfi_high;
-    rule_from_row(&machine, ret);
+    if (sig_cfi_row(&request, memory, &cfa))
+        rule_from_row(&request, &cfa, memory, ret);
 }
 
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc)

@@ -12,6 +12,8 @@
 #ifndef WALLPROF_SIG_CFI_H
 #define WALLPROF_SIG_CFI_H
 
+#include "sig_arch.h"
+#include "sig_eh_frame.h"
 #include "sig_modules.h"
 
 #include <stdbool.h>
@@ -62,5 +64,64 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
  * Not for handlers but for the sampler, whom no dlclose waits for: always reads through the kernel.
  */
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc);
+
+/* ---- rows: what a rule is made of, with every register and every way of saving one ---- */
+
+/* What a row says of a register: DWARF 5 6.4.1. */
+enum sig_column_kind {
+    SIG_COLUMN_UNSPECIFIED,   /* nothing. Of the stack pointer that means the CFA, of others the same value */
+    SIG_COLUMN_SAME,          /* same value */
+    SIG_COLUMN_UNDEFINED,     /* undefined */
+    SIG_COLUMN_AT_CFA,        /* offset(N): in memory at CFA + N */
+    SIG_COLUMN_IS_CFA,        /* val_offset(N): CFA + N itself */
+    SIG_COLUMN_IN_REGISTER,   /* register(R) */
+    SIG_COLUMN_AT_EXPRESSION, /* expression(E): in memory at E */
+    SIG_COLUMN_IS_EXPRESSION, /* val_expression(E): E itself */
+    SIG_COLUMN_UNKNOWN,       /* out of range */
+};
+
+struct sig_column {
+    uint8_t kind;           /* enum sig_column_kind */
+    uint8_t dwarf_register; /* R */
+    int32_t offset;         /* N in bytes; of an expression where its block is: sig_column_block */
+};
+
+struct sig_cfa {
+    uint64_t dwarf_register;
+    int64_t offset;      /* bytes */
+    uint64_t expression; /* run-time address of the block that gives the CFA instead, 0 for none */
+};
+
+enum {
+    SIG_ROW_REMEMBERED = 8,            /* nesting of DW_CFA_remember_state; real code nests once or twice */
+    SIG_ROW_ALL = SIG_DWARF_COUNT + 1, /* by DWARF number; the last one is for registers there are not */
+    SIG_ROW_COPIES = 2 + SIG_ROW_REMEMBERED,
+};
+
+struct sig_row_request {
+    const struct sig_module *module;
+    const struct sig_cie *cie; /* of sig_eh_frame_find, for lookup_pc */
+    const struct sig_fde *fde;
+    uint64_t lookup_pc;
+    bool careful_reads;
+    bool all_registers; /* every column, not the few of sig_cfi_rule */
+};
+
+/*
+ * The row at lookup_pc. memory is SIG_ROW_COPIES rows; with all_registers of SIG_ROW_ALL columns. The first
+ * of them is then the result; the return address is column SIG_DWARF_RA whatever its number in the CIE. False
+ * when the table is damaged.
+ */
+bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
+
+/* Run-time address of the expression block of a column. */
+static inline uint64_t sig_column_block(const struct sig_module *module, const struct sig_column *column)
+{
+    return module->cfi_low + (uint64_t)(int64_t)column->offset;
+}
+
+/* Whether the function of a row is the trampoline that signal handlers return to. */
+bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
+                           const struct sig_fde *fde, bool careful_reads);
 
 #endif
