@@ -1,8 +1,25 @@
 /*
- * What differs between machines in the handler: registers, system calls, how a blocked system call looks.
+ * What differs between machines in the handler: registers, system calls, how a blocked system call and a
+ * signal frame look. One header per machine defines what this one declares; everything else is the same code.
  *
- * Sources: System V ABI AMD64 supplement, table 3.36 (DWARF register numbers) and section 3.4.1; the kernel's
- * arch/x86/kernel/signal.c for what a handler finds after an interrupted system call.
+ * Constants of each machine, known to the compiler, so that what another machine needs costs nothing:
+ *
+ *   SIG_DWARF_*           DWARF numbers of the registers in struct sig_regs and of the return address column
+ *   SIG_DWARF_PC          the number whose value, in an expression, is the pc itself
+ *   SIG_DWARF_COUNT       how many sig_leaf_register knows
+ *   SIG_RA_IN_EXTRA       calls leave the return address in the extra register (a link register), and a
+ *                         function that makes no calls need not save it
+ *   SIG_HAS_NEGATE_RA_STATE  return addresses may be signed, and unwind tables say where
+ *   SIG_FP_STEP_HIDES_SP  frame records lie anywhere in their frames: a step by frame pointer gives only a
+ *                         lower bound of the caller's stack pointer
+ *   SIG_CODE_ALIGN        instructions lie at multiples of this
+ *   SIG_RED_ZONE_BYTES    how far below its stack pointer an interrupted function may have data
+ *   SIG_UCONTEXT_OFFSET   where the ucontext lies from the stack pointer at a signal trampoline's entry
+ *   SIG_UCONTEXT_BYTES    how much of it sig_regs_from_context and sig_leaf_register read
+ *   SIG_TRAMPOLINE_BYTES  see sig_is_trampoline
+ *   SIG_CALL_BYTES_MAX    length of the longest call instruction
+ *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, but code
+ *                         that tells (sig_code.h)
  */
 #ifndef WALLPROF_SIG_ARCH_H
 #define WALLPROF_SIG_ARCH_H
@@ -17,154 +34,50 @@
 /* The registers a walk carries from frame to frame: those that CFAs are computed from. */
 struct sig_regs {
     uint64_t pc, sp, fp;
-    uint64_t extra;         /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
+    uint64_t extra;         /* a third register, see SIG_DWARF_EXTRA of the machine */
     const ucontext_t *leaf; /* every register of the interrupted frame; NULL further out */
 };
 
-#if defined(__x86_64__)
-
-enum {
-    SIG_DWARF_EXTRA = 3, /* rbx */
-    SIG_DWARF_FP = 6,    /* rbp */
-    SIG_DWARF_SP = 7,    /* rsp */
-    SIG_DWARF_RA = 16,   /* return address column */
-    SIG_DWARF_COUNT = 17
-};
-
-/* The lowest stack address that may belong to the interrupted function (red zone). */
-enum { SIG_RED_ZONE_BYTES = 128 };
-
-static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context)
-{
-    const greg_t *gregs = context->uc_mcontext.gregs;
-    regs->pc = (uint64_t)gregs[REG_RIP];
-    regs->sp = (uint64_t)gregs[REG_RSP];
-    regs->fp = (uint64_t)gregs[REG_RBP];
-    regs->extra = (uint64_t)gregs[REG_RBX];
-    regs->leaf = context;
-}
+/* The interrupted registers; regs->leaf becomes the context, which must outlive them. */
+static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context);
 
 /* Any register of the interrupted frame by its DWARF number; false where the context does not hold it. */
-static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_register, uint64_t *ret)
-{
-    static const uint8_t greg_of[SIG_DWARF_COUNT] = {
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
-    };
-    if (dwarf_register >= SIG_DWARF_COUNT)
-        return false;
-    *ret = (uint64_t)context->uc_mcontext.gregs[greg_of[dwarf_register]];
-    return true;
-}
+static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_register, uint64_t *ret);
 
 /*
  * Whether the signal ended a wait in a system call: the kernel has set either -EINTR as its result, or the pc
- * back onto the instruction so that it is made again. Both leave the two bytes of `syscall` next to the pc;
- * they are readable because the thread has just executed them, unless they lie on the page before.
+ * back onto the instruction so that it is made again. Both leave the system call instruction next to the pc;
+ * it is readable because the thread has just executed it, unless it lies on the page before.
  */
-static inline bool sig_was_blocked(const ucontext_t *context)
-{
-    const greg_t *gregs = context->uc_mcontext.gregs;
-    uint64_t pc = (uint64_t)gregs[REG_RIP];
-    uint64_t in_page = pc & 4095;
-    if (pc < 4096 || in_page < 2 || in_page > 4094)
-        return false;
-    const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
-    if (gregs[REG_RAX] == -EINTR)
-        return code[-2] == 0x0f && code[-1] == 0x05;
-    return code[0] == 0x0f && code[1] == 0x05;
-}
+static inline bool sig_was_blocked(const ucontext_t *context);
 
-/*
- * Whether the code at a pc is the trampoline a signal handler returns to: mov $__NR_rt_sigreturn,%rax;
- * syscall. Unwind tables mark it as a signal frame, but others may be marked so too.
- */
-enum { SIG_TRAMPOLINE_BYTES = 9 };
-static inline bool sig_is_trampoline(const uint8_t *code)
-{
-    static const uint8_t trampoline[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
-        if (code[i] != trampoline[i])
-            return false;
-    }
-    return true;
-}
+/* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline a signal handler returns to. */
+static inline bool sig_is_trampoline(const uint8_t *code);
 
-/* Length of a call through register or memory with this ModRM byte, 0 when it is none (Intel SDM 2, CALL: FF
- * /2).
- */
-static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm)
-{
-    unsigned mode = modrm[0] >> 6, rm = modrm[0] & 7, has_sib = mode != 3 && rm == 4;
-    if ((modrm[0] >> 3 & 7) != 2)
-        return 0;
-    bool has_disp32 = mode == 2 || (mode == 0 && (rm == 5 || (has_sib && (modrm[1] & 7) == 5)));
-    return 2 + has_sib + (mode == 1) + (has_disp32 ? 4 : 0);
-}
+/* A return address without what the machine may have put into its unused bits. */
+static inline uint64_t sig_plain_return_address(uint64_t address);
 
 /* Whether SIG_CALL_BYTES_MAX bytes of code end in a call instruction. */
-enum { SIG_CALL_BYTES_MAX = 7 };
-static inline bool sig_ends_in_call(const uint8_t *code)
-{
-    const uint8_t *end = code + SIG_CALL_BYTES_MAX;
-    bool found = end[-5] == 0xe8;
-    for (unsigned bytes = 2; bytes <= SIG_CALL_BYTES_MAX && !found; bytes++)
-        found = end[-(int)bytes] == 0xff && sig_indirect_call_bytes(end - bytes + 1) == bytes;
-    return found;
-}
-
-/* How many bytes before and from the pc on the next function looks at. */
-enum { SIG_LOOK_BEHIND_BYTES = 1, SIG_LOOK_AHEAD_BYTES = 48 };
+static inline bool sig_ends_in_call(const uint8_t *code);
 
 /*
- * Words that lie on the return address of a function that uses a frame pointer, interrupted at code[at]: 0 at
- * its return or when push %rbp; mov %rsp,%rbp is still to come, 1 between these two, -1 when it does not look
- * so. Compilers of V8's kind put some checks before the push, hence the look ahead.
+ * A function that uses a frame pointer, interrupted at code[at], of `bytes` readable bytes: how many words
+ * lie on its return address. 0 at its return, or when the instructions that set up the frame are still to
+ * come (the return address is on top of the stack, or in the link register), 1 in the midst of these, -1 when
+ * it does not look so. SIG_LOOK_BEHIND_BYTES and SIG_LOOK_AHEAD_BYTES are what is worth reading.
  */
-static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
-{
-    enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2 };
-    size_t left = bytes - at;
-    const uint8_t *here = code + at;
-    bool has_prefix = left > 1 && (here[0] == REPZ || here[0] == BND);
-    if (here[has_prefix] == RET || here[0] == RET_POP)
-        return 0;
-    for (size_t i = 0; i + 3 <= left && here[i] != RET; i++) {
-        bool sets_frame = here[i] == 0x48 && ((here[i + 1] == 0x89 && here[i + 2] == 0xe5) ||
-                                              (here[i + 1] == 0x8b && here[i + 2] == 0xec));
-        if (sets_frame && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
-            return i == 0 ? 1 : 0;
-    }
-    return -1;
-}
+static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes);
 
 /* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */
-static inline long sig_syscall4(long number, long a, long b, long c, long d)
-{
-    register long r10 __asm__("r10") = d;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-                     : "rcx", "r11", "memory");
-    return result;
-}
+static inline long sig_syscall4(long number, long a, long b, long c, long d);
+static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
-static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
+#if defined(__x86_64__)
+#include "sig_arch_x86_64.h"
+#elif defined(__aarch64__)
+#include "sig_arch_aarch64.h"
 #else
-#error "wallprof knows x86_64 only so far"
+#error "wallprof knows x86_64 and aarch64 only"
 #endif
 
 #endif

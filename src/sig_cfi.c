@@ -122,6 +122,8 @@ enum {
     CFA_VAL_OFFSET = 0x14,
     CFA_VAL_OFFSET_SF = 0x15,
     CFA_VAL_EXPRESSION = 0x16,
+    CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, /* these two AADWARF64 4.4 only */
+    CFA_NEGATE_RA_STATE = 0x2d,
     CFA_GNU_ARGS_SIZE = 0x2e,
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
     CFA_ADVANCE_LOC = 0x40, /* the three with an operand in the low six bits */
@@ -154,6 +156,12 @@ static void recall(struct machine *machine)
     unsigned index = --machine->remembered_count;
     machine->cfa = machine->remembered_cfas[index];
     copy_columns(machine->columns, remembered_row(machine, index), machine->column_count);
+}
+
+/* From here on return addresses are signed, or no longer; sig_plain_return_address need not know. */
+static bool is_negate_ra_state(uint8_t op)
+{
+    return SIG_HAS_NEGATE_RA_STATE && (op == CFA_NEGATE_RA_STATE || op == CFA_NEGATE_RA_STATE_WITH_PC);
 }
 
 /* Instructions that define the CFA. */
@@ -262,7 +270,8 @@ static bool step(struct machine *machine)
         sig_read_uleb128(reader);
     else if (op == CFA_SET_LOC)
         machine->pc = sig_read_encoded(reader, machine->request->cie->fde_encoding, 0);
-    else if (op != CFA_NOP && !step_cfa(machine, op) && !step_register(machine, op))
+    else if (op != CFA_NOP && !is_negate_ra_state(op) && !step_cfa(machine, op) &&
+             !step_register(machine, op))
         machine->failed = true;
     machine->pc += advance * machine->request->cie->code_align;
     return machine->pc <= machine->request->lookup_pc;
@@ -339,6 +348,24 @@ static struct sig_saved saved_by(const struct sig_row_request *request, const st
     return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
 }
 
+/*
+ * aarch64's _dl_runtime_resolve: the PLT has pushed 16 bytes with the return address in them, but the table
+ * counts from there on, so that the return address would lie above the frame. No other code saves
+ * it there; rows that count from another register (longjmp's, from its argument) mean what they say.
+ */
+static void mend_low_cfa(struct sig_rule *rule)
+{
+    enum { PLT_PUSHES_BYTES = 16, RA_IN_PUSHED = 8 };
+    if (rule->kind != SIG_RULE_FRAME || rule->cfa_register != SIG_DWARF_SP || rule->cfa_deref ||
+        rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_IN_PUSHED)
+        return;
+    rule->cfa_offset += PLT_PUSHES_BYTES;
+    rule->ra.offset -= PLT_PUSHES_BYTES;
+    rule->extra = rule->ra;
+    if (rule->fp.kind == SIG_SAVED_AT_CFA)
+        rule->fp.offset -= PLT_PUSHES_BYTES;
+}
+
 static void rule_from_row(const struct sig_row_request *request, const struct sig_cfa *found,
                           const struct sig_column *columns, struct sig_rule *ret)
 {
@@ -360,21 +387,22 @@ static void rule_from_row(const struct sig_row_request *request, const struct si
     ret->cfa_offset = (int32_t)cfa.offset;
     ret->cfa_offset_after = (int32_t)cfa.offset_after;
     ret->fp = saved_by(request, &reader, &columns[FEW_FP]);
-    ret->extra = saved_by(request, &reader, &columns[FEW_EXTRA]);
+    ret->extra = SIG_RA_IN_EXTRA ? ret->ra : saved_by(request, &reader, &columns[FEW_EXTRA]);
     ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
+    if (SIG_RA_IN_EXTRA)
+        mend_low_cfa(ret);
 }
 
-/* The C library lets the trampoline's entry begin one byte early, for those who look up return address - 1.
- */
+/* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
 static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
 {
-    uint8_t code[SIG_TRAMPOLINE_BYTES + 1];
+    uint8_t code[SIG_TRAMPOLINE_BYTES + SIG_CODE_ALIGN];
     if (start_pc < module->start_pc || start_pc + sizeof(code) > module->end_pc)
         return false;
     if (careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
         return false;
     const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
-    return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + 1);
+    return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + SIG_CODE_ALIGN);
 }
 
 bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,

@@ -1,22 +1,22 @@
 /*
- * What machine code itself tells about the stack, where no table does: generated code.
+ * How to step from code that has no unwind tables but is always the same: the kernel's signal trampoline, and
+ * what linkers make (procedure linkage table, veneers). Needed where SIG_CODE_TELLS_RULES.
  *
- * Called from: signal handlers. Bounded. Code is read as data that may be gone: through the kernel.
+ * Called from: signal handlers. Pure; reads the executable segment of the module (through the kernel with
+ * careful_reads, for the time of a dlclose), or without one memory found readable first.
  */
 #ifndef WALLPROF_SIG_CODE_H
 #define WALLPROF_SIG_CODE_H
 
+#include "sig_cfi.h"
+#include "sig_modules.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether an address lies right behind a call instruction, as every return address does. */
-bool sig_code_follows_call(uint64_t address);
-
-/*
- * An interrupted function that keeps the frame pointer convention, but not at this pc: it has not set up its
- * frame yet, or has taken it down again. Returns how many words lie on the return address (0 or 1), or -1
- * when the code does not look so.
+/* The rule at lookup_pc, SIG_RULE_NONE when the code there is nothing known. module: what holds it, or NULL.
  */
-int sig_code_words_on_return_address(uint64_t pc);
+void sig_code_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                   struct sig_rule *ret);
 
 #endif

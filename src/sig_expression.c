@@ -90,7 +90,7 @@ static void apply_binary(struct symbol_stack *stack, uint8_t op)
 
 static void push_register(struct symbol_stack *stack, unsigned dwarf_register, int64_t offset, uint64_t pc)
 {
-    if (dwarf_register == SIG_DWARF_RA)
+    if (dwarf_register == SIG_DWARF_PC)
         push(stack, constant((int64_t)(pc + (uint64_t)offset))); /* the PLT asks for its own pc */
     else
         push(stack, (struct sig_symbol){.kind = SIG_SYMBOL_REGISTER,

@@ -1,6 +1,6 @@
 /*
- * An entry: 35 bits of tag, 29 bits of packed rule. The word 0 is "empty": no form packs to it, because
- * CFA = sp + 0 cannot be.
+ * An entry: 35 bits of tag, 29 bits of packed rule. The word 0 is "empty": no form packs to it, because on
+ * x86_64 CFA = sp + 0 cannot be, and on aarch64 not with a frame record of 0 words.
  */
 #include "sig_rules.h"
 #include "sig_arch.h"
@@ -62,11 +62,49 @@ static bool frame_form(const struct sig_rule *rule, enum sig_packed_form *ret)
     return *ret != SIG_PACKED_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
 }
 
+/* The frame record's words below the CFA; false when there is none, or when it lies too deep. */
+static bool pack_record(const struct sig_rule *rule, uint64_t *ret)
+{
+    *ret = (uint64_t) - (rule->fp.offset / WORD_BYTES);
+    return rule->fp.kind == SIG_SAVED_AT_CFA && rule->ra.kind == SIG_SAVED_AT_CFA &&
+           rule->fp.offset % WORD_BYTES == 0 && rule->ra.offset == rule->fp.offset + WORD_BYTES &&
+           *ret >= 2 && *ret <= SIG_PACKED_RECORD_MASK;
+}
+
+/* The 13 bits of the saved registers; false when they do not fit. */
+static bool pack_registers(const struct sig_rule *rule, uint64_t *ret)
+{
+    uint64_t fp, extra;
+    if (SIG_RA_IN_EXTRA && pack_record(rule, &fp)) {
+        *ret = fp << 1;
+        return true;
+    }
+    if (!SIG_RA_IN_EXTRA && (rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_OFFSET))
+        return false;
+    if (!pack_saved(&rule->fp, &fp) || !pack_saved(SIG_RA_IN_EXTRA ? &rule->ra : &rule->extra, &extra))
+        return false;
+    *ret = fp << SIG_PACKED_FP_SHIFT | extra << SIG_PACKED_EXTRA_SHIFT | SIG_RA_IN_EXTRA;
+    return true;
+}
+
+static struct sig_saved in_record(uint32_t words)
+{
+    return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -(int32_t)words * WORD_BYTES};
+}
+
+static void unpack_registers(uint32_t bits, struct sig_rule *ret)
+{
+    bool has_record = sig_packed_has_record(bits);
+    ret->fp = has_record ? in_record(sig_packed_fp(bits)) : unpack_saved(sig_packed_fp(bits));
+    ret->extra = has_record ? in_record(sig_packed_extra(bits)) : unpack_saved(sig_packed_extra(bits));
+    ret->ra = SIG_RA_IN_EXTRA ? ret->extra : in_record(-RA_OFFSET / WORD_BYTES);
+}
+
 /* The 29 bits of a rule, or 0 when it does not fit. */
 static uint64_t pack(const struct sig_rule *rule)
 {
     enum sig_packed_form form = SIG_PACKED_NONE;
-    uint64_t fp = 0, extra = 0;
+    uint64_t registers = 0;
     int32_t units = 0;
     if (rule->kind == SIG_RULE_ROOT)
         form = SIG_PACKED_ROOT;
@@ -75,13 +113,12 @@ static uint64_t pack(const struct sig_rule *rule)
     else if (rule->kind == SIG_RULE_FRAME) {
         units = rule->cfa_offset / WORD_BYTES;
         if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
-            rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_OFFSET ||
-            !pack_saved(&rule->fp, &fp) || !pack_saved(&rule->extra, &extra))
+            !pack_registers(rule, &registers))
             return 0;
     } else if (rule->kind != SIG_RULE_NONE)
         return 0;
     return (uint64_t)form << SIG_PACKED_FORM_SHIFT | (uint64_t)(units & 0x1fff) << SIG_PACKED_CFA_SHIFT |
-           fp << SIG_PACKED_FP_SHIFT | extra << SIG_PACKED_EXTRA_SHIFT;
+           registers;
 }
 
 static void unpack(uint32_t bits, struct sig_rule *ret)
@@ -100,9 +137,7 @@ static void unpack(uint32_t bits, struct sig_rule *ret)
     ret->cfa_deref = form == SIG_PACKED_FP_DEREF || form == SIG_PACKED_SP_DEREF;
     ret->cfa_offset_after = form == SIG_PACKED_SP_DEREF ? WORD_BYTES : 0;
     ret->cfa_offset = (int32_t)sig_packed_cfa_offset(bits);
-    ret->ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = RA_OFFSET};
-    ret->fp = unpack_saved(sig_packed_fp(bits));
-    ret->extra = unpack_saved(sig_packed_extra(bits));
+    unpack_registers(bits, ret);
 }
 
 uint32_t sig_rules_lookup_packed(uint64_t lookup_pc)

@@ -13,6 +13,7 @@
 #ifndef WALLPROF_SIG_RULES_H
 #define WALLPROF_SIG_RULES_H
 
+#include "sig_arch.h"
 #include "sig_cfi.h"
 
 #include <stdbool.h>
@@ -28,9 +29,13 @@ bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret);
 uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
 
 /*
- * A packed rule is 29 bits, from the top: 3 form | 13 CFA offset in units of 8 bytes, signed | 6 frame
- * pointer | 6 extra register | 1 unused, where a register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63
- * unknown; and the return address is at CFA - 8.
+ * A packed rule is 29 bits, from the top: 3 form | 13 CFA offset in units of 8 bytes, signed | 13 saved
+ * registers. The last 13 where the return address is always at CFA - 8 (x86_64):
+ *   6 frame pointer | 6 extra register | 1 unused
+ * and where it is the extra register (aarch64) one of
+ *   6 frame pointer | 6 extra register | 1
+ *   12 frame pointer, 1 word above it the extra register: a frame record, anywhere in the frame | 0
+ * A register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; in a frame record n is 2..4095.
  */
 enum {
     SIG_PACKED_FORM_SHIFT = 26,
@@ -38,6 +43,7 @@ enum {
     SIG_PACKED_FP_SHIFT = 7,
     SIG_PACKED_EXTRA_SHIFT = 1,
     SIG_PACKED_SAVED_MASK = 63,
+    SIG_PACKED_RECORD_MASK = 4095,
     SIG_PACKED_UNKNOWN = 63,
 };
 
@@ -64,14 +70,29 @@ static inline int64_t sig_packed_cfa_offset(uint32_t rule)
     return (int64_t)((int32_t)(rule << 6) >> (SIG_PACKED_CFA_SHIFT + 6)) * 8;
 }
 
+static inline bool sig_packed_has_record(uint32_t rule)
+{
+    return SIG_RA_IN_EXTRA && !(rule & 1);
+}
+
+/* Where the caller's registers are: in words below the CFA, 0 for unchanged. */
 static inline uint32_t sig_packed_fp(uint32_t rule)
 {
-    return rule >> SIG_PACKED_FP_SHIFT & SIG_PACKED_SAVED_MASK;
+    return sig_packed_has_record(rule) ? rule >> 1 & SIG_PACKED_RECORD_MASK
+                                       : rule >> SIG_PACKED_FP_SHIFT & SIG_PACKED_SAVED_MASK;
 }
 
 static inline uint32_t sig_packed_extra(uint32_t rule)
 {
-    return rule >> SIG_PACKED_EXTRA_SHIFT & SIG_PACKED_SAVED_MASK;
+    return sig_packed_has_record(rule) ? sig_packed_fp(rule) - 1
+                                       : rule >> SIG_PACKED_EXTRA_SHIFT & SIG_PACKED_SAVED_MASK;
+}
+
+/* Whether both of them are known. */
+static inline bool sig_packed_knows_saved(uint32_t rule)
+{
+    return sig_packed_has_record(rule) ||
+           (sig_packed_fp(rule) != SIG_PACKED_UNKNOWN && sig_packed_extra(rule) != SIG_PACKED_UNKNOWN);
 }
 
 /* Keeps a rule if it is of a form that fits into an entry (nearly all are). */

@@ -6,6 +6,7 @@
 #include "sig_unwind.h"
 #include "sig_cfi.h"
 #include "sig_code.h"
+#include "sig_generated.h"
 #include "sig_rules.h"
 #include "sig_stack.h"
 
@@ -74,9 +75,11 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
     uint64_t cfa;
     /* Only an interrupted function can have taken its return address off the stack already (vfork). */
     uint64_t lowest_cfa = walk->regs.sp + (walk->regs.leaf ? 0 : 1);
+    bool ra_in_register = SIG_RA_IN_EXTRA && walk->regs.leaf; /* a call has overwritten it further out */
     if (!compute_cfa(walk, rule, &cfa) || cfa < lowest_cfa ||
-        !saved_value(walk, &rule->ra, cfa, 0, false, &caller.pc))
+        !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
         return false;
+    caller.pc = sig_plain_return_address(caller.pc);
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
     walk->extra_known =
         saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
@@ -87,33 +90,18 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
     return true;
 }
 
-/* Linux puts a ucontext at the stack pointer the trampoline sees; the walk goes on where the handler
+/* Linux puts a ucontext near the stack pointer the trampoline sees; the walk goes on where the handler
  * interrupted. */
 static bool step_signal_frame(struct walk *walk)
 {
-    uint64_t frame = walk->regs.sp, ignored;
-    uint64_t last_word = frame + sizeof(ucontext_t) - WORD_BYTES; /* in the same page or the next */
+    uint64_t frame = walk->regs.sp + SIG_UCONTEXT_OFFSET, ignored;
+    uint64_t last_word = frame + SIG_UCONTEXT_BYTES - WORD_BYTES; /* in the same page or the next */
     if (!sig_stack_read(&walk->stack, frame, &ignored) || !sig_stack_read(&walk->stack, last_word, &ignored))
         return false;
     sig_regs_from_context(&walk->regs, (const ucontext_t *)(uintptr_t)frame);
     walk->fp_known = walk->extra_known = true;
     walk->interrupted = true;
     sig_stack_enter(&walk->stack, walk->regs.sp);
-    return true;
-}
-
-/* In generated code before its frame is set up, or after it was taken down. */
-static bool step_bare_leaf(struct walk *walk)
-{
-    uint64_t ra;
-    int words = sig_code_words_on_return_address(walk->regs.pc);
-    uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES;
-    if (words < 0 || !sig_stack_read(&walk->stack, at, &ra) || !sig_code_follows_call(ra))
-        return false;
-    walk->regs.pc = ra;
-    walk->regs.sp = at + WORD_BYTES;
-    walk->regs.leaf = NULL;
-    walk->interrupted = false;
     return true;
 }
 
@@ -124,16 +112,11 @@ static bool step_frame_pointer(struct walk *walk)
     if (!walk->fp_known || fp < walk->regs.sp || !sig_stack_read(&walk->stack, fp, &saved_fp) ||
         !sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra))
         return false;
-    walk->regs = (struct sig_regs){.pc = ra, .sp = fp + 2 * WORD_BYTES, .fp = saved_fp};
+    walk->regs =
+        (struct sig_regs){.pc = sig_plain_return_address(ra), .sp = fp + 2 * WORD_BYTES, .fp = saved_fp};
     walk->extra_known = false;
     walk->interrupted = false;
     return true;
-}
-
-/* Where there is no unwind information. */
-static bool step_by_convention(struct walk *walk)
-{
-    return (walk->interrupted && step_bare_leaf(walk)) || step_frame_pointer(walk);
 }
 
 /*
@@ -144,18 +127,19 @@ static bool step_by_convention(struct walk *walk)
 static size_t step_ordinary_frames(struct walk *walk, size_t count)
 {
     const struct sig_unwind_request *request = walk->request;
+    const uint64_t low = walk->stack.window_low, high = walk->stack.window_high;
     uint64_t pc = walk->regs.pc, sp = walk->regs.sp, fp = walk->regs.fp, extra = walk->regs.extra;
     bool fp_known = walk->fp_known, extra_known = walk->extra_known;
     while (count < request->capacity && pc != 0) {
         uint32_t rule = sig_rules_lookup_packed(pc - 1);
         enum sig_packed_form form = sig_packed_form(rule);
         uint32_t fp_words = sig_packed_fp(rule), extra_words = sig_packed_extra(rule);
+        uint32_t ra_words = SIG_RA_IN_EXTRA ? extra_words : 1;
         uint64_t cfa = (form == SIG_PACKED_SP ? sp : fp) + (uint64_t)sig_packed_cfa_offset(rule);
-        if (rule == 0 || form > SIG_PACKED_FP || (form == SIG_PACKED_FP && !fp_known) || cfa <= sp ||
-            cfa > walk->stack.window_high || cfa % WORD_BYTES != 0 || fp_words == SIG_PACKED_UNKNOWN ||
-            extra_words == SIG_PACKED_UNKNOWN || cfa - fp_words * WORD_BYTES < walk->stack.window_low ||
-            cfa - extra_words * WORD_BYTES < walk->stack.window_low ||
-            cfa - WORD_BYTES < walk->stack.window_low)
+        if (rule == 0 || form > SIG_PACKED_FP || (form == SIG_PACKED_FP && !fp_known) ||
+            !sig_packed_knows_saved(rule) || ra_words == 0 || cfa <= sp || cfa > high ||
+            cfa % WORD_BYTES != 0 || cfa - fp_words * WORD_BYTES < low ||
+            cfa - extra_words * WORD_BYTES < low || cfa - ra_words * WORD_BYTES < low)
             break;
         const uint64_t *words = (const uint64_t *)(uintptr_t)cfa;
         request->addresses[count++] = pc - 1;
@@ -163,7 +147,7 @@ static size_t step_ordinary_frames(struct walk *walk, size_t count)
         extra = extra_words ? words[-(int32_t)extra_words] : extra;
         fp_known |= fp_words != 0;
         extra_known |= extra_words != 0;
-        pc = words[-1];
+        pc = sig_plain_return_address(words[-(int32_t)ra_words]);
         sp = cfa;
     }
     walk->regs = (struct sig_regs){.pc = pc, .sp = sp, .fp = fp, .extra = extra};
@@ -178,7 +162,7 @@ static size_t step_ordinary_frames(struct walk *walk, size_t count)
  */
 static bool is_plausible(const struct walk *walk)
 {
-    return walk->interrupted || sig_code_follows_call(walk->regs.pc);
+    return walk->interrupted || sig_generated_follows_call(walk->regs.pc);
 }
 
 /* False when nothing can be executed at this address. */
@@ -191,10 +175,63 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (module)
         sig_cfi_rule(module, lookup_pc, request->careful_reads, ret);
-    else if (!is_plausible(walk))
+    if (SIG_CODE_TELLS_RULES && ret->kind == SIG_RULE_NONE)
+        sig_code_rule(module, lookup_pc, request->careful_reads, ret);
+    if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
         return false;
     if (request->use_cache)
         sig_rules_insert(lookup_pc, ret);
+    return true;
+}
+
+/*
+ * After a step by frame pointer, on machines where that leaves only a lower bound of sp. The bound is all
+ * that further steps of this kind need, and CFAs relative to the frame pointer: they must only grow. A caller
+ * whose CFA is relative to sp needs sp itself. As it has a frame record (fp points at it, and its table says
+ * where in the frame the two words lie), the CFA follows from fp, and sp from the CFA. If it has none, sp
+ * stays unknown: an odd value, relative to which no word is ever read, so the walk ends there.
+ */
+static void settle_sp(struct walk *walk)
+{
+    struct sig_rule rule;
+    if (!find_rule(walk, walk->regs.pc - 1, &rule))
+        return;
+    bool needs_sp = rule.kind == SIG_RULE_SIGNAL ||
+                    (rule.kind == SIG_RULE_FRAME && (rule.cfa_register == SIG_DWARF_SP || rule.cfa_deref));
+    if (!needs_sp)
+        return;
+    bool has_record = rule.kind == SIG_RULE_FRAME && !rule.cfa_deref && rule.fp.kind == SIG_SAVED_AT_CFA &&
+                      rule.ra.kind == SIG_SAVED_AT_CFA && rule.ra.offset == rule.fp.offset + WORD_BYTES;
+    uint64_t cfa = walk->regs.fp - (uint64_t)(int64_t)rule.fp.offset;
+    uint64_t sp = cfa - (uint64_t)(int64_t)rule.cfa_offset;
+    walk->regs.sp = has_record && sp >= walk->regs.sp ? sp : walk->regs.sp | 1;
+}
+
+/* In generated code before its frame is set up, or after it was taken down. */
+static bool step_bare_leaf(struct walk *walk)
+{
+    int words = sig_generated_words_on_return_address(walk->regs.pc);
+    bool in_register = SIG_RA_IN_EXTRA && words == 0;
+    uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES, ra = walk->regs.extra;
+    if (words < 0 || (!in_register && !sig_stack_read(&walk->stack, at, &ra)))
+        return false;
+    ra = sig_plain_return_address(ra);
+    if (!sig_generated_follows_call(ra))
+        return false;
+    walk->regs.pc = ra;
+    walk->regs.sp = in_register ? at : at + WORD_BYTES;
+    walk->regs.leaf = NULL;
+    walk->interrupted = false;
+    return true;
+}
+
+/* Where there is no unwind information. */
+static bool step_by_convention(struct walk *walk)
+{
+    if (!(walk->interrupted && step_bare_leaf(walk)) && !step_frame_pointer(walk))
+        return false;
+    if (SIG_FP_STEP_HIDES_SP)
+        settle_sp(walk);
     return true;
 }
 

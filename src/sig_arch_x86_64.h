@@ -1,0 +1,149 @@
+/*
+ * x86_64. Included by sig_arch.h only, which says what each name promises.
+ *
+ * Sources: System V ABI AMD64 supplement, table 3.36 (DWARF register numbers) and section 3.4.1; the kernel's
+ * arch/x86/kernel/signal.c for what a handler finds after an interrupted system call.
+ */
+#ifndef WALLPROF_SIG_ARCH_X86_64_H
+#define WALLPROF_SIG_ARCH_X86_64_H
+
+enum {
+    SIG_DWARF_EXTRA = 3, /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
+    SIG_DWARF_FP = 6,    /* rbp */
+    SIG_DWARF_SP = 7,    /* rsp */
+    SIG_DWARF_RA = 16,   /* return address column */
+    SIG_DWARF_PC = 16,   /* the same: the PLT's expression asks for rip */
+    SIG_DWARF_COUNT = 17
+};
+
+enum {
+    SIG_RA_IN_EXTRA = 0,
+    SIG_HAS_NEGATE_RA_STATE = 0,
+    SIG_FP_STEP_HIDES_SP = 0,
+    SIG_CODE_ALIGN = 1,
+    SIG_RED_ZONE_BYTES = 128,
+    SIG_UCONTEXT_OFFSET = 0,
+    SIG_UCONTEXT_BYTES = sizeof(ucontext_t),
+    SIG_TRAMPOLINE_BYTES = 9,
+    SIG_CALL_BYTES_MAX = 7,
+    SIG_LOOK_BEHIND_BYTES = 1,
+    SIG_LOOK_AHEAD_BYTES = 48,
+    SIG_CODE_TELLS_RULES = 0, /* the trampoline is the C library's; linkers write tables for the PLT */
+};
+
+static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context)
+{
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    regs->pc = (uint64_t)gregs[REG_RIP];
+    regs->sp = (uint64_t)gregs[REG_RSP];
+    regs->fp = (uint64_t)gregs[REG_RBP];
+    regs->extra = (uint64_t)gregs[REG_RBX];
+    regs->leaf = context;
+}
+
+static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_register, uint64_t *ret)
+{
+    static const uint8_t greg_of[SIG_DWARF_COUNT] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    };
+    if (dwarf_register >= SIG_DWARF_COUNT)
+        return false;
+    *ret = (uint64_t)context->uc_mcontext.gregs[greg_of[dwarf_register]];
+    return true;
+}
+
+static inline bool sig_was_blocked(const ucontext_t *context)
+{
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    uint64_t pc = (uint64_t)gregs[REG_RIP];
+    uint64_t in_page = pc & 4095;
+    if (pc < 4096 || in_page < 2 || in_page > 4094)
+        return false;
+    const uint8_t *code = (const uint8_t *)(uintptr_t)pc; /* 0f 05: syscall */
+    if (gregs[REG_RAX] == -EINTR)
+        return code[-2] == 0x0f && code[-1] == 0x05;
+    return code[0] == 0x0f && code[1] == 0x05;
+}
+
+/* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so
+ * too. */
+static inline bool sig_is_trampoline(const uint8_t *code)
+{
+    static const uint8_t trampoline[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
+        if (code[i] != trampoline[i])
+            return false;
+    }
+    return true;
+}
+
+/* Length of a call through register or memory with this ModRM byte, 0 when it is none (Intel SDM 2, CALL: FF
+ * /2).
+ */
+static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm)
+{
+    unsigned mode = modrm[0] >> 6, rm = modrm[0] & 7, has_sib = mode != 3 && rm == 4;
+    if ((modrm[0] >> 3 & 7) != 2)
+        return 0;
+    bool has_disp32 = mode == 2 || (mode == 0 && (rm == 5 || (has_sib && (modrm[1] & 7) == 5)));
+    return 2 + has_sib + (mode == 1) + (has_disp32 ? 4 : 0);
+}
+
+static inline bool sig_ends_in_call(const uint8_t *code)
+{
+    const uint8_t *end = code + SIG_CALL_BYTES_MAX;
+    bool found = end[-5] == 0xe8;
+    for (unsigned bytes = 2; bytes <= SIG_CALL_BYTES_MAX && !found; bytes++)
+        found = end[-(int)bytes] == 0xff && sig_indirect_call_bytes(end - bytes + 1) == bytes;
+    return found;
+}
+
+/* push %rbp; mov %rsp,%rbp. Compilers of V8's kind put some checks before these, hence the look ahead. */
+static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
+{
+    enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2 };
+    size_t left = bytes - at;
+    const uint8_t *here = code + at;
+    bool has_prefix = left > 1 && (here[0] == REPZ || here[0] == BND);
+    if (here[has_prefix] == RET || here[0] == RET_POP)
+        return 0;
+    for (size_t i = 0; i + 3 <= left && here[i] != RET; i++) {
+        bool sets_frame = here[i] == 0x48 && ((here[i + 1] == 0x89 && here[i + 2] == 0xe5) ||
+                                              (here[i + 1] == 0x8b && here[i + 2] == 0xec));
+        if (sets_frame && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
+            return i == 0 ? 1 : 0;
+    }
+    return -1;
+}
+
+static inline uint64_t sig_plain_return_address(uint64_t address)
+{
+    return address;
+}
+
+static inline long sig_syscall4(long number, long a, long b, long c, long d)
+{
+    register long r10 __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#endif
