@@ -318,6 +318,7 @@ const struct sig_modules_table *modules_table(struct wp_modules *modules)
     }
     struct sig_modules_table *table = modules->tables[other];
     table->count = count;
+    table->generation = ++modules->tables_made;
     for (uint32_t i = 0; i < count; i++)
         table->modules[i] = for_handlers(module_at(modules, modules->sorted[i]));
     modules->table_current = other;

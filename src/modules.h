@@ -53,6 +53,7 @@ struct wp_modules {
     struct sig_modules_table *tables[2]; /* handed to the handlers in turn */
     uint32_t table_capacity[2];
     uint32_t table_current;
+    uint64_t tables_made;
     char main_path[4096]; /* /proc/self/exe at init: later it may say "(deleted)" */
 };
 

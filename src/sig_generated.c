@@ -14,7 +14,7 @@ bool sig_generated_follows_call(uint64_t address)
            sig_ends_in_call(code);
 }
 
-/* Not beyond the page of pc: that one is there, since it is being executed. */
+/* Not beyond the page of pc: that one is there if anything is being executed. */
 int sig_generated_words_on_return_address(uint64_t pc)
 {
     uint8_t code[SIG_LOOK_BEHIND_BYTES + SIG_LOOK_AHEAD_BYTES];
@@ -23,6 +23,6 @@ int sig_generated_words_on_return_address(uint64_t pc)
     size_t ahead =
         PAGE_BYTES - in_page < SIG_LOOK_AHEAD_BYTES ? (size_t)(PAGE_BYTES - in_page) : SIG_LOOK_AHEAD_BYTES;
     if (!sig_memory_peek(code, pc - behind, behind + ahead))
-        return -1;
+        return 0;
     return sig_words_on_return_address(code, behind, behind + ahead);
 }

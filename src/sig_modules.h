@@ -19,6 +19,7 @@ struct sig_module {
 
 struct sig_modules_table {
     size_t count;
+    uint64_t generation;         /* another one in every table */
     struct sig_module modules[]; /* by start_pc, disjoint */
 };
 

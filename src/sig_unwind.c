@@ -2,6 +2,9 @@
  * One loop: rule for the pc (cache, else computed from CFI), apply it, record the caller. The stack pointer
  * must grow with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline
  * (sigaltstack) or starting on a foreign one (coroutine) only changes which memory may be read.
+ *
+ * Three ways through a frame, the first that can: what is as it was at the last walk (the memo), callers
+ * whose rule is cached and ordinary (step_ordinary_frames), everything else (step_frame and its neighbours).
  */
 #include "sig_unwind.h"
 #include "sig_cfi.h"
@@ -18,7 +21,25 @@ struct walk {
     struct sig_stack stack;
     bool fp_known, extra_known;
     bool interrupted; /* the current frame was interrupted, not left by a call */
+    size_t count;     /* addresses written */
+    struct sig_memo_walk memo;
 };
+
+static struct sig_memo_frame memo_frame(const struct walk *walk)
+{
+    return (struct sig_memo_frame){.address = walk->regs.pc - !walk->interrupted,
+                                   .sp = walk->regs.sp,
+                                   .fp = walk->regs.fp,
+                                   .extra = walk->regs.extra,
+                                   .fp_known = walk->fp_known,
+                                   .extra_known = walk->extra_known};
+}
+
+static void report(struct walk *walk, const struct sig_memo_frame *frame)
+{
+    walk->request->addresses[walk->count++] = frame->address;
+    sig_memo_record(&walk->memo, frame);
+}
 
 static bool register_value(const struct walk *walk, unsigned dwarf_register, uint64_t *ret)
 {
@@ -119,41 +140,80 @@ static bool step_frame_pointer(struct walk *walk)
     return true;
 }
 
+/* Where an ordinary frame's caller is found: words below its CFA. */
+struct ordinary {
+    uint64_t cfa;
+    uint32_t ra_words, fp_words, extra_words;
+};
+
+/* What the frame pointer convention is, as a rule. */
+static const uint32_t convention_rule =
+    SIG_PACKED_FP << SIG_PACKED_FORM_SHIFT | 2 << SIG_PACKED_CFA_SHIFT | 2 << SIG_PACKED_FP_SHIFT;
+
 /*
- * Callers whose rule is cached and ordinary - CFA from sp or fp, registers saved within what is readable for
- * certain - are nearly all there are, and are stepped through with the registers in registers. Stops, having
- * changed nothing, at the first frame that is anything else; step_frame says what each condition is for.
+ * Whether a rule is ordinary: CFA = register + offset, registers saved in this frame and within what is
+ * readable for certain. step_frame says what each condition is for.
  */
-static size_t step_ordinary_frames(struct walk *walk, size_t count)
+static inline bool is_ordinary(const struct walk *walk, uint32_t rule, const struct sig_regs *regs,
+                               bool fp_known, bool extra_known, struct ordinary *ret)
+{
+    enum sig_packed_form form = sig_packed_form(rule);
+    uint64_t base = form == SIG_PACKED_SP ? regs->sp : form == SIG_PACKED_FP ? regs->fp : regs->extra;
+    bool base_known = form == SIG_PACKED_SP || (form == SIG_PACKED_FP ? fp_known : extra_known);
+    ret->fp_words = sig_packed_fp(rule);
+    ret->extra_words = sig_packed_extra(rule);
+    ret->ra_words = SIG_RA_IN_EXTRA ? ret->extra_words : 1;
+    ret->cfa = base + (uint64_t)sig_packed_cfa_offset(rule);
+    uint64_t frame_words = (ret->cfa - regs->sp) / WORD_BYTES;
+    return rule != 0 && form <= SIG_PACKED_EXTRA && base_known && sig_packed_knows_saved(rule) &&
+           ret->cfa > regs->sp && ret->cfa <= walk->stack.window_high && regs->sp >= walk->stack.window_low &&
+           ret->cfa % WORD_BYTES == 0 && ret->ra_words != 0 && ret->ra_words <= frame_words &&
+           ret->fp_words <= frame_words && ret->extra_words <= frame_words;
+}
+
+/*
+ * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
+ * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
+ * the memo may know.
+ */
+static void step_ordinary_frames(struct walk *walk)
 {
     const struct sig_unwind_request *request = walk->request;
-    const uint64_t low = walk->stack.window_low, high = walk->stack.window_high;
-    uint64_t pc = walk->regs.pc, sp = walk->regs.sp, fp = walk->regs.fp, extra = walk->regs.extra;
+    const uint64_t memo_sp = sig_memo_next_sp(&walk->memo);
+    struct sig_regs regs = walk->regs;
     bool fp_known = walk->fp_known, extra_known = walk->extra_known;
-    while (count < request->capacity && pc != 0) {
-        uint32_t rule = sig_rules_lookup_packed(pc - 1);
-        enum sig_packed_form form = sig_packed_form(rule);
-        uint32_t fp_words = sig_packed_fp(rule), extra_words = sig_packed_extra(rule);
-        uint32_t ra_words = SIG_RA_IN_EXTRA ? extra_words : 1;
-        uint64_t cfa = (form == SIG_PACKED_SP ? sp : fp) + (uint64_t)sig_packed_cfa_offset(rule);
-        if (rule == 0 || form > SIG_PACKED_FP || (form == SIG_PACKED_FP && !fp_known) ||
-            !sig_packed_knows_saved(rule) || ra_words == 0 || cfa <= sp || cfa > high ||
-            cfa % WORD_BYTES != 0 || cfa - fp_words * WORD_BYTES < low ||
-            cfa - extra_words * WORD_BYTES < low || cfa - ra_words * WORD_BYTES < low)
+    size_t count = walk->count;
+    while (count < request->capacity && regs.pc != 0) {
+        struct ordinary at;
+        uint32_t rule = sig_rules_lookup_packed(regs.pc - 1);
+        bool by_convention = !SIG_FP_STEP_HIDES_SP && sig_packed_form(rule) == SIG_PACKED_NONE;
+        if (!is_ordinary(walk, by_convention ? convention_rule : rule, &regs, fp_known, extra_known, &at))
             break;
-        const uint64_t *words = (const uint64_t *)(uintptr_t)cfa;
-        request->addresses[count++] = pc - 1;
-        fp = fp_words ? words[-(int32_t)fp_words] : fp;
-        extra = extra_words ? words[-(int32_t)extra_words] : extra;
-        fp_known |= fp_words != 0;
-        extra_known |= extra_words != 0;
-        pc = sig_plain_return_address(words[-(int32_t)ra_words]);
-        sp = cfa;
+        request->addresses[count++] = regs.pc - 1;
+        if (walk->memo.memo)
+            sig_memo_record(&walk->memo, &(struct sig_memo_frame){.address = regs.pc - 1,
+                                                                  .sp = regs.sp,
+                                                                  .fp = regs.fp,
+                                                                  .extra = regs.extra,
+                                                                  .fp_known = fp_known,
+                                                                  .extra_known = extra_known,
+                                                                  .ra_words = (uint16_t)at.ra_words,
+                                                                  .fp_words = (uint16_t)at.fp_words,
+                                                                  .extra_words = (uint16_t)at.extra_words});
+        const uint64_t *words = (const uint64_t *)(uintptr_t)at.cfa;
+        regs.fp = at.fp_words ? words[-(int32_t)at.fp_words] : regs.fp;
+        regs.extra = at.extra_words ? words[-(int32_t)at.extra_words] : by_convention ? 0 : regs.extra;
+        fp_known |= at.fp_words != 0;
+        extra_known = at.extra_words != 0 || (extra_known && !by_convention);
+        regs.pc = sig_plain_return_address(words[-(int32_t)at.ra_words]);
+        regs.sp = at.cfa;
+        if (regs.sp >= memo_sp)
+            break;
     }
-    walk->regs = (struct sig_regs){.pc = pc, .sp = sp, .fp = fp, .extra = extra};
+    walk->regs = regs;
     walk->fp_known = fp_known;
     walk->extra_known = extra_known;
-    return count;
+    walk->count = count;
 }
 
 /*
@@ -256,6 +316,62 @@ static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rul
            sig_modules_find(walk->request->modules, walk->regs.pc - 1);
 }
 
+/* The frames that are as they were at the last walk. True when these are all that is left. */
+static bool step_remembered_frames(struct walk *walk)
+{
+    struct sig_memo_frame here = memo_frame(walk);
+    if (walk->interrupted || here.sp < sig_memo_next_sp(&walk->memo) || here.sp < walk->stack.window_low)
+        return false;
+    uint32_t same = sig_memo_meet(&walk->memo, &here, walk->stack.window_high), left = walk->memo.left;
+    const struct sig_memo_frame *frames = walk->memo.memo->frames;
+    if (same == left && same <= walk->request->capacity - walk->count)
+        return same > 0;
+    for (; same > 0 && walk->count < walk->request->capacity; same--) {
+        const struct sig_memo_frame *caller = &frames[--left - 1];
+        report(walk, &frames[left]);
+        walk->regs = (struct sig_regs){.pc = caller->address + 1, .sp = caller->sp, .fp = caller->fp};
+        walk->regs.extra = caller->extra;
+        walk->fp_known = caller->fp_known;
+        walk->extra_known = caller->extra_known;
+    }
+    return false;
+}
+
+/* One frame by its rule. False at the end of the walk, which is the root unless *ret_end says otherwise. */
+static bool step_one(struct walk *walk, enum sig_unwind_end *ret_end)
+{
+    struct sig_rule rule;
+    struct sig_memo_frame here = memo_frame(walk);
+    bool is_code = find_rule(walk, here.address, &rule);
+    if (is_code)
+        report(walk, &here);
+    if (is_code && (rule.kind == SIG_RULE_ROOT || is_unmarked_root(walk, &rule)))
+        return false;
+    bool is_stepped = is_code && step(walk, &rule);
+    if (!is_stepped)
+        *ret_end = SIG_UNWIND_TRUNCATED;
+    return is_stepped;
+}
+
+/* Up to the end; returns how many frames are left out because they are shared with the last walk. */
+static uint32_t go(struct walk *walk, enum sig_unwind_end *ret_end)
+{
+    *ret_end = SIG_UNWIND_ROOT;
+    while (walk->count < walk->request->capacity) {
+        size_t before = walk->count;
+        if (walk->memo.left > 0 && step_remembered_frames(walk))
+            return walk->memo.left;
+        if (walk->request->use_cache && !walk->interrupted)
+            step_ordinary_frames(walk);
+        if (walk->count == before && !step_one(walk, ret_end))
+            return 0;
+        if (walk->regs.pc == 0 && !walk->interrupted)
+            return 0; /* nobody has called this */
+    }
+    *ret_end = SIG_UNWIND_DEPTH;
+    return 0;
+}
+
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end)
 {
@@ -264,30 +380,13 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
                         .fp_known = true,
                         .extra_known = true,
                         .interrupted = true};
-    size_t count = 0;
     sig_regs_from_context(&walk.regs, context);
     sig_stack_enter(&walk.stack, walk.regs.sp);
-    *ret_end = SIG_UNWIND_DEPTH;
-    while (count < request->capacity) {
-        struct sig_rule rule;
-        uint64_t lookup_pc = walk.regs.pc - !walk.interrupted;
-        *ret_end = SIG_UNWIND_TRUNCATED;
-        if (!find_rule(&walk, lookup_pc, &rule))
-            break;
-        request->addresses[count++] = lookup_pc;
-        if (rule.kind == SIG_RULE_ROOT || is_unmarked_root(&walk, &rule)) {
-            *ret_end = SIG_UNWIND_ROOT;
-            break;
-        }
-        if (!step(&walk, &rule))
-            break;
-        *ret_end = SIG_UNWIND_DEPTH;
-        if (request->use_cache && !walk.interrupted)
-            count = step_ordinary_frames(&walk, count);
-        if (walk.regs.pc == 0) {
-            *ret_end = SIG_UNWIND_ROOT;
-            break;
-        }
-    }
-    return count;
+    sig_memo_begin(&walk.memo, request->memo, request->modules ? request->modules->generation : 0);
+    uint32_t shared = go(&walk, ret_end);
+    if (*ret_end == SIG_UNWIND_ROOT)
+        sig_memo_end(&walk.memo, shared);
+    else
+        sig_memo_give_up(&walk.memo);
+    return walk.count;
 }

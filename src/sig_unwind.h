@@ -9,6 +9,7 @@
 #define WALLPROF_SIG_UNWIND_H
 
 #include "sig_arch.h"
+#include "sig_memo.h"
 #include "sig_modules.h"
 
 #include <stdbool.h>
@@ -27,14 +28,15 @@ struct sig_unwind_request {
     uint64_t stack_low, stack_high; /* where the thread's own stack may be, 0 and 0 when not known */
     bool use_cache;                 /* false while the cache is being cleared */
     bool careful_reads;             /* true while a library is being unmapped */
+    struct sig_memo *memo;          /* of this thread; NULL without, and when use_cache is false */
     uint64_t *addresses;            /* result, innermost first */
     size_t capacity;
 };
 
 /*
  * Returns the number of addresses. The first is where the thread was interrupted; a caller's is its return
- * address
- * - 1, inside the call instruction; a frame below a signal trampoline was interrupted too and is exact.
+ * address - 1, inside the call instruction; a frame below a signal trampoline was interrupted too and is
+ * exact. With a memo the outermost memo->shared frames are left out: they stand in the memo already.
  */
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end);

@@ -1,0 +1,76 @@
+/*
+ * The last whole stack of one thread, so that the next walk works out only what has changed since.
+ *
+ * A walk is a function of the registers it starts with, the rules, and the words it reads. Rules are a
+ * function of the pc while the modules stay. So when a walk comes to a frame with the same pc and the same
+ * carried registers as a frame of the walk before, and every word read further out is still the same, then
+ * the rest of the stack is the same: no rule has to be looked up, and the words can be compared without
+ * waiting for one another (1-2 ns a frame instead of 6-7). Nothing is assumed about who returned or was
+ * called meanwhile.
+ *
+ * Called from: signal handlers, by the walk, on the thread it belongs to; between a slot's release and the
+ * next signal for that thread the memo is the sampler's, which reads the result there (sig_slots.h orders the
+ * two). A memo never outlives the modules' generation it was made in.
+ */
+#ifndef WALLPROF_SIG_MEMO_H
+#define WALLPROF_SIG_MEMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One frame as the walk stood in it, and where it found the caller's registers. */
+struct sig_memo_frame {
+    uint64_t address; /* as sig_unwind reports it */
+    uint64_t sp, fp, extra;
+    uint16_t ra_words, fp_words, extra_words; /* below the caller's sp, and not below this; 0 unchanged.
+                                               * ra_words 0: not said */
+    bool fp_known, extra_known;
+};
+
+struct sig_memo {
+    /* Set by the owner, with the memory. */
+    uint32_t capacity; /* frames there is memory for: half of it for the stack before, half for the new one */
+
+    /* Written by the walk. */
+    uint32_t count;      /* frames of the last walk, outermost first; 0 when that did not reach the root */
+    uint32_t shared;     /* so many of them, from the root on, are the same as in the walk before */
+    uint32_t walks;      /* so far: who has not read the result of the walk before cannot use `shared` */
+    uint64_t generation; /* of the modules it was made with */
+    struct sig_memo_frame frames[];
+};
+
+/* A walk that looks into a memo and writes the next one. */
+struct sig_memo_walk {
+    struct sig_memo *memo;         /* NULL: none, or given up */
+    struct sig_memo_frame *newest; /* the last frame recorded; the new ones are written downwards */
+    uint32_t left;                 /* frames of the stack before that may still be met */
+};
+
+void sig_memo_begin(struct sig_memo_walk *walk, struct sig_memo *memo, uint64_t generation);
+
+/* The stack pointer from which on sig_memo_meet is to be asked. */
+static inline uint64_t sig_memo_next_sp(const struct sig_memo_walk *walk)
+{
+    return walk->left > 0 ? walk->memo->frames[walk->left - 1].sp : UINT64_MAX;
+}
+
+/* Keeps a frame of the new stack; the walk goes outwards. */
+void sig_memo_record(struct sig_memo_walk *walk, const struct sig_memo_frame *frame);
+
+/*
+ * The walk stands in this frame, and all words between its sp and window_high are readable. Returns how many
+ * frames from here on outwards are the same as before: 0 when none is known to be; walk->left when it is the
+ * whole rest, up to the root. Otherwise the frame behind them, memo->frames[walk->left - 1 - n], is the next
+ * to be stepped from, and the caller records those n.
+ */
+uint32_t sig_memo_meet(struct sig_memo_walk *walk, const struct sig_memo_frame *frame, uint64_t window_high);
+
+/* The walk has reached the root, by itself (walk->left is of no meaning) or because all that is left is
+ * shared. */
+void sig_memo_end(struct sig_memo_walk *walk, uint32_t shared);
+
+/* It has not. */
+void sig_memo_give_up(struct sig_memo_walk *walk);
+
+#endif
