@@ -321,6 +321,11 @@ static void emit_comments(struct writer *writer)
              " late signals dropped",
              counters->samples, counters->truncated, counters->unanswered, counters->stray);
     emit_comment(writer, text);
+    if (counters->full_walks > 0) {
+        snprintf(text, sizeof(text), "unwind: %" PRIu64 " of %" PRIu64 " stacks by the full-register walk",
+                 counters->full_walks, counters->samples);
+        emit_comment(writer, text);
+    }
     snprintf(text, sizeof(text), "the sampler itself used %.3f s of CPU, which is not in this profile",
              (double)counters->sampler_cpu_ns / 1e9);
     emit_comment(writer, text);

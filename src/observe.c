@@ -20,10 +20,13 @@ int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t dep
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
     observer->slot_memory = scratch_alloc(sizeof(struct sig_slot) * slot_count);
     observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);
+    observer->scratch_memory = scratch_alloc(sizeof(struct sig_full_scratch) * slot_count);
     observer->owner = scratch_alloc(sizeof(*observer->owner) * slot_count);
     sig_slots_init(&observer->slots, observer->slot_memory, observer->slot_memory ? slot_count : 0,
                    observer->address_memory, depth);
-    if (observer->slot_memory && observer->address_memory && observer->owner)
+    for (uint32_t i = 0; i < observer->slots.count && observer->scratch_memory; i++)
+        observer->slot_memory[i].scratch = &observer->scratch_memory[i];
+    if (observer->slot_memory && observer->address_memory && observer->scratch_memory && observer->owner)
         return 0;
     observer->slots.count = slot_count;
     observe_deinit(observer);
@@ -35,6 +38,7 @@ void observe_deinit(struct wp_observer *observer)
     uint32_t count = observer->slots.count;
     scratch_free(observer->slot_memory, sizeof(struct sig_slot) * count);
     scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
+    scratch_free(observer->scratch_memory, sizeof(struct sig_full_scratch) * count);
     scratch_free(observer->owner, sizeof(*observer->owner) * count);
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
 }
@@ -171,6 +175,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
                                 .cpu_clock_ns = slot->cpu_ns,
                                 .is_running = was_on_cpu(thread, slot),
                                 .is_truncated = slot->end != SIG_UNWIND_ROOT,
+                                .by_full_walk = slot->by_full_walk,
                                 .depth = slot->depth,
                                 .addresses = slot->addresses};
     return true;

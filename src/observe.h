@@ -28,6 +28,7 @@ struct observation {
     bool is_running;       /* false: it waited in a system call, or for a CPU */
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */
     bool is_truncated;     /* the root was not reached */
+    bool by_full_walk;     /* it took the walk with every register to get so far */
     uint32_t depth;
     const uint64_t *addresses; /* innermost first; valid until the next call of observe_next */
 };
@@ -37,7 +38,8 @@ struct wp_observer {
     struct wp_thread **owner; /* per slot; NULL for a slot whose thread is gone */
     struct sig_slot *slot_memory;
     uint64_t *address_memory;
-    uint32_t used_high;  /* slots at and above have never been used: what is scanned */
+    struct sig_full_scratch *scratch_memory; /* one a slot; pages that no walk needs are never touched */
+    uint32_t used_high;                      /* slots at and above have never been used: what is scanned */
     int task_directory;  /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
     int held_slot;       /* released by the next observe_next */
     uint32_t scan_at;    /* where observe_next goes on */

@@ -37,6 +37,7 @@ struct wp_counters {
     uint64_t samples;        /* observations folded in */
     uint64_t unanswered;     /* signals that were not answered in time */
     uint64_t truncated;      /* stacks whose root was not reached */
+    uint64_t full_walks;     /* stacks that took the walk with every register */
     uint64_t stray;          /* late or foreign signals recognised and dropped */
     uint64_t sampler_cpu_ns; /* CPU time of the sampler thread */
 };

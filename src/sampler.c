@@ -330,6 +330,7 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
             locate_path(&sampler->locate, seen->addresses, seen->depth, seen->is_truncated, sampler->path);
     fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     sampler->counters.truncated += seen->is_truncated;
+    sampler->counters.full_walks += seen->by_full_walk;
 }
 
 void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)

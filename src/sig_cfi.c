@@ -366,8 +366,10 @@ static void mend_low_cfa(struct sig_rule *rule)
         rule->fp.offset -= PLT_PUSHES_BYTES;
 }
 
-static void rule_from_row(const struct sig_row_request *request, const struct sig_cfa *found,
-                          const struct sig_column *columns, struct sig_rule *ret)
+/* Not inline, for the sake of the handler's stack: its variables and sig_cfi_row's are not there at once. */
+__attribute__((noinline)) static void rule_from_row(const struct sig_row_request *request,
+                                                    const struct sig_cfa *found,
+                                                    const struct sig_column *columns, struct sig_rule *ret)
 {
     struct sig_symbol cfa = {.kind = SIG_SYMBOL_REGISTER,
                              .dwarf_register = (uint8_t)found->dwarf_register,

@@ -1,5 +1,6 @@
 #include "sig_expression.h"
 #include "sig_arch.h"
+#include "sig_operators.h"
 
 enum { MAX_EXPRESSION_OPS = 32, MAX_EXPRESSION_STACK = 8 };
 
@@ -30,27 +31,6 @@ static struct sig_symbol constant(int64_t value)
 {
     return (struct sig_symbol){.kind = SIG_SYMBOL_CONSTANT, .offset = value};
 }
-
-/* DWARF 5 7.7.1: the operators that occur in CFA expressions of compilers, linkers and the C library. */
-enum {
-    OP_DEREF = 0x06,
-    OP_CONST1U = 0x08,
-    OP_CONST1S = 0x09,
-    OP_CONST2U = 0x0a,
-    OP_CONST2S = 0x0b,
-    OP_CONST4U = 0x0c,
-    OP_CONST4S = 0x0d,
-    OP_AND = 0x1a,
-    OP_MINUS = 0x1c,
-    OP_PLUS = 0x22,
-    OP_PLUS_UCONST = 0x23,
-    OP_SHL = 0x24,
-    OP_GE = 0x2a,
-    OP_LIT0 = 0x30,
-    OP_LIT31 = 0x4f,
-    OP_BREG0 = 0x70,
-    OP_BREG31 = 0x8f,
-};
 
 /* Two's complement, as the DWARF stack machine has it. */
 static int64_t shifted(int64_t value, uint8_t op, int64_t by)

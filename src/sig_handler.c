@@ -167,9 +167,24 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static void observe_self(struct sig_slot *slot, const ucontext_t *context)
+/* Fast, and for the rare stack that needs it once more with every register. */
+static void walk_self(const struct sig_unwind_request *request, const ucontext_t *context,
+                      struct sig_slot *slot)
 {
     enum sig_unwind_end end;
+    size_t depth = sig_unwind(request, context, &end);
+    slot->by_full_walk = false;
+    if (end == SIG_UNWIND_INEXPRESSIBLE && slot->scratch) {
+        size_t fast_depth = depth;
+        depth = sig_full_walk(request, context, slot->scratch, fast_depth, &end);
+        slot->by_full_walk = depth > fast_depth || end == SIG_UNWIND_ROOT;
+    }
+    slot->depth = (uint32_t)depth;
+    slot->end = (uint8_t)end;
+}
+
+static void observe_self(struct sig_slot *slot, const ucontext_t *context)
+{
     struct sig_unwind_request request = {
         .stack_low = slot->stack_low,
         .stack_high = slot->stack_high,
@@ -185,8 +200,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
                             sig_load_seq_cst(&sig_unloads) != sig_load_seq_cst(&sig_published);
     request.use_cache = !request.careful_reads && !sig_load_seq_cst(&sig_cache_off);
     request.modules = sig_load_seq_cst(&sig_modules_in_use);
-    slot->depth = (uint32_t)sig_unwind(&request, context, &end);
-    slot->end = (uint8_t)end;
+    walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
 }
 

@@ -23,3 +23,19 @@ bool sig_stack_widen(struct sig_stack *stack, uint64_t address)
     stack->window_high = page + PAGE_BYTES;
     return true;
 }
+
+bool sig_stack_read_bytes(struct sig_stack *stack, uint64_t address, unsigned bytes, uint64_t *ret)
+{
+    unsigned into = address % SIG_STACK_WORD_BYTES; /* read as whole words: they never cross a page */
+    uint64_t word, next;
+    if (bytes == 0 || bytes > SIG_STACK_WORD_BYTES || !sig_stack_read(stack, address - into, &word))
+        return false;
+    word >>= 8 * into;
+    if (into + bytes > SIG_STACK_WORD_BYTES) {
+        if (!sig_stack_read(stack, address - into + SIG_STACK_WORD_BYTES, &next))
+            return false;
+        word |= next << (8 * (SIG_STACK_WORD_BYTES - into));
+    }
+    *ret = bytes == SIG_STACK_WORD_BYTES ? word : word & (((uint64_t)1 << (8 * bytes)) - 1);
+    return true;
+}

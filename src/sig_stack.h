@@ -36,4 +36,7 @@ static inline bool sig_stack_read(struct sig_stack *stack, uint64_t address, uin
     return true;
 }
 
+/* 1 to 8 bytes at any address, zero-extended; false when they cannot be read. */
+bool sig_stack_read_bytes(struct sig_stack *stack, uint64_t address, unsigned bytes, uint64_t *ret);
+
 #endif

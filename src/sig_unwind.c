@@ -20,8 +20,9 @@ struct walk {
     struct sig_regs regs;
     struct sig_stack stack;
     bool fp_known, extra_known;
-    bool interrupted; /* the current frame was interrupted, not left by a call */
-    size_t count;     /* addresses written */
+    bool interrupted;    /* the current frame was interrupted, not left by a call */
+    bool lacks_register; /* this step needed one that is not known here */
+    size_t count;        /* addresses written */
     struct sig_memo_walk memo;
 };
 
@@ -41,7 +42,7 @@ static void report(struct walk *walk, const struct sig_memo_frame *frame)
     sig_memo_record(&walk->memo, frame);
 }
 
-static bool register_value(const struct walk *walk, unsigned dwarf_register, uint64_t *ret)
+static bool is_known(const struct walk *walk, unsigned dwarf_register, uint64_t *ret)
 {
     *ret = 0;
     if (dwarf_register == SIG_DWARF_SP)
@@ -54,6 +55,13 @@ static bool register_value(const struct walk *walk, unsigned dwarf_register, uin
         return walk->regs.leaf && sig_leaf_register(walk->regs.leaf, dwarf_register, ret);
     return (dwarf_register != SIG_DWARF_FP || walk->fp_known) &&
            (dwarf_register != SIG_DWARF_EXTRA || walk->extra_known);
+}
+
+static bool register_value(struct walk *walk, unsigned dwarf_register, uint64_t *ret)
+{
+    bool found = is_known(walk, dwarf_register, ret);
+    walk->lacks_register |= !found;
+    return found;
 }
 
 /* The caller's value of a register; false when it cannot be known. */
@@ -129,9 +137,9 @@ static bool step_signal_frame(struct walk *walk)
 /* The frame pointer convention, if it looks kept. */
 static bool step_frame_pointer(struct walk *walk)
 {
-    uint64_t fp = walk->regs.fp, saved_fp, ra;
-    if (!walk->fp_known || fp < walk->regs.sp || !sig_stack_read(&walk->stack, fp, &saved_fp) ||
-        !sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra))
+    uint64_t fp, saved_fp, ra;
+    if (!register_value(walk, SIG_DWARF_FP, &fp) || fp < walk->regs.sp ||
+        !sig_stack_read(&walk->stack, fp, &saved_fp) || !sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra))
         return false;
     walk->regs =
         (struct sig_regs){.pc = sig_plain_return_address(ra), .sp = fp + 2 * WORD_BYTES, .fp = saved_fp};
@@ -297,6 +305,7 @@ static bool step_by_convention(struct walk *walk)
 
 static bool step(struct walk *walk, const struct sig_rule *rule)
 {
+    walk->lacks_register = false;
     switch (rule->kind) {
     case SIG_RULE_FRAME:
         return step_frame(walk, rule);
@@ -349,7 +358,8 @@ static bool step_one(struct walk *walk, enum sig_unwind_end *ret_end)
         return false;
     bool is_stepped = is_code && step(walk, &rule);
     if (!is_stepped)
-        *ret_end = SIG_UNWIND_TRUNCATED;
+        *ret_end = rule.kind == SIG_RULE_UNSUPPORTED || walk->lacks_register ? SIG_UNWIND_INEXPRESSIBLE
+                                                                             : SIG_UNWIND_TRUNCATED;
     return is_stepped;
 }
 

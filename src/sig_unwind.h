@@ -17,10 +17,11 @@
 #include <stdint.h>
 
 enum sig_unwind_end {
-    SIG_UNWIND_ROOT,      /* the outermost frame was reached */
-    SIG_UNWIND_DEPTH,     /* the result was full first */
-    SIG_UNWIND_TRUNCATED, /* no way to the next caller: no rule, an unknown register, an unreadable or corrupt
-                             stack */
+    SIG_UNWIND_ROOT,          /* the outermost frame was reached */
+    SIG_UNWIND_DEPTH,         /* the result was full first */
+    SIG_UNWIND_TRUNCATED,     /* no way to the next caller: no rule, an unreadable or corrupt stack */
+    SIG_UNWIND_INEXPRESSIBLE, /* a rule that is not of sig_cfi.h's forms, or a register that is not carried:
+                                 sig_full_walk may know the way */
 };
 
 struct sig_unwind_request {

@@ -376,6 +376,7 @@ static void comments_tell_people_what_happened(void **state)
         "command: ./app --flag",
         "100 ticks a second asked, 1234 made, 5 missed; up to 8 threads a tick",
         "4321 samples: 12 not whole, 7 unanswered; 3 late signals dropped",
+        "unwind: 99 of 4321 stacks by the full-register walk",
         "the sampler itself used 0.250 s of CPU, which is not in this profile",
     };
     struct fixture *fixture = *state;
@@ -384,12 +385,16 @@ static void comments_tell_people_what_happened(void **state)
                                                      .samples = 4321,
                                                      .unanswered = 7,
                                                      .truncated = 12,
+                                                     .full_walks = 99,
                                                      .stray = 3,
                                                      .sampler_cpu_ns = 250000000};
     export(fixture);
     assert_int_equal(fixture->read.comments.count, COUNT(expected));
     for (size_t i = 0; i < COUNT(expected); i++)
         assert_string_equal(text(fixture, fixture->read.comments.at[i]), expected[i]);
+    fixture->profile.counters.full_walks = 0; /* as nearly always: not worth a line */
+    export(fixture);
+    assert_int_equal(fixture->read.comments.count, COUNT(expected) - 1);
 }
 
 static void a_long_odd_command_line_is_no_trouble(void **state)

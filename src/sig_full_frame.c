@@ -1,0 +1,105 @@
+#include "sig_full_frame.h"
+
+struct frame {
+    const struct sig_row_request *request;
+    struct sig_evaluation *evaluation;
+    struct sig_reader reader; /* bounds of expressions */
+    const struct sig_registers *registers;
+    uint64_t cfa;
+};
+
+static bool find_cfa(struct frame *frame, const struct sig_cfa *rule)
+{
+    if (rule->expression)
+        return sig_full_expression(frame->evaluation, frame->registers, &frame->reader, rule->expression,
+                                   NULL, &frame->cfa);
+    if (!sig_registers_get(frame->registers, rule->dwarf_register, &frame->cfa))
+        return false;
+    frame->cfa += (uint64_t)rule->offset;
+    return true;
+}
+
+/* Registers are saved aligned; a misaligned address was made from garbage. */
+static bool read_saved(struct frame *frame, uint64_t address, uint64_t *ret)
+{
+    return address % SIG_STACK_WORD_BYTES == 0 &&
+           sig_stack_read_bytes(frame->evaluation->stack, address, SIG_STACK_WORD_BYTES, ret);
+}
+
+static bool evaluate(struct frame *frame, const struct sig_column *column, uint64_t *ret)
+{
+    return sig_full_expression(frame->evaluation, frame->registers, &frame->reader,
+                               sig_column_block(frame->request->module, column), &frame->cfa, ret);
+}
+
+/* The caller's value of a register; false when it cannot be known. */
+static bool value_of(struct frame *frame, unsigned dwarf_register, const struct sig_column *column,
+                     uint64_t *ret)
+{
+    uint64_t address, offset = (uint64_t)(int64_t)column->offset;
+    switch (column->kind) {
+    case SIG_COLUMN_UNSPECIFIED: /* like libgcc: code that relies on a register knows that its callees keep it
+                                  */
+    case SIG_COLUMN_SAME:
+        return sig_registers_get(frame->registers, dwarf_register, ret);
+    case SIG_COLUMN_AT_CFA:
+        return read_saved(frame, frame->cfa + offset, ret);
+    case SIG_COLUMN_IS_CFA:
+        *ret = frame->cfa + offset;
+        return true;
+    case SIG_COLUMN_IN_REGISTER:
+        return sig_registers_get(frame->registers, column->dwarf_register, ret);
+    case SIG_COLUMN_AT_EXPRESSION:
+        return evaluate(frame, column, &address) && read_saved(frame, address, ret);
+    case SIG_COLUMN_IS_EXPRESSION:
+        return evaluate(frame, column, ret);
+    default: /* SIG_COLUMN_UNDEFINED, SIG_COLUMN_UNKNOWN */
+        return false;
+    }
+}
+
+/* The CFA is by definition the stack pointer at the call (6.4), unless the table says otherwise. */
+static bool find_stack_pointer(struct frame *frame, const struct sig_column *column, uint64_t *ret)
+{
+    *ret = frame->cfa;
+    return column->kind == SIG_COLUMN_UNSPECIFIED || value_of(frame, SIG_DWARF_SP, column, ret);
+}
+
+/* Where the return address is a register of its own (x86_64), the same value would be this very frame. */
+static bool is_own_address(const struct frame *frame, const struct sig_column *column, uint64_t ra)
+{
+    return (column->kind == SIG_COLUMN_UNSPECIFIED || column->kind == SIG_COLUMN_SAME) &&
+           ra == frame->registers->pc;
+}
+
+enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *request,
+                                                 struct sig_evaluation *evaluation, struct sig_column *memory,
+                                                 const struct sig_registers *registers,
+                                                 struct sig_registers *ret, uint64_t *ret_cfa)
+{
+    struct frame frame;
+    struct sig_cfa rule;
+    uint64_t value, sp;
+    if (!sig_cfi_row(request, memory, &rule))
+        return SIG_FULL_FRAME_LOST;
+    if (memory[SIG_DWARF_RA].kind == SIG_COLUMN_UNDEFINED)
+        return SIG_FULL_FRAME_ROOT;
+    frame.request = request;
+    frame.evaluation = evaluation;
+    frame.registers = registers;
+    sig_reader_init(&frame.reader, request->module, request->module->cfi_low, request->careful_reads);
+    if (!find_cfa(&frame, &rule) || !value_of(&frame, SIG_DWARF_RA, &memory[SIG_DWARF_RA], &ret->pc) ||
+        is_own_address(&frame, &memory[SIG_DWARF_RA], ret->pc) ||
+        !find_stack_pointer(&frame, &memory[SIG_DWARF_SP], &sp))
+        return SIG_FULL_FRAME_LOST;
+    ret->pc = sig_plain_return_address(ret->pc);
+    ret->known = 0;
+    for (unsigned i = 0; i < SIG_DWARF_COUNT; i++) {
+        if (i != SIG_DWARF_RA && i != SIG_DWARF_SP && value_of(&frame, i, &memory[i], &value))
+            sig_registers_set(ret, i, value);
+    }
+    sig_registers_set(ret, SIG_DWARF_RA, ret->pc);
+    sig_registers_set(ret, SIG_DWARF_SP, sp);
+    *ret_cfa = frame.cfa;
+    return SIG_FULL_FRAME_CALLER;
+}
