@@ -82,7 +82,8 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 
 # The oracle needs libunwind, and only the files that evaluate unwind tables.
 $(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
-    $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_rules.o sig_memory.o)
+    $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_full_expression.o sig_full_frame.o sig_memory.o \
+      sig_rules.o)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ $(SANITIZE) -lunwind-x86_64 -lunwind
 

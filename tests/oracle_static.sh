@@ -7,8 +7,9 @@ ORACLE=$TARGETS/oracle_static
 [ -x "$ORACLE" ] || skip "$ORACLE is not built; it wants libunwind-dev"
 
 # Regular expressions of the names that the loader knows.
-some=('libc[.]so' 'ld-linux-x86-64[.]so' 'libstdc[+][+][.]so' 'liblzma[.]so')
-more=('libpython3[.0-9]*so' 'libLLVM[-.0-9]*so' 'libclang-cpp[.]so' 'libclang-[0-9]+[.]so' 'libcrypto[.]so')
+some=('libc[.]so' 'ld-linux-x86-64[.]so' 'libstdc[+][+][.]so' 'liblzma[.]so' 'libmvec[.]so')
+more=('libpython3[.0-9]*so' 'libLLVM[-.0-9]*so' 'libclang-cpp[.]so' 'libclang-[0-9]+[.]so' 'libcrypto[.]so'
+      'libgnutls[.]so' 'libgcrypt[.]so' 'libx265[.]so')
 programs=("$PYTHON" node gdb git perl)
 
 libraries() { # NAME

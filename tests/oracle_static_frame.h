@@ -2,7 +2,8 @@
  * A frame that never was, unwound by a rule: registers are random numbers, memory is a hash of its address.
  *
  * Whoever reads another register or another address gets another value, so two unwinders that find the same
- * caller have followed the same rule. Where the unwind tables themselves lie, memory is what it is.
+ * caller have followed the same rule. Where the unwind tables themselves lie, memory is what it is. Words are
+ * multiples of 16, since they may be stack pointers.
  */
 #ifndef WALLPROF_ORACLE_STATIC_FRAME_H
 #define WALLPROF_ORACLE_STATIC_FRAME_H
@@ -48,7 +49,7 @@ static inline uint64_t fake_register(unsigned dwarf_register)
 static inline uint64_t fake_word(uint64_t address)
 {
     unsigned shift = 8 * (address & 7);
-    uint64_t low = scramble(address & ~(uint64_t)7);
+    uint64_t low = scramble(address & ~(uint64_t)7) & ~(uint64_t)15;
     return shift == 0 ? low : low >> shift | scramble((address | 7) + 1) << (64 - shift);
 }
 

@@ -17,8 +17,10 @@ struct theirs {
     struct image image;
     struct fake_frame frame;
     unw_addr_space_t space;
-    bool has_expression;   /* the row that was applied last: its result may depend on the pc */
-    unw_cursor_t function; /* the one that is iterated, and what was found of it */
+    bool has_expression; /* the row that was applied last: its result may depend on the pc */
+    struct value
+        registers[SIG_DWARF_COUNT]; /* the caller's, by that row; its stack pointer is always the CFA */
+    unw_cursor_t function;          /* the one that is iterated, and what was found of it */
     unw_proc_info_t found;
 };
 
@@ -100,6 +102,8 @@ static inline bool step_theirs(struct theirs *theirs, void *row, uint64_t pc, st
     ret->ra = status == 0 ? (struct value){.is_known = false} : their_value(&cursor, UNW_X86_64_RIP);
     ret->fp = their_value(&cursor, UNW_X86_64_RBP);
     ret->extra = their_value(&cursor, UNW_X86_64_RBX);
+    for (int i = 0; i < SIG_DWARF_COUNT; i++)
+        theirs->registers[i] = their_value(&cursor, i);
     return true;
 }
 
