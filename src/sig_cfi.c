@@ -92,6 +92,14 @@ static void set_column_by_expression(struct machine *machine, uint64_t dwarf_reg
     set_column(machine, dwarf_register, kind, 0, (int64_t)(block - machine->request->module->cfi_low));
 }
 
+/* An operand in units of the CIE's data alignment; what does not fit becomes an offset that is refused. */
+static int64_t factored(const struct machine *machine, uint64_t operand)
+{
+    int64_t bytes;
+    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie->data_align, &bytes);
+    return overflows ? INT64_MAX : bytes;
+}
+
 static void set_cfa(struct machine *machine, uint64_t dwarf_register, int64_t offset)
 {
     machine->cfa = (struct sig_cfa){.dwarf_register = dwarf_register, .offset = offset};
@@ -176,7 +184,7 @@ static bool step_cfa(struct machine *machine, uint8_t op)
         return true;
     case CFA_DEF_CFA_SF:
         dwarf_register = sig_read_uleb128(reader);
-        set_cfa(machine, dwarf_register, sig_read_sleb128(reader) * machine->request->cie->data_align);
+        set_cfa(machine, dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
         return true;
     case CFA_DEF_CFA_REGISTER:
         set_cfa(machine, sig_read_uleb128(reader), machine->cfa.offset);
@@ -185,8 +193,7 @@ static bool step_cfa(struct machine *machine, uint8_t op)
         set_cfa(machine, machine->cfa.dwarf_register, (int64_t)sig_read_uleb128(reader));
         return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        set_cfa(machine, machine->cfa.dwarf_register,
-                sig_read_sleb128(reader) * machine->request->cie->data_align);
+        set_cfa(machine, machine->cfa.dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
         return true;
     case CFA_DEF_CFA_EXPRESSION:
         machine->cfa.expression = reader->at;
@@ -201,20 +208,22 @@ static bool step_cfa(struct machine *machine, uint8_t op)
 static bool step_register(struct machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
-    const int64_t align = machine->request->cie->data_align;
     if (op < CFA_OFFSET_EXTENDED || op == CFA_REMEMBER_STATE || op == CFA_RESTORE_STATE ||
         op == CFA_GNU_ARGS_SIZE)
         return false;
     uint64_t dwarf_register = sig_read_uleb128(reader);
     switch (op) {
     case CFA_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, (int64_t)sig_read_uleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, sig_read_uleb128(reader)));
         return true;
     case CFA_OFFSET_EXTENDED_SF:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, sig_read_sleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
         return true;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, -(int64_t)sig_read_uleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, 0 - sig_read_uleb128(reader)));
         return true;
     case CFA_RESTORE_EXTENDED:
         restore_column(machine, dwarf_register);
@@ -235,10 +244,12 @@ static bool step_register(struct machine *machine, uint8_t op)
         set_column_by_expression(machine, dwarf_register, SIG_COLUMN_IS_EXPRESSION);
         return true;
     case CFA_VAL_OFFSET:
-        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0, (int64_t)sig_read_uleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
+                   factored(machine, sig_read_uleb128(reader)));
         return true;
     case CFA_VAL_OFFSET_SF:
-        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0, sig_read_sleb128(reader) * align);
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
+                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
         return true;
     default:
         return false;
@@ -258,8 +269,7 @@ static bool step(struct machine *machine)
     else if (op == CFA_ADVANCE_LOC1 || op == CFA_ADVANCE_LOC2 || op == CFA_ADVANCE_LOC4)
         advance = sig_read_fixed(reader, op == CFA_ADVANCE_LOC1 ? 1 : op == CFA_ADVANCE_LOC2 ? 2 : 4);
     else if ((op & 0xc0) == CFA_OFFSET)
-        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0,
-                   (int64_t)sig_read_uleb128(reader) * machine->request->cie->data_align);
+        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0, factored(machine, sig_read_uleb128(reader)));
     else if ((op & 0xc0) == CFA_RESTORE)
         restore_column(machine, operand);
     else if (op == CFA_REMEMBER_STATE)

@@ -326,6 +326,61 @@ static void test_signed_and_extended_forms(void **state)
     assert_int_equal(rule_at(&table, pc + 2).fp.kind, SIG_SAVED_UNKNOWN);
 }
 
+/* Fills the stack below the caller's frame. */
+static __attribute__((noinline)) void scribble(void)
+{
+    volatile uint8_t garbage[4096];
+    for (size_t i = 0; i < sizeof(garbage); i++)
+        garbage[i] = 0xa5;
+}
+
+/* There is no row yet that DW_CFA_restore could mean: the register is as it was. */
+static void test_restore_in_the_cie(void **state)
+{
+    static const uint8_t code[] = {0x0c, 7, 8, 0x80 | 16, 1, 0xc0 | 6, 0x06, 3};
+    struct table table;
+    struct sig_rule rule;
+    (void)state;
+    begin(&table);
+    add_cie(&table, "zR", code, sizeof(code));
+    add_fde(&table, "", 0);
+    uint64_t pc = function_pc(&table, 0);
+    scribble();
+    sig_cfi_rule(&table.module, pc, false, &rule);
+    assert_cfa(&rule, SIG_DWARF_SP, 8);
+    assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
+}
+
+/* Factored offsets that leave 64 bits are not known, and a CFA by one is refused. */
+static void test_huge_factored_offsets(void **state)
+{
+    static const uint8_t code[] = {0x86, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0x7f, /* offset rbp */
+                                   0x41,             /* +1 */
+                                   0x05, 3,    0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0x7f, /* offset_extended rbx */
+                                   0x11, 3,    0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0x3f, /* offset_extended_sf rbx */
+                                   0x2f, 6,    0x80, 0x80, 0x80, 0x80, 0x80,
+                                   0x80, 0x80, 0x80, 0x80, 0x01, /* GNU_negative_offset_extended rbp */
+                                   0x41,                         /* +2 */
+                                   0x12, 7,    0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0x3f, /* def_cfa_sf */
+                                   0x41,                   /* +3 */
+                                   0x0c, 7,    8,    0x13, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0xff, 0xff, 0x3f}; /* def_cfa_offset_sf */
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    assert_int_equal(rule_at(&table, pc).fp.kind, SIG_SAVED_UNKNOWN);
+    assert_int_equal(rule_at(&table, pc + 1).fp.kind, SIG_SAVED_UNKNOWN);
+    assert_int_equal(rule_at(&table, pc + 1).extra.kind, SIG_SAVED_UNKNOWN);
+    assert_int_equal(rule_at(&table, pc + 2).kind, SIG_RULE_UNSUPPORTED);
+    assert_int_equal(rule_at(&table, pc + 3).kind, SIG_RULE_UNSUPPORTED);
+}
+
 static void assert_refused(const void *code, size_t bytes)
 {
     struct table table;
@@ -427,6 +482,8 @@ int main(void)
         cmocka_unit_test(test_return_address_in_register),
         cmocka_unit_test(test_signal_frame),
         cmocka_unit_test(test_signed_and_extended_forms),
+        cmocka_unit_test(test_restore_in_the_cie),
+        cmocka_unit_test(test_huge_factored_offsets),
         cmocka_unit_test(test_bad_instructions_are_refused),
         cmocka_unit_test(test_bad_headers_give_nothing),
         cmocka_unit_test(test_random_corruption_is_harmless),
