@@ -13,7 +13,6 @@
  *   SIG_FP_STEP_HIDES_SP  frame records lie anywhere in their frames: a step by frame pointer gives only a
  *                         lower bound of the caller's stack pointer
  *   SIG_CODE_ALIGN        instructions lie at multiples of this
- *   SIG_RED_ZONE_BYTES    how far below its stack pointer an interrupted function may have data
  *   SIG_UCONTEXT_OFFSET   where the ucontext lies from the stack pointer at a signal trampoline's entry
  *   SIG_UCONTEXT_BYTES    how much of it sig_regs_from_context and sig_leaf_register read
  *   SIG_TRAMPOLINE_BYTES  see sig_is_trampoline

@@ -26,7 +26,6 @@ enum {
     SIG_HAS_NEGATE_RA_STATE = 1,
     SIG_FP_STEP_HIDES_SP = 1,
     SIG_CODE_ALIGN = 4,
-    SIG_RED_ZONE_BYTES = 0,    /* AAPCS64 6.4.5.1: nothing below the stack pointer */
     SIG_UCONTEXT_OFFSET = 128, /* struct rt_sigframe { struct siginfo info; struct ucontext uc; } */
     SIG_UCONTEXT_BYTES = offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, pstate),
     SIG_TRAMPOLINE_BYTES = 8,

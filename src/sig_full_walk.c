@@ -25,7 +25,8 @@ enum result {
     IMPLAUSIBLE, /* lost, and the current frame was none */
 };
 
-static void enter_context(struct walk *walk, const ucontext_t *context)
+/* Returns its stack pointer. */
+static uint64_t enter_context(struct walk *walk, const ucontext_t *context)
 {
     struct sig_registers *frame = walk->frame;
     struct sig_regs carried;
@@ -38,7 +39,7 @@ static void enter_context(struct walk *walk, const ucontext_t *context)
             sig_registers_set(frame, i, value);
     }
     walk->interrupted = true;
-    sig_stack_enter(&walk->stack, carried.sp);
+    return carried.sp;
 }
 
 static enum result enter_caller(struct walk *walk)
@@ -57,7 +58,7 @@ static enum result step_signal_frame(struct walk *walk)
     if (!sig_stack_read(&walk->stack, at, &ignored) ||
         !sig_stack_read(&walk->stack, at + SIG_UCONTEXT_BYTES - SIG_STACK_WORD_BYTES, &ignored))
         return LOST;
-    enter_context(walk, (const ucontext_t *)(uintptr_t)at);
+    sig_stack_enter(&walk->stack, enter_context(walk, (const ucontext_t *)(uintptr_t)at));
     return walk->frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 
@@ -134,7 +135,7 @@ size_t sig_full_walk(const struct sig_unwind_request *request, const ucontext_t 
     enum result result = STEPPED;
     size_t count = 0;
     walk.evaluation.stack = &walk.stack;
-    enter_context(&walk, context);
+    sig_stack_begin(&walk.stack, enter_context(&walk, context));
     while (count < request->capacity && result == STEPPED) {
         uint64_t lookup_pc = walk.frame->pc - !walk.interrupted;
         if (!record(request, count, depth, lookup_pc))

@@ -1,16 +1,24 @@
-/* A window of readable memory: of the thread's own stack all above the stack pointer, else the last page
- * asked for, and those after it. */
+/*
+ * A window of readable memory: of the thread's own stack everything from the page of the interrupted stack
+ * pointer on, else the last page that was found readable, and its neighbours.
+ */
 #include "sig_stack.h"
-#include "sig_arch.h"
 #include "sig_memory.h"
 
 enum { PAGE_BYTES = 4096, FIRST_PAGE_END = 4096 };
 
 void sig_stack_enter(struct sig_stack *stack, uint64_t sp)
 {
+    bool is_mapped = sp >= stack->mapped_low && sp < stack->high;
+    stack->window_low = is_mapped ? stack->mapped_low : 0;
+    stack->window_high = is_mapped ? stack->high : 0;
+}
+
+void sig_stack_begin(struct sig_stack *stack, uint64_t sp)
+{
     bool on_own_stack = sp >= stack->low && sp < stack->high;
-    stack->window_low = on_own_stack ? sp - SIG_RED_ZONE_BYTES : 0;
-    stack->window_high = on_own_stack ? stack->high : 0;
+    stack->mapped_low = on_own_stack ? sp & ~(uint64_t)(PAGE_BYTES - 1) : UINT64_MAX;
+    sig_stack_enter(stack, sp);
 }
 
 bool sig_stack_widen(struct sig_stack *stack, uint64_t address)
@@ -18,6 +26,10 @@ bool sig_stack_widen(struct sig_stack *stack, uint64_t address)
     uint64_t page = address & ~(uint64_t)(PAGE_BYTES - 1);
     if (address < FIRST_PAGE_END || !sig_memory_is_readable(page))
         return false;
+    if (page + PAGE_BYTES == stack->window_low) {
+        stack->window_low = page;
+        return true;
+    }
     if (page != stack->window_high)
         stack->window_low = page;
     stack->window_high = page + PAGE_BYTES;

@@ -2,7 +2,8 @@
  * Reading words of the stack a walk is on, wherever it may lie, without a fault.
  *
  * Called from: signal handlers, on the thread whose stack it is. What lies above the stack pointer of the
- * thread's own stack is mapped for certain and is read at once; of any other memory (coroutine, sigaltstack,
+ * thread's own stack is mapped for certain and is read at once (a stack pointer further out may be forged, so
+ * only what lies above the interrupted one is); of any other memory (coroutine, sigaltstack,
  * a wild pointer) each page is asked for first.
  */
 #ifndef WALLPROF_SIG_STACK_H
@@ -14,11 +15,16 @@
 enum { SIG_STACK_WORD_BYTES = 8 };
 
 struct sig_stack {
-    uint64_t low, high;               /* where the thread's own stack may be, 0 and 0 when not known */
+    uint64_t low, high;  /* where the thread's own stack may be, 0 and 0 when not known */
+    uint64_t mapped_low; /* of it, from here on certainly mapped; UINT64_MAX when the walk began elsewhere */
     uint64_t window_low, window_high; /* readable for certain */
 };
 
-/* The walk goes on with this stack pointer: on the thread's own stack, or on another one. */
+/* The walk begins where the thread was interrupted: the kernel has just written below this stack pointer. */
+void sig_stack_begin(struct sig_stack *stack, uint64_t sp);
+
+/* The walk goes on with this stack pointer, from a signal frame: on the thread's own stack, or another one.
+ */
 void sig_stack_enter(struct sig_stack *stack, uint64_t sp);
 
 /* Moves the window to where a word can be read; false when it cannot. For sig_stack_read. */

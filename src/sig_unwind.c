@@ -391,7 +391,7 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
                         .extra_known = true,
                         .interrupted = true};
     sig_regs_from_context(&walk.regs, context);
-    sig_stack_enter(&walk.stack, walk.regs.sp);
+    sig_stack_begin(&walk.stack, walk.regs.sp);
     sig_memo_begin(&walk.memo, request->memo, request->modules ? request->modules->generation : 0);
     uint32_t shared = go(&walk, ret_end);
     if (*ret_end == SIG_UNWIND_ROOT)

@@ -344,6 +344,30 @@ static void the_end_of_the_memory_is_not_crossed(void **state)
     munmap(block, page);
 }
 
+/* The main thread's stack may grow down to stack_low, but is mapped only as far as it was used. */
+static void what_lies_below_the_stack_pointer_is_probed(void **state)
+{
+    (void)state;
+    size_t page = 4096;
+    char *block = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED && mprotect(block + page, 2 * page, PROT_READ | PROT_WRITE) == 0);
+    uint64_t low = (uint64_t)(uintptr_t)block;
+    keep(LEAF, frame(SIG_DWARF_SP, 0, -16)); /* its return address would lie below the stack pointer */
+    registers(LEAF, low + page, 0);
+    walk_with(low, low + 3 * page, CAPACITY);
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
+
+    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
+    uint64_t *word = (uint64_t *)(void *)(block + page);
+    ucontext_t *forged = (ucontext_t *)(void *)(word + 1);
+    word[0] = TRAMPOLINE + 1;
+    forged->uc_mcontext.gregs[REG_RIP] = LEAF;
+    forged->uc_mcontext.gregs[REG_RSP] = (greg_t)(low + page - 64);
+    walk_with(low, low + 3 * page, CAPACITY);
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF, TRAMPOLINE, LEAF);
+    munmap(block, 3 * page);
+}
+
 static void random_stacks_end(void **state)
 {
     static const uint64_t pcs[] = {LEAF, MIDDLE, BY_FP, BY_DEREF, TRAMPOLINE, NOWHERE};
@@ -379,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup(cycles_and_garbage_end, setup),
         cmocka_unit_test_setup(a_full_result_ends_the_walk, setup),
         cmocka_unit_test_setup(the_end_of_the_memory_is_not_crossed, setup),
+        cmocka_unit_test_setup(what_lies_below_the_stack_pointer_is_probed, setup),
         cmocka_unit_test_setup(random_stacks_end, setup),
     };
     return cmocka_run_group_tests(tests, setup_group, NULL);
