@@ -19,6 +19,8 @@ BUILD   := build/$(VARIANT)
 # runtime cannot be had in a program that was built without.
 sanitize_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -O1
 sanitize_tsan := -fsanitize=thread -O1 -Wno-tsan
+sanitize_fuzz := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -O1
+sanitize_fuzz-coverage := -fsanitize=address,undefined,fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping -O1
 SANITIZE := $(sanitize_$(VARIANT))
 
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
@@ -38,13 +40,14 @@ SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/target_*.c)) \
                $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/target_*.cc))
+FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 LIB         := $(BUILD)/libwallprof.so
 
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers lint format demo bench install uninstall clean targets
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench install uninstall clean targets
 
 all: $(LIB)
 
@@ -55,7 +58,8 @@ help:
 	@echo 'make bench    print the table of costs (takes some minutes)'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
-	@echo 'make unit | e2e | strict | sanitizers | lint | format    parts of check'
+	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
+	@echo 'make unit | e2e | strict | sanitizers | fuzz | lint | format    parts of check'
 
 deps:
 	@scripts/setup-deps build
@@ -79,6 +83,13 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
+
+# Fuzzers: clang only. Those of the walk look over the shoulder of what reads memory carefully.
+$(BUILD)/tests/fuzz_cfi $(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := -Wl,--wrap=sig_memory_copy -Wl,--wrap=sig_memory_is_readable
+$(BUILD)/tests/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(ENGINE_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -fsanitize=fuzzer $(FUZZ_LDFLAGS) -pthread $(ZLIB_A) -ldl
 
 # The oracle needs libunwind, and only the files that evaluate unwind tables.
 $(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
@@ -121,6 +132,11 @@ strict:
 sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=asan unit
 	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules threads standstill)'
+
+# Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
+FUZZ_SECONDS ?= 20
+fuzz:
+	@scripts/fuzz run $(FUZZ_SECONDS)
 
 unit-programs: $(UNIT)
 

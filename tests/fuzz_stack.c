@@ -1,0 +1,335 @@
+/*
+ * The walk over hostile stacks: it ends within its result, touches nothing that is not there, and comes to
+ * one result, with the cache and without, careful or not, knowing the stack or probing it.
+ *
+ * Input: how the stack is described; capacity; registers; instructions of one hostile function; and then
+ * words of the stack, until its end. Everything else stands: a stack and a foreign one between guard pages,
+ * one module with a function for each kind of rule, one without unwind tables.
+ */
+#include "fuzz.h"
+#include "fuzz_tables.h"
+#include "sig_arch.h"
+#include "sig_rules.h"
+#include "sig_unwind.h"
+
+#include <string.h>
+
+/* Where things are in the arena; whatever is not opened is a guard. */
+enum {
+    TABLES_AT = 0x100000,
+    CODE_AT = TABLES_AT + FUZZ_CODE_DISTANCE,
+    BARE_AT = CODE_AT + 0x10000, /* a module without tables */
+    STACK_AT = 0x400000,
+    STACK_BYTES = 4 * FUZZ_PAGE_BYTES,
+    FOREIGN_AT = 0x500000,
+    FOREIGN_BYTES = 2 * FUZZ_PAGE_BYTES,
+    RESULT_AT = 0x600000,
+    RESULT_BYTES = FUZZ_PAGE_BYTES,
+    CONTEXT_AT = 0x700000,
+    CODE_BYTES = FUZZ_PAGE_BYTES,
+    FUNCTION_BYTES = 64,
+    WORD_BYTES = 8,
+    CAPACITY_MAX = RESULT_BYTES / WORD_BYTES,
+    TRAMPOLINE_FUNCTION = 1, /* index in functions[] */
+};
+
+/* A function for each kind of rule, by its instructions behind those of the CIE (CFA = rsp + 8, return
+ * address at CFA - 8). */
+static const struct {
+    uint8_t count, instructions[15];
+} functions[] = {
+    {0, {0}},                             /* a leaf */
+    {0, {0}},                             /* the signal trampoline */
+    {4, {0x0e, 32, 0x86, 2}},             /* rbp at CFA - 16 */
+    {5, {0x0c, 6, 16, 0x86, 2}},          /* CFA = rbp + 16 */
+    {7, {0x0c, 3, 16, 0x83, 3, 0x86, 2}}, /* CFA = rbx + 16, rbx at CFA - 24 */
+    {14,
+     {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76}}, /* realigned: CFA = *(rbp - 8) */
+    {8, {0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8}},                      /* CFA = *(rsp + 152) + 8 */
+    {7, {0x0f, 5, 0x77, 0x00, 0x06, 0x23, 8}},                            /* CFA = *rsp + 8 */
+    {13, {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}}, /* the PLT */
+    {2, {0x07, 16}},                                                              /* root */
+    {5, {0x0e, 0, 0x09, 16, 5}},                         /* vfork: return address in rdi */
+    {3, {0x0c, 10, 8}},                                  /* CFA = r10 + 8 */
+    {6, {0x16, 16, 3, 0x77, 0, 0x06}},                   /* return address by an expression */
+    {4, {0x07, 6, 0x07, 3}},                             /* rbp and rbx lost */
+    {8, {0x09, 6, 3, 0x09, 3, 6, 0x0e, 16}},             /* rbp and rbx exchanged */
+    {7, {0x10, 16, 2, 0x76, 8, 0x0e, 0}},                /* return address at rbp + 8, CFA = rsp */
+    {6, {0x0e, 0xf8, 0xff, 0xff, 0xff, 0x07}},           /* CFA = rsp + 2^31 - 8 */
+    {5, {0x12, 7, 0x04, 0x86, 0x7f}},                    /* CFA = rsp - 32 */
+    {6, {0x0e, 0x80, 0x20, 0x83, 0x80, 4}},              /* a frame of a page, rbx half a page down */
+    {9, {0x0f, 5, 0x73, 0x00, 0x06, 0x23, 16, 0x86, 1}}, /* CFA = *rbx + 16 */
+};
+
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), HOSTILE_FUNCTION = FUNCTIONS };
+
+static struct fuzz_tables tables;
+static size_t hostile_fde_at, hostile_at; /* in tables.bytes: the hostile function's FDE and instructions */
+static uint8_t *stack, *foreign, *tables_region;
+static ucontext_t *context;
+static struct {
+    size_t count;
+    struct sig_module modules[2];
+} modules;
+
+bool __real_sig_memory_copy(void *to, uint64_t from, size_t bytes);
+bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes);
+bool __real_sig_memory_is_readable(uint64_t address);
+bool __wrap_sig_memory_is_readable(uint64_t address);
+
+bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
+{
+    FUZZ_ASSERT(fuzz_arena_holds(from));
+    return __real_sig_memory_copy(to, from, bytes);
+}
+
+/* Asks the kernel; but what the fuzzer itself has mapped elsewhere is not there for the walk. */
+bool __wrap_sig_memory_is_readable(uint64_t address)
+{
+    return fuzz_arena_holds(address) && __real_sig_memory_is_readable(address);
+}
+
+/* ---- what stands ---- */
+
+static size_t put_usual_cie(const char *augmentation)
+{
+    static const uint8_t rest[] = {1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+    size_t start = tables.used;
+    put_fixed(&tables, 0, 8);
+    put_u8(&tables, 1);
+    put_bytes(&tables, augmentation, strlen(augmentation) + 1);
+    put_bytes(&tables, rest, sizeof(rest));
+    close_entry(&tables, start, 0);
+    return start;
+}
+
+/* Returns where its instructions are. */
+static size_t put_function(size_t cie_at, size_t index, const void *instructions, size_t count)
+{
+    size_t start = tables.used;
+    uint64_t distance = FUZZ_CODE_DISTANCE + index * FUNCTION_BYTES;
+    patch_u32(&tables, 8 + 8 * index, distance);
+    patch_u32(&tables, 12 + 8 * index, start);
+    put_fixed(&tables, 0, 4);
+    put_fixed(&tables, tables.used - cie_at, 4);
+    put_encoded(&tables, SIG_PE_PCREL | SIG_PE_SDATA4, tables.base + distance);
+    put_fixed(&tables, FUNCTION_BYTES, 4);
+    put_u8(&tables, 0);
+    size_t instructions_at = tables.used;
+    put_bytes(&tables, instructions, count);
+    close_entry(&tables, start, 0);
+    return instructions_at;
+}
+
+/* The hostile function comes last, so that its instructions can be written over it: 1 KiB of room. */
+static void build_tables(void)
+{
+    static const uint8_t header[] = {1, 0xff, 0x03, 0x3b}, room[1024];
+    tables.base = FUZZ_ARENA + TABLES_AT;
+    put_bytes(&tables, header, sizeof(header));
+    put_fixed(&tables, FUNCTIONS + 1, 4);
+    put_bytes(&tables, room, 8 * (FUNCTIONS + 1));
+    size_t usual = put_usual_cie("zR"), signal = put_usual_cie("zRS");
+    for (size_t i = 0; i < FUNCTIONS; i++)
+        put_function(i == TRAMPOLINE_FUNCTION ? signal : usual, i, functions[i].instructions,
+                     functions[i].count);
+    hostile_fde_at = tables.used;
+    hostile_at = put_function(usual, HOSTILE_FUNCTION, room, sizeof(room));
+}
+
+static void open_all(void)
+{
+    static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    if (stack)
+        return;
+    fuzz_arena_reserve();
+    stack = fuzz_arena_open(STACK_AT, STACK_BYTES);
+    foreign = fuzz_arena_open(FOREIGN_AT, FOREIGN_BYTES);
+    tables_region = fuzz_arena_open(TABLES_AT, FUZZ_TABLES_MAX_BYTES);
+    context = (ucontext_t *)(void *)(fuzz_arena_open(CONTEXT_AT, FUZZ_PAGE_BYTES) + FUZZ_PAGE_BYTES) - 1;
+    fuzz_arena_open(RESULT_AT, RESULT_BYTES);
+    memcpy(fuzz_arena_open(CODE_AT, CODE_BYTES) + TRAMPOLINE_FUNCTION * FUNCTION_BYTES + 1, trampoline,
+           sizeof(trampoline));
+    build_tables();
+    uint64_t code = FUZZ_ARENA + CODE_AT, bare = FUZZ_ARENA + BARE_AT, low = FUZZ_ARENA + TABLES_AT;
+    modules.count = 2;
+    modules.modules[0] = (struct sig_module){.start_pc = code,
+                                             .end_pc = code + CODE_BYTES,
+                                             .eh_frame_hdr = low,
+                                             .cfi_low = low,
+                                             .cfi_high = low + tables.used};
+    modules.modules[1] = (struct sig_module){.start_pc = bare, .end_pc = bare + CODE_BYTES};
+}
+
+/* ---- what the input says ---- */
+
+/* A word as stacks and registers have them: code, either stack, or what is nowhere. */
+static uint64_t take_word(struct fuzz_input *input)
+{
+    uint8_t tag = take_u8(input), low = tag & 0x3f;
+    switch (tag >> 6) {
+    case 0:
+        if (low < 0x38)
+            return FUZZ_ARENA + CODE_AT + low % (FUNCTIONS + 1) * FUNCTION_BYTES + take_u8(input);
+        return FUZZ_ARENA + (low % 2 ? BARE_AT : BARE_AT + CODE_BYTES) + take_u8(input);
+    case 1:
+        return FUZZ_ARENA + STACK_AT + WORD_BYTES * ((low & 7U) << 8 | take_u8(input)) + (low >= 0x38);
+    case 2:
+        return FUZZ_ARENA + FOREIGN_AT + WORD_BYTES * ((low & 3U) << 8 | take_u8(input)) + (low >= 0x38);
+    default:
+        break;
+    }
+    switch (low % 8) {
+    case 0:
+        return take_u8(input);
+    case 1:
+        return (uint64_t)0 - 1 - take_u8(input);
+    case 2:
+        return FUZZ_ARENA + STACK_AT - 1 - take_u8(input); /* the guard page */
+    case 3:
+        return FUZZ_ARENA + STACK_AT + STACK_BYTES - 128 + take_u8(input);
+    case 4:
+        return (take_fixed(input, 2) << 48) + FUZZ_ARENA + STACK_AT; /* not canonical, mostly */
+    case 5:
+        return FUZZ_ARENA + CONTEXT_AT + FUZZ_PAGE_BYTES - 8U * take_u8(input);
+    default:
+        return take_number(input);
+    }
+}
+
+static void take_registers(struct fuzz_input *input, greg_t *registers)
+{
+    static const uint8_t taken[] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX};
+    for (size_t i = 0; i < sizeof(taken); i++)
+        registers[taken[i]] = (greg_t)take_word(input);
+}
+
+/* Both stacks are one row of words for this. */
+static uint64_t *stack_word(size_t index)
+{
+    enum { WORDS = STACK_BYTES / WORD_BYTES, FOREIGN_WORDS = FOREIGN_BYTES / WORD_BYTES };
+    index %= WORDS + FOREIGN_WORDS;
+    return (uint64_t *)(void *)(index < WORDS ? stack : foreign - STACK_BYTES) + index;
+}
+
+static bool has_room_for_context(const uint64_t *word)
+{
+    uint64_t in_arena = (uint64_t)(uintptr_t)word - FUZZ_ARENA;
+    return in_arena + sizeof(ucontext_t) <= STACK_AT + STACK_BYTES ||
+           (in_arena >= FOREIGN_AT && in_arena + sizeof(ucontext_t) <= FOREIGN_AT + FOREIGN_BYTES);
+}
+
+/* Steps of at most 1 KiB, so that an input can go through the stack as the walk does. */
+static void take_stacks(struct fuzz_input *input)
+{
+    memset(stack, 0, STACK_BYTES);
+    memset(foreign, 0, FOREIGN_BYTES);
+    for (size_t at = 0; input->at < input->end;) {
+        uint8_t op = take_u8(input);
+        at += op & 0x7f;
+        uint64_t *word = stack_word(at);
+        if (op < 0xc0) {
+            *word = take_word(input);
+        } else if (op < 0xe0 && has_room_for_context(word)) {
+            take_registers(input, ((ucontext_t *)(void *)word)->uc_mcontext.gregs);
+        } else if (op < 0xf0) {
+            at = take_fixed(input, 2);
+        } else {
+            uint64_t value = take_word(input);
+            for (unsigned left = take_u8(input); left > 0; left--)
+                *stack_word(at++) = value;
+        }
+    }
+}
+
+/* Its length is what the instructions need; what is behind them in the room for them is never read. */
+static void take_hostile_function(struct fuzz_input *input)
+{
+    tables.used = hostile_at;
+    put_instructions(&tables, input, SIG_PE_PCREL | SIG_PE_SDATA4);
+    put_u8(&tables, 0);
+    patch_u32(&tables, hostile_fde_at, tables.used - hostile_fde_at - 4);
+    size_t end = (size_t)(modules.modules[0].cfi_high - modules.modules[0].cfi_low);
+    memcpy(tables_region, tables.bytes, end);
+}
+
+/* The contract: from a stack pointer inside the bounds, the stack is mapped up to the upper one. */
+static void describe_stack(uint8_t choice, struct sig_unwind_request *request)
+{
+    static const struct {
+        uint64_t low, high;
+    } bounds[] = {
+        {STACK_AT, STACK_AT + STACK_BYTES},
+        {STACK_AT - 0x80000, STACK_AT + STACK_BYTES - 64}, /* the main thread's: how far it might grow */
+        {STACK_AT + 520, STACK_AT + STACK_BYTES - 1024},
+        {FOREIGN_AT, FOREIGN_AT + FOREIGN_BYTES},
+    };
+    uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+    request->stack_low = FUZZ_ARENA + bounds[choice % 4].low;
+    request->stack_high = FUZZ_ARENA + bounds[choice % 4].high;
+    if (choice % 4 == 1 && sp >= request->stack_low && sp < FUZZ_ARENA + STACK_AT)
+        context->uc_mcontext.gregs[REG_RSP] = (greg_t)(FUZZ_ARENA + STACK_AT + sp % WORD_BYTES);
+}
+
+/* ---- the promises ---- */
+
+struct result {
+    size_t count;
+    enum sig_unwind_end end;
+    uint64_t addresses[CAPACITY_MAX];
+};
+
+/* The result lies before a guard page. */
+static void walk(const struct sig_unwind_request *request, struct result *ret)
+{
+    enum { UNTOUCHED = -1 };
+    struct sig_unwind_request own = *request;
+    own.addresses =
+        (uint64_t *)(uintptr_t)(FUZZ_ARENA + RESULT_AT + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    ret->end = (enum sig_unwind_end)UNTOUCHED;
+    ret->count = sig_unwind(&own, context, &ret->end);
+    FUZZ_ASSERT(ret->count <= request->capacity);
+    FUZZ_ASSERT(ret->end <= SIG_UNWIND_TRUNCATED);
+    FUZZ_ASSERT(ret->end != SIG_UNWIND_DEPTH || ret->count == request->capacity);
+    memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
+}
+
+static void assert_same(const struct result *a, const struct result *b)
+{
+    FUZZ_ASSERT(a->end == b->end);
+    FUZZ_ASSERT(a->count == b->count);
+    FUZZ_ASSERT(memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct result plain, other;
+    struct fuzz_input input = {data, data + size};
+    open_all();
+    uint8_t choice = take_u8(&input);
+    struct sig_unwind_request request = {.modules = (const struct sig_modules_table *)(const void *)&modules,
+                                         .capacity = 1 + take_number(&input) % CAPACITY_MAX};
+    memset(context, 0, sizeof(*context));
+    take_registers(&input, context->uc_mcontext.gregs);
+    context->uc_mcontext.gregs[REG_RDI] = (greg_t)take_word(&input);
+    context->uc_mcontext.gregs[REG_R10] = (greg_t)take_word(&input);
+    describe_stack(choice, &request);
+    take_hostile_function(&input);
+    take_stacks(&input);
+
+    walk(&request, &plain);
+    request.careful_reads = true;
+    walk(&request, &other);
+    assert_same(&plain, &other);
+    request.careful_reads = false;
+    request.use_cache = true;
+    sig_rules_clear();
+    for (int i = 0; i < 2; i++) { /* filling the cache, then reading it */
+        walk(&request, &other);
+        assert_same(&plain, &other);
+    }
+    request.stack_low = request.stack_high = 0;
+    walk(&request, &other);
+    assert_same(&plain, &other);
+    return 0;
+}
