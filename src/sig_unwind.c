@@ -305,7 +305,6 @@ static bool step_by_convention(struct walk *walk)
 
 static bool step(struct walk *walk, const struct sig_rule *rule)
 {
-    walk->lacks_register = false;
     switch (rule->kind) {
     case SIG_RULE_FRAME:
         return step_frame(walk, rule);
@@ -352,6 +351,7 @@ static bool step_one(struct walk *walk, enum sig_unwind_end *ret_end)
     struct sig_rule rule;
     struct sig_memo_frame here = memo_frame(walk);
     bool is_code = find_rule(walk, here.address, &rule);
+    walk->lacks_register = false;
     if (is_code)
         report(walk, &here);
     if (is_code && (rule.kind == SIG_RULE_ROOT || is_unmarked_root(walk, &rule)))
@@ -375,8 +375,10 @@ static uint32_t go(struct walk *walk, enum sig_unwind_end *ret_end)
             step_ordinary_frames(walk);
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
-        if (walk->regs.pc == 0 && !walk->interrupted)
-            return 0; /* nobody has called this */
+        if (walk->regs.pc == 0 && !walk->interrupted) {
+            sig_memo_give_up(&walk->memo); /* not a property of the last frame, but of a word of the stack */
+            return 0;
+        }
     }
     *ret_end = SIG_UNWIND_DEPTH;
     return 0;

@@ -1,6 +1,7 @@
 /*
  * The walk over hostile stacks: it ends within its result, touches nothing that is not there, and comes to
- * one result, with the cache and without, careful or not, knowing the stack or probing it.
+ * one result, with the cache and without, careful or not, knowing the stack or probing it, with a memo of
+ * another stack or without.
  *
  * Input: how the stack is described; capacity; registers; instructions of one hostile function; and then
  * words of the stack, until its end. Everything else stands: a stack and a foreign one between guard pages,
@@ -9,9 +10,13 @@
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "sig_arch.h"
+#include "sig_full_walk.h"
+#include "sig_memo.h"
 #include "sig_rules.h"
 #include "sig_unwind.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Where things are in the arena; whatever is not opened is a guard. */
@@ -69,8 +74,13 @@ static uint8_t *stack, *foreign, *tables_region;
 static ucontext_t *context;
 static struct {
     size_t count;
+    uint64_t generation;
     struct sig_module modules[2];
-} modules;
+} modules; /* struct sig_modules_table of two */
+
+static _Alignas(struct sig_memo) uint8_t
+    memo_memory[sizeof(struct sig_memo) + 2 * CAPACITY_MAX * sizeof(struct sig_memo_frame)];
+static struct sig_memo *const memo = (struct sig_memo *)(void *)memo_memory;
 
 bool __real_sig_memory_copy(void *to, uint64_t from, size_t bytes);
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes);
@@ -222,8 +232,6 @@ static bool has_room_for_context(const uint64_t *word)
 /* Steps of at most 1 KiB, so that an input can go through the stack as the walk does. */
 static void take_stacks(struct fuzz_input *input)
 {
-    memset(stack, 0, STACK_BYTES);
-    memset(foreign, 0, FOREIGN_BYTES);
     for (size_t at = 0; input->at < input->end;) {
         uint8_t op = take_u8(input);
         at += op & 0x7f;
@@ -289,13 +297,54 @@ static void walk(const struct sig_unwind_request *request, struct result *ret)
     ret->end = (enum sig_unwind_end)UNTOUCHED;
     ret->count = sig_unwind(&own, context, &ret->end);
     FUZZ_ASSERT(ret->count <= request->capacity);
-    FUZZ_ASSERT(ret->end <= SIG_UNWIND_TRUNCATED);
+    FUZZ_ASSERT(ret->end <= SIG_UNWIND_INEXPRESSIBLE);
     FUZZ_ASSERT(ret->end != SIG_UNWIND_DEPTH || ret->count == request->capacity);
     memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
 }
 
+/* What the memo holds is left out of the result. */
+static void walk_with_memo(const struct sig_unwind_request *request, struct result *ret)
+{
+    struct sig_unwind_request own = *request;
+    own.memo = memo;
+    walk(&own, ret);
+    if (ret->end != SIG_UNWIND_ROOT)
+        return;
+    FUZZ_ASSERT(ret->count + memo->shared <= request->capacity);
+    for (uint32_t i = memo->shared; i-- > 0;)
+        ret->addresses[ret->count++] = memo->frames[i].address;
+    FUZZ_ASSERT(memo->count == 0 || memo->count == ret->count);
+}
+
+/* With every register: goes on where the other walk ended, or gains nothing. */
+static void walk_on(const struct sig_unwind_request *request, const struct result *before)
+{
+    static struct sig_full_scratch scratch;
+    enum sig_unwind_end end;
+    struct sig_unwind_request own = *request;
+    own.addresses =
+        (uint64_t *)(uintptr_t)(FUZZ_ARENA + RESULT_AT + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    memcpy(own.addresses, before->addresses, before->count * sizeof(uint64_t));
+    size_t count = sig_full_walk(&own, context, &scratch, before->count, &end);
+    FUZZ_ASSERT(count >= before->count && count <= request->capacity && end <= SIG_UNWIND_TRUNCATED);
+    FUZZ_ASSERT(memcmp(own.addresses, before->addresses, before->count * sizeof(uint64_t)) == 0);
+}
+
+static void print_result(const char *which, const struct result *result)
+{
+    fprintf(stderr, "%s: end %d:", which, (int)result->end);
+    for (size_t i = 0; i < result->count; i++)
+        fprintf(stderr, " %" PRIx64, result->addresses[i]);
+    fputc('\n', stderr);
+}
+
 static void assert_same(const struct result *a, const struct result *b)
 {
+    if (a->end != b->end || a->count != b->count ||
+        memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) != 0) {
+        print_result("plain", a);
+        print_result("other", b);
+    }
     FUZZ_ASSERT(a->end == b->end);
     FUZZ_ASSERT(a->count == b->count);
     FUZZ_ASSERT(memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) == 0);
@@ -315,14 +364,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     context->uc_mcontext.gregs[REG_R10] = (greg_t)take_word(&input);
     describe_stack(choice, &request);
     take_hostile_function(&input);
+    memset(stack, 0, STACK_BYTES);
+    memset(foreign, 0, FOREIGN_BYTES);
+
+    /* The first half is what the memo has seen, the second what has changed since. */
+    struct fuzz_input first = {input.at, input.at + (input.end - input.at) / 2};
+    input.at = first.end;
+    take_stacks(&first);
+    *memo = (struct sig_memo){.capacity = 2 * CAPACITY_MAX};
+    request.use_cache = true;
+    sig_rules_clear();
+    for (int i = 0; i < 2; i++)
+        walk_with_memo(&request, &other);
     take_stacks(&input);
 
+    request.use_cache = false;
     walk(&request, &plain);
+    if (plain.end == SIG_UNWIND_INEXPRESSIBLE)
+        walk_on(&request, &plain);
     request.careful_reads = true;
     walk(&request, &other);
     assert_same(&plain, &other);
     request.careful_reads = false;
     request.use_cache = true;
+    walk_with_memo(&request, &other);
+    assert_same(&plain, &other);
     sig_rules_clear();
     for (int i = 0; i < 2; i++) { /* filling the cache, then reading it */
         walk(&request, &other);
