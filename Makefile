@@ -84,8 +84,10 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
 
-# Fuzzers: clang only. Those of the walk look over the shoulder of what reads memory carefully.
-$(BUILD)/tests/fuzz_cfi $(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := -Wl,--wrap=sig_memory_copy -Wl,--wrap=sig_memory_is_readable
+# Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
+comma := ,
+$(BUILD)/tests/fuzz_cfi $(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable)
+$(BUILD)/tests/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
 $(BUILD)/tests/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'

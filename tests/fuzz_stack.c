@@ -70,7 +70,7 @@ enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), HOSTILE_FUNCTION = 
 
 static struct fuzz_tables tables;
 static size_t hostile_fde_at, hostile_at; /* in tables.bytes: the hostile function's FDE and instructions */
-static uint8_t *stack, *foreign, *tables_region;
+static uint8_t *stack, *foreign, *tables_region, *result;
 static ucontext_t *context;
 static struct {
     size_t count;
@@ -157,7 +157,7 @@ static void open_all(void)
     foreign = fuzz_arena_open(FOREIGN_AT, FOREIGN_BYTES);
     tables_region = fuzz_arena_open(TABLES_AT, FUZZ_TABLES_MAX_BYTES);
     context = (ucontext_t *)(void *)(fuzz_arena_open(CONTEXT_AT, FUZZ_PAGE_BYTES) + FUZZ_PAGE_BYTES) - 1;
-    fuzz_arena_open(RESULT_AT, RESULT_BYTES);
+    result = fuzz_arena_open(RESULT_AT, RESULT_BYTES);
     memcpy(fuzz_arena_open(CODE_AT, CODE_BYTES) + TRAMPOLINE_FUNCTION * FUNCTION_BYTES + 1, trampoline,
            sizeof(trampoline));
     build_tables();
@@ -281,19 +281,19 @@ static void describe_stack(uint8_t choice, struct sig_unwind_request *request)
 
 /* ---- the promises ---- */
 
-struct result {
+struct walked {
     size_t count;
     enum sig_unwind_end end;
     uint64_t addresses[CAPACITY_MAX];
 };
 
-/* The result lies before a guard page. */
-static void walk(const struct sig_unwind_request *request, struct result *ret)
+/* The result lies before a guard page; a hostile walk may come to read what it has written there itself. */
+static void walk(const struct sig_unwind_request *request, struct walked *ret)
 {
     enum { UNTOUCHED = -1 };
     struct sig_unwind_request own = *request;
-    own.addresses =
-        (uint64_t *)(uintptr_t)(FUZZ_ARENA + RESULT_AT + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    memset(result, 0, RESULT_BYTES);
+    own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
     ret->end = (enum sig_unwind_end)UNTOUCHED;
     ret->count = sig_unwind(&own, context, &ret->end);
     FUZZ_ASSERT(ret->count <= request->capacity);
@@ -303,7 +303,7 @@ static void walk(const struct sig_unwind_request *request, struct result *ret)
 }
 
 /* What the memo holds is left out of the result. */
-static void walk_with_memo(const struct sig_unwind_request *request, struct result *ret)
+static void walk_with_memo(const struct sig_unwind_request *request, struct walked *ret)
 {
     struct sig_unwind_request own = *request;
     own.memo = memo;
@@ -317,28 +317,28 @@ static void walk_with_memo(const struct sig_unwind_request *request, struct resu
 }
 
 /* With every register: goes on where the other walk ended, or gains nothing. */
-static void walk_on(const struct sig_unwind_request *request, const struct result *before)
+static void walk_on(const struct sig_unwind_request *request, const struct walked *before)
 {
     static struct sig_full_scratch scratch;
     enum sig_unwind_end end;
     struct sig_unwind_request own = *request;
-    own.addresses =
-        (uint64_t *)(uintptr_t)(FUZZ_ARENA + RESULT_AT + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    memset(result, 0, RESULT_BYTES);
+    own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
     memcpy(own.addresses, before->addresses, before->count * sizeof(uint64_t));
     size_t count = sig_full_walk(&own, context, &scratch, before->count, &end);
     FUZZ_ASSERT(count >= before->count && count <= request->capacity && end <= SIG_UNWIND_TRUNCATED);
     FUZZ_ASSERT(memcmp(own.addresses, before->addresses, before->count * sizeof(uint64_t)) == 0);
 }
 
-static void print_result(const char *which, const struct result *result)
+static void print_result(const char *which, const struct walked *walked)
 {
-    fprintf(stderr, "%s: end %d:", which, (int)result->end);
-    for (size_t i = 0; i < result->count; i++)
-        fprintf(stderr, " %" PRIx64, result->addresses[i]);
+    fprintf(stderr, "%s: end %d:", which, (int)walked->end);
+    for (size_t i = 0; i < walked->count; i++)
+        fprintf(stderr, " %" PRIx64, walked->addresses[i]);
     fputc('\n', stderr);
 }
 
-static void assert_same(const struct result *a, const struct result *b)
+static void assert_same(const struct walked *a, const struct walked *b)
 {
     if (a->end != b->end || a->count != b->count ||
         memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) != 0) {
@@ -352,7 +352,7 @@ static void assert_same(const struct result *a, const struct result *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct result plain, other;
+    static struct walked plain, other;
     struct fuzz_input input = {data, data + size};
     open_all();
     uint8_t choice = take_u8(&input);
