@@ -47,7 +47,7 @@ LIB         := $(BUILD)/libwallprof.so
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench install uninstall clean targets
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind install uninstall clean targets
 
 all: $(LIB)
 
@@ -56,6 +56,7 @@ help:
 	@echo 'make demo     install what is needed, build, profile a real program and show the result'
 	@echo 'make check    install what is needed, build, run every test'
 	@echo 'make bench    print the table of costs (takes some minutes)'
+	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
@@ -103,6 +104,20 @@ $(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
 $(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
+
+# What times walks in a handler: the engine's objects, libunwind, and one chain of functions compiled both ways.
+UNWIND_BENCH := $(addprefix $(BUILD)/tests/bench/,unwind.o unwind_walkers.o unwind_chain_plain.o unwind_chain_fp.o)
+$(BUILD)/tests/bench/unwind_chain_plain.o: CHAIN := -fomit-frame-pointer -DCHAIN_NAME=chain_plain_descend
+$(BUILD)/tests/bench/unwind_chain_fp.o: CHAIN := -fno-omit-frame-pointer -DCHAIN_NAME=chain_fp_descend
+$(BUILD)/tests/bench/unwind_chain_%.o: tests/bench/unwind_chain.c
+	@mkdir -p $(@D)
+	@echo '  CC    $< ($*)'
+	$(Q)$(CC) -std=gnu11 -O2 -g $(CHAIN) -Wall -Wextra -D_GNU_SOURCE -MMD -MP -c -o $@ $<
+
+$(BUILD)/bench/unwind: $(UNWIND_BENCH) $(ENGINE_OBJ)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -lunwind -ldl
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/target_%: tests/target_%.c
@@ -166,8 +181,12 @@ demo:
 
 bench:
 	@scripts/setup-deps bench
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all $(BUILD)/bench/unwind
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run
+
+# Of these only what a walk costs in the handler (2 minutes).
+bench-unwind: $(LIB) $(BUILD)/bench/unwind
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind
 
 install: $(LIB)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)
@@ -180,7 +199,7 @@ uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libwallprof.so $(DESTDIR)$(BINDIR)/wallprof-run
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
 
--include $(wildcard $(BUILD)/src/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d)
+-include $(wildcard $(BUILD)/src/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d $(BUILD)/tests/bench/*.d)
 
 clean:
 	rm -rf build

@@ -45,7 +45,7 @@ static uint64_t read_kib(const char *path, const char *field)
 
 /* The last thing a target does. VmHWM is summed from counters per core, which lag by up to a few hundred KiB;
  * the rollup is counted page by page. */
-static void report_end(void)
+static inline void report_end(void)
 {
     report_number("hwm_kib", read_kib("/proc/self/status", "VmHWM"));
     report_number("rss_kib", read_kib("/proc/self/smaps_rollup", "Rss"));
