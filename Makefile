@@ -109,9 +109,9 @@ $(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
 UNWIND_BENCH := $(addprefix $(BUILD)/tests/bench/,unwind.o unwind_walkers.o unwind_chain_plain.o unwind_chain_fp.o)
 $(BUILD)/tests/bench/unwind_chain_plain.o: CHAIN := -fomit-frame-pointer -DCHAIN_NAME=chain_plain_descend
 $(BUILD)/tests/bench/unwind_chain_fp.o: CHAIN := -fno-omit-frame-pointer -DCHAIN_NAME=chain_fp_descend
-$(BUILD)/tests/bench/unwind_chain_%.o: tests/bench/unwind_chain.c
+$(filter %_plain.o %_fp.o,$(UNWIND_BENCH)): tests/bench/unwind_chain.c
 	@mkdir -p $(@D)
-	@echo '  CC    $< ($*)'
+	@echo '  CC    $< ($(@F))'
 	$(Q)$(CC) -std=gnu11 -O2 -g $(CHAIN) -Wall -Wextra -D_GNU_SOURCE -MMD -MP -c -o $@ $<
 
 $(BUILD)/bench/unwind: $(UNWIND_BENCH) $(ENGINE_OBJ)

@@ -125,6 +125,10 @@ static void enter_thread(void)
     pthread_getattr_np(pthread_self(), &attributes);
     pthread_attr_getstack(&attributes, &low, &bytes);
     pthread_attr_destroy(&attributes);
+    for (size_t i = 0; i < WALKER_COUNT; i++) {
+        if (walkers[i].enter)
+            walkers[i].enter();
+    }
     probe.bounds = (struct bounds){(uint64_t)(uintptr_t)low, (uint64_t)(uintptr_t)low + bytes};
     bottom.pid = getpid();
     bottom.tid = gettid();
@@ -223,6 +227,8 @@ static void check(const char *row, const struct hop *way, size_t hops)
     memcpy(ours, probe.addresses, sizeof(ours));
     hops -= hops_most_more;
     for (size_t i = 0; i < WALKER_COUNT; i++) {
+        if (walkers[i].enter)
+            walkers[i].enter();
         sample(i, way, 0);
         char name[64];
         snprintf(name, sizeof(name), "addresses.%s.%s", row, walkers[i].name);

@@ -38,17 +38,20 @@ struct bounds {
     uint64_t low, high;
 };
 
-/* One way to get the addresses of the interrupted stack. Returns how many, at most WALK_CAPACITY. */
+/* One way to get the addresses of the interrupted stack. Returns how many, at most WALK_CAPACITY; of a walker
+ * that keeps the last stack only those up to where it goes on as before are written. */
 typedef size_t walk_fn(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses);
 
 struct walker {
     const char *name;
     descend_fn *descend;
     walk_fn *walk;
+    void (*enter)(
+        void); /* what the walker has of the thread before is not this one's; NULL: it has nothing */
     void (*forget)(void); /* empties its cache of rules; NULL without one, or where it cannot be done */
 };
 
-enum { WALKER_OURS = 0, WALKER_COUNT = 5 };
+enum { WALKER_OURS = 0, WALKER_COUNT = 6 };
 extern const struct walker walkers[WALKER_COUNT];
 
 /* 0, or -1 with a word on stderr. Also lets every library load what it loads at its first use. */

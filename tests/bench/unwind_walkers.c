@@ -14,16 +14,46 @@ typedef int backtrace_fn(void **addresses, int capacity);
 static const struct sig_modules_table *modules_in_use;
 static backtrace_fn *glibc_backtrace;
 
-static size_t walk_ours(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses)
+/* Of the one thread that walks. */
+static union {
+    struct sig_memo memo;
+    char bytes[sizeof(struct sig_memo) + 2 * WALK_CAPACITY * sizeof(struct sig_memo_frame)];
+} kept = {.memo.capacity = 2 * WALK_CAPACITY};
+
+static size_t walk_with(struct sig_memo *memo, const ucontext_t *context, const struct bounds *bounds,
+                        uint64_t *addresses)
 {
     enum sig_unwind_end end;
     struct sig_unwind_request request = {.modules = modules_in_use,
                                          .stack_low = bounds->low,
                                          .stack_high = bounds->high,
                                          .use_cache = true,
+                                         .memo = memo,
                                          .addresses = addresses,
                                          .capacity = WALK_CAPACITY};
-    return sig_unwind(&request, context, &end);
+    size_t count = sig_unwind(&request, context, &end);
+    return memo ? count + memo->shared : count;
+}
+
+static size_t walk_ours(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses)
+{
+    return walk_with(NULL, context, bounds, addresses);
+}
+
+static size_t walk_keeping(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses)
+{
+    return walk_with(&kept.memo, context, bounds, addresses);
+}
+
+static void forget_stack(void)
+{
+    kept.memo.count = 0;
+}
+
+static void forget_stack_and_rules(void)
+{
+    forget_stack();
+    sig_rules_clear();
 }
 
 /* The frame pointer convention and nothing else, bounded by the thread's stack. */
@@ -82,11 +112,12 @@ static void forget_libunwind(void)
 
 /* unw_backtrace keeps what it learnt in its thread for ever. */
 const struct walker walkers[WALKER_COUNT] = {
-    {"wallprof", chain_plain_descend, walk_ours, sig_rules_clear},
-    {"frame-pointers", chain_fp_descend, walk_frame_pointers, NULL},
-    {"unw_backtrace", chain_plain_descend, walk_unw_backtrace, NULL},
-    {"unw_step", chain_plain_descend, walk_unw_step, forget_libunwind},
-    {"backtrace", chain_plain_descend, walk_glibc, NULL},
+    {"wallprof", chain_plain_descend, walk_ours, NULL, sig_rules_clear},
+    {"keeping", chain_plain_descend, walk_keeping, forget_stack, forget_stack_and_rules},
+    {"frame-pointers", chain_fp_descend, walk_frame_pointers, NULL, NULL},
+    {"unw_backtrace", chain_plain_descend, walk_unw_backtrace, NULL, NULL},
+    {"unw_step", chain_plain_descend, walk_unw_step, NULL, forget_libunwind},
+    {"backtrace", chain_plain_descend, walk_glibc, NULL, NULL},
 };
 
 int walkers_init(void)
