@@ -10,13 +10,17 @@
 
 enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
 
-/* The columns of a row of few, in this order; then the one for the rest. */
-enum { FEW_RA, FEW_FP, FEW_EXTRA, FEW_REST, FEW_COUNT };
+/* The columns of a row of few; the first one is for the rest. */
+enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_COUNT };
+
+static const uint8_t few_places[SIG_DWARF_COUNT] = {
+    [SIG_DWARF_FP] = FEW_FP, [SIG_DWARF_EXTRA] = FEW_EXTRA, [SIG_DWARF_SP] = FEW_SP, [SIG_DWARF_RA] = FEW_RA};
 
 struct machine {
     struct sig_reader reader;
     const struct sig_row_request *request;
-    uint64_t pc; /* where the current row begins */
+    bool all_registers; /* and not the few */
+    uint64_t pc;        /* where the current row begins */
     struct sig_cfa cfa;
     struct sig_cfa remembered_cfas[SIG_ROW_REMEMBERED];
     unsigned remembered_count;
@@ -44,18 +48,12 @@ static void clear_columns(struct sig_column *columns, unsigned count)
     }
 }
 
-/* Where a row keeps a register. Those that nobody asks for share the last column. */
+/* Where a row keeps a register. Those that nobody asks for share a column. */
 static unsigned place_of(const struct machine *machine, uint64_t dwarf_register)
 {
-    bool is_ra = dwarf_register == machine->request->cie->ra_register;
-    if (machine->request->all_registers)
-        return is_ra                              ? SIG_DWARF_RA
-               : dwarf_register < SIG_DWARF_COUNT ? (unsigned)dwarf_register
-                                                  : SIG_DWARF_COUNT;
-    return is_ra                               ? FEW_RA
-           : dwarf_register == SIG_DWARF_FP    ? FEW_FP
-           : dwarf_register == SIG_DWARF_EXTRA ? FEW_EXTRA
-                                               : FEW_REST;
+    if (dwarf_register >= SIG_DWARF_COUNT)
+        return machine->all_registers ? SIG_DWARF_COUNT : FEW_REST;
+    return machine->all_registers ? (unsigned)dwarf_register : few_places[dwarf_register];
 }
 
 static void set_column(struct machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
@@ -302,12 +300,14 @@ static bool run(struct machine *machine, uint64_t at, uint64_t end)
     return !machine->failed && !machine->reader.failed;
 }
 
-bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
+static bool find_row(const struct sig_row_request *request, bool all_registers, struct sig_column *memory,
+                     struct sig_cfa *ret)
 {
     struct machine machine; /* not cleared: remembered rows are written before they are read */
-    unsigned count = request->all_registers ? SIG_ROW_ALL : FEW_COUNT;
+    unsigned count = all_registers ? SIG_ROW_ALL : FEW_COUNT;
     sig_reader_init(&machine.reader, request->module, request->cie->instructions, request->careful_reads);
     machine.request = request;
+    machine.all_registers = all_registers;
     machine.pc = request->fde->start_pc;
     machine.cfa = (struct sig_cfa){.dwarf_register = SIG_DWARF_SP};
     machine.remembered_count = 0;
@@ -316,6 +316,8 @@ bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memor
     machine.initial = memory + count;
     machine.remembered = memory + 2 * (size_t)count;
     machine.failed = false;
+    if (request->cie->ra_register != SIG_DWARF_RA)
+        return false; /* the psABI gives it one number */
     clear_columns(machine.columns, count);
     clear_columns(machine.initial, count); /* DW_CFA_restore in a CIE */
     if (!run(&machine, request->cie->instructions, request->cie->instructions_end))
@@ -325,6 +327,11 @@ bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memor
         return false;
     *ret = machine.cfa;
     return true;
+}
+
+bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
+{
+    return find_row(request, true, memory, ret);
 }
 
 /* ---- the rule of the few ---- */
@@ -391,6 +398,8 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
     ret->ra = saved_by(request, &reader, &columns[FEW_RA]);
     if (ret->ra.kind == SIG_SAVED_UNKNOWN)
         return;
+    if (columns[FEW_SP].kind != SIG_COLUMN_UNSPECIFIED)
+        return; /* longjmp, setcontext: the caller's stack pointer is not the CFA */
     if (cfa.kind == SIG_SYMBOL_CONSTANT || found->dwarf_register > 255 || cfa.offset < INT32_MIN ||
         cfa.offset > INT32_MAX)
         return;
@@ -440,7 +449,7 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     struct sig_row_request request = {
         .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
     ret->kind = SIG_RULE_UNSUPPORTED;
-    if (sig_cfi_row(&request, memory, &cfa))
+    if (find_row(&request, false, memory, &cfa))
         rule_from_row(&request, &cfa, memory, ret);
 }
 

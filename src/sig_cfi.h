@@ -104,13 +104,11 @@ struct sig_row_request {
     const struct sig_fde *fde;
     uint64_t lookup_pc;
     bool careful_reads;
-    bool all_registers; /* every column, not the few of sig_cfi_rule */
 };
 
 /*
- * The row at lookup_pc. memory is SIG_ROW_COPIES rows; with all_registers of SIG_ROW_ALL columns. The first
- * of them is then the result; the return address is column SIG_DWARF_RA whatever its number in the CIE. False
- * when the table is damaged.
+ * The row at lookup_pc. memory is SIG_ROW_COPIES rows of SIG_ROW_ALL columns, the first of which is then the
+ * result; the return address is column SIG_DWARF_RA. False when the table is damaged.
  */
 bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
 

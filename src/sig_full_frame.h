@@ -17,7 +17,7 @@ enum sig_full_frame_result {
 };
 
 /*
- * A request with all_registers, for the frame's own pc; memory for its rows. A register of the caller that
+ * A request for the frame's own pc, and memory as sig_cfi_row wants it. A register of the caller that
  * cannot be known is not known; stack pointer and return address always are. The CFA goes to *ret_cfa.
  */
 enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *request,

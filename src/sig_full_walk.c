@@ -110,8 +110,7 @@ static enum result step(struct walk *walk, uint64_t lookup_pc)
                                   .cie = &cie,
                                   .fde = &fde,
                                   .lookup_pc = lookup_pc,
-                                  .careful_reads = request->careful_reads,
-                                  .all_registers = true};
+                                  .careful_reads = request->careful_reads};
     return step_row(walk, &row);
 }
 

@@ -47,8 +47,7 @@ static inline struct full_outcome step_full(const struct fake_frame *frame, bool
                                       .cie = &cie,
                                       .fde = &fde,
                                       .lookup_pc = frame->pc,
-                                      .careful_reads = careful_reads,
-                                      .all_registers = true};
+                                      .careful_reads = careful_reads};
     for (unsigned i = 0; i < SIG_DWARF_COUNT; i++)
         sig_registers_set(&registers, i, register_value(frame, i));
     if (sig_eh_frame_find(request.module, frame->pc, careful_reads, &cie, &fde))

@@ -3,111 +3,12 @@
  * rule known.
  */
 #include "unit.h"
+#include "fake_cfi.h"
 #include "sig_arch.h"
 #include "sig_cfi.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { FUNCTION_PC = 0x1000, FUNCTION_BYTES = 0x100, TABLE_BYTES = 4096, FRAME_AT = 64 };
-
-/* One module: .eh_frame_hdr at the start of `bytes`, .eh_frame at FRAME_AT. Function addresses are relative
- * to it. */
-struct table {
-    _Alignas(8) uint8_t bytes[TABLE_BYTES];
-    size_t used;
-    size_t cie_at;
-    uint32_t fde_count;
-    struct sig_module module;
-};
-
-static void put(struct table *table, const void *data, size_t bytes)
-{
-    assert_true(table->used + bytes <= sizeof(table->bytes));
-    memcpy(table->bytes + table->used, data, bytes);
-    table->used += bytes;
-}
-
-static void put_u32(struct table *table, uint32_t value)
-{
-    put(table, &value, sizeof(value));
-}
-
-static uint64_t base_of(const struct table *table)
-{
-    return (uint64_t)(uintptr_t)table->bytes;
-}
-
-static void patch_u32(struct table *table, size_t at, uint32_t value)
-{
-    memcpy(table->bytes + at, &value, sizeof(value));
-}
-
-/* x86_64's usual CIE: CFA = rsp + 8, return address at CFA - 8, code align 1, data align -8. */
-static const uint8_t usual_instructions[] = {0x0c, 7, 8, 0x80 | 16, 1};
-
-static void add_cie(struct table *table, const char *augmentation, const void *instructions, size_t bytes)
-{
-    size_t start = table->used;
-    table->cie_at = start;
-    put_u32(table, 0); /* length, patched below */
-    put_u32(table, 0); /* CIE id */
-    put(table, "\1", 1);
-    put(table, augmentation, strlen(augmentation) + 1);
-    put(table, "\1\x78\x10", 3); /* code align 1, data align -8, return address column 16 */
-    if (augmentation[0] == 'z')
-        put(table, "\1\x1b", 2); /* one byte of data: FDE pointers are pcrel sdata4 */
-    put(table, instructions, bytes);
-    while ((table->used - start) % 8 != 4)
-        put(table, "\0", 1); /* DW_CFA_nop */
-    patch_u32(table, start, (uint32_t)(table->used - start - 4));
-}
-
-static uint64_t function_pc(const struct table *table, uint32_t index)
-{
-    return base_of(table) + FUNCTION_PC + (uint64_t)index * FUNCTION_BYTES;
-}
-
-static void add_fde(struct table *table, const void *instructions, size_t bytes)
-{
-    size_t start = table->used;
-    uint64_t pc = function_pc(table, table->fde_count);
-    put_u32(table, 0);
-    put_u32(table, (uint32_t)(table->used - table->cie_at));
-    put_u32(table, (uint32_t)(pc - (base_of(table) + table->used)));
-    put_u32(table, FUNCTION_BYTES);
-    put(table, "\0", 1); /* no augmentation data */
-    put(table, instructions, bytes);
-    while ((table->used - start) % 8 != 4)
-        put(table, "\0", 1);
-    patch_u32(table, start, (uint32_t)(table->used - start - 4));
-    patch_u32(table, 12 + 8 * table->fde_count, (uint32_t)(pc - base_of(table)));
-    patch_u32(table, 16 + 8 * table->fde_count, (uint32_t)start);
-    table->fde_count++;
-    patch_u32(table, 8, table->fde_count);
-}
-
-static void begin(struct table *table)
-{
-    static const uint8_t header[] = {1, 0x1b, 0x03, 0x3b};
-    memset(table, 0, sizeof(*table));
-    put(table, header, sizeof(header));
-    put_u32(table, FRAME_AT - 4);
-    table->used = FRAME_AT;
-    table->module = (struct sig_module){.start_pc = base_of(table) + FUNCTION_PC,
-                                        .end_pc = base_of(table) + FUNCTION_PC + 16 * FUNCTION_BYTES,
-                                        .eh_frame_hdr = base_of(table),
-                                        .cfi_low = base_of(table),
-                                        .cfi_high = base_of(table) + TABLE_BYTES};
-}
-
-/* A table with one function, whose FDE has these instructions. */
-static void one_function(struct table *table, const void *instructions, size_t bytes)
-{
-    begin(table);
-    add_cie(table, "zR", usual_instructions, sizeof(usual_instructions));
-    add_fde(table, instructions, bytes);
-}
 
 static struct sig_rule rule_at(const struct table *table, uint64_t pc)
 {
@@ -284,6 +185,17 @@ static void test_return_address_in_register(void **state)
     assert_int_equal(rule.cfa_offset, 0);
     assert_int_equal(rule.ra.kind, SIG_SAVED_IN_REGISTER);
     assert_int_equal(rule.ra.dwarf_register, 5);
+}
+
+/* The C library's longjmp, while it loads the registers: CFA = rdi, rsp in r8, rbp in r9, rip in rdx. */
+static void test_stack_pointer_that_is_not_the_cfa(void **state)
+{
+    static const uint8_t code[] = {0x0c, 5, 0, 0x09, 6, 9, 0x09, 16, 1, 0x41, 0x09, 7, 8};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_FRAME);
+    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 1).kind, SIG_RULE_UNSUPPORTED);
 }
 
 static void test_signal_frame(void **state)
@@ -480,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_undefined_return_address_is_the_root),
         cmocka_unit_test(test_return_address_by_expression_is_no_root),
         cmocka_unit_test(test_return_address_in_register),
+        cmocka_unit_test(test_stack_pointer_that_is_not_the_cfa),
         cmocka_unit_test(test_signal_frame),
         cmocka_unit_test(test_signed_and_extended_forms),
         cmocka_unit_test(test_restore_in_the_cie),
