@@ -1,7 +1,9 @@
 /*
- * dlclose: while a library may be unmapped, no handler reads unwind tables directly. dlopen needs nothing,
- * and must not be wrapped: the C library looks at its caller's address to find the library to search from.
+ * dlclose is counted, so that an answer can be told to come from before or after it (modules.h). dlopen needs
+ * nothing, and must not be wrapped: the C library looks at its caller's address to find the library to search
+ * from.
  */
+#include "loader.h"
 #include "real.h"
 #include "sig_handler.h"
 
@@ -9,8 +11,8 @@ WALLPROF_HOOK int dlclose(void *handle)
 {
     if (!sig_handler_is_of_this_process()) /* a child of _Fork: no handler of ours runs in it */
         return real_functions()->dlclose(handle);
-    sig_handler_unload_begin();
+    uint32_t begun_in = sig_handler_unload_begin(loader_unloaded);
     int status = real_functions()->dlclose(handle);
-    sig_handler_unload_end();
+    sig_handler_unload_end(begun_in, loader_unloaded);
     return status;
 }

@@ -9,8 +9,10 @@
 /* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
 static bool has_cxx_runtime(const struct wp_modules *modules)
 {
-    for (uint32_t i = 0; i < modules->sorted_count; i++) {
-        const struct wp_module *module = arena_at(modules->arena, modules->sorted[i]);
+    for (uint32_t i = 0; i < modules->now.count; i++) {
+        if (!modules->now.entries[i].record)
+            continue;
+        const struct wp_module *module = arena_at(modules->arena, modules->now.entries[i].record);
         const char *path = arena_at(modules->arena, module->path);
         if (strstr(path, "/libstdc++.so") || strstr(path, "/libc++abi.so"))
             return true;

@@ -13,9 +13,9 @@ void locate_forget(struct wp_locate *locate)
     memset(locate->cache, 0, sizeof(locate->cache));
 }
 
-static void resolve(struct wp_locate *locate, uint64_t address, struct locate_entry *ret)
+/* Whatever the location of an address in a module is, or that it is ours. */
+static void resolve_in(struct wp_locate *locate, uint64_t address, arena_ref module, struct locate_entry *ret)
 {
-    arena_ref module = modules_find(locate->modules, address);
     *ret = (struct locate_entry){.address = address};
     if (module) {
         const struct wp_module *record = arena_at(locate->tree->arena, module);
@@ -30,25 +30,43 @@ static void resolve(struct wp_locate *locate, uint64_t address, struct locate_en
     }
 }
 
+/* Nothing has changed since the question was sent: what holds now, from the cache. */
 static const struct locate_entry *look_up(struct wp_locate *locate, uint64_t address)
 {
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product. */
     struct locate_entry *entry = &locate->cache[(address * 0x9e3779b97f4a7c15U) >> 52];
     if (entry->address != address || !address)
-        resolve(locate, address, entry);
+        resolve_in(locate, address, modules_find(locate->modules, address), entry);
     return entry;
 }
 
-size_t locate_path(struct wp_locate *locate, const uint64_t *addresses, size_t depth, bool is_truncated,
-                   arena_ref *path)
+/* Something has: what held then. */
+static void look_back(struct wp_locate *locate, uint64_t address, const struct modules_moment *moment,
+                      struct locate_entry *ret)
 {
+    arena_ref module;
+    if (modules_at(locate->modules, address, moment, &module))
+        resolve_in(locate, address, module, ret);
+    else
+        *ret = (struct locate_entry){.address = address, .location = locate->tree->pseudo[PSEUDO_UNLOADED]};
+}
+
+size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, arena_ref *path)
+{
+    bool has_changed = stack->moment.asked != locate->modules->now.number;
+    arena_ref unloaded = locate->tree->pseudo[PSEUDO_UNLOADED];
     size_t count = 0;
-    for (size_t i = 0; i < depth; i++) {
-        const struct locate_entry *entry = look_up(locate, addresses[i]);
-        if (!entry->is_own)
-            path[count++] = entry->location;
+    for (size_t i = 0; i < stack->depth; i++) {
+        struct locate_entry entry;
+        if (has_changed)
+            look_back(locate, stack->addresses[i], &stack->moment, &entry);
+        else
+            entry = *look_up(locate, stack->addresses[i]);
+        bool is_repeated = count > 0 && entry.location == unloaded && path[count - 1] == unloaded;
+        if (!entry.is_own && !is_repeated)
+            path[count++] = entry.location;
     }
-    if (is_truncated)
+    if (stack->is_truncated)
         path[count++] = locate->tree->pseudo[PSEUDO_TRUNCATED];
     return count;
 }

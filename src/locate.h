@@ -2,8 +2,8 @@
  * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of
  * ours.
  *
- * Called from: the sampler thread only, soon after the observation, with modules refreshed, so that an
- * address means what it meant to the thread.
+ * Called from: the sampler thread only, once the answer is there and with modules refreshed since
+ * (modules.h), so that an address means what it meant to the thread.
  */
 #ifndef WALLPROF_LOCATE_H
 #define WALLPROF_LOCATE_H
@@ -33,12 +33,20 @@ void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp
 /* After the modules changed: an address may mean something else now. */
 void locate_forget(struct wp_locate *locate);
 
+/* A stack as its thread answered it. */
+struct locate_stack {
+    const uint64_t *addresses; /* innermost first */
+    size_t depth;
+    bool is_truncated;
+    struct modules_moment moment;
+};
+
 /*
- * Writes the locations of addresses[0..depth) to path, innermost first, and [truncated] behind them if the
- * stack is not whole. Frames of libwallprof.so are left out. A location is 0 where the arena is full. Returns
- * how many were written, at most depth + 1.
+ * Writes the locations of the stack to path, innermost first, and [truncated] behind them if it is not whole.
+ * Frames of libwallprof.so are left out; of which it is not known in which module they are, [unloaded] stands
+ * for all that follow each other. A location is 0 where the arena is full. Returns how many were written, at
+ * most depth + 1.
  */
-size_t locate_path(struct wp_locate *locate, const uint64_t *addresses, size_t depth, bool is_truncated,
-                   arena_ref *path);
+size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, arena_ref *path);
 
 #endif

@@ -1,251 +1,340 @@
 /*
- * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD becomes a record. An
- * object is recognised as the one recorded before by its start and its build-id, so a library that was
- * replaced by another at the same address gets a record of its own.
+ * Records are found again by what they are (start, build-id, name), so a library that was replaced by another
+ * at the same address gets a record of its own, and one that comes back has its old one. A look costs time
+ * for what is loaded now, whatever was loaded before.
  */
 #include "modules.h"
-#include "elf.h"
+#include "loader.h"
 #include "sig_cfi.h"
+#include "sort.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, SORTED_FIRST_CAPACITY = 256 };
+enum { INDEX_FIRST_CAPACITY = 256, LOOK_FIRST_CAPACITY = 128 };
+
+_Static_assert(sizeof(struct modules_entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
 static struct wp_module *module_at(const struct wp_modules *modules, arena_ref ref)
 {
     return arena_at(modules->arena, ref);
 }
 
-/* ---- reading one object ---- */
-
-static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret)
-{
-    ret->loaded_low = UINT64_MAX;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uint64_t start = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type == PT_LOAD && start < ret->loaded_low)
-            ret->loaded_low = start & ~(uint64_t)(PAGE_BYTES - 1);
-        if (header->p_type == PT_LOAD && start + header->p_memsz > ret->loaded_high)
-            ret->loaded_high = start + header->p_memsz;
-        if (header->p_type == PT_GNU_EH_FRAME)
-            ret->eh_frame_hdr = start;
-        if (header->p_type == PT_NOTE && ret->build_id_bytes == 0)
-            ret->build_id_bytes = (uint32_t)elf_build_id_in_notes(
-                (const void *)(uintptr_t)start, header->p_memsz, ret->build_id, sizeof(ret->build_id));
-    }
-}
-
-/* The readable segment that .eh_frame_hdr lies in; .eh_frame lies there too with every linker in use. */
-static void cfi_bounds(const struct dl_phdr_info *info, struct wp_module *ret)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        uint64_t start = info->dlpi_addr + header->p_vaddr, end = start + header->p_filesz;
-        if (header->p_type == PT_LOAD && (header->p_flags & PF_R) && ret->eh_frame_hdr >= start &&
-            ret->eh_frame_hdr < end) {
-            ret->cfi_low = start;
-            ret->cfi_high = end;
-            return;
-        }
-    }
-    ret->eh_frame_hdr = 0;
-}
-
-static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct wp_module *ret)
-{
-    uint64_t start = info->dlpi_addr + header->p_vaddr, into_page = start & (PAGE_BYTES - 1);
-    ret->start_pc = start - into_page;
-    ret->end_pc = (start + header->p_memsz + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-    ret->file_offset = header->p_offset - into_page;
-}
-
 /* ---- records ---- */
 
-struct refresh {
-    struct wp_modules *modules;
-    const void *vdso;
-    bool is_first_object;
-    bool changed;
-};
-
-static arena_ref find_record(const struct wp_modules *modules, const struct wp_module *like, const char *path)
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
 {
-    for (arena_ref ref = modules->newest; ref; ref = module_at(modules, ref)->next) {
-        const struct wp_module *module = module_at(modules, ref);
-        if (module->start_pc == like->start_pc && module->end_pc == like->end_pc &&
-            module->build_id_bytes == like->build_id_bytes &&
-            !memcmp(module->build_id, like->build_id, sizeof(like->build_id)) &&
-            !strcmp(arena_at(modules->arena, module->path), path))
-            return ref;
-    }
-    return 0;
+    for (const unsigned char *at = bytes; count > 0; at++, count--)
+        hash = (hash ^ *at) * 0x100000001b3U;
+    return hash;
 }
 
-/* Record and path in one piece: half of one would be lost in a full arena. */
-static arena_ref make_record(struct wp_modules *modules, const struct wp_module *like, const char *path)
+static uint64_t hash_of(const struct wp_module *module, const char *name)
 {
-    size_t path_bytes = strlen(path) + 1;
-    arena_ref ref = arena_alloc_reserved(modules->arena, sizeof(*like) + path_bytes);
-    if (!ref) {
-        modules->dropped++;
-        return 0;
+    uint64_t hash = hash_bytes(0xcbf29ce484222325U, &module->start_pc, sizeof(module->start_pc));
+    hash = hash_bytes(hash, module->build_id, sizeof(module->build_id));
+    return hash_bytes(hash, name, strlen(name));
+}
+
+static bool is_same(const struct wp_modules *modules, const struct wp_module *module,
+                    const struct wp_module *like, const char *name)
+{
+    return module->start_pc == like->start_pc && module->end_pc == like->end_pc &&
+           module->build_id_bytes == like->build_id_bytes &&
+           !memcmp(module->build_id, like->build_id, sizeof(like->build_id)) &&
+           !strcmp(arena_at(modules->arena, module->name), name);
+}
+
+/* The slot that holds the record, or the empty one where it belongs. */
+static arena_ref *index_slot(const struct wp_modules *modules, const struct wp_module *like, const char *name)
+{
+    const struct modules_index *index = &modules->index;
+    uint64_t at = hash_of(like, name);
+    for (;; at++) {
+        arena_ref *slot = &index->slots[at & (index->capacity - 1)];
+        if (!*slot || is_same(modules, module_at(modules, *slot), like, name))
+            return slot;
     }
+}
+
+/* Room for one more, at most half full. */
+static bool index_reserve(struct wp_modules *modules)
+{
+    struct modules_index *index = &modules->index, old = *index;
+    if (index->used < index->capacity / 2)
+        return true;
+    uint32_t capacity = old.capacity ? old.capacity * 2 : INDEX_FIRST_CAPACITY;
+    arena_ref *slots = scratch_alloc(sizeof(*slots) * capacity);
+    if (!slots)
+        return false;
+    index->slots = slots;
+    index->capacity = capacity;
+    for (arena_ref ref = modules->newest; ref; ref = module_at(modules, ref)->next) {
+        const struct wp_module *module = module_at(modules, ref);
+        *index_slot(modules, module, arena_at(modules->arena, module->name)) = ref;
+    }
+    scratch_free(old.slots, sizeof(*slots) * old.capacity);
+    return true;
+}
+
+/*
+ * What a name stands for. dlopen("./x.so") keeps the name as given: made absolute while the directory is
+ * likely still the same.
+ */
+static const char *path_for(const struct wp_modules *modules, const struct wp_module *segment,
+                            const char *name, char buffer[PATH_MAX])
+{
+    if (segment->is_main)
+        return modules->main_path;
+    if (name[0] == '/' || name[0] == '[')
+        return name;
+    size_t length = getcwd(buffer, PATH_MAX) ? strlen(buffer) : 0;
+    if (length == 0 || length + 1 + strlen(name) >= PATH_MAX)
+        return name;
+    buffer[length] = '/';
+    strcpy(buffer + length + 1, name);
+    return buffer;
+}
+
+/* Record, path and name in one piece: half of one would be lost in a full arena. */
+static arena_ref make_record(struct wp_modules *modules, const struct wp_module *segment, const char *name)
+{
+    char buffer[PATH_MAX];
+    const char *path = path_for(modules, segment, name, buffer);
+    size_t path_bytes = strlen(path) + 1, name_bytes = path == name ? 0 : strlen(name) + 1;
+    size_t path_units = (path_bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
+    arena_ref ref =
+        arena_alloc(modules->arena, sizeof(*segment) + path_units * ARENA_UNIT_BYTES + name_bytes);
+    if (!ref)
+        return 0;
     struct wp_module *module = module_at(modules, ref);
-    *module = *like;
-    module->path = ref + (arena_ref)(sizeof(*like) / ARENA_UNIT_BYTES);
+    *module = *segment;
+    module->path = ref + (arena_ref)(sizeof(*segment) / ARENA_UNIT_BYTES);
     memcpy(arena_at(modules->arena, module->path), path, path_bytes);
+    module->name = name_bytes ? module->path + (arena_ref)path_units : module->path;
+    if (name_bytes)
+        memcpy(arena_at(modules->arena, module->name), name, name_bytes);
     module->next = modules->newest;
     modules->newest = ref;
     modules->count++;
     return ref;
 }
 
-static bool sorted_reserve(struct wp_modules *modules)
+static arena_ref record_of(struct wp_modules *modules, const struct wp_module *segment, const char *name)
 {
-    if (modules->sorted_count < modules->sorted_capacity)
-        return true;
-    uint32_t capacity = modules->sorted_capacity ? modules->sorted_capacity * 2 : SORTED_FIRST_CAPACITY;
-    size_t bytes = sizeof(arena_ref) * modules->sorted_capacity;
-    arena_ref *larger = scratch_alloc(sizeof(arena_ref) * capacity);
-    if (!larger)
-        return false;
-    if (bytes)
-        memcpy(larger, modules->sorted, bytes);
-    scratch_free(modules->sorted, bytes);
-    modules->sorted = larger;
-    modules->sorted_capacity = capacity;
-    return true;
+    if (!index_reserve(modules))
+        return 0;
+    arena_ref *slot = index_slot(modules, segment, name);
+    if (*slot)
+        return *slot;
+    *slot = make_record(modules, segment, name);
+    modules->index.used += *slot != 0;
+    return *slot;
 }
 
-static void insert_sorted(struct wp_modules *modules, arena_ref ref)
+/* ---- looks ---- */
+
+static bool look_reserve(struct modules_look *look)
 {
-    uint64_t start_pc = module_at(modules, ref)->start_pc;
-    if (!sorted_reserve(modules)) {
+    if (look->count < look->capacity)
+        return true;
+    uint32_t capacity = look->capacity ? look->capacity * 2 : LOOK_FIRST_CAPACITY;
+    struct modules_entry *entries =
+        scratch_grow(look->entries, sizeof(*entries) * look->capacity, sizeof(*entries) * capacity);
+    look->entries = entries;
+    look->capacity = entries ? capacity : 0;
+    look->count = entries ? look->count : 0;
+    return entries;
+}
+
+static const struct modules_entry *entry_at(const struct modules_look *look, uint64_t address)
+{
+    uint32_t low = 0, high = look->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct modules_entry *entry = &look->entries[middle];
+        if (address < entry->start_pc)
+            high = middle;
+        else if (address >= entry->end_pc)
+            low = middle + 1;
+        else
+            return entry;
+    }
+    return NULL;
+}
+
+void modules_begin_look(struct wp_modules *modules)
+{
+    struct modules_look recycled = modules->before;
+    modules->before = modules->now;
+    modules->now = (struct modules_look){
+        .number = modules->before.number + 1, .entries = recycled.entries, .capacity = recycled.capacity};
+}
+
+void modules_see(struct wp_modules *modules, const struct wp_module *segment, const char *name)
+{
+    struct modules_look *look = &modules->now;
+    arena_ref ref = record_of(modules, segment, name);
+    modules->dropped += !ref;
+    if (!look_reserve(look)) {
         modules->dropped++;
         return;
     }
-    uint32_t at = modules->sorted_count++;
-    for (; at > 0 && module_at(modules, modules->sorted[at - 1])->start_pc > start_pc; at--)
-        modules->sorted[at] = modules->sorted[at - 1];
-    modules->sorted[at] = ref;
+    look->entries[look->count++] = (struct modules_entry){
+        .start_pc = segment->start_pc,
+        .end_pc = segment->end_pc,
+        .eh_frame_hdr = segment->eh_frame_hdr,
+        .cfi_low = segment->cfi_low,
+        .cfi_high = segment->cfi_high,
+        .record = ref,
+        .since = look->number,
+        .is_permanent = segment->is_permanent,
+        .is_first_segment = segment->is_first_segment,
+    };
 }
 
-static const char *path_of(const struct refresh *refresh, const struct dl_phdr_info *info, char *buffer,
-                           size_t capacity)
+static int compare_entries(const void *left, const void *right)
 {
-    if (refresh->is_first_object)
-        return refresh->modules->main_path;
-    if (info->dlpi_addr == (uintptr_t)refresh->vdso)
-        return "[vdso]";
-    if (info->dlpi_name[0] == '/')
-        return info->dlpi_name;
-    /* dlopen("./x.so") keeps the name as given: made absolute while the directory is likely still the same.
-     */
-    size_t length = getcwd(buffer, capacity) ? strlen(buffer) : 0;
-    if (length == 0 || length + 1 + strlen(info->dlpi_name) >= capacity)
-        return info->dlpi_name;
-    buffer[length] = '/';
-    strcpy(buffer + length + 1, info->dlpi_name);
-    return buffer;
+    const struct modules_entry *a = left, *b = right;
+    return (a->start_pc > b->start_pc) - (a->start_pc < b->start_pc);
 }
 
-static void note_segment(struct refresh *refresh, struct wp_module *segment, const char *path)
+/* Entries of both looks keep the number of the look they are known from. Returns how many objects are gone.
+ */
+static uint32_t match_entries(const struct modules_look *before, const struct modules_look *now)
 {
-    struct wp_modules *modules = refresh->modules;
-    arena_ref ref = find_record(modules, segment, path);
-    if (!ref) {
-        ref = make_record(modules, segment, path);
-        refresh->changed |= ref != 0;
+    uint32_t gone = 0;
+    for (uint32_t i = 0, j = 0; i < before->count; i++) {
+        const struct modules_entry *old = &before->entries[i];
+        while (j < now->count && now->entries[j].start_pc < old->start_pc)
+            j++;
+        if (j < now->count && now->entries[j].start_pc == old->start_pc &&
+            now->entries[j].record == old->record)
+            now->entries[j].since = old->since;
+        else
+            gone += old->is_first_segment;
     }
-    if (!ref)
+    return gone;
+}
+
+static void set_loaded(struct wp_modules *modules, const struct modules_look *look, bool is_loaded)
+{
+    for (uint32_t i = 0; i < look->count; i++) {
+        if (look->entries[i].record)
+            module_at(modules, look->entries[i].record)->is_loaded = is_loaded;
+    }
+}
+
+static bool is_quiet(const struct loader_state *state)
+{
+    return state->before.ended == state->after.begun;
+}
+
+static void note_quiet(struct modules_look *look, const struct loader_state *state)
+{
+    if (!is_quiet(state))
         return;
-    refresh->changed |= !module_at(modules, ref)->is_loaded;
-    module_at(modules, ref)->last_pass = modules->passes;
+    if (!look->is_quiet)
+        look->quiet_first = state->before.ended;
+    look->is_quiet = true;
+    look->quiet_last = state->before.ended;
+    look->quiet_strange = state->before.strange;
+    look->quiet_surplus = look->unloads - state->before.objects;
 }
 
-static int note_object(struct dl_phdr_info *info, size_t size, void *data)
+/* Whether all that was unloaded between two looks was unloaded while a dlclose was under way. */
+static bool is_accounted(const struct modules_look *before, const struct modules_look *now)
 {
-    struct refresh *refresh = data;
-    char buffer[PATH_MAX];
-    struct wp_module object = {.load_bias = info->dlpi_addr, .is_main = refresh->is_first_object};
-    (void)size;
-    const char *path = path_of(refresh, info, buffer, sizeof(buffer));
-    object_bounds(info, &object);
-    cfi_bounds(info, &object);
-    uint64_t here = (uintptr_t)note_object;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
-            continue;
-        struct wp_module segment = object;
-        segment_bounds(info, header, &segment);
-        segment.is_own = here >= segment.start_pc && here < segment.end_pc;
-        note_segment(refresh, &segment, path);
-    }
-    refresh->is_first_object = false;
-    return 0;
+    return before->is_quiet && now->is_quiet && before->quiet_strange == now->quiet_strange &&
+           before->quiet_surplus == now->quiet_surplus;
 }
 
-/* Those not seen in this pass are gone; the sorted array is made anew from those that were. */
-static bool settle(struct wp_modules *modules)
+void modules_end_look(struct wp_modules *modules, const struct loader_state *state)
 {
-    bool changed = false;
-    modules->sorted_count = 0;
-    for (arena_ref ref = modules->newest; ref; ref = module_at(modules, ref)->next) {
-        struct wp_module *module = module_at(modules, ref);
-        bool was_seen = module->last_pass == modules->passes;
-        changed |= module->is_loaded && !was_seen;
-        module->is_loaded = was_seen;
-        if (module->is_loaded)
-            insert_sorted(modules, ref);
-    }
-    return changed;
+    struct modules_look *now = &modules->now, *before = &modules->before;
+    now->loads = state->loads;
+    now->unloads = state->unloads;
+    note_quiet(now, state);
+    sort_records(now->entries, now->count, sizeof(*now->entries), compare_entries);
+    uint64_t unloaded = now->unloads - before->unloads;
+    if (unloaded != match_entries(before, now))
+        modules->last_passing = now->number;
+    if (unloaded != 0)
+        modules->last_unload = now->number;
+    if (!is_accounted(before, now))
+        modules->last_unaccounted = now->number;
+    set_loaded(modules, before, false);
+    set_loaded(modules, now, true);
 }
 
-/* ---- the loader's counters ---- */
-
-struct counters {
-    uint64_t adds, subs;
-    bool is_known;
-};
-
-static int read_counters(struct dl_phdr_info *info, size_t size, void *data)
+bool modules_confirm_look(struct wp_modules *modules, const struct loader_state *state)
 {
-    struct counters *counters = data;
-    counters->is_known = size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs);
-    if (counters->is_known) {
-        counters->adds = info->dlpi_adds;
-        counters->subs = info->dlpi_subs;
-    }
-    return 1; /* the first object is enough */
+    struct modules_look *now = &modules->now;
+    if (now->number == 0 || now->loads != state->loads || now->unloads != state->unloads)
+        return false;
+    note_quiet(now, state);
+    return true;
+}
+
+static void see_segment(void *context, const struct wp_module *segment, const char *name)
+{
+    modules_see(context, segment, name);
 }
 
 bool modules_refresh(struct wp_modules *modules)
 {
-    struct counters counters = {0};
-    dl_iterate_phdr(read_counters, &counters);
-    if (modules->refreshes > 0 && counters.is_known && counters.adds == modules->adds &&
-        counters.subs == modules->subs)
+    struct loader_state state;
+    loader_ask(&state);
+    if (modules_confirm_look(modules, &state))
         return false;
-    modules->passes++;
-    struct refresh refresh = {
-        .modules = modules, .vdso = (const void *)getauxval(AT_SYSINFO_EHDR), .is_first_object = true};
-    dl_iterate_phdr(note_object, &refresh);
-    bool changed = settle(modules) || refresh.changed;
-    modules->adds = counters.adds;
-    modules->subs = counters.subs;
-    modules->refreshes += changed;
-    return changed;
+    modules_begin_look(modules);
+    loader_visit(&state, see_segment, modules);
+    modules_end_look(modules, &state);
+    return true;
 }
 
-/* ---- life and look-up ---- */
+/* ---- which module it was ---- */
+
+/* No dlclose between the sample and a moment at which the look was found true. */
+static bool is_beside(const struct modules_look *look, const struct sig_unloads *unloads)
+{
+    return look->is_quiet && unloads->begun == unloads->ended &&
+           unloads->ended - look->quiet_first <= look->quiet_last - look->quiet_first;
+}
+
+bool modules_at(const struct wp_modules *modules, uint64_t address, const struct modules_moment *moment,
+                arena_ref *ret)
+{
+    uint32_t asked = moment->asked;
+    const struct modules_entry *now = entry_at(&modules->now, address), *before;
+    *ret = now ? now->record : 0;
+    if (asked == modules->now.number || (now && now->is_permanent) || asked >= modules->last_unload)
+        return true; /* 1, 2, 3 */
+    if (now && now->since <= asked && asked >= modules->last_passing)
+        return true; /* 4 */
+    bool is_accounted = asked >= modules->last_unaccounted;
+    if (is_accounted && is_beside(&modules->now, &moment->unloads))
+        return true; /* 5 */
+    if (asked != modules->before.number)
+        return false;
+    before = entry_at(&modules->before, address);
+    if (before && is_accounted && is_beside(&modules->before, &moment->unloads)) {
+        *ret = before->record;
+        return true; /* 6 */
+    }
+    return !before && asked >= modules->last_passing; /* 7 */
+}
+
+arena_ref modules_find(const struct wp_modules *modules, uint64_t address)
+{
+    const struct modules_entry *entry = entry_at(&modules->now, address);
+    return entry ? entry->record : 0;
+}
+
+/* ---- life ---- */
 
 int modules_init(struct wp_modules *modules, struct wp_arena *arena)
 {
@@ -254,7 +343,7 @@ int modules_init(struct wp_modules *modules, struct wp_arena *arena)
     if (length <= 0)
         strcpy(modules->main_path, "[program]");
     modules_refresh(modules);
-    return modules->sorted_count > 0 ? 0 : -ENOMEM;
+    return modules->now.count > 0 && modules->dropped == 0 ? 0 : -ENOMEM;
 }
 
 static size_t table_bytes(uint32_t capacity)
@@ -266,47 +355,44 @@ void modules_deinit(struct wp_modules *modules)
 {
     for (int i = 0; i < 2; i++)
         scratch_free(modules->tables[i], table_bytes(modules->table_capacity[i]));
-    scratch_free(modules->sorted, sizeof(arena_ref) * modules->sorted_capacity);
+    scratch_free(modules->now.entries, sizeof(struct modules_entry) * modules->now.capacity);
+    scratch_free(modules->before.entries, sizeof(struct modules_entry) * modules->before.capacity);
+    scratch_free(modules->index.slots, sizeof(arena_ref) * modules->index.capacity);
     *modules = (struct wp_modules){0};
 }
 
-arena_ref modules_find(const struct wp_modules *modules, uint64_t address)
+/* ---- for unwinding ---- */
+
+static struct sig_module view_of(const struct wp_modules *modules, const struct wp_module *module)
 {
-    uint32_t low = 0, high = modules->sorted_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct wp_module *module = module_at(modules, modules->sorted[middle]);
-        if (address < module->start_pc)
-            high = middle;
-        else if (address >= module->end_pc)
-            low = middle + 1;
-        else
-            return modules->sorted[middle];
-    }
-    return 0;
+    return (struct sig_module){
+        .start_pc = module->start_pc,
+        .end_pc = module->end_pc,
+        .eh_frame_hdr = module->eh_frame_hdr,
+        .cfi_low = module->cfi_low,
+        .cfi_high = module->cfi_high,
+        .search = module->search ? arena_at(modules->arena, module->search) : NULL,
+        .search_count = module->search_count,
+        .search_base = module->search_base,
+        .is_permanent = module->is_permanent,
+    };
 }
 
-static struct sig_module for_handlers(const struct wp_module *module)
+static struct sig_module view_of_entry(struct wp_modules *modules, const struct modules_entry *entry)
 {
-    return (struct sig_module){.start_pc = module->start_pc,
-                               .end_pc = module->end_pc,
-                               .eh_frame_hdr = module->eh_frame_hdr,
-                               .cfi_low = module->cfi_low,
-                               .cfi_high = module->cfi_high};
-}
-
-uint64_t modules_function_start(const struct wp_modules *modules, arena_ref ref, uint64_t address)
-{
-    const struct wp_module *module = module_at(modules, ref);
-    if (!module->is_loaded)
-        return 0;
-    struct sig_module view = for_handlers(module);
-    return sig_cfi_function_start(&view, address);
+    if (!entry->record)
+        return (struct sig_module){.start_pc = entry->start_pc,
+                                   .end_pc = entry->end_pc,
+                                   .eh_frame_hdr = entry->eh_frame_hdr,
+                                   .cfi_low = entry->cfi_low,
+                                   .cfi_high = entry->cfi_high,
+                                   .is_permanent = entry->is_permanent};
+    return view_of(modules, module_at(modules, entry->record));
 }
 
 const struct sig_modules_table *modules_table(struct wp_modules *modules)
 {
-    uint32_t other = !modules->table_current, count = modules->sorted_count;
+    uint32_t other = !modules->table_current, count = modules->now.count;
     if (modules->table_capacity[other] < count || !modules->tables[other]) {
         scratch_free(modules->tables[other], table_bytes(modules->table_capacity[other]));
         modules->table_capacity[other] = count * 2;
@@ -320,7 +406,16 @@ const struct sig_modules_table *modules_table(struct wp_modules *modules)
     table->count = count;
     table->generation = ++modules->tables_made;
     for (uint32_t i = 0; i < count; i++)
-        table->modules[i] = for_handlers(module_at(modules, modules->sorted[i]));
+        table->modules[i] = view_of_entry(modules, &modules->now.entries[i]);
     modules->table_current = other;
     return table;
+}
+
+uint64_t modules_function_start(const struct wp_modules *modules, arena_ref ref, uint64_t address)
+{
+    const struct wp_module *module = module_at(modules, ref);
+    if (!module->is_loaded)
+        return 0;
+    struct sig_module view = view_of(modules, module);
+    return sig_cfi_function_start(&view, address);
 }

@@ -57,6 +57,7 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;
     thread->observe.slot = slot;
+    thread->observe.look = observer->look;
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
@@ -176,6 +177,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
                                 .is_running = was_on_cpu(thread, slot),
                                 .is_truncated = slot->end != SIG_UNWIND_ROOT,
                                 .by_full_walk = slot->by_full_walk,
+                                .moment = {.asked = thread->observe.look, .unloads = slot->unloads},
                                 .depth = slot->depth,
                                 .addresses = slot->addresses};
     return true;

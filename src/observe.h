@@ -14,6 +14,7 @@
 #ifndef WALLPROF_OBSERVE_H
 #define WALLPROF_OBSERVE_H
 
+#include "modules.h"
 #include "sig_slots.h"
 #include "threads.h"
 
@@ -29,6 +30,7 @@ struct observation {
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */
     bool is_truncated;     /* the root was not reached */
     bool by_full_walk;     /* it took the walk with every register to get so far */
+    struct modules_moment moment;
     uint32_t depth;
     const uint64_t *addresses; /* innermost first; valid until the next call of observe_next */
 };
@@ -42,6 +44,7 @@ struct wp_observer {
     uint32_t used_high;                      /* slots at and above have never been used: what is scanned */
     int task_directory;  /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
     int held_slot;       /* released by the next observe_next */
+    uint32_t look;       /* number of the last look at the modules, set by the sampler before it sends */
     uint32_t scan_at;    /* where observe_next goes on */
     uint64_t unanswered; /* overdue because the signal is blocked */
     uint64_t no_slot;    /* not asked because every slot was outstanding */

@@ -281,7 +281,6 @@ void sampler_enter(struct wp_sampler *sampler)
     begin_arrived(sampler);
     if (sampler->task_directory >= 0)
         scan(sampler, clock_monotonic_ns(), true);
-    sampler->unload_count = sig_handler_unload_count();
     sampler->modules_changed = true;
 }
 
@@ -289,14 +288,12 @@ void sampler_enter(struct wp_sampler *sampler)
 
 static void refresh_modules(struct wp_sampler *sampler)
 {
-    uint32_t unload_count = sig_handler_unload_count();
-    bool is_behind =
-        unload_count != sampler->unload_count; /* the table must be made anew even if nothing is gone */
-    if (modules_refresh(&sampler->modules) || is_behind) {
-        sampler->unload_count = unload_count;
+    uint32_t ended = sig_handler_unloads().ended;
+    bool is_changed = modules_refresh(&sampler->modules);
+    if (is_changed)
         locate_forget(&sampler->locate);
-        sampler->modules_changed = true;
-    }
+    sampler->modules_changed |= is_changed;
+    sampler->unloads_ended = ended;
 }
 
 /* A table is built in memory that handlers have left for certain: only after the one before has been taken
@@ -305,13 +302,15 @@ static void publish_modules(struct wp_sampler *sampler)
 {
     if (!sampler->pending_table && sampler->modules_changed) {
         sampler->pending_table = modules_table(&sampler->modules);
-        sampler->pending_unload_count = sampler->unload_count;
+        sampler->pending_unloads_ended = sampler->unloads_ended;
         sampler->modules_changed = !sampler->pending_table;
     }
     if (sampler->pending_table &&
-        sig_handler_publish_modules(sampler->pending_table, sampler->pending_unload_count,
+        sig_handler_publish_modules(sampler->pending_table, sampler->pending_unloads_ended,
                                     clock_monotonic_ns() + publish_patience_ns))
         sampler->pending_table = NULL;
+    if (!sampler->pending_table && !sampler->modules_changed)
+        sig_handler_confirm_modules(sampler->unloads_ended);
 }
 
 /* ---- the tick ---- */
@@ -325,9 +324,11 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .is_unknown = seen->is_unknown,
         .path = sampler->path,
     };
-    if (!seen->is_unknown)
-        observation.depth =
-            locate_path(&sampler->locate, seen->addresses, seen->depth, seen->is_truncated, sampler->path);
+    if (!seen->is_unknown) {
+        struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment};
+        refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
+        observation.depth = locate_path(&sampler->locate, &stack, sampler->path);
+    }
     fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     sampler->counters.truncated += seen->is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
@@ -336,7 +337,6 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct observation seen;
-    refresh_modules(sampler);
     while (observe_next(&sampler->observer, now_ns, &seen))
         fold_one(sampler, &seen);
 }
@@ -355,7 +355,9 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     struct observation seen;
     gather(sampler, now_ns);
     scan_if_due(sampler, now_ns);
+    refresh_modules(sampler);
     publish_modules(sampler);
+    sampler->observer.look = sampler->modules.now.number;
     uint32_t count = threads_choose(sampler->threads, sampler->threads_per_tick, &sampler->random);
     for (uint32_t i = 0; i < count; i++) {
         if (observe_send(&sampler->observer, sampler->threads->live[i], clock_monotonic_ns(), &seen))
@@ -379,6 +381,7 @@ static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uin
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
 {
     gather(sampler, now_ns);
+    refresh_modules(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     sampler->counters.samples = sampler->fold.samples;

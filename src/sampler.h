@@ -57,8 +57,7 @@ struct wp_sampler {
     struct wp_counters counters;
     bool modules_changed;                          /* since the last table was built */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
-    uint32_t unload_count,
-        pending_unload_count; /* sig_handler_unload_count as of the look, and of that table's */
+    uint32_t unloads_ended, pending_unloads_ended; /* sig_unloads.ended as of the look, and of that table's */
 };
 
 /* *sampler is zeroed memory (it is large: not cleared twice). 0 or -errno. start_ns: from when on threads'
@@ -73,7 +72,8 @@ void sampler_drop_descriptors(struct wp_sampler *sampler);
 /* In the sampler thread, once: its own view of /proc, and the threads that are there already. */
 void sampler_enter(struct wp_sampler *sampler);
 
-/* The first half of a tick: brings the registry and the modules up to date, and signals a random subset. */
+/* The first half of a tick: brings the registry and the handlers' modules up to date, and signals a random
+ * subset. */
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns);
 
 /* The second half: takes the answers. */

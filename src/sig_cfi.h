@@ -54,7 +54,7 @@ struct sig_rule {
 
 /*
  * The rule at lookup_pc, an address inside the instruction in question (of a caller: return address - 1).
- * With careful_reads the tables are copied through the kernel, for the time of a dlclose.
+ * With careful_reads the tables are copied through the kernel: for a module that can be unmapped.
  */
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret);

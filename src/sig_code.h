@@ -3,7 +3,7 @@
  * what linkers make (procedure linkage table, veneers). Needed where SIG_CODE_TELLS_RULES.
  *
  * Called from: signal handlers. Pure; reads the executable segment of the module (through the kernel with
- * careful_reads, for the time of a dlclose), or without one memory found readable first.
+ * careful_reads, if it can be unmapped), or without one memory found readable first.
  */
 #ifndef WALLPROF_SIG_CODE_H
 #define WALLPROF_SIG_CODE_H

@@ -6,37 +6,60 @@
 enum { MAX_SEARCH_STEPS = 40 }; /* more than log2 of any table */
 
 struct search_table {
-    uint64_t base;    /* run-time address of .eh_frame_hdr */
-    uint64_t entries; /* run-time address of the first pair */
+    const struct sig_search_entry *copy; /* in our memory, NULL for one that is read where it is mapped */
+    uint64_t base;                       /* what its distances are from: run-time address of .eh_frame_hdr */
+    uint64_t entries;                    /* run-time address of the first pair */
     uint64_t count;
 };
 
 /* LSB 10.6.2. Only the table form every linker writes is searched: pairs of datarel sdata4. */
-static bool search_table_open(const struct sig_module *module, bool careful, struct search_table *ret)
+bool sig_eh_frame_search_table(const struct sig_module *module, bool careful, uint64_t *ret_entries,
+                               uint64_t *ret_count, uint64_t *ret_eh_frame)
 {
     struct sig_reader reader;
+    *ret_eh_frame = 0;
     sig_reader_init(&reader, module, module->eh_frame_hdr, careful);
     if (!module->eh_frame_hdr || sig_read_u8(&reader) != 1)
         return false;
     uint8_t frame_encoding = sig_read_u8(&reader), count_encoding = sig_read_u8(&reader),
             table_encoding = sig_read_u8(&reader);
-    sig_read_encoded(&reader, frame_encoding, module->eh_frame_hdr);
+    *ret_eh_frame = sig_read_encoded(&reader, frame_encoding, module->eh_frame_hdr);
     if (count_encoding == SIG_PE_OMIT || table_encoding != (SIG_PE_DATAREL | SIG_PE_SDATA4))
         return false;
+    *ret_count = sig_read_encoded(&reader, count_encoding, module->eh_frame_hdr);
+    *ret_entries = reader.at;
+    return !reader.failed && *ret_count > 0 &&
+           *ret_count <= (reader.end - reader.at) / sizeof(struct sig_search_entry);
+}
+
+static bool search_table_open(const struct sig_module *module, bool careful, struct search_table *ret)
+{
+    uint64_t ignored;
+    if (module->search) {
+        *ret = (struct search_table){
+            .copy = module->search, .base = module->search_base, .count = module->search_count};
+        return true;
+    }
+    ret->copy = NULL;
     ret->base = module->eh_frame_hdr;
-    ret->count = sig_read_encoded(&reader, count_encoding, module->eh_frame_hdr);
-    ret->entries = reader.at;
-    return !reader.failed && ret->count > 0 && ret->count <= (reader.end - reader.at) / 8;
+    return sig_eh_frame_search_table(module, careful, &ret->entries, &ret->count, &ignored);
 }
 
 static void search_table_entry(const struct sig_module *module, bool careful,
                                const struct search_table *table, uint64_t index, uint64_t *ret_pc,
                                uint64_t *ret_fde)
 {
-    struct sig_reader reader;
-    sig_reader_init(&reader, module, table->entries + index * 8, careful);
-    *ret_pc = table->base + (uint64_t)(int64_t)(int32_t)sig_read_fixed(&reader, 4);
-    *ret_fde = table->base + (uint64_t)(int64_t)(int32_t)sig_read_fixed(&reader, 4);
+    struct sig_search_entry entry;
+    if (table->copy)
+        entry = table->copy[index];
+    else {
+        struct sig_reader reader;
+        sig_reader_init(&reader, module, table->entries + index * sizeof(entry), careful);
+        entry.start_pc = (int32_t)sig_read_fixed(&reader, 4);
+        entry.fde = (int32_t)sig_read_fixed(&reader, 4);
+    }
+    *ret_pc = table->base + (uint64_t)(int64_t)entry.start_pc;
+    *ret_fde = table->base + (uint64_t)(int64_t)entry.fde;
 }
 
 /* The last entry that starts at or before pc; false when pc lies before all of them. */
@@ -128,8 +151,8 @@ static bool read_cie(const struct sig_module *module, bool careful, uint64_t at,
     return !reader.failed;
 }
 
-static bool read_fde(const struct sig_module *module, bool careful, uint64_t at, struct sig_cie *ret_cie,
-                     struct sig_fde *ret)
+bool sig_eh_frame_read(const struct sig_module *module, uint64_t at, bool careful, struct sig_cie *ret_cie,
+                       struct sig_fde *ret)
 {
     struct sig_reader reader;
     sig_reader_init(&reader, module, at, careful);
@@ -151,11 +174,20 @@ static bool read_fde(const struct sig_module *module, bool careful, uint64_t at,
     return !reader.failed;
 }
 
+uint64_t sig_eh_frame_next(const struct sig_module *module, uint64_t at, bool careful)
+{
+    struct sig_reader reader;
+    sig_reader_init(&reader, module, at, careful);
+    enter_entry(&reader);
+    return reader.failed ? 0 : reader.end;
+}
+
 bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde)
 {
     uint64_t start, fde_at;
     return search_table_find(module, careful_reads, lookup_pc, &start, &fde_at) &&
-           read_fde(module, careful_reads, fde_at, ret_cie, ret_fde) && lookup_pc >= ret_fde->start_pc &&
-           lookup_pc < ret_fde->end_pc;
+           sig_eh_frame_read(module, fde_at, careful_reads, ret_cie, ret_fde) &&
+           lookup_pc >= ret_fde->start_pc && lookup_pc < ret_fde->end_pc &&
+           (!module->search || ret_fde->start_pc == start); /* else another object's, at the same address */
 }

@@ -29,6 +29,22 @@ struct sig_fde {
     uint64_t instructions, instructions_end;
 };
 
+/*
+ * The search table in .eh_frame_hdr: where its pairs are and how many. False when there is none in the form
+ * that is searched here. *ret_eh_frame is set in any case: what .eh_frame_hdr says of where .eh_frame is, or
+ * 0.
+ */
+bool sig_eh_frame_search_table(const struct sig_module *module, bool careful_reads, uint64_t *ret_entries,
+                               uint64_t *ret_count, uint64_t *ret_eh_frame);
+
+/*
+ * For who walks all entries of .eh_frame one after the other: the address of the entry behind the one at an
+ * address, 0 at the end or where the section is damaged; and the entry itself, false if it is not an FDE.
+ */
+uint64_t sig_eh_frame_next(const struct sig_module *module, uint64_t at, bool careful_reads);
+bool sig_eh_frame_read(const struct sig_module *module, uint64_t at, bool careful_reads,
+                       struct sig_cie *ret_cie, struct sig_fde *ret_fde);
+
 /* The CIE and FDE whose function holds lookup_pc; false when there is none or the tables are damaged. */
 bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);

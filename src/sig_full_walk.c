@@ -102,15 +102,15 @@ static enum result step(struct walk *walk, uint64_t lookup_pc)
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     struct sig_cie cie;
     struct sig_fde fde;
-    if (!module || !sig_eh_frame_find(module, lookup_pc, request->careful_reads, &cie, &fde))
+    if (!module || !sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde))
         return step_frame_pointer(walk, module != NULL);
-    if (sig_cfi_is_trampoline(module, &cie, &fde, request->careful_reads))
+    if (sig_cfi_is_trampoline(module, &cie, &fde, !module->is_permanent))
         return step_signal_frame(walk);
     struct sig_row_request row = {.module = module,
                                   .cie = &cie,
                                   .fde = &fde,
                                   .lookup_pc = lookup_pc,
-                                  .careful_reads = request->careful_reads};
+                                  .careful_reads = !module->is_permanent};
     return step_row(walk, &row);
 }
 

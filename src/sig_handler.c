@@ -27,14 +27,15 @@ static int32_t sig_pid;
 /* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
 static const struct sig_modules_table *sig_modules_in_use;
 
-/* Handlers between their first and last look at shared tables. seq_cst against sig_cache_off and
- * sig_unloading: a handler counts itself in, then looks at the flags; the other side sets the flag, then
- * looks at the count. One of the two sees the other. */
+/* Handlers between their first and last look at shared tables. seq_cst against sig_cache_off: a handler
+ * counts itself in, then looks at the flag; the other side sets the flag, then looks at the count. One of the
+ * two sees the other. */
 static uint32_t sig_in_flight;
 static uint32_t sig_cache_off; /* non-zero while the cache is cleared */
-static uint32_t sig_unloading; /* libraries being unmapped */
-static uint32_t sig_unloads;   /* unmapped so far */
-static uint32_t sig_published; /* sig_unloads as of the look at the loader that the table in use comes from */
+static uint32_t sig_unloads_begun, sig_unloads_ended, sig_unloads_strange; /* struct sig_unloads */
+static uint32_t sig_life;      /* a number of this process's own among its ancestors */
+static uint64_t sig_unloaded;  /* objects, as of the last end */
+static uint32_t sig_published; /* sig_unloads_ended as of the look at the loader that the table comes from */
 static uint64_t sig_stray;
 
 /* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd
@@ -195,10 +196,11 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     slot->was_blocked = sig_was_blocked(context);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
-    /* The table may still name a library that is gone, and other code may have its addresses. */
-    request.careful_reads = sig_load_seq_cst(&sig_unloading) != 0 ||
-                            sig_load_seq_cst(&sig_unloads) != sig_load_seq_cst(&sig_published);
-    request.use_cache = !request.careful_reads && !sig_load_seq_cst(&sig_cache_off);
+    slot->unloads = sig_handler_unloads();
+    /* Once the table may name a library that is gone, and other code may have its addresses, so may the
+     * cache. */
+    request.use_cache = slot->unloads.begun == sig_load_seq_cst(&sig_published) &&
+                        slot->unloads.ended == slot->unloads.begun && !sig_load_seq_cst(&sig_cache_off);
     request.modules = sig_load_seq_cst(&sig_modules_in_use);
     walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
@@ -270,41 +272,66 @@ static bool wait_for_flights(uint64_t deadline_ns)
     return true;
 }
 
-uint32_t sig_handler_unload_count(void)
+/* In this order: a call that is under way at the first reading has begun by the second and has not ended. */
+struct sig_unloads sig_handler_unloads(void)
 {
-    return sig_load_seq_cst(&sig_unloads);
+    struct sig_unloads unloads;
+    unloads.ended = sig_load_seq_cst(&sig_unloads_ended); /* partners: the increments of the hook */
+    unloads.objects = sig_load_seq_cst(&sig_unloaded);
+    unloads.strange = sig_load_seq_cst(&sig_unloads_strange);
+    unloads.begun = sig_load_seq_cst(&sig_unloads_begun);
+    return unloads;
 }
 
-bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t unload_count,
-                                 uint64_t deadline_ns)
+bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t ended, uint64_t deadline_ns)
 {
     sig_store_seq_cst(&sig_cache_off, 1);
     sig_store_seq_cst(&sig_modules_in_use, table);
     if (!wait_for_flights(deadline_ns))
         return false; /* the cache stays off: correct, only slower */
     sig_rules_clear();
-    sig_store_seq_cst(&sig_published, unload_count);
+    sig_store_seq_cst(&sig_published, ended);
     sig_store_seq_cst(&sig_cache_off, 0);
     return true;
+}
+
+void sig_handler_confirm_modules(uint32_t ended)
+{
+    sig_store_seq_cst(&sig_published, ended);
 }
 
 void sig_handler_forget_parent(void)
 {
     sig_program_sequence =
         (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
-    sig_in_flight = sig_unloading = sig_cache_off = 0;
-    sig_unloads = sig_published + 1; /* careful until the first table of this process */
+    sig_in_flight = sig_cache_off = 0;
+    sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
+    sig_life++;
+    sig_modules_in_use = NULL;
     sig_slots_in_use = NULL;
 }
 
-void sig_handler_unload_begin(void)
+/*
+ * From the moment that begun differs from ended, nothing is concluded from equal numbers; so only what was
+ * unloaded before that moment is strange. What is unloaded between it and the reading is taken for strange
+ * too, if the call is the first of several that overlap.
+ */
+uint32_t sig_handler_unload_begin(sig_unloaded_fn *unloaded)
 {
-    sig_add_seq_cst(&sig_unloading, 1);
-    wait_for_flights(UINT64_MAX);
+    uint32_t life = sig_load_relaxed(&sig_life); /* changes only while this is the process's one thread */
+    uint32_t begun = sig_add_seq_cst(&sig_unloads_begun, 1);
+    bool is_first = begun == sig_load_seq_cst(&sig_unloads_ended);
+    if (is_first && unloaded() != sig_load_seq_cst(&sig_unloaded))
+        sig_add_seq_cst(&sig_unloads_strange, 1);
+    return life;
 }
 
-void sig_handler_unload_end(void)
+void sig_handler_unload_end(uint32_t begun_in, sig_unloaded_fn *unloaded)
 {
-    sig_add_seq_cst(&sig_unloads, 1);
-    sig_sub_seq_cst(&sig_unloading, 1);
+    uint64_t now = unloaded(), known = sig_load_seq_cst(&sig_unloaded);
+    if (begun_in != sig_load_relaxed(&sig_life))
+        return;
+    while (known < now && !sig_cas_acq_rel(&sig_unloaded, &known, now))
+        ;
+    sig_add_seq_cst(&sig_unloads_ended, 1);
 }

@@ -47,23 +47,34 @@ void sig_handler_swap_action(const struct sigaction *action, struct sigaction *o
 
 /*
  * Sampler: from now on handlers find this table; returns when no handler uses the one before. The rule cache
- * has been cleared. unload_count: sig_handler_unload_count() from before the look at the loader that the
- * table was made from. Waits for handlers in flight, which never wait for anybody; at most until the deadline
- * (CLOCK_MONOTONIC), then false: call again with the same table before anything else.
+ * has been cleared. ended: of sig_handler_unloads() from before the look at the loader that the table was
+ * made from: as soon as there are more, handlers leave the cache alone. Waits for handlers in flight, which
+ * never wait for anybody; at most until the deadline (CLOCK_MONOTONIC), then false: call again with the same
+ * table before anything else.
  */
-uint32_t sig_handler_unload_count(void);
-bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t unload_count,
-                                 uint64_t deadline_ns);
+bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t ended, uint64_t deadline_ns);
+
+/* Sampler: another look has found what the published table says, although dlclose was called meanwhile. */
+void sig_handler_confirm_modules(uint32_t ended);
+
+/*
+ * Any thread. Where begun and ended are equal, no call of dlclose was under way when they were read; two such
+ * readings with equal numbers have no call of dlclose between them.
+ */
+struct sig_unloads sig_handler_unloads(void);
 
 /* In the child of fork, first thing: what threads of the parent were in the middle of is nobody's any more.
  */
 void sig_handler_forget_parent(void);
 
-/* dlclose hook, any thread: from begin until a table made after end is published, handlers read unwind tables
- * through the kernel only. begin waits
- * until those that read directly have finished. */
-void sig_handler_unload_begin(void);
-void sig_handler_unload_end(void);
+/*
+ * dlclose hook, any thread, around the C library's dlclose. unloaded tells how many objects the loader has
+ * unloaded so far. What begin returned goes to end: a process forked in between, by a destructor, does not
+ * count what it has not seen begin.
+ */
+typedef uint64_t sig_unloaded_fn(void);
+uint32_t sig_handler_unload_begin(sig_unloaded_fn *unloaded);
+void sig_handler_unload_end(uint32_t begun_in, sig_unloaded_fn *unloaded);
 
 /* Signals recognised as late or foreign and dropped. */
 uint64_t sig_handler_stray_count(void);

@@ -40,6 +40,7 @@ enum {
 /* A bounded reader. Reads past the end give 0 and set failed; the caller looks once, at the end. */
 struct sig_reader {
     uint64_t at, end;
+    int64_t shift; /* from an address to where its bytes are */
     bool failed;
     bool careful;
     uint64_t window_at; /* first address held in the window, valid when careful and window_bytes > 0 */
@@ -52,6 +53,7 @@ static inline void sig_reader_init(struct sig_reader *reader, const struct sig_m
 {
     reader->at = at;
     reader->end = module->cfi_high;
+    reader->shift = module->cfi_shift;
     reader->failed = at < module->cfi_low || at > module->cfi_high;
     reader->careful = careful;
     reader->window_bytes = 0;
@@ -62,7 +64,7 @@ static inline bool sig_reader_fill_window(struct sig_reader *reader)
     uint64_t left = reader->end - reader->at;
     uint32_t bytes = left < SIG_READER_WINDOW_BYTES ? (uint32_t)left : SIG_READER_WINDOW_BYTES;
     reader->window_bytes = 0;
-    if (!sig_memory_copy(reader->window, reader->at, bytes))
+    if (!sig_memory_copy(reader->window, reader->at + (uint64_t)reader->shift, bytes))
         return false;
     reader->window_at = reader->at;
     reader->window_bytes = bytes;
@@ -76,7 +78,7 @@ static inline uint8_t sig_read_u8(struct sig_reader *reader)
         return 0;
     }
     if (!reader->careful)
-        return *(const uint8_t *)(uintptr_t)reader->at++;
+        return *(const uint8_t *)(uintptr_t)(reader->at++ + (uint64_t)reader->shift);
     bool held = reader->window_bytes > 0 && reader->at >= reader->window_at &&
                 reader->at < reader->window_at + reader->window_bytes;
     if (!held && !sig_reader_fill_window(reader)) {

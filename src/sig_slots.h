@@ -26,12 +26,13 @@ struct sig_slot {
     uint64_t stack_low, stack_high;
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
-    uint64_t time_ns;  /* CLOCK_MONOTONIC when the handler began */
-    uint64_t cpu_ns;   /* the thread's CPU clock then */
-    uint32_t depth;    /* addresses written */
-    uint8_t end;       /* enum sig_unwind_end */
-    bool was_blocked;  /* the signal interrupted a wait in a system call */
-    bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
+    uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
+    uint64_t cpu_ns;            /* the thread's CPU clock then */
+    uint32_t depth;             /* addresses written */
+    uint8_t end;                /* enum sig_unwind_end */
+    struct sig_unloads unloads; /* as of the walk */
+    bool was_blocked;           /* the signal interrupted a wait in a system call */
+    bool by_full_walk;          /* sig_unwind gave up, and sig_full_walk got further */
     uint64_t *addresses;
 
     struct sig_full_scratch *scratch; /* the handler's between claim and finish; NULL: no sig_full_walk */

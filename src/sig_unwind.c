@@ -242,9 +242,9 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (module)
-        sig_cfi_rule(module, lookup_pc, request->careful_reads, ret);
+        sig_cfi_rule(module, lookup_pc, !module->is_permanent, ret);
     if (SIG_CODE_TELLS_RULES && ret->kind == SIG_RULE_NONE)
-        sig_code_rule(module, lookup_pc, request->careful_reads, ret);
+        sig_code_rule(module, lookup_pc, module && !module->is_permanent, ret);
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
         return false;
     if (request->use_cache)

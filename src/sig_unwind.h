@@ -27,8 +27,7 @@ enum sig_unwind_end {
 struct sig_unwind_request {
     const struct sig_modules_table *modules;
     uint64_t stack_low, stack_high; /* where the thread's own stack may be, 0 and 0 when not known */
-    bool use_cache;                 /* false while the cache is being cleared */
-    bool careful_reads;             /* true while a library is being unmapped */
+    bool use_cache;                 /* false while the cache is being cleared, or modules is out of date */
     struct sig_memo *memo;          /* of this thread; NULL without, and when use_cache is false */
     uint64_t *addresses;            /* result, innermost first */
     size_t capacity;

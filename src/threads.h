@@ -50,6 +50,7 @@ struct wp_thread {
     bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     struct {
         int slot;         /* outstanding signal, -1 without */
+        uint32_t look;    /* the last look at the modules before it was sent */
         uint64_t sent_ns; /* when it was sent */
         uint64_t
             chosen_ns; /* the last time the thread was chosen, with the signal sent or still outstanding */

@@ -11,10 +11,9 @@
 enum { INDEX_FIRST_CAPACITY = 1024 };
 
 static const char *const pseudo_names[PSEUDO_COUNT] = {
-    [PSEUDO_UNSAMPLED] = "[unsampled]",
-    [PSEUDO_NOT_RESPONDING] = "[not responding]",
-    [PSEUDO_TRUNCATED] = "[truncated]",
-    [PSEUDO_OVERFLOW] = "[overflow]",
+    [PSEUDO_UNSAMPLED] = "[unsampled]", [PSEUDO_NOT_RESPONDING] = "[not responding]",
+    [PSEUDO_TRUNCATED] = "[truncated]", [PSEUDO_OVERFLOW] = "[overflow]",
+    [PSEUDO_UNLOADED] = "[unloaded]",
 };
 
 const char *tree_pseudo_name(enum wp_pseudo pseudo)

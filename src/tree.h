@@ -23,6 +23,7 @@ enum wp_pseudo {
     PSEUDO_NOT_RESPONDING, /* the thread did not answer the signal and may have run meanwhile */
     PSEUDO_TRUNCATED,      /* the callers above this point could not be found, or were too many */
     PSEUDO_OVERFLOW,       /* the arena was full: callees below this point were not recorded */
+    PSEUDO_UNLOADED, /* code of a library that was unloaded at about that time: which one is not known */
     PSEUDO_COUNT
 };
 

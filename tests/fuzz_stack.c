@@ -350,11 +350,18 @@ static void assert_same(const struct walked *a, const struct walked *b)
     FUZZ_ASSERT(memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) == 0);
 }
 
+/* Tables of what is not permanent are read through the kernel. */
+static void set_permanent(bool is_permanent)
+{
+    modules.modules[0].is_permanent = modules.modules[1].is_permanent = is_permanent;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct walked plain, other;
     struct fuzz_input input = {data, data + size};
     open_all();
+    set_permanent(true);
     uint8_t choice = take_u8(&input);
     struct sig_unwind_request request = {.modules = (const struct sig_modules_table *)(const void *)&modules,
                                          .capacity = 1 + take_number(&input) % CAPACITY_MAX};
@@ -382,10 +389,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     walk(&request, &plain);
     if (plain.end == SIG_UNWIND_INEXPRESSIBLE)
         walk_on(&request, &plain);
-    request.careful_reads = true;
+    set_permanent(false);
     walk(&request, &other);
     assert_same(&plain, &other);
-    request.careful_reads = false;
+    set_permanent(true);
     request.use_cache = true;
     walk_with_memo(&request, &other);
     assert_same(&plain, &other);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum { MODULES_MAX = 4 };
+enum { MODULES_MAX = 4, LOOK = 7 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -14,7 +14,7 @@ struct fixture {
     struct wp_arena arena;
     struct wp_tree tree;
     struct wp_modules modules;
-    arena_ref sorted[MODULES_MAX];
+    struct modules_entry entries[MODULES_MAX];
     struct wp_locate locate;
     arena_ref program, own, library;
 };
@@ -27,7 +27,8 @@ static arena_ref add_module(struct fixture *fixture, uint64_t start_pc, uint64_t
     module->start_pc = start_pc;
     module->end_pc = end_pc;
     module->is_loaded = 1;
-    fixture->sorted[fixture->modules.sorted_count++] = ref;
+    fixture->entries[fixture->modules.now.count++] =
+        (struct modules_entry){.start_pc = start_pc, .end_pc = end_pc, .record = ref};
     return ref;
 }
 
@@ -38,7 +39,8 @@ static int setup(void **state)
     memset(&fixture, 0, sizeof(fixture));
     assert_int_equal(arena_init(&fixture.arena, 1 << 16), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
-    fixture.modules = (struct wp_modules){.arena = &fixture.arena, .sorted = fixture.sorted};
+    fixture.modules =
+        (struct wp_modules){.arena = &fixture.arena, .now = {.number = LOOK, .entries = fixture.entries}};
     fixture.program = add_module(&fixture, 0x1000, 0x2000);
     fixture.own = add_module(&fixture, 0x5000, 0x6000);
     fixture.library = add_module(&fixture, 0x6000, 0x9000);
@@ -55,10 +57,18 @@ static int teardown(void **state)
     return 0;
 }
 
+/* A stack that was asked for after the last look. */
+static size_t locate(struct fixture *fixture, const uint64_t *addresses, size_t depth, bool is_truncated,
+                     arena_ref *path)
+{
+    struct locate_stack stack = {addresses, depth, is_truncated, {.asked = LOOK}};
+    return locate_path(&fixture->locate, &stack, path);
+}
+
 static arena_ref locate_one(struct fixture *fixture, uint64_t address)
 {
     arena_ref path[2];
-    assert_int_equal(locate_path(&fixture->locate, &address, 1, false, path), 1);
+    assert_int_equal(locate(fixture, &address, 1, false, path), 1);
     return path[0];
 }
 
@@ -78,8 +88,7 @@ static void a_stack_keeps_its_order_and_its_modules(void **state)
     const arena_ref modules[] = {fixture->library, fixture->program, 0, fixture->library,
                                  fixture->program, fixture->library, 0};
     arena_ref path[COUNT(addresses) + 1];
-    assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), false, path),
-                     COUNT(addresses));
+    assert_int_equal(locate(fixture, addresses, COUNT(addresses), false, path), COUNT(addresses));
     for (size_t i = 0; i < COUNT(addresses); i++)
         assert_location(fixture, path[i], modules[i], addresses[i]);
     assert_int_equal(path[0], path[5]);
@@ -109,8 +118,7 @@ static void own_frames_are_left_out(void **state)
         bool is_truncated = round >= 2;
         for (size_t i = 0; i < COUNT(cases); i++) {
             arena_ref path[6];
-            size_t count =
-                locate_path(&fixture->locate, cases[i].addresses, cases[i].depth, is_truncated, path);
+            size_t count = locate(fixture, cases[i].addresses, cases[i].depth, is_truncated, path);
             if (count != cases[i].count + is_truncated)
                 fail_msg("%s: %zu frames", cases[i].name, count);
             for (size_t j = 0; j < cases[i].count; j++)
@@ -127,10 +135,10 @@ static void the_cache_is_not_asked_twice(void **state)
     struct fixture *fixture = *state;
     arena_ref before = locate_one(fixture, 0x1234), own[2];
     const uint64_t own_address = 0x5500;
-    assert_int_equal(locate_path(&fixture->locate, &own_address, 1, false, own), 0);
-    fixture->modules.sorted_count = 0; /* not to be looked at now */
+    assert_int_equal(locate(fixture, &own_address, 1, false, own), 0);
+    fixture->modules.now.count = 0; /* not to be looked at now */
     assert_int_equal(locate_one(fixture, 0x1234), before);
-    assert_int_equal(locate_path(&fixture->locate, &own_address, 1, false, own), 0);
+    assert_int_equal(locate(fixture, &own_address, 1, false, own), 0);
 }
 
 /* Once forgotten, an address means what is mapped there now, and what it meant before keeps its location. */
@@ -139,17 +147,40 @@ static void what_was_mapped_before_is_forgotten(void **state)
     struct fixture *fixture = *state;
     const uint64_t own_address = 0x5500;
     arena_ref before = locate_one(fixture, 0x6100), path[2];
-    locate_path(&fixture->locate, &own_address, 1, false, path);
-    fixture->modules.sorted_count = 1;
+    locate(fixture, &own_address, 1, false, path);
+    fixture->modules.now.count = 1;
     arena_ref other = add_module(fixture, 0x5000, 0x7000);
     locate_forget(&fixture->locate);
     arena_ref now = locate_one(fixture, 0x6100);
     assert_location(fixture, now, other, 0x6100);
     assert_location(fixture, before, fixture->library, 0x6100);
     assert_location(fixture, locate_one(fixture, own_address), other, own_address);
-    fixture->modules.sorted_count = 1;
+    fixture->modules.now.count = 1;
     locate_forget(&fixture->locate);
     assert_location(fixture, locate_one(fixture, 0x6100), 0, 0x6100); /* unmapped */
+}
+
+/* One library gave way to another since the question was sent, and which of them it was is not known. */
+static void a_library_that_gave_way_is_not_named(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t addresses[] = {0x6000, 0x6100, 0x5500, 0x1000, 0x6200, 0x1004};
+    struct locate_stack stack = {addresses, COUNT(addresses), true, {.asked = LOOK - 1}};
+    arena_ref path[COUNT(addresses) + 1], known = locate_one(fixture, 0x6000);
+    fixture->modules.last_unload = fixture->modules.last_passing = LOOK;
+    for (int i = 0; i < 2; i++)
+        fixture->entries[i].is_permanent = true;
+    assert_int_equal(locate_path(&fixture->locate, &stack, path), 5);
+    arena_ref unloaded = fixture->tree.pseudo[PSEUDO_UNLOADED];
+    assert_int_equal(path[0], unloaded); /* two frames, one name */
+    assert_location(fixture, path[1], fixture->program, 0x1000);
+    assert_int_equal(path[2], unloaded);
+    assert_location(fixture, path[3], fixture->program, 0x1004);
+    assert_int_equal(path[4], fixture->tree.pseudo[PSEUDO_TRUNCATED]);
+    assert_int_equal(locate_one(fixture, 0x6000), known); /* and others are named as before */
+    stack.moment.asked = LOOK;
+    assert_int_equal(locate_path(&fixture->locate, &stack, path), COUNT(addresses));
+    assert_int_equal(path[0], known);
 }
 
 /* More addresses than entries: whoever is pushed out is found again as the same location. */
@@ -185,7 +216,7 @@ static void a_full_arena_gives_no_location(void **state)
     while (arena_alloc(&fixture->arena, 8))
         ;
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(locate_path(&fixture->locate, addresses, COUNT(addresses), true, path), 4);
+        assert_int_equal(locate(fixture, addresses, COUNT(addresses), true, path), 4);
         assert_int_equal(path[0], known);
         assert_int_equal(path[1], 0);
         assert_int_equal(path[2], known);
@@ -229,6 +260,7 @@ int main(void)
         TEST(own_frames_are_left_out),
         TEST(the_cache_is_not_asked_twice),
         TEST(what_was_mapped_before_is_forgotten),
+        TEST(a_library_that_gave_way_is_not_named),
         TEST(a_crowded_cache_is_still_right),
         TEST(a_full_arena_gives_no_location),
         TEST(a_location_knows_where_its_function_starts),

@@ -2,12 +2,16 @@
  * and dlclose. */
 #include "unit.h"
 #include "modules.h"
+#include "sig_cfi.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 static struct wp_arena arena;
 static struct wp_modules modules;
@@ -54,6 +58,7 @@ static void the_program_and_its_libraries_are_known(void **state)
     assert_false(libc->is_main);
     assert_int_equal(libc->build_id_bytes, 20);
     assert_true(libc->cfi_low <= libc->eh_frame_hdr && libc->eh_frame_hdr < libc->cfi_high);
+    assert_true(main_module->is_permanent && libc->is_permanent);
 }
 
 static void the_vdso_is_known(void **state)
@@ -63,6 +68,7 @@ static void the_vdso_is_known(void **state)
     const struct wp_module *module = module_of((void *)(uintptr_t)(vdso + 0x800));
     assert_non_null(module);
     assert_string_equal(path_of(module), "[vdso]");
+    assert_true(module->is_permanent);
 }
 
 static void data_and_stack_are_no_code(void **state)
@@ -91,7 +97,7 @@ static void nothing_changed_is_told(void **state)
 static void a_library_comes_and_goes(void **state)
 {
     (void)state;
-    uint32_t count = modules.count, loaded = modules.sorted_count;
+    uint32_t count = modules.count, loaded = modules.now.count;
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
         skip();
@@ -100,13 +106,14 @@ static void a_library_comes_and_goes(void **state)
     assert_true(modules_refresh(&modules));
     const struct wp_module *module = module_of(code);
     assert_non_null(strstr(path_of(module), "/libz.so"));
+    assert_false(module->is_permanent);
     assert_int_equal(modules.count, count + 1);
     dlclose(handle);
     assert_true(modules_refresh(&modules));
     assert_null(module_of(code));
     assert_false(module->is_loaded);
     assert_non_null(strstr(path_of(module), "/libz.so")); /* the name stays */
-    assert_int_equal(modules.sorted_count, loaded);
+    assert_int_equal(modules.now.count, loaded);
     assert_int_equal(modules_function_start(&modules, modules.newest, (uint64_t)(uintptr_t)code), 0);
 }
 
@@ -114,7 +121,7 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
 {
     (void)state;
     const struct sig_modules_table *table = modules_table(&modules);
-    assert_int_equal(table->count, modules.sorted_count);
+    assert_int_equal(table->count, modules.now.count);
     for (size_t i = 0; i < table->count; i++) {
         assert_true(table->modules[i].start_pc < table->modules[i].end_pc);
         assert_true(i == 0 || table->modules[i - 1].end_pc <= table->modules[i].start_pc);
@@ -126,18 +133,79 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
     assert_ptr_equal(modules_table(&modules), table);
 }
 
-static void a_full_arena_drops_and_counts(void **state)
+static void fill_arena(void)
 {
-    struct wp_arena small;
+    while (arena_alloc(&arena, 8))
+        ;
+}
+
+/* Its record finds no room: it is unwound all the same, and has no name. */
+static void a_library_without_room_is_published(void **state)
+{
+    (void)state;
+    uint32_t count = modules.count;
+    fill_arena();
+    void *handle = dlopen("libz.so.1", RTLD_NOW);
+    if (!handle)
+        skip();
+    const void *code = dlsym(handle, "adler32");
+    for (int round = 0; round < 2; round++) {
+        assert_true(modules_refresh(&modules));
+        assert_null(module_of(code));
+        assert_int_equal(modules.count, count);
+        assert_int_equal(modules.dropped, 1 + round);
+        const struct sig_module *view = sig_modules_find(modules_table(&modules), (uint64_t)(uintptr_t)code);
+        assert_non_null(view);
+        struct sig_rule rule;
+        sig_cfi_rule(view, (uint64_t)(uintptr_t)code, true, &rule);
+        assert_int_equal(rule.kind, SIG_RULE_FRAME);
+        dlclose(handle);
+        assert_true(modules_refresh(&modules));
+        assert_null(sig_modules_find(modules_table(&modules), (uint64_t)(uintptr_t)code));
+        handle = dlopen("libz.so.1", RTLD_NOW);
+        code = dlsym(handle, "adler32");
+    }
+    dlclose(handle);
+}
+
+static void a_full_arena_at_the_start_is_an_error(void **state)
+{
     struct wp_modules some;
     (void)state;
-    assert_int_equal(arena_init(&small, 4096), 0);
-    while (arena_alloc_reserved(&small, 64))
-        ;
-    assert_true(modules_init(&some, &small) < 0);
+    fill_arena();
+    assert_int_equal(modules_init(&some, &arena), -ENOMEM);
     assert_true(some.dropped > 0);
     modules_deinit(&some);
-    arena_deinit(&small);
+}
+
+/* A name that is not absolute means the directory it was loaded from, wherever the program goes. */
+static void a_relative_name_keeps_its_directory(void **state)
+{
+    Dl_info info;
+    char directory[4096], here[4096];
+    (void)state;
+    void *handle = dlopen("libz.so.1", RTLD_NOW);
+    if (!handle)
+        skip();
+    assert_true(dladdr(dlsym(handle, "adler32"), &info) != 0);
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(directory, sizeof(directory), "%.*s", (int)(slash - info.dli_fname), info.dli_fname);
+    dlclose(handle);
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_int_equal(chdir(directory), 0);
+    handle = dlopen("./libz.so.1", RTLD_NOW);
+    assert_true(modules_refresh(&modules));
+    const struct wp_module *module = module_of(dlsym(handle, "adler32"));
+    assert_int_equal(chdir(here), 0);
+    assert_non_null(strstr(path_of(module), directory));
+    void *other = dlopen("libgcc_s.so.1", RTLD_NOW); /* another look, from another directory */
+    uint32_t count = modules.count;
+    modules_refresh(&modules);
+    assert_in_range(modules.count, count, count + 1);
+    assert_ptr_equal(module_of(dlsym(handle, "adler32")), module);
+    if (other)
+        dlclose(other);
+    dlclose(handle);
 }
 
 int main(void)
@@ -151,7 +219,9 @@ int main(void)
         TEST(nothing_changed_is_told),
         TEST(a_library_comes_and_goes),
         TEST(the_table_for_handlers_is_sorted_and_disjoint),
-        TEST(a_full_arena_drops_and_counts),
+        TEST(a_library_without_room_is_published),
+        TEST(a_full_arena_at_the_start_is_an_error),
+        TEST(a_relative_name_keeps_its_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,13 +264,14 @@ static void damaged_instructions(void **state)
 
 /* ---- whole stacks ---- */
 
-static const struct sig_modules_table *modules(void)
+static const struct sig_modules_table *modules(bool careful)
 {
     static _Alignas(
         struct sig_module) char memory[sizeof(struct sig_modules_table) + sizeof(struct sig_module)];
     struct sig_modules_table *ret = (struct sig_modules_table *)(void *)memory;
     ret->count = 1;
     ret->modules[0] = table.module;
+    ret->modules[0].is_permanent = !careful;
     return ret;
 }
 
@@ -282,10 +283,9 @@ static uint64_t in_function(uint32_t index)
 /* The fast walk, and where it left the full one, with the stack known or every page probed. */
 static void walk_with(uint64_t stack_low, uint64_t stack_high, bool careful, size_t capacity)
 {
-    struct sig_unwind_request request = {.modules = modules(),
+    struct sig_unwind_request request = {.modules = modules(careful),
                                          .stack_low = stack_low,
                                          .stack_high = stack_high,
-                                         .careful_reads = careful,
                                          .addresses = addresses,
                                          .capacity = capacity};
     memset(addresses, 0, sizeof(addresses));
@@ -355,7 +355,8 @@ static void only_what_is_new_is_written(void **state)
 {
     (void)state;
     three_functions();
-    struct sig_unwind_request request = {.modules = modules(), .addresses = addresses, .capacity = CAPACITY};
+    struct sig_unwind_request request = {
+        .modules = modules(careful), .addresses = addresses, .capacity = CAPACITY};
     for (size_t i = 0; i < 3; i++) {
         addresses[0] = in_function(0);
         addresses[1] = in_function(1);
@@ -485,7 +486,8 @@ static void endless_expressions_end(void **state)
     interrupted_at(in_function(0));
     stack[10] = in_function(1) + 1;
     stack[11] = in_function(1) + 1;
-    struct sig_unwind_request request = {.modules = modules(), .addresses = addresses, .capacity = CAPACITY};
+    struct sig_unwind_request request = {
+        .modules = modules(careful), .addresses = addresses, .capacity = CAPACITY};
     assert_int_equal(sig_full_walk(&request, &context, &scratch, 0, &end), 2);
     assert_int_equal(end, SIG_UNWIND_TRUNCATED); /* no operator was left for the second function */
 }
@@ -506,7 +508,7 @@ static void any_table_and_any_stack_end(void **state)
         for (size_t i = 0; i < WORDS; i++)
             stack[i] = rand() % 2 ? in_function((uint32_t)rand() % 3) : address_of((size_t)rand() % WORDS);
         interrupted_at(in_function((uint32_t)rand() % 3));
-        struct sig_unwind_request request = {.modules = modules(),
+        struct sig_unwind_request request = {.modules = modules(careful),
                                              .stack_low = round % 2 ? address_of(0) : 0,
                                              .stack_high = round % 2 ? address_of(WORDS) : 0,
                                              .addresses = addresses,

@@ -7,10 +7,12 @@
 #include "clock.h"
 #include "modules.h"
 #include "sig_handler.h"
+#include "sig_memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -35,7 +37,7 @@ static int setup_group(void **state)
     sig_slots_init(&slots, memory, SLOTS, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
-    sig_handler_publish_modules(modules_table(&modules), sig_handler_unload_count(), UINT64_MAX);
+    sig_handler_publish_modules(modules_table(&modules), sig_handler_unloads().ended, UINT64_MAX);
     return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 
@@ -379,6 +381,40 @@ static void test_blocked_thread_says_so(void **state)
     assert_null(failed); /* the read was restarted, not interrupted */
 }
 
+/* The C library unloads without telling anybody, and a word on the stack may still point there. */
+static void test_a_library_that_is_gone(void **state)
+{
+    static const char *const names[] = {"libz.so.1", "libgcc_s.so.1", "libm.so.6"};
+    (void)state;
+    int tried = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        void *library = dlopen(names[i], RTLD_NOLOAD | RTLD_NOW) ? NULL : dlopen(names[i], RTLD_NOW);
+        struct link_map *map;
+        if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) < 0)
+            continue;
+        modules_refresh(&modules);
+        const struct sig_modules_table *table = modules_table(&modules);
+        ucontext_t context = {0};
+        uint64_t stack[4] = {0}, found[4], pc = (uint64_t)map->l_addr;
+        while (!sig_modules_find(table, pc))
+            pc += 4096;
+        pc += 2048;
+        dlclose(library); /* no hook here */
+        if (sig_memory_is_readable(pc & ~(uint64_t)7))
+            continue; /* never unloaded */
+        tried++;
+        context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+        context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)stack;
+        struct sig_unwind_request request = {.modules = table, .addresses = found, .capacity = 4};
+        enum sig_unwind_end end;
+        assert_int_equal(sig_unwind(&request, &context, &end), 1);
+        assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    }
+    modules_refresh(&modules);
+    if (tried == 0)
+        skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_errno_survives),
         cmocka_unit_test(test_gone_thread),
         cmocka_unit_test(test_blocked_thread_says_so),
+        cmocka_unit_test(test_a_library_that_is_gone),
     };
     return cmocka_run_group_tests(tests, setup_group, NULL);
 }

@@ -50,7 +50,8 @@ static int teardown(void **state)
 
 static void pseudo_locations_exist_from_the_start(void **state)
 {
-    static const char *const names[] = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]"};
+    static const char *const names[] = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]",
+                                        "[unloaded]"};
     struct fixture *fixture = *state;
     assert_int_equal(fixture->tree.location_count, PSEUDO_COUNT);
     for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {

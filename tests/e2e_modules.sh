@@ -1,0 +1,60 @@
+#!/bin/bash
+# Libraries that come and go: every sample is named by the library that was there when it was taken, or by none.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need gcc
+program=$TARGETS/target_modules
+
+build_library() { # FILE FUNCTION OPTIONS...
+    local file=$1 function=$2
+    shift 2
+    gcc -O2 -fPIC -shared -fomit-frame-pointer -DSPIN="$function" "$@" -o "$file" "$TESTS/module_spin.c" ||
+        fail "cannot build $file"
+}
+
+run_target() { # NAME MODE ARGUMENTS...
+    local name=$1
+    shift
+    profile_run "$TMP/$name.pb.gz" "$program" "$@" >"$TMP/$name.out" 2>"$TMP/$name.err" ||
+        fail "target_modules $* ended with status $?"
+    cat "$TMP/$name.out"
+    assert_equal "stderr of $name" "$(cat "$TMP/$name.err")" ""
+    check_profile "$TMP/$name.pb.gz" --main="$program"
+}
+
+judge() { # ARGUMENTS OF judge_modules.py...
+    "$PYTHON" "$TESTS/judge_modules.py" "$@" || fail "a library is misnamed, or a stack does not reach its root"
+}
+
+build_library "$TMP/liba.so" a_spin
+build_library "$TMP/libb.so" b_spin
+
+# Two libraries in turn at one address. At 50 Hz every one of them is younger than the last tick; at 1,000 Hz many
+# samples fall between the unloading of one and the next look at the loader.
+for hz in 50 1000; do
+    WALLPROF_HZ=$hz run_target "turns.$hz" turns "$TMP/liba.so" "$TMP/libb.so" 4000
+    grep -v ' at one address 0$' "$TMP/turns.$hz.out" >/dev/null || fail "the libraries are not at one address"
+    judge turns "$TMP/turns.$hz.pb.gz"
+done
+
+# The sampler and the program on one CPU: answers come late, and several libraries are there between two looks.
+cpu=$("$PYTHON" -c 'import os; print(min(os.sched_getaffinity(0)))')
+WALLPROF_HZ=1000 profile_run "$TMP/late.pb.gz" taskset -c "$cpu" "$program" turns "$TMP/liba.so" "$TMP/libb.so" 3000 >"$TMP/late.out" ||
+    fail "target_modules ended with status $?"
+judge turns "$TMP/late.pb.gz"
+
+# A library of less than a tick's age is walked to the root, its constructor within dlopen included.
+build_library "$TMP/libc_in.so" a_spin -DCONSTRUCTOR_NS=300000000
+WALLPROF_HZ=100 run_target constructor once "$TMP/libc_in.so" 100
+judge under "$TMP/constructor.pb.gz" dlopen construct
+judge under "$TMP/constructor.pb.gz" main a_spin
+
+# The vDSO has unwind tables of its own.
+WALLPROF_HZ=500 run_target clock clock 1000
+judge under "$TMP/clock.pb.gz" read_clock clock_gettime
+
+# Libraries that the C library loads and unloads of its own accord.
+WALLPROF_HZ=1000 run_target iconv iconv 2000
+assert_equal "iconv" "$(cat "$TMP/iconv.out")" "converted 1"
+check_roots "$TMP/iconv.pb.gz" 0.9
