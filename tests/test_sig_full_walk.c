@@ -356,7 +356,7 @@ static void only_what_is_new_is_written(void **state)
     (void)state;
     three_functions();
     struct sig_unwind_request request = {
-        .modules = modules(careful), .addresses = addresses, .capacity = CAPACITY};
+        .modules = modules(false), .addresses = addresses, .capacity = CAPACITY};
     for (size_t i = 0; i < 3; i++) {
         addresses[0] = in_function(0);
         addresses[1] = in_function(1);
@@ -487,7 +487,7 @@ static void endless_expressions_end(void **state)
     stack[10] = in_function(1) + 1;
     stack[11] = in_function(1) + 1;
     struct sig_unwind_request request = {
-        .modules = modules(careful), .addresses = addresses, .capacity = CAPACITY};
+        .modules = modules(false), .addresses = addresses, .capacity = CAPACITY};
     assert_int_equal(sig_full_walk(&request, &context, &scratch, 0, &end), 2);
     assert_int_equal(end, SIG_UNWIND_TRUNCATED); /* no operator was left for the second function */
 }
@@ -508,7 +508,7 @@ static void any_table_and_any_stack_end(void **state)
         for (size_t i = 0; i < WORDS; i++)
             stack[i] = rand() % 2 ? in_function((uint32_t)rand() % 3) : address_of((size_t)rand() % WORDS);
         interrupted_at(in_function((uint32_t)rand() % 3));
-        struct sig_unwind_request request = {.modules = modules(careful),
+        struct sig_unwind_request request = {.modules = modules(false),
                                              .stack_low = round % 2 ? address_of(0) : 0,
                                              .stack_high = round % 2 ? address_of(WORDS) : 0,
                                              .addresses = addresses,
