@@ -17,6 +17,8 @@
  *   SIG_UCONTEXT_BYTES    how much of it sig_regs_from_context and sig_leaf_register read
  *   SIG_TRAMPOLINE_BYTES  see sig_is_trampoline
  *   SIG_CALL_BYTES_MAX    length of the longest call instruction
+ *   SIG_DWARF_LANDING     a register that only who lands an exception saves (libgcc's unwinder)
+ *   SIG_DECODES_CALLS     sig_call.h knows what a call calls
  *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, but code
  *                         that tells (sig_code.h)
  */

@@ -13,7 +13,8 @@
 #include <stddef.h>
 
 enum {
-    SIG_DWARF_EXTRA = 30, /* lr */
+    SIG_DWARF_LANDING = 1, /* x1: x0 to x3 hand an exception to its handler */
+    SIG_DWARF_EXTRA = 30,  /* lr */
     SIG_DWARF_FP = 29,
     SIG_DWARF_SP = 31,
     SIG_DWARF_RA = 30,
@@ -30,6 +31,7 @@ enum {
     SIG_UCONTEXT_BYTES = offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, pstate),
     SIG_TRAMPOLINE_BYTES = 8,
     SIG_CALL_BYTES_MAX = 4,
+    SIG_DECODES_CALLS = 0,
     SIG_LOOK_BEHIND_BYTES = 4,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 1,

@@ -8,11 +8,12 @@
 #define WALLPROF_SIG_ARCH_X86_64_H
 
 enum {
-    SIG_DWARF_EXTRA = 3, /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
-    SIG_DWARF_FP = 6,    /* rbp */
-    SIG_DWARF_SP = 7,    /* rsp */
-    SIG_DWARF_RA = 16,   /* return address column */
-    SIG_DWARF_PC = 16,   /* the same: the PLT's expression asks for rip */
+    SIG_DWARF_LANDING = 1, /* rdx: psABI 3.7 hands an exception to its handler in rax and rdx */
+    SIG_DWARF_EXTRA = 3,   /* rbx: _dl_runtime_resolve and stack realignment use it as frame base */
+    SIG_DWARF_FP = 6,      /* rbp */
+    SIG_DWARF_SP = 7,      /* rsp */
+    SIG_DWARF_RA = 16,     /* return address column */
+    SIG_DWARF_PC = 16,     /* the same: the PLT's expression asks for rip */
     SIG_DWARF_COUNT = 17
 };
 
@@ -25,6 +26,7 @@ enum {
     SIG_UCONTEXT_BYTES = sizeof(ucontext_t),
     SIG_TRAMPOLINE_BYTES = 9,
     SIG_CALL_BYTES_MAX = 7,
+    SIG_DECODES_CALLS = 1,
     SIG_LOOK_BEHIND_BYTES = 1,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 0, /* the trampoline is the C library's; linkers write tables for the PLT */

@@ -11,10 +11,13 @@
 enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
 
 /* The columns of a row of few; the first one is for the rest. */
-enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_COUNT };
+enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_LANDING, FEW_COUNT };
 
-static const uint8_t few_places[SIG_DWARF_COUNT] = {
-    [SIG_DWARF_FP] = FEW_FP, [SIG_DWARF_EXTRA] = FEW_EXTRA, [SIG_DWARF_SP] = FEW_SP, [SIG_DWARF_RA] = FEW_RA};
+static const uint8_t few_places[SIG_DWARF_COUNT] = {[SIG_DWARF_FP] = FEW_FP,
+                                                    [SIG_DWARF_EXTRA] = FEW_EXTRA,
+                                                    [SIG_DWARF_SP] = FEW_SP,
+                                                    [SIG_DWARF_RA] = FEW_RA,
+                                                    [SIG_DWARF_LANDING] = FEW_LANDING};
 
 struct machine {
     struct sig_reader reader;
@@ -409,6 +412,7 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
     ret->cfa_offset_after = (int32_t)cfa.offset_after;
     ret->fp = saved_by(request, &reader, &columns[FEW_FP]);
     ret->extra = SIG_RA_IN_EXTRA ? ret->ra : saved_by(request, &reader, &columns[FEW_EXTRA]);
+    ret->may_land = SIG_DECODES_CALLS && columns[FEW_LANDING].kind == SIG_COLUMN_AT_CFA;
     ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
     if (SIG_RA_IN_EXTRA)
         mend_low_cfa(ret);

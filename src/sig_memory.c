@@ -20,8 +20,8 @@ static long copy(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = {.iov_base = to, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
-    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0);
-    return sig_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
+    long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, whose the pid is, may have ended */
+    return sig_syscall6(SYS_process_vm_readv, tid, (long)&local, 1, (long)&remote, 1, 0);
 }
 
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes)

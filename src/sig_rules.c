@@ -83,7 +83,7 @@ static bool pack_registers(const struct sig_rule *rule, uint64_t *ret)
         return false;
     if (!pack_saved(&rule->fp, &fp) || !pack_saved(SIG_RA_IN_EXTRA ? &rule->ra : &rule->extra, &extra))
         return false;
-    *ret = fp << SIG_PACKED_FP_SHIFT | extra << SIG_PACKED_EXTRA_SHIFT | SIG_RA_IN_EXTRA;
+    *ret = fp << SIG_PACKED_FP_SHIFT | extra << SIG_PACKED_EXTRA_SHIFT | (SIG_RA_IN_EXTRA || rule->may_land);
     return true;
 }
 
@@ -100,25 +100,36 @@ static void unpack_registers(uint32_t bits, struct sig_rule *ret)
     ret->ra = SIG_RA_IN_EXTRA ? ret->extra : in_record(-RA_OFFSET / WORD_BYTES);
 }
 
+/* The bits of an ordinary frame; false when it does not fit. */
+static bool pack_frame(const struct sig_rule *rule, uint64_t *ret)
+{
+    enum sig_packed_form form;
+    uint64_t registers;
+    int32_t units = rule->cfa_offset / WORD_BYTES;
+    if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
+        !pack_registers(rule, &registers))
+        return false;
+    *ret = (uint64_t)form << SIG_PACKED_FORM_SHIFT | (uint64_t)(units & 0x1fff) << SIG_PACKED_CFA_SHIFT |
+           registers;
+    return true;
+}
+
 /* The 29 bits of a rule, or 0 when it does not fit. */
 static uint64_t pack(const struct sig_rule *rule)
 {
-    enum sig_packed_form form = SIG_PACKED_NONE;
-    uint64_t registers = 0;
-    int32_t units = 0;
-    if (rule->kind == SIG_RULE_ROOT)
-        form = SIG_PACKED_ROOT;
-    else if (rule->kind == SIG_RULE_SIGNAL)
-        form = SIG_PACKED_SIGNAL;
-    else if (rule->kind == SIG_RULE_FRAME) {
-        units = rule->cfa_offset / WORD_BYTES;
-        if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
-            !pack_registers(rule, &registers))
-            return 0;
-    } else if (rule->kind != SIG_RULE_NONE)
+    uint64_t bits = 0;
+    switch (rule->kind) {
+    case SIG_RULE_FRAME:
+        return pack_frame(rule, &bits) ? bits : 0;
+    case SIG_RULE_ROOT:
+        return (uint64_t)SIG_PACKED_ROOT << SIG_PACKED_FORM_SHIFT | rule->starts_here;
+    case SIG_RULE_SIGNAL:
+        return (uint64_t)SIG_PACKED_SIGNAL << SIG_PACKED_FORM_SHIFT;
+    case SIG_RULE_NONE:
+        return (uint64_t)SIG_PACKED_NONE << SIG_PACKED_FORM_SHIFT;
+    default:
         return 0;
-    return (uint64_t)form << SIG_PACKED_FORM_SHIFT | (uint64_t)(units & 0x1fff) << SIG_PACKED_CFA_SHIFT |
-           registers;
+    }
 }
 
 static void unpack(uint32_t bits, struct sig_rule *ret)
@@ -131,12 +142,14 @@ static void unpack(uint32_t bits, struct sig_rule *ret)
         ret->kind = form == SIG_PACKED_ROOT     ? SIG_RULE_ROOT
                     : form == SIG_PACKED_SIGNAL ? SIG_RULE_SIGNAL
                                                 : SIG_RULE_NONE;
+        ret->starts_here = form == SIG_PACKED_ROOT && (bits & 1);
         return;
     }
     ret->cfa_register = register_of[form];
     ret->cfa_deref = form == SIG_PACKED_FP_DEREF || form == SIG_PACKED_SP_DEREF;
     ret->cfa_offset_after = form == SIG_PACKED_SP_DEREF ? WORD_BYTES : 0;
     ret->cfa_offset = (int32_t)sig_packed_cfa_offset(bits);
+    ret->may_land = sig_packed_may_land(bits);
     unpack_registers(bits, ret);
 }
 

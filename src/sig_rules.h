@@ -31,11 +31,12 @@ uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
 /*
  * A packed rule is 29 bits, from the top: 3 form | 13 CFA offset in units of 8 bytes, signed | 13 saved
  * registers. The last 13 where the return address is always at CFA - 8 (x86_64):
- *   6 frame pointer | 6 extra register | 1 unused
+ *   6 frame pointer | 6 extra register | 1 may land
  * and where it is the extra register (aarch64) one of
  *   6 frame pointer | 6 extra register | 1
  *   12 frame pointer, 1 word above it the extra register: a frame record, anywhere in the frame | 0
  * A register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; in a frame record n is 2..4095.
+ * Of a root the last bit says that it starts here (struct sig_rule).
  */
 enum {
     SIG_PACKED_FORM_SHIFT = 26,
@@ -73,6 +74,11 @@ static inline int64_t sig_packed_cfa_offset(uint32_t rule)
 static inline bool sig_packed_has_record(uint32_t rule)
 {
     return SIG_RA_IN_EXTRA && !(rule & 1);
+}
+
+static inline bool sig_packed_may_land(uint32_t rule)
+{
+    return !SIG_RA_IN_EXTRA && (rule & 1);
 }
 
 /* Where the caller's registers are: in words below the CFA, 0 for unchanged. */

@@ -7,13 +7,15 @@
  * whose rule is cached and ordinary (step_ordinary_frames), everything else (step_frame and its neighbours).
  */
 #include "sig_unwind.h"
+#include "sig_call.h"
 #include "sig_cfi.h"
 #include "sig_code.h"
+#include "sig_eh_frame.h"
 #include "sig_generated.h"
 #include "sig_rules.h"
 #include "sig_stack.h"
 
-enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
+enum { WORD_BYTES = SIG_STACK_WORD_BYTES, LANDING_WORDS = 8192 };
 
 struct walk {
     const struct sig_unwind_request *request;
@@ -98,6 +100,38 @@ static bool compute_cfa(struct walk *walk, const struct sig_rule *rule, uint64_t
     return is_read;
 }
 
+/* Whether a return address was left by a call of the function around lookup_pc. */
+static bool is_called_from(const struct walk *walk, uint64_t lookup_pc, uint64_t return_address)
+{
+    const struct sig_unwind_request *request = walk->request;
+    const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
+    struct sig_cie cie;
+    struct sig_fde fde;
+    return module && sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde) &&
+           sig_call_target(request->modules, return_address) == fde.start_pc;
+}
+
+/*
+ * libgcc's unwinder goes to a handler by overwriting what its own frame has saved, and at last its return
+ * address, with what belongs to the frame of the handler (uw_install_context_1), and only then moves the
+ * stack pointer there. No table describes that. But the return address is then also that of a frame further
+ * out, the one that the handler's frame called: where it stands for the second time, the stack of the
+ * handler's frame begins.
+ */
+static void follow_landing(struct walk *walk, uint64_t cfa, struct sig_regs *caller)
+{
+    uint64_t word;
+    if (is_called_from(walk, walk->regs.pc - !walk->interrupted, caller->pc))
+        return;
+    for (uint64_t i = 0; i < LANDING_WORDS && sig_stack_read(&walk->stack, cfa + i * WORD_BYTES, &word);
+         i++) {
+        if (word == caller->pc) {
+            caller->sp = cfa + (i + 1) * WORD_BYTES;
+            return;
+        }
+    }
+}
+
 static bool step_frame(struct walk *walk, const struct sig_rule *rule)
 {
     struct sig_regs caller = {.leaf = NULL};
@@ -114,6 +148,8 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
         saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
     walk->fp_known = fp_known;
     caller.sp = cfa;
+    if (rule->may_land)
+        follow_landing(walk, cfa, &caller);
     walk->regs = caller;
     walk->interrupted = false;
     return true;
@@ -173,10 +209,10 @@ static inline bool is_ordinary(const struct walk *walk, uint32_t rule, const str
     ret->ra_words = SIG_RA_IN_EXTRA ? ret->extra_words : 1;
     ret->cfa = base + (uint64_t)sig_packed_cfa_offset(rule);
     uint64_t frame_words = (ret->cfa - regs->sp) / WORD_BYTES;
-    return rule != 0 && form <= SIG_PACKED_EXTRA && base_known && sig_packed_knows_saved(rule) &&
-           ret->cfa > regs->sp && ret->cfa <= walk->stack.window_high && regs->sp >= walk->stack.window_low &&
-           ret->cfa % WORD_BYTES == 0 && ret->ra_words != 0 && ret->ra_words <= frame_words &&
-           ret->fp_words <= frame_words && ret->extra_words <= frame_words;
+    return rule != 0 && form <= SIG_PACKED_EXTRA && base_known && !sig_packed_may_land(rule) &&
+           sig_packed_knows_saved(rule) && ret->cfa > regs->sp && ret->cfa <= walk->stack.window_high &&
+           regs->sp >= walk->stack.window_low && ret->cfa % WORD_BYTES == 0 && ret->ra_words != 0 &&
+           ret->ra_words <= frame_words && ret->fp_words <= frame_words && ret->extra_words <= frame_words;
 }
 
 /*
@@ -233,6 +269,19 @@ static bool is_plausible(const struct walk *walk)
     return walk->interrupted || sig_generated_follows_call(walk->regs.pc);
 }
 
+/*
+ * Nothing lies before a return address that could have called, but it is the first of a function: somebody
+ * laid it there for the stack's first function to return to, as makecontext does.
+ */
+static bool is_made_up(const struct walk *walk, const struct sig_module *module)
+{
+    struct sig_cie cie;
+    struct sig_fde fde;
+    uint64_t pc = walk->regs.pc;
+    return !walk->interrupted && pc < module->end_pc &&
+           sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde) && fde.start_pc == pc;
+}
+
 /* False when nothing can be executed at this address. */
 static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
@@ -245,6 +294,8 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
         sig_cfi_rule(module, lookup_pc, !module->is_permanent, ret);
     if (SIG_CODE_TELLS_RULES && ret->kind == SIG_RULE_NONE)
         sig_code_rule(module, lookup_pc, module && !module->is_permanent, ret);
+    if (module && ret->kind == SIG_RULE_NONE && is_made_up(walk, module))
+        *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
         return false;
     if (request->use_cache)
@@ -352,6 +403,7 @@ static bool step_one(struct walk *walk, enum sig_unwind_end *ret_end)
     struct sig_memo_frame here = memo_frame(walk);
     bool is_code = find_rule(walk, here.address, &rule);
     walk->lacks_register = false;
+    here.address += is_code && rule.starts_here;
     if (is_code)
         report(walk, &here);
     if (is_code && (rule.kind == SIG_RULE_ROOT || is_unmarked_root(walk, &rule)))

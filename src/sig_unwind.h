@@ -36,7 +36,8 @@ struct sig_unwind_request {
 /*
  * Returns the number of addresses. The first is where the thread was interrupted; a caller's is its return
  * address - 1, inside the call instruction; a frame below a signal trampoline was interrupted too and is
- * exact. With a memo the outermost memo->shared frames are left out: they stand in the memo already.
+ * exact, and so is a function that nothing called and a stack was only made to return to. With a memo the
+ * outermost memo->shared frames are left out: they stand in the memo already.
  */
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end);

@@ -154,6 +154,19 @@ static void test_stack_pointer_kept_on_the_stack(void **state)
     assert_int_equal(rule.cfa_offset_after, 8);
 }
 
+/* What hands an exception to a handler, and nobody else, saves rdx. */
+static void test_a_function_that_may_land(void **state)
+{
+    static const uint8_t code[] = {0x80, 2, 0x40 + 4, 0x81, 3, 0x40 + 4, 0x0a, 0x0e, 40};
+    struct table table;
+    (void)state;
+    one_function(&table, code, sizeof(code));
+    uint64_t pc = function_pc(&table, 0);
+    assert_false(rule_at(&table, pc).may_land);
+    assert_true(rule_at(&table, pc + 4).may_land);
+    assert_true(rule_at(&table, pc + 8).may_land);
+}
+
 static void test_undefined_return_address_is_the_root(void **state)
 {
     static const uint8_t code[] = {0x07, 16};
@@ -389,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_plt_expression),
         cmocka_unit_test(test_realigned_stack),
         cmocka_unit_test(test_stack_pointer_kept_on_the_stack),
+        cmocka_unit_test(test_a_function_that_may_land),
         cmocka_unit_test(test_undefined_return_address_is_the_root),
         cmocka_unit_test(test_return_address_by_expression_is_no_root),
         cmocka_unit_test(test_return_address_in_register),

@@ -31,6 +31,8 @@ static void assert_kept(uint64_t pc, const struct sig_rule *rule)
     assert_int_equal(found.cfa_deref, rule->cfa_deref);
     assert_int_equal(found.cfa_offset, rule->cfa_offset);
     assert_int_equal(found.cfa_offset_after, rule->cfa_offset_after);
+    assert_int_equal(found.may_land, rule->may_land);
+    assert_int_equal(found.starts_here, rule->starts_here);
     assert_same_saved(&found.ra, &rule->ra);
     assert_same_saved(&found.fp, &rule->fp);
     assert_same_saved(&found.extra, &rule->extra);
@@ -71,6 +73,11 @@ static void test_every_form_comes_back(void **state)
     deref.cfa_deref = true;
     deref.cfa_offset_after = 8;
     assert_kept(pc++, &deref);
+    struct sig_rule landing = frame_rule(SIG_DWARF_FP, 16, -16);
+    landing.may_land = true;
+    assert_kept(pc++, &landing);
+    struct sig_rule root = {.kind = SIG_RULE_ROOT, .starts_here = true};
+    assert_kept(pc++, &root);
     for (unsigned kind = SIG_RULE_NONE; kind <= SIG_RULE_ROOT; kind++) {
         struct sig_rule rule = {.kind = (uint8_t)kind};
         if (kind != SIG_RULE_FRAME)

@@ -21,7 +21,8 @@ enum {
     BY_DEREF = 0x500,
     TRAMPOLINE = 0x600,
     NOWHERE = 0x700,
-    BARE = 0x800
+    BARE = 0x800,
+    LANDING = 0xa00
 };
 
 /* Generated code, in a page of its own: offsets. */
@@ -277,6 +278,34 @@ static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF, at_code(CALL_END) - 1);
 }
 
+/* LANDING has overwritten what it saved with what belongs to OUTER's caller MIDDLE: see follow_landing. */
+static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
+{
+    (void)state;
+    struct sig_rule landing = frame(SIG_DWARF_FP, 16, -16);
+    landing.may_land = true;
+    keep(LANDING, landing);
+    registers(LANDING, address_of(10), address_of(20));
+    stack[20] = 4711;       /* of MIDDLE now */
+    stack[21] = MIDDLE + 1; /* was MIDDLE + 2, of the frame that threw: words 22 to 29 */
+    stack[25] = MIDDLE + 2;
+    stack[30] = MIDDLE + 1; /* what LANDING's return address is a copy of: MIDDLE's frame is words 31 to 34 */
+    stack[33] = 99;
+    stack[34] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE, OUTER);
+    stack[30] = 0; /* no copy: it returns to where it says */
+    stack[25] = OUTER + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE, OUTER);
+    stack[25] = 0;
+    landing.may_land = false; /* and a function that only looks like it does so, too */
+    keep(LANDING, landing);
+    stack[30] = MIDDLE + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE);
+}
+
 static void a_return_address_of_zero_is_the_end(void **state)
 {
     (void)state;
@@ -399,6 +428,7 @@ int main(void)
         cmocka_unit_test_setup(generated_code_outside_its_frame_has_its_caller_on_top, setup),
         cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),
         cmocka_unit_test_setup(an_outermost_frame_without_tables_has_no_frame_pointer, setup),
+        cmocka_unit_test_setup(a_landing_unwinder_belongs_to_the_frame_it_lands_in, setup),
         cmocka_unit_test_setup(a_return_address_of_zero_is_the_end, setup),
         cmocka_unit_test_setup(cycles_and_garbage_end, setup),
         cmocka_unit_test_setup(a_full_result_ends_the_walk, setup),

@@ -1,0 +1,20 @@
+/*
+ * What the call instruction before a return address calls.
+ *
+ * Called from: signal handlers. Pure and bounded; reads code inside the modules of the table, and slots of
+ * linkage tables that were found readable. What can be unmapped is read through the kernel.
+ */
+#ifndef WALLPROF_SIG_CALL_H
+#define WALLPROF_SIG_CALL_H
+
+#include "sig_modules.h"
+
+#include <stdint.h>
+
+/*
+ * Where the function starts, also behind linkage tables; 0 when there is no call before the address, or one
+ * through a register, which leaves no trace of where it went.
+ */
+uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t return_address);
+
+#endif
