@@ -164,24 +164,43 @@ static uint32_t symbol_rank(const Elf64_Sym *symbol, const char *name)
     return name[0] != '_' || name[1] == 'Z' ? rank + RANK_NO_UNDERSCORE : rank;
 }
 
+static bool is_in_code(const Elf64_Shdr *section, uint64_t address)
+{
+    return (section->sh_flags & SHF_EXECINSTR) && address >= section->sh_addr &&
+           address - section->sh_addr < section->sh_size;
+}
+
+/* What a loaded object's symbols have for sections are its segments, and these have numbers of their own. */
+static const Elf64_Shdr *loaded_section(const struct elf_image *image, uint64_t address)
+{
+    for (size_t i = 1; i < image->section_count; i++) {
+        if (is_in_code(&image->sections[i], address))
+            return &image->sections[i];
+    }
+    return NULL;
+}
+
 /* The executable section that a symbol for code is defined in, or NULL. */
 static const Elf64_Shdr *symbol_section(const struct search *search, const Elf64_Sym *symbol)
 {
     unsigned char type = ELF64_ST_TYPE(symbol->st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
         return NULL;
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
-        symbol->st_shndx >= search->image->section_count)
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE)
+        return NULL;
+    if (search->image->loaded_at)
+        return loaded_section(search->image, symbol->st_value);
+    if (symbol->st_shndx >= search->image->section_count)
         return NULL;
     const Elf64_Shdr *section = &search->image->sections[symbol->st_shndx];
-    if (!(section->sh_flags & SHF_EXECINSTR) || symbol->st_value < section->sh_addr ||
-        symbol->st_value - section->sh_addr >= section->sh_size)
-        return NULL;
-    return section;
+    return is_in_code(section, symbol->st_value) ? section : NULL;
 }
 
+/* How far a label reaches is only known where its section is. */
 static void collect_label(struct search *search, const Elf64_Sym *symbol, uint64_t section_end)
 {
+    if (search->image->loaded_at)
+        return;
     size_t query = first_query(search, symbol->st_value);
     const char *name = symbol_name(search, symbol);
     if (query == search->count || !name)
@@ -309,8 +328,8 @@ static int name_from_tables(struct elf_names *names, const struct elf_image *ima
     return 0;
 }
 
-static int name_from_image(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
-                           size_t count)
+int elf_name_from_image(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
+                        size_t count)
 {
     int named = 0;
     int status = count ? name_from_tables(names, image, queries, count) : 0;
@@ -332,7 +351,7 @@ int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t 
     if (build_id_bytes && !elf_image_has_build_id(&image, build_id, build_id_bytes))
         status = -ESTALE;
     else
-        status = name_from_image(names, &image, queries, count);
+        status = elf_name_from_image(names, &image, queries, count);
     elf_image_deinit(&image);
     return status;
 }
@@ -343,7 +362,7 @@ int elf_name_addresses_in_image(struct elf_names *names, const void *memory, siz
     struct elf_image image;
     int status = elf_image_init(&image, memory, memory_bytes);
     if (status == 0)
-        status = name_from_image(names, &image, queries, count);
+        status = elf_name_from_image(names, &image, queries, count);
     elf_image_deinit(&image);
     return status;
 }

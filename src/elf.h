@@ -38,6 +38,11 @@ struct elf_names;
 int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes, struct elf_query *queries, size_t count);
 
+/* The same for an image that the caller opened and knows to be the right one. */
+struct elf_image;
+int elf_name_from_image(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
+                        size_t count);
+
 /* The same for an image in memory (the vDSO, which has no file). */
 int elf_name_addresses_in_image(struct elf_names *names, const void *image, size_t image_bytes,
                                 struct elf_query *queries, size_t count);

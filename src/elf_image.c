@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -29,10 +30,21 @@ enum {
     NOTE_ALIGN_BYTES = 4
 };
 
+/* Through the kernel: a library can be unloaded at any moment. Not getpid(): a main thread that has ended has
+ * no memory any more. */
+static bool read_loaded(uint64_t address, void *buffer, size_t bytes)
+{
+    struct iovec local = {.iov_base = buffer, .iov_len = bytes};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+    return process_vm_readv(gettid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes)
 {
     if (offset > image->size_bytes || bytes > image->size_bytes - offset)
         return false;
+    if (image->loaded_at)
+        return read_loaded(image->loaded_at + offset, buffer, bytes);
     if (image->memory) {
         memcpy(buffer, image->memory + offset, bytes);
         return true;
@@ -64,13 +76,17 @@ static size_t section_count(const struct elf_image *image)
     return claimed < room ? claimed : room;
 }
 
+bool elf_header_is_ours(const Elf64_Ehdr *header)
+{
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] == HOST_ELF_DATA;
+}
+
 /* Sections that cannot be read leave an image without names, not an error. */
 static int load_headers(struct elf_image *image)
 {
     const Elf64_Ehdr *header = &image->header;
-    if (!elf_image_read(image, 0, &image->header, sizeof image->header) ||
-        memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        header->e_ident[EI_DATA] != HOST_ELF_DATA)
+    if (!elf_image_read(image, 0, &image->header, sizeof image->header) || !elf_header_is_ours(header))
         return -ENOEXEC;
     size_t count = section_count(image);
     if (count == 0)

@@ -1,5 +1,6 @@
 /*
- * Reading an ELF image piece by piece, from a file or from memory, every access checked against its size.
+ * Reading an ELF image piece by piece, from a file, from memory, or from an object that is loaded in this
+ * process, every access checked against its size.
  *
  * What elf.c and elf_plt.c build on: a section header is only handed out when it lies inside the image, and a
  * section's bytes are copies, so nothing that happens to the file afterwards can hurt.
@@ -17,6 +18,7 @@
 struct elf_image {
     int fd;                      /* owned; -1 for an image in memory */
     const unsigned char *memory; /* not owned; NULL for a file */
+    uint64_t loaded_at;          /* run-time address of offset 0 of a loaded object (elf_loaded.h), else 0 */
     uint64_t size_bytes;
     Elf64_Ehdr header;
     Elf64_Shdr *sections; /* owned; NULL when there are none that can be believed */
@@ -33,6 +35,9 @@ struct elf_bytes {
 int elf_image_open(struct elf_image *image, const char *path);
 int elf_image_init(struct elf_image *image, const void *memory, size_t size_bytes);
 void elf_image_deinit(struct elf_image *image);
+
+/* Whether it is one of an ELF64 of this machine's byte order. */
+bool elf_header_is_ours(const Elf64_Ehdr *header);
 
 /* Exactly that many bytes, or false. */
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);

@@ -2,8 +2,8 @@
  * Order of writing: samples, mappings, locations, functions, and the string table last, because only then is
  * it complete. Readers take the fields in any order.
  *
- * Ids run 1..N in table order: mappings with the program's own first, locations as the tree numbers them,
- * functions as symbolize numbers them.
+ * Ids run 1..N in table order: mappings with the program's own first and memory outside all modules last,
+ * locations as the tree numbers them, functions as symbolize numbers them.
  */
 #include "enc_pprof.h"
 #include "label_groups.h"
@@ -53,6 +53,8 @@ enum {
     FUNCTION_NAME = 2,
     FUNCTION_SYSTEM_NAME = 3,
 };
+
+enum { LOST_FILES_MAX = 4 }; /* named in comments, which every report shows */
 
 struct writer {
     const struct wp_profile *profile;
@@ -236,6 +238,20 @@ static uint32_t mapping_id(const struct writer *writer, arena_ref module)
     return 0;
 }
 
+/* pprof takes no names from what is called [JIT] or [anonymous executable]: nothing in brackets has symbols.
+ */
+static void emit_region_mapping(struct writer *writer, uint32_t index)
+{
+    const struct outside_region *region = symbolize_region(writer->profile->symbols, index);
+    proto_uint(&writer->message, MAPPING_ID, (uint64_t)writer->module_count + 1 + index);
+    proto_uint(&writer->message, MAPPING_MEMORY_START, region->start);
+    proto_uint(&writer->message, MAPPING_MEMORY_LIMIT, region->end);
+    proto_uint(&writer->message, MAPPING_FILE_OFFSET, region->file_offset);
+    proto_uint(&writer->message, MAPPING_FILENAME, intern(writer, region->path));
+    proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS, region->has_names);
+    emit(writer, PROFILE_MAPPING);
+}
+
 static void emit_mapping(struct writer *writer, uint32_t id)
 {
     const struct wp_module *module = module_at(writer, writer->modules[id - 1]);
@@ -254,11 +270,25 @@ static void emit_mapping(struct writer *writer, uint32_t id)
     emit(writer, PROFILE_MAPPING);
 }
 
+static void emit_mappings(struct writer *writer)
+{
+    for (uint32_t id = 1; id <= writer->module_count; id++)
+        emit_mapping(writer, id);
+    for (uint32_t i = 0; i < symbolize_region_count(writer->profile->symbols); i++)
+        emit_region_mapping(writer, i);
+}
+
+static uint64_t mapping_id_of(const struct writer *writer, const struct wp_location *location)
+{
+    uint32_t region = symbolize_region_of(writer->profile->symbols, location->index);
+    return region ? (uint64_t)writer->module_count + region : mapping_id(writer, location->module);
+}
+
 static void emit_location(struct writer *writer, const struct wp_location *location)
 {
     proto_uint(&writer->message, LOCATION_ID, (uint64_t)location->index + 1);
     if (!location->pseudo) {
-        proto_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id(writer, location->module));
+        proto_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id_of(writer, location));
         proto_uint(&writer->message, LOCATION_ADDRESS, location->address);
     }
     proto_clear(&writer->part);
@@ -303,6 +333,32 @@ static void emit_comment(struct writer *writer, const char *text)
     proto_uint(&writer->output, PROFILE_COMMENT, intern(writer, text));
 }
 
+/* Why some of its functions have no names. */
+static void emit_lost_file(struct writer *writer, const struct symbolize_lost_file *lost)
+{
+    char text[512];
+    const struct wp_module *module = module_at(writer, lost->module);
+    const char *path = module->path ? arena_at(writer->profile->arena, module->path) : "[unknown]";
+    snprintf(text, sizeof text, "%s %s%s: names from memory and debug files only", path,
+             lost->error == -ESTALE   ? "was replaced while the program ran"
+             : lost->error == -ENOENT ? "was deleted while the program ran"
+                                      : "cannot be read: ",
+             lost->error == -ESTALE || lost->error == -ENOENT ? "" : strerrordesc_np(-lost->error));
+    emit_comment(writer, text);
+}
+
+static void emit_lost_files(struct writer *writer)
+{
+    char text[64];
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    uint32_t count = symbolize_lost_file_count(symbols);
+    for (uint32_t i = 0; i < count && i < LOST_FILES_MAX; i++)
+        emit_lost_file(writer, symbolize_lost_file(symbols, i));
+    snprintf(text, sizeof text, "and %u more files", count > LOST_FILES_MAX ? count - LOST_FILES_MAX : 0);
+    if (count > LOST_FILES_MAX)
+        emit_comment(writer, text);
+}
+
 static void emit_comments(struct writer *writer)
 {
     const struct wp_profile *profile = writer->profile;
@@ -329,6 +385,7 @@ static void emit_comments(struct writer *writer)
     snprintf(text, sizeof(text), "the sampler itself used %.3f s of CPU, which is not in this profile",
              (double)counters->sampler_cpu_ns / 1e9);
     emit_comment(writer, text);
+    emit_lost_files(writer);
 }
 
 static void emit_header(struct writer *writer)
@@ -363,8 +420,7 @@ static int write_all(struct writer *writer)
         return status;
     emit_header(writer);
     status = emit_samples(writer);
-    for (uint32_t id = 1; id <= writer->module_count; id++)
-        emit_mapping(writer, id);
+    emit_mappings(writer);
     if (status == 0)
         status = emit_locations(writer);
     emit_functions(writer);

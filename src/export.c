@@ -55,8 +55,10 @@ int export_write(const struct export_request *request)
     uint32_t thread_count = sampler->threads->next_number;
     size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
     arena_ref *thread_of_number = scratch_alloc(index_bytes);
+    const struct symbolize_process process = {
+        .perf_maps = request->perf_maps, .start_utc_ns = request->start_utc_ns, .log = request->log};
     struct wp_symbols *symbols =
-        symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules));
+        symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules), &process);
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
         index_threads(sampler, thread_of_number);

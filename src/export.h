@@ -6,6 +6,8 @@
 #ifndef WALLPROF_EXPORT_H
 #define WALLPROF_EXPORT_H
 
+#include "log.h"
+#include "perf_map.h"
 #include "sampler.h"
 
 #include <stdint.h>
@@ -15,6 +17,8 @@ struct export_request {
     enum wp_labels labels;
     uint64_t start_utc_ns, duration_ns;
     const char *command;
+    const struct perf_maps *perf_maps;
+    struct wp_log *log;
     int directory_fd; /* where to, as openat takes it */
     const char *name; /* the file in it */
 };

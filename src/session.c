@@ -9,6 +9,7 @@
 #include "futex.h"
 #include "log.h"
 #include "output.h"
+#include "perf_map.h"
 #include "sampler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
@@ -49,6 +50,7 @@ struct session {
     pthread_t thread;
     pid_t pid;
     uint64_t start_ns, start_utc_ns, end_ns;
+    struct perf_maps perf_maps;
     struct wp_standstill standstill;
     uint32_t command;   /* atomic, futex: enum command */
     uint32_t phase;     /* atomic, futex: enum phase */
@@ -145,6 +147,8 @@ static int write_profile(struct session *session)
         .start_utc_ns = session->start_utc_ns,
         .duration_ns = session->end_ns - session->start_ns,
         .command = session->command_text,
+        .perf_maps = &session->perf_maps,
+        .log = &session->log,
         .directory_fd = session->directory_fd,
         .name = session->output.name,
     };
@@ -315,6 +319,8 @@ static int start(const struct session_libc *libc, char *const *environment, cons
     session->directory_fd = -1;
     session->start_ns = clock_monotonic_ns();
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
+    perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns,
+                   parent ? &parent->perf_maps : NULL);
     if (parent) {
         session->config = parent->config;
         log_init(&session->log, parent->config.log_level);

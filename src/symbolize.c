@@ -10,16 +10,15 @@
 #include "symbolize.h"
 
 #include "elf.h"
+#include "module_names.h"
 #include "name_store.h"
 #include "sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 enum {
-    PAGE_BYTES = 4096,
     BASENAME_MAX_BYTES = 255,
     MANGLED_MAX_BYTES = 4096,       /* demanglers need stack in proportion to this */
     DEMANGLED_MAX_BYTES = 64 * 1024 /* substitutions can make a long name out of a short one */
@@ -27,29 +26,34 @@ enum {
 
 /* What a function is identified by, and what struct entry.key and .name are then. */
 enum entry_kind {
-    ENTRY_PSEUDO, /* key: enum wp_pseudo; name: its name */
-    ENTRY_PAGE,   /* key: run-time address of a page outside all modules; no name */
-    ENTRY_OFFSET, /* key: offset in the module; name: the module's base name */
+    ENTRY_FIXED,  /* name: of a pseudo-frame, or what stands for code without a name; no key */
+    ENTRY_LISTED, /* name: from a perf map; no key: what is compiled again is still one function to a reader
+                   */
+    ENTRY_OFFSET, /* key: offset in the module or file; name: its base name */
     ENTRY_SYMBOL  /* key: address of the symbol in the file; name: the linker's */
 };
 
 struct entry {
-    uint64_t elf_address;
+    uint64_t elf_address; /* outside all modules: the run-time address; of a pseudo-frame: 0 */
     uint64_t key;
     const char *name;
     arena_ref location;
-    arena_ref module; /* 0 for ENTRY_PSEUDO and ENTRY_PAGE */
+    arena_ref module; /* 0 for none */
     enum entry_kind kind;
 };
 _Static_assert(sizeof(struct entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
 struct wp_symbols {
-    uint32_t location_count, function_count, named_module_count;
+    uint32_t location_count, function_count, named_module_count, lost_file_count;
     struct wp_function *functions; /* function_count of them, room for one per location */
     uint32_t *function_of;         /* by location index */
+    uint32_t *region_of;           /* by location index: 1 + index, 0 for none */
     arena_ref *named_modules;      /* ascending; those with a symbol */
-    struct name_store store;       /* names that are not the linker's */
-    struct elf_names *elf_names;   /* the linker's */
+    struct symbolize_lost_file *lost_files;
+    struct name_store store;     /* names that are not the linker's */
+    struct elf_names *elf_names; /* the linker's */
+    struct outside outside;
+    struct memory_map memory;
 };
 
 /* What is needed while names are found only. */
@@ -57,7 +61,10 @@ struct naming {
     struct wp_symbols *symbols;
     const struct wp_tree *tree;
     const struct wp_arena *arena;
+    const struct wp_modules *modules;
+    const struct symbolize_process *process;
     symbolize_demangle_fn *demangle;
+    struct module_names module_names;
     struct entry *entries;     /* one per location */
     struct elf_query *queries; /* room for all entries of one module; NULL without memory */
 };
@@ -69,27 +76,20 @@ static const struct wp_module *entry_module(const struct naming *naming, const s
     return arena_at(naming->arena, entry->module);
 }
 
-static const char *module_path(const struct naming *naming, const struct wp_module *module)
-{
-    return module->path ? arena_at(naming->arena, module->path) : "[unknown]";
-}
-
 static struct entry entry_for(const struct naming *naming, arena_ref ref)
 {
     const struct wp_location *location = tree_location_at(naming->tree, ref);
     struct entry entry = {.location = ref};
     if (location->pseudo) {
-        entry.kind = ENTRY_PSEUDO;
-        entry.key = location->pseudo - 1;
-        entry.name = tree_pseudo_name((enum wp_pseudo)entry.key);
+        entry.name = tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
     } else if (!location->module) {
-        entry.kind = ENTRY_PAGE;
-        entry.key = location->address & ~(uint64_t)(PAGE_BYTES - 1);
+        entry.elf_address = location->address;
+        entry.name = "[anonymous code]";
     } else {
         entry.kind = ENTRY_OFFSET;
         entry.module = location->module;
         const struct wp_module *module = entry_module(naming, &entry);
-        const char *path = module_path(naming, module), *slash = strrchr(path, '/');
+        const char *path = module_names_path(naming->arena, module), *slash = strrchr(path, '/');
         entry.elf_address = location->address - module->load_bias;
         entry.key =
             (location->function_start ? location->function_start : location->address) - module->load_bias;
@@ -117,7 +117,7 @@ static int compare_functions(const struct entry *a, const struct entry *b)
     int order = compare_numbers(a->kind, b->kind);
     if (order == 0 && a->kind == ENTRY_SYMBOL)
         order = compare_numbers(a->module, b->module);
-    if (order == 0 && a->kind == ENTRY_OFFSET)
+    if (order == 0 && a->kind != ENTRY_SYMBOL)
         order = strcmp(a->name, b->name);
     return order ? order : compare_numbers(a->key, b->key);
 }
@@ -133,48 +133,6 @@ static int compare_for_functions(const void *left, const void *right)
 
 /* ---- symbols ---- */
 
-/* The vDSO's section headers lie behind its only segment, but still in the pages that are mapped for it. */
-static void name_from_vdso(struct naming *naming, const struct wp_module *module, size_t count)
-{
-    const uint64_t image = getauxval(AT_SYSINFO_EHDR);
-    const uint64_t end = (module->loaded_high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-    if (image == 0 || image < module->loaded_low || image >= end)
-        return;
-    elf_name_addresses_in_image(naming->symbols->elf_names, (const void *)(uintptr_t)image, end - image,
-                                naming->queries, count);
-}
-
-/* Where distributions put what they strip: the build-id is the name. */
-static void name_from_debug_file(struct naming *naming, const struct wp_module *module, size_t count)
-{
-    static const char directory[] = "/usr/lib/debug/.build-id/";
-    char path[sizeof directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"];
-    size_t used = sizeof directory - 1;
-    if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
-        return;
-    memcpy(path, directory, sizeof directory);
-    for (uint32_t i = 0; i < module->build_id_bytes; i++)
-        used += (size_t)sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
-    strcpy(path + used, ".debug");
-    elf_name_addresses(naming->symbols->elf_names, path, module->build_id, module->build_id_bytes,
-                       naming->queries, count);
-}
-
-static void name_queries(struct naming *naming, const struct wp_module *module, size_t count)
-{
-    const char *path = module_path(naming, module);
-    int named = 0;
-    if (strcmp(path, "[vdso]") == 0) {
-        name_from_vdso(naming, module, count);
-        return;
-    }
-    if (path[0] == '/')
-        named = elf_name_addresses(naming->symbols->elf_names, path, module->build_id, module->build_id_bytes,
-                                   naming->queries, count);
-    if (named < 0 || (size_t)named < count)
-        name_from_debug_file(naming, module, count);
-}
-
 /* A label is only believed up to the next function that unwind information knows of. */
 static bool is_believed(const struct elf_query *query, const struct entry *entry,
                         const struct wp_location *location)
@@ -183,13 +141,32 @@ static bool is_believed(const struct elf_query *query, const struct entry *entry
            (query->symbol_bytes > 0 || location->function_start == 0 || query->symbol_address >= entry->key);
 }
 
+/* The executable segments of one object are modules of their own, with one file. */
+static void note_lost_file(struct naming *naming, arena_ref module, int error)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    const struct wp_module *record = arena_at(naming->arena, module);
+    const char *path = module_names_path(naming->arena, record);
+    if (path[0] != '/')
+        return;
+    for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
+        const struct wp_module *other = arena_at(naming->arena, symbols->lost_files[i].module);
+        if (strcmp(module_names_path(naming->arena, other), path) == 0)
+            return;
+    }
+    symbols->lost_files[symbols->lost_file_count++] = (struct symbolize_lost_file){module, error};
+}
+
 static void name_module(struct naming *naming, struct entry *entries, size_t count)
 {
     struct wp_symbols *symbols = naming->symbols;
     bool has_names = false;
     for (size_t i = 0; i < count; i++)
         naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
-    name_queries(naming, entry_module(naming, &entries[0]), count);
+    int error =
+        module_names_find(&naming->module_names, entry_module(naming, &entries[0]), naming->queries, count);
+    if (error < 0)
+        note_lost_file(naming, entries[0].module, error);
     for (size_t i = 0; i < count; i++) {
         const struct elf_query *query = &naming->queries[i];
         if (!is_believed(query, &entries[i], tree_location_at(naming->tree, entries[i].location)))
@@ -206,13 +183,55 @@ static void name_module(struct naming *naming, struct entry *entries, size_t cou
 static void name_modules(struct naming *naming)
 {
     const uint32_t count = naming->symbols->location_count;
-    sort_records(naming->entries, count, sizeof *naming->entries, compare_for_lookup);
     for (uint32_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && naming->entries[end].module == naming->entries[first].module;)
             end++;
         if (naming->entries[first].module)
             name_module(naming, &naming->entries[first], end - first);
     }
+}
+
+/* ---- code outside all modules ---- */
+
+static void name_outside_entry(struct naming *naming, struct entry *entry,
+                               const struct outside_address *address)
+{
+    const struct wp_location *location = tree_location_at(naming->tree, entry->location);
+    if (location->pseudo) /* code at address 0 would stand among them */
+        return;
+    naming->symbols->region_of[location->index] = address->region;
+    if (address->kind == OUTSIDE_ANONYMOUS)
+        return;
+    entry->kind = address->kind == OUTSIDE_LISTED ? ENTRY_LISTED : ENTRY_OFFSET;
+    entry->name = address->name;
+    entry->key = address->file_offset;
+}
+
+static void name_outside(struct naming *naming, struct entry *entries, size_t count)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    struct outside_address *addresses = count ? scratch_alloc(count * sizeof *addresses) : NULL;
+    if (!addresses)
+        return;
+    for (size_t i = 0; i < count; i++)
+        addresses[i].address = entries[i].elf_address;
+    outside_init(&symbols->outside, naming->modules, &symbols->memory, naming->process->perf_maps,
+                 naming->process->log, addresses, count);
+    for (size_t i = 0; i < count; i++)
+        name_outside_entry(naming, &entries[i], &addresses[i]);
+    scratch_free(addresses, count * sizeof *addresses);
+}
+
+/* Those without a module stand first, and of these the pseudo-frames. */
+static void name_all_outside(struct naming *naming)
+{
+    const uint32_t count = naming->symbols->location_count;
+    uint32_t first = 0, end;
+    while (first < count && tree_location_at(naming->tree, naming->entries[first].location)->pseudo)
+        first++;
+    for (end = first; end < count && !naming->entries[end].module;)
+        end++;
+    name_outside(naming, naming->entries + first, end - first);
 }
 
 /* ---- functions ---- */
@@ -240,24 +259,20 @@ static const char *made_up_name(struct naming *naming, const struct entry *entry
 {
     char name[BASENAME_MAX_BYTES + 32];
     const char *module = entry->name;
-    int length;
-    if (entry->kind == ENTRY_PAGE) {
-        length = snprintf(name, sizeof name, "[0x%llx]", (unsigned long long)entry->key);
-    } else {
-        /* "[vdso]" has its brackets already. */
-        size_t bytes = strnlen(module, BASENAME_MAX_BYTES);
-        bool has_brackets = bytes > 2 && module[0] == '[' && module[bytes - 1] == ']';
-        length = snprintf(name, sizeof name, "[%.*s+0x%llx]", (int)bytes - 2 * has_brackets,
+    /* "[vdso]" has its brackets already. */
+    size_t bytes = strnlen(module, BASENAME_MAX_BYTES);
+    bool has_brackets = bytes > 2 && module[0] == '[' && module[bytes - 1] == ']';
+    int length = snprintf(name, sizeof name, "[%.*s+0x%llx]", (int)bytes - 2 * has_brackets,
                           module + has_brackets, (unsigned long long)entry->key);
-    }
     const char *kept = name_store_add(&naming->symbols->store, name, (size_t)length);
     return kept ? kept : "[no memory for the name]";
 }
 
 static struct wp_function function_for(struct naming *naming, const struct entry *entry)
 {
-    struct wp_function function = {.system_name = entry->name, .is_symbol = entry->kind == ENTRY_SYMBOL};
-    if (entry->kind == ENTRY_PAGE || entry->kind == ENTRY_OFFSET)
+    struct wp_function function = {.system_name = entry->name,
+                                   .is_symbol = entry->kind == ENTRY_SYMBOL || entry->kind == ENTRY_LISTED};
+    if (entry->kind == ENTRY_OFFSET)
         function.system_name = made_up_name(naming, entry);
     function.name = function.is_symbol ? demangled(naming, function.system_name) : function.system_name;
     return function;
@@ -286,29 +301,45 @@ static struct wp_symbols *symbols_create(uint32_t location_count)
     symbols->location_count = location_count;
     symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
     symbols->function_of = scratch_alloc(location_count * sizeof *symbols->function_of);
+    symbols->region_of = scratch_alloc(location_count * sizeof *symbols->region_of);
+    symbols->lost_files = scratch_alloc(location_count * sizeof *symbols->lost_files);
     symbols->named_modules = scratch_alloc(location_count * sizeof *symbols->named_modules);
     symbols->elf_names = elf_names_create();
-    if (symbols->functions && symbols->function_of && symbols->named_modules && symbols->elf_names)
+    if (symbols->functions && symbols->function_of && symbols->region_of && symbols->lost_files &&
+        symbols->named_modules && symbols->elf_names)
         return symbols;
     symbolize_destroy(symbols);
     return NULL;
 }
 
+static void name_entries(struct naming *naming)
+{
+    struct entry *entry = naming->entries;
+    for (arena_ref ref = naming->tree->newest_location; ref; ref = tree_location_at(naming->tree, ref)->next)
+        *entry++ = entry_for(naming, ref);
+    sort_records(naming->entries, naming->symbols->location_count, sizeof *naming->entries,
+                 compare_for_lookup);
+    name_all_outside(naming);
+    if (naming->queries)
+        name_modules(naming);
+    number_functions(naming);
+}
+
 struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,
-                                    symbolize_demangle_fn *demangle)
+                                    symbolize_demangle_fn *demangle, const struct symbolize_process *process)
 {
     const size_t count = tree->location_count;
-    struct naming naming = {.tree = tree, .arena = modules->arena, .demangle = demangle};
+    struct naming naming = {
+        .tree = tree, .arena = modules->arena, .modules = modules, .process = process, .demangle = demangle};
     naming.symbols = symbols_create(tree->location_count);
     naming.entries = scratch_alloc(count * sizeof *naming.entries);
     naming.queries = scratch_alloc(count * sizeof *naming.queries);
     if (naming.symbols && naming.entries) {
-        struct entry *entry = naming.entries;
-        for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
-            *entry++ = entry_for(&naming, ref);
-        if (naming.queries)
-            name_modules(&naming);
-        number_functions(&naming);
+        naming.module_names = (struct module_names){.arena = modules->arena,
+                                                    .elf_names = naming.symbols->elf_names,
+                                                    .memory = &naming.symbols->memory,
+                                                    .start_utc_ns = process->start_utc_ns};
+        name_entries(&naming);
     } else {
         symbolize_destroy(naming.symbols);
         naming.symbols = NULL;
@@ -325,8 +356,12 @@ void symbolize_destroy(struct wp_symbols *symbols)
     const size_t count = symbols->location_count;
     elf_names_destroy(symbols->elf_names);
     name_store_deinit(&symbols->store);
+    outside_deinit(&symbols->outside);
+    memory_map_deinit(&symbols->memory);
     scratch_free(symbols->functions, count * sizeof *symbols->functions);
     scratch_free(symbols->function_of, count * sizeof *symbols->function_of);
+    scratch_free(symbols->region_of, count * sizeof *symbols->region_of);
+    scratch_free(symbols->lost_files, count * sizeof *symbols->lost_files);
     scratch_free(symbols->named_modules, count * sizeof *symbols->named_modules);
     scratch_free(symbols, sizeof *symbols);
 }
@@ -359,4 +394,29 @@ bool symbolize_module_has_names(const struct wp_symbols *symbols, arena_ref modu
             high = middle;
     }
     return false;
+}
+
+uint32_t symbolize_region_count(const struct wp_symbols *symbols)
+{
+    return symbols->outside.region_count;
+}
+
+const struct outside_region *symbolize_region(const struct wp_symbols *symbols, uint32_t index)
+{
+    return &symbols->outside.regions[index];
+}
+
+uint32_t symbolize_region_of(const struct wp_symbols *symbols, uint32_t location_index)
+{
+    return symbols->region_of[location_index];
+}
+
+uint32_t symbolize_lost_file_count(const struct wp_symbols *symbols)
+{
+    return symbols->lost_file_count;
+}
+
+const struct symbolize_lost_file *symbolize_lost_file(const struct wp_symbols *symbols, uint32_t index)
+{
+    return &symbols->lost_files[index];
 }

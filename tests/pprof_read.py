@@ -27,7 +27,7 @@ import sys
 TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("offcpu", "nanoseconds"), ("wall", "nanoseconds")]
 SAMPLES, CPU, OFFCPU, WALL = range(4)
 PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]"}
-NAMELESS = re.compile(r"^\[.+\+0x[0-9a-f]+\]$")
+NAMELESS = re.compile(r"^\[(.+\+0x[0-9a-f]+|anonymous code)\]$")
 THREAD_STARTS = {"clone", "__clone", "clone3", "__clone3", "start_thread", "__clone_internal", "thread_start"}
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5

@@ -16,6 +16,7 @@ struct fixture {
     struct wp_arena arena;
     struct wp_tree tree;
     struct wp_modules modules;
+    struct symbolize_process process;
     struct wp_profile profile;
     arena_ref thread_of_number[THREADS_MAX + 1], root_of_number[THREADS_MAX + 1];
     arena_ref main_module, library, own;
@@ -184,7 +185,8 @@ static void check_with_python(const struct fixture *fixture, const char *name)
 static void write_profile(struct fixture *fixture, const char *name)
 {
     int error;
-    struct wp_symbols *symbols = symbolize_create(&fixture->tree, &fixture->modules, fake_demangle);
+    struct wp_symbols *symbols =
+        symbolize_create(&fixture->tree, &fixture->modules, fake_demangle, &fixture->process);
     assert_non_null(symbols);
     fixture->profile.symbols = symbols;
     struct sink *sink = sink_create(fixture->directory.fd, name, &error);
@@ -649,13 +651,82 @@ static void names_are_for_people_and_for_linkers(void **state)
     assert_named(fixture, location_at(fixture, mangled), 1, "function(int)", "_Z8functioni");
     assert_named(fixture, location_at(fixture, 0x40001234), 2, "[libfoo.so.1+0x1234]",
                  "[libfoo.so.1+0x1234]");
-    assert_named(fixture, location_at(fixture, 0x7000), 0, "[0x7000]", "[0x7000]");
+    assert_named(fixture, location_at(fixture, 0x7000), 3, "[anonymous code]", "[anonymous code]");
     assert_int_equal(fixture->read.mappings[0].field[7], 1); /* has_functions: only where there are any */
     assert_int_equal(fixture->read.mappings[1].field[7], 0);
     for (size_t i = 0; i < fixture->read.mapping_count; i++) {
         for (int flag = 8; flag <= 10; flag++)
             assert_int_equal(fixture->read.mappings[i].field[flag], 0);
     }
+}
+
+static void assert_region(const struct fixture *fixture, size_t at, uint64_t start, uint64_t end,
+                          const char *path, uint64_t has_functions)
+{
+    const uint64_t *field = fixture->read.mappings[at].field;
+    assert_int_equal(field[2], start);
+    assert_int_equal(field[3], end);
+    assert_int_equal(field[4], 0);
+    assert_string_equal(text(fixture, field[5]), path);
+    assert_string_equal(text(fixture, field[6]), "");
+    assert_int_equal(field[7], has_functions);
+}
+
+/* Two pieces of memory, far from each other; the list names code in the second. */
+static void code_outside_modules_has_mappings_of_its_own(void **state)
+{
+    struct fixture *fixture = *state;
+    struct perf_maps maps;
+    char path[PERF_MAP_PATH_BYTES];
+    perf_maps_init(&maps, 1000000000 + getpid(), 0, NULL); /* above all pids that Linux gives */
+    perf_map_path(maps.sources[0].pid, path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "20000000 10 compiled\n", 21), 21);
+    close(fd);
+    arena_ref root = add_thread(fixture, 1, "t");
+    weigh(fixture, child(fixture, root, 0, 0x20000004), 1, 1, 1, 1);
+    weigh(fixture, child(fixture, root, 0, 0x20001000), 1, 1, 1, 1);
+    weigh(fixture, child(fixture, root, 0, 0x7008), 1, 1, 1, 1);
+    fixture->process.perf_maps = &maps;
+    export_and_check(fixture);
+    unlink(path);
+    assert_int_equal(fixture->read.mapping_count, 4);
+    assert_region(fixture, 2, 0x7000, 0x8000, "[anonymous executable]", 0);
+    assert_region(fixture, 3, 0x20000000, 0x20002000, "[JIT]", 1);
+    assert_named(fixture, location_at(fixture, 0x7008), 3, "[anonymous code]", "[anonymous code]");
+    assert_named(fixture, location_at(fixture, 0x20000004), 4, "compiled", "compiled");
+    assert_named(fixture, location_at(fixture, 0x20001000), 4, "[anonymous code]", "[anonymous code]");
+}
+
+/* All but the last two lines are those of every profile. */
+static void comments_tell_which_files_are_gone(void **state)
+{
+    enum { USUAL = 5, SHOWN = 4, GONE = 7 };
+    struct fixture *fixture = *state;
+    arena_ref root = add_thread(fixture, 1, "t");
+    weigh(fixture, in_library(fixture, root, 0x1234), 1, 1, 1, 1);
+    export(fixture);
+    assert_int_equal(fixture->read.comments.count, USUAL + 1);
+    assert_string_equal(text(fixture, fixture->read.comments.at[USUAL]),
+                        "/opt/lib/libfoo.so.1 was deleted while the program ran: names from memory and debug "
+                        "files only");
+    for (uint64_t i = 1; i < GONE; i++)
+        weigh(fixture,
+              child(fixture, root, add_module(fixture, i % 2 ? "/proc/self/exe/" : "/no/such", 0, 0), i), 1,
+              1, 1, 1);
+    add_module(fixture, "/not/in/the/profile", 0, 0);
+    export(fixture); /* two segments of one file are one file */
+    assert_int_equal(fixture->read.comments.count, USUAL + 3);
+    assert_non_null(strstr(text(fixture, fixture->read.comments.at[USUAL + 1]),
+                           "/proc/self/exe/ cannot be read: Not a directory: names"));
+    for (uint64_t i = 0; i < GONE; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "/no/such/%d", (int)i);
+        weigh(fixture, child(fixture, root, add_module(fixture, path, 0, 0), i), 1, 1, 1, 1);
+    }
+    export(fixture);
+    assert_int_equal(fixture->read.comments.count, USUAL + SHOWN + 1);
+    assert_string_equal(text(fixture, fixture->read.comments.at[USUAL + SHOWN]), "and 6 more files");
 }
 
 static void pseudo_frames_have_a_name_and_nothing_else(void **state)
@@ -736,7 +807,7 @@ static void twenty_thousand_samples_are_written(void **state)
     assert_int_equal(fixture->read.sample_count, 20000);
     assert_int_equal(sum_of_read(&fixture->read).wall_ns, UINT64_C(20000) * 19999 / 2);
     assert_int_equal(fixture->read.location_count, 20000 + PSEUDO_COUNT);
-    assert_int_equal(fixture->read.function_count, 20000 + PSEUDO_COUNT);
+    assert_int_equal(fixture->read.function_count, 1 + PSEUDO_COUNT); /* [anonymous code] */
 }
 
 int main(void)
@@ -760,6 +831,8 @@ int main(void)
         TEST(threads_without_a_record_have_no_labels),
         TEST(mappings_begin_with_the_main_binary),
         TEST(names_are_for_people_and_for_linkers),
+        TEST(code_outside_modules_has_mappings_of_its_own),
+        TEST(comments_tell_which_files_are_gone),
         TEST(pseudo_frames_have_a_name_and_nothing_else),
         TEST(nothing_is_lost_in_large_or_merged_profiles),
         TEST(twenty_thousand_samples_are_written),

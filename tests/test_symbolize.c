@@ -4,6 +4,7 @@
 #include "elf.h"
 #include "elf_builder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -23,8 +24,11 @@ struct fixture {
     struct wp_arena arena;
     struct wp_tree tree;
     struct wp_modules modules;
+    struct symbolize_process process;
     struct wp_symbols *symbols;
 };
+
+static char *fake_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
 static int setup(void **state)
 {
@@ -67,7 +71,7 @@ static uint32_t add_location(struct fixture *fixture, arena_ref module, uint64_t
 
 static void symbolize(struct fixture *fixture, symbolize_demangle_fn *demangle)
 {
-    fixture->symbols = symbolize_create(&fixture->tree, &fixture->modules, demangle);
+    fixture->symbols = symbolize_create(&fixture->tree, &fixture->modules, demangle, &fixture->process);
     assert_non_null(fixture->symbols);
     for (uint32_t i = 0; i < fixture->tree.location_count; i++)
         assert_true(symbolize_function_of(fixture->symbols, i) < symbolize_function_count(fixture->symbols));
@@ -106,18 +110,78 @@ static void pseudo_locations_have_their_names(void **state)
     }
 }
 
-static void code_without_a_module_is_named_by_its_page(void **state)
+/* ---- code outside all modules ---- */
+
+static const struct outside_region *region_of(const struct fixture *fixture, uint32_t location)
+{
+    uint32_t region = symbolize_region_of(fixture->symbols, location);
+    return region ? symbolize_region(fixture->symbols, region - 1) : NULL;
+}
+
+static void assert_region(const struct fixture *fixture, uint32_t location, uint64_t start, uint64_t end,
+                          const char *path)
+{
+    const struct outside_region *region = region_of(fixture, location);
+    assert_non_null(region);
+    assert_int_equal(region->start, start);
+    assert_int_equal(region->end, end);
+    assert_string_equal(region->path, path);
+}
+
+static void code_without_a_module_is_anonymous(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t first = add_location(fixture, 0, 0x7f12345000, 0),
-             last = add_location(fixture, 0, 0x7f12345fff, 0);
-    uint32_t next = add_location(fixture, 0, 0x7f12346000, 0);
+    arena_ref module = add_module(fixture, "/no/such", BIAS);
+    uint32_t first = add_location(fixture, 0, 0x12345008, 0), last = add_location(fixture, 0, 0x12347fff, 0);
+    uint32_t far = add_location(fixture, 0, 0x22345fff, 0);
+    uint32_t inside = add_location(fixture, module, BIAS + 1, 0);
     symbolize(fixture, NULL);
-    assert_made_up(fixture, first, "[0x7f12345000]");
-    assert_made_up(fixture, next, "[0x7f12346000]");
+    assert_made_up(fixture, first, "[anonymous code]");
     assert_int_equal(symbolize_function_of(fixture->symbols, first),
                      symbolize_function_of(fixture->symbols, last));
-    assert_int_equal(symbolize_function_count(fixture->symbols), PSEUDO_COUNT + 2);
+    assert_int_equal(symbolize_function_of(fixture->symbols, first),
+                     symbolize_function_of(fixture->symbols, far));
+    /* Nothing is mapped there: the pages that were seen, as far as they are near each other. */
+    assert_int_equal(symbolize_region_count(fixture->symbols), 2);
+    assert_region(fixture, first, 0x12345000, 0x12348000, "[anonymous executable]");
+    assert_ptr_equal(region_of(fixture, last), region_of(fixture, first));
+    assert_region(fixture, far, 0x22345000, 0x22346000, "[anonymous executable]");
+    assert_null(region_of(fixture, inside));
+    for (int i = 0; i < PSEUDO_COUNT; i++)
+        assert_null(region_of(fixture, (uint32_t)i));
+}
+
+/* The list of a process that is not running; its number is above all that Linux gives (4194304). */
+static void listed_code_has_its_names(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[PERF_MAP_PATH_BYTES];
+    struct perf_maps maps;
+    static const char text[] = "30001000 100 hot one\n30002000 100 _Z1f\n30001100 80 hot one\n";
+    perf_maps_init(&maps, 1000000000 + getpid(), 0, NULL);
+    perf_map_path(maps.sources[0].pid, path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    fixture->process.perf_maps = &maps;
+    uint32_t first = add_location(fixture, 0, 0x30001000, 0), again = add_location(fixture, 0, 0x30001150, 0);
+    uint32_t mangled = add_location(fixture, 0, 0x30002001, 0);
+    uint32_t unlisted = add_location(fixture, 0, 0x30002100, 0);
+    /* A module has the same addresses: the list is not about it. */
+    uint32_t inside = add_location(fixture, add_module(fixture, "/no/such", 0), 0x30001000, 0);
+    symbolize(fixture, fake_demangle);
+    close(fd);
+    unlink(path);
+    assert_symbol(fixture, first, "hot one", "hot one");
+    assert_int_equal(symbolize_function_of(fixture->symbols, first),
+                     symbolize_function_of(fixture->symbols, again)); /* compiled twice, one function */
+    assert_symbol(fixture, mangled, "demangled(1f)", "_Z1f");
+    assert_made_up(fixture, unlisted, "[anonymous code]");
+    assert_made_up(fixture, inside, "[such+0x30001000]");
+    assert_int_equal(symbolize_region_count(fixture->symbols), 1);
+    assert_region(fixture, unlisted, 0x30001000, 0x30003000, "[JIT]");
+    assert_true(region_of(fixture, first)->has_names);
+    assert_null(region_of(fixture, inside));
 }
 
 static void nameless_functions_are_grouped_by_their_start(void **state)
@@ -331,6 +395,9 @@ static void a_replaced_file_is_not_believed(void **state)
     assert_false(function_of(fixture, locations[1])->is_symbol);
     assert_true(symbolize_module_has_names(fixture->symbols, refs[0]));
     assert_false(symbolize_module_has_names(fixture->symbols, refs[1]));
+    assert_int_equal(symbolize_lost_file_count(fixture->symbols), 1);
+    assert_int_equal(symbolize_lost_file(fixture->symbols, 0)->module, refs[1]);
+    assert_int_equal(symbolize_lost_file(fixture->symbols, 0)->error, -ESTALE);
     close(fds[0]);
     close(fds[1]);
 }
@@ -469,7 +536,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SYMBOLIZE_TEST(pseudo_locations_have_their_names),
-        SYMBOLIZE_TEST(code_without_a_module_is_named_by_its_page),
+        SYMBOLIZE_TEST(code_without_a_module_is_anonymous),
+        SYMBOLIZE_TEST(listed_code_has_its_names),
         SYMBOLIZE_TEST(nameless_functions_are_grouped_by_their_start),
         SYMBOLIZE_TEST(made_up_names_stand_once),
         SYMBOLIZE_TEST(odd_paths_make_readable_names),

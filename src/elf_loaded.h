@@ -1,0 +1,27 @@
+/*
+ * A loaded object as an ELF image: what names its functions when the file it came from is gone.
+ *
+ * Section headers are not loaded, but everything the loader itself needs is: the exported functions' symbols,
+ * their strings, and a hash table that tells how many symbols there are. The image's sections are made up
+ * from that, so that everything that reads an image can read this one: .dynsym and .dynstr, the executable
+ * segments as code, the notes.
+ *
+ * The object can be unloaded meanwhile, and the memory can be anybody's by then: it is read through the
+ * kernel, and the caller compares the build-id (elf_image_has_build_id).
+ *
+ * Called from: the exporting thread. Allocates scratch memory only.
+ * Standard: System V gABI chapter 5, Dynamic Section; DT_GNU_HASH as binutils' bfd/elflink.c writes it.
+ */
+#ifndef WALLPROF_ELF_LOADED_H
+#define WALLPROF_ELF_LOADED_H
+
+#include "elf_image.h"
+
+/*
+ * low, high: run-time addresses that the object lies between, low being that of its ELF header. load_bias:
+ * run-time address minus address in the file. 0 or -errno with nothing held: -ENOEXEC when there is no ELF
+ * header at low, -ENOENT when there are no dynamic symbols, -ENOMEM. elf_image_deinit releases it.
+ */
+int elf_loaded_open(struct elf_image *image, uint64_t load_bias, uint64_t low, uint64_t high);
+
+#endif

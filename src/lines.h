@@ -1,0 +1,37 @@
+/*
+ * The lines of a file one after the other, in memory that does not grow with the file or its lines.
+ *
+ * Called from: the exporting thread. Scratch memory only; the descriptor stays the caller's.
+ */
+#ifndef WALLPROF_LINES_H
+#define WALLPROF_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LINE_MAX_BYTES = 8192 };
+
+struct line {
+    const char *text; /* not terminated, without its newline; valid until the next call */
+    size_t bytes;     /* at most LINE_MAX_BYTES: what is behind that of a longer line is left out */
+    uint64_t offset;  /* in the file */
+};
+
+struct lines {
+    int fd;
+    uint64_t read_offset, end_offset; /* where the next read begins, and where reading ends */
+    uint64_t line_offset;             /* of the next line */
+    uint64_t left_out_bytes;          /* of that line, so far */
+    char *buffer;                     /* owned */
+    size_t begin, used;               /* what is in the buffer and not yet handed out */
+};
+
+/* Starts at an offset and ends at another one or at the end of the file. 0 or -ENOMEM. */
+int lines_init(struct lines *lines, int fd, uint64_t offset, uint64_t end_offset);
+void lines_deinit(struct lines *lines);
+
+/* The next line that ends in a newline; one without, the last, may still be being written and is none. */
+bool lines_next(struct lines *lines, struct line *ret);
+
+#endif
