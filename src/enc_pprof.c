@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -252,6 +253,28 @@ static void emit_region_mapping(struct writer *writer, uint32_t index)
     emit(writer, PROFILE_MAPPING);
 }
 
+static bool is_lost(const struct writer *writer, const char *path)
+{
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    for (uint32_t i = 0; i < symbolize_lost_file_count(symbols); i++) {
+        const struct wp_module *module = module_at(writer, symbolize_lost_file(symbols, i)->module);
+        if (strcmp(arena_at(writer->profile->arena, module->path), path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* By its build-id pprof itself sees that a file is another one. Where there is none it must not find it. */
+static uint64_t intern_module_path(struct writer *writer, const struct wp_module *module)
+{
+    char lost[PATH_MAX + sizeof " (deleted)"];
+    const char *path = arena_at(writer->profile->arena, module->path);
+    if (module->build_id_bytes > 0 || !is_lost(writer, path))
+        return intern(writer, path);
+    snprintf(lost, sizeof lost, "%.*s (deleted)", PATH_MAX, path); /* as the kernel says it */
+    return intern(writer, lost);
+}
+
 static void emit_mapping(struct writer *writer, uint32_t id)
 {
     const struct wp_module *module = module_at(writer, writer->modules[id - 1]);
@@ -262,8 +285,7 @@ static void emit_mapping(struct writer *writer, uint32_t id)
     proto_uint(&writer->message, MAPPING_MEMORY_START, module->start_pc);
     proto_uint(&writer->message, MAPPING_MEMORY_LIMIT, module->end_pc);
     proto_uint(&writer->message, MAPPING_FILE_OFFSET, module->file_offset);
-    proto_uint(&writer->message, MAPPING_FILENAME,
-               intern(writer, arena_at(writer->profile->arena, module->path)));
+    proto_uint(&writer->message, MAPPING_FILENAME, intern_module_path(writer, module));
     proto_uint(&writer->message, MAPPING_BUILD_ID, intern(writer, build_id));
     proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS,
                symbolize_module_has_names(writer->profile->symbols, writer->modules[id - 1]));
@@ -338,7 +360,7 @@ static void emit_lost_file(struct writer *writer, const struct symbolize_lost_fi
 {
     char text[512];
     const struct wp_module *module = module_at(writer, lost->module);
-    const char *path = module->path ? arena_at(writer->profile->arena, module->path) : "[unknown]";
+    const char *path = arena_at(writer->profile->arena, module->path);
     snprintf(text, sizeof text, "%s %s%s: names from memory and debug files only", path,
              lost->error == -ESTALE   ? "was replaced while the program ran"
              : lost->error == -ENOENT ? "was deleted while the program ran"

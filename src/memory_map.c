@@ -56,6 +56,7 @@ static bool read_region(const struct line *line, struct memory_region *ret, stru
     if (!read_number(&cursor, 16, &ret->start) || !skip_character(&cursor, '-') ||
         !read_number(&cursor, 16, &ret->end) || !skip_character(&cursor, ' ') || ret->start >= ret->end)
         return false;
+    ret->is_executable = cursor.end - cursor.at > 2 && cursor.at[2] == 'x';
     skip_word(&cursor);
     if (!read_number(&cursor, 16, &ret->file_offset) || !skip_character(&cursor, ' '))
         return false;

@@ -22,7 +22,8 @@ struct memory_region {
     uint64_t file_offset; /* of start */
     uint64_t inode;       /* 0 without a file */
     const char *path;     /* as the kernel prints it, without " (deleted)"; "" for plain memory */
-    bool is_deleted;      /* the file has no name any more */
+    bool is_executable;
+    bool is_deleted; /* the file has no name any more */
 };
 
 /* A zeroed struct is one that has not been read. */

@@ -104,9 +104,11 @@ static struct outside_region gone_region(uint64_t address)
         .start = start, .end = start + PAGE_BYTES, .path = anonymous_path, .is_gone = true};
 }
 
+/* What is there now but cannot be executed was put there later, or is being written to. */
 static void place(struct outside *outside, const struct memory_region *found, struct outside_address *address)
 {
-    struct outside_region wanted = found ? mapped_region(found) : gone_region(address->address);
+    struct outside_region wanted =
+        found && found->is_executable ? mapped_region(found) : gone_region(address->address);
     struct outside_region *region = region_for(outside, &wanted);
     address->region = (uint32_t)(region - outside->regions) + 1;
     if (address->kind == OUTSIDE_LISTED) {

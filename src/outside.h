@@ -32,7 +32,7 @@ struct outside_region {
     uint64_t file_offset; /* of start; 0 without a file */
     const char *path;     /* absolute, or "[JIT]" with listed functions, or "[anonymous executable]" */
     bool has_names;       /* some of its code is listed */
-    bool is_gone;         /* unmapped meanwhile: the bounds are those of the pages that were seen */
+    bool is_gone;         /* no code any more: the bounds are those of the pages that were seen */
 };
 
 struct outside_address {

@@ -717,6 +717,9 @@ static void comments_tell_which_files_are_gone(void **state)
     add_module(fixture, "/not/in/the/profile", 0, 0);
     export(fixture); /* two segments of one file are one file */
     assert_int_equal(fixture->read.comments.count, USUAL + 3);
+    /* pprof must not look there; libfoo.so.1 it knows by its build-id */
+    assert_string_equal(text(fixture, fixture->read.mappings[1].field[5]), "/opt/lib/libfoo.so.1");
+    assert_string_equal(text(fixture, fixture->read.mappings[3].field[5]), "/no/such (deleted)");
     assert_non_null(strstr(text(fixture, fixture->read.comments.at[USUAL + 1]),
                            "/proc/self/exe/ cannot be read: Not a directory: names"));
     for (uint64_t i = 0; i < GONE; i++) {

@@ -65,6 +65,8 @@ static void lines_of_the_kernel_are_understood(void **state)
     assert_null(memory_map_find(map, 0));
     assert_null(memory_map_find(map, 0x55b30575a000));
     assert_null(memory_map_find(map, UINT64_MAX));
+    assert_false(memory_map_find(map, 0x55b305740000)->is_executable);
+    assert_true(memory_map_find(map, 0x55b305746000)->is_executable);
     assert_true(memory_region_has_file(memory_map_find(map, 0x55b305740000)));
     assert_false(memory_region_has_file(memory_map_find(map, 0x55b306000000)));
     assert_false(memory_region_has_file(memory_map_find(map, 0x7f0000000000)));
