@@ -106,7 +106,8 @@ $(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
 	$(Q)$(CC) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
 
 # What times walks in a handler: the engine's objects, libunwind, and one chain of functions compiled both ways.
-UNWIND_BENCH := $(addprefix $(BUILD)/tests/bench/,unwind.o unwind_walkers.o unwind_chain_plain.o unwind_chain_fp.o)
+UNWIND_BENCH := $(addprefix $(BUILD)/tests/bench/,unwind_walkers.o unwind_chain_plain.o unwind_chain_fp.o)
+UNWIND_PROGRAMS := $(BUILD)/bench/unwind $(BUILD)/bench/unwind_hang
 $(BUILD)/tests/bench/unwind_chain_plain.o: CHAIN := -fomit-frame-pointer -DCHAIN_NAME=chain_plain_descend
 $(BUILD)/tests/bench/unwind_chain_fp.o: CHAIN := -fno-omit-frame-pointer -DCHAIN_NAME=chain_fp_descend
 $(filter %_plain.o %_fp.o,$(UNWIND_BENCH)): tests/bench/unwind_chain.c
@@ -114,7 +115,7 @@ $(filter %_plain.o %_fp.o,$(UNWIND_BENCH)): tests/bench/unwind_chain.c
 	@echo '  CC    $< ($(@F))'
 	$(Q)$(CC) -std=gnu11 -O2 -g $(CHAIN) -Wall -Wextra -D_GNU_SOURCE -MMD -MP -c -o $@ $<
 
-$(BUILD)/bench/unwind: $(UNWIND_BENCH) $(ENGINE_OBJ)
+$(UNWIND_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(UNWIND_BENCH) $(ENGINE_OBJ)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -lunwind -ldl
@@ -181,12 +182,12 @@ demo:
 
 bench:
 	@scripts/setup-deps bench
-	@$(MAKE) --no-print-directory all $(BUILD)/bench/unwind
+	@$(MAKE) --no-print-directory all $(UNWIND_PROGRAMS)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run
 
-# Of these only what a walk costs in the handler (2 minutes).
-bench-unwind: $(LIB) $(BUILD)/bench/unwind
-	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind
+# Of these only what a walk costs in the handler, and whether it comes to an end (4 minutes).
+bench-unwind: $(LIB) $(UNWIND_PROGRAMS)
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind hang
 
 install: $(LIB)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)
