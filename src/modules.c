@@ -4,8 +4,10 @@
  * for what is loaded now, whatever was loaded before.
  */
 #include "modules.h"
+#include "eh_index.h"
 #include "loader.h"
 #include "sig_cfi.h"
+#include "sig_eh_frame.h"
 #include "sort.h"
 
 #include <errno.h>
@@ -387,7 +389,11 @@ static struct sig_module view_of_entry(struct wp_modules *modules, const struct 
                                    .cfi_low = entry->cfi_low,
                                    .cfi_high = entry->cfi_high,
                                    .is_permanent = entry->is_permanent};
-    return view_of(modules, module_at(modules, entry->record));
+    struct wp_module *module = module_at(modules, entry->record);
+    if (!module->is_indexed)
+        eh_index_make(modules->arena, module);
+    module->is_indexed = true;
+    return view_of(modules, module);
 }
 
 const struct sig_modules_table *modules_table(struct wp_modules *modules)
@@ -414,8 +420,11 @@ const struct sig_modules_table *modules_table(struct wp_modules *modules)
 uint64_t modules_function_start(const struct wp_modules *modules, arena_ref ref, uint64_t address)
 {
     const struct wp_module *module = module_at(modules, ref);
-    if (!module->is_loaded)
-        return 0;
     struct sig_module view = view_of(modules, module);
-    return sig_cfi_function_start(&view, address);
+    uint64_t start = 0, fde;
+    if (module->is_loaded)
+        return sig_cfi_function_start(&view, address);
+    if (view.search)
+        sig_eh_frame_search(&view, address, true, &start, &fde);
+    return start;
 }

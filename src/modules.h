@@ -159,8 +159,9 @@ bool modules_at(const struct wp_modules *modules, uint64_t address, const struct
 
 /*
  * Run-time address where the function around an address starts, from the module's unwind information, or 0
- * when the module is not loaded any more or has none there. Exact for compiled code; hand-written assembly
- * without CFI is not known to it.
+ * when it has none there. Exact for compiled code; hand-written assembly without CFI is not known to it. Of a
+ * module that is not loaded any more, where the last function at or before the address starts, by the copy of
+ * its search table, or 0.
  */
 uint64_t modules_function_start(const struct wp_modules *modules, arena_ref module, uint64_t address);
 

@@ -62,9 +62,8 @@ static void search_table_entry(const struct sig_module *module, bool careful,
     *ret_fde = table->base + (uint64_t)(int64_t)entry.fde;
 }
 
-/* The last entry that starts at or before pc; false when pc lies before all of them. */
-static bool search_table_find(const struct sig_module *module, bool careful, uint64_t pc, uint64_t *ret_start,
-                              uint64_t *ret_fde)
+bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful, uint64_t *ret_start,
+                         uint64_t *ret_fde)
 {
     struct search_table table;
     if (!search_table_open(module, careful, &table))
@@ -186,7 +185,7 @@ bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde)
 {
     uint64_t start, fde_at;
-    return search_table_find(module, careful_reads, lookup_pc, &start, &fde_at) &&
+    return sig_eh_frame_search(module, lookup_pc, careful_reads, &start, &fde_at) &&
            sig_eh_frame_read(module, fde_at, careful_reads, ret_cie, ret_fde) &&
            lookup_pc >= ret_fde->start_pc && lookup_pc < ret_fde->end_pc &&
            (!module->search || ret_fde->start_pc == start); /* else another object's, at the same address */

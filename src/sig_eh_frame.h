@@ -45,6 +45,10 @@ uint64_t sig_eh_frame_next(const struct sig_module *module, uint64_t at, bool ca
 bool sig_eh_frame_read(const struct sig_module *module, uint64_t at, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);
 
+/* The last entry of the search table that starts at or before pc; false when pc lies before all of them. */
+bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful_reads,
+                         uint64_t *ret_start, uint64_t *ret_fde);
+
 /* The CIE and FDE whose function holds lookup_pc; false when there is none or the tables are damaged. */
 bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);

@@ -3,7 +3,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need gcc
+need gcc readelf
 program=$TARGETS/target_modules
 
 build_library() { # FILE FUNCTION OPTIONS...
@@ -49,6 +49,23 @@ build_library "$TMP/libc_in.so" a_spin -DCONSTRUCTOR_NS=300000000
 WALLPROF_HZ=100 run_target constructor once "$TMP/libc_in.so" 100
 judge under "$TMP/constructor.pb.gz" dlopen construct
 judge under "$TMP/constructor.pb.gz" main a_spin
+
+# Unwind tables without a table to search them by: in a library, and in the program itself.
+build_library "$TMP/libbare.so" a_spin -Wl,--no-eh-frame-hdr
+WALLPROF_HZ=200 run_target bare once "$TMP/libbare.so" 500
+judge under "$TMP/bare.pb.gz" main a_spin
+gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr -o "$TMP/bare" "$TESTS/target_modules.c" ||
+    fail "cannot build the program"
+readelf -lW "$TMP/bare" "$TMP/libbare.so" | grep -F GNU_EH_FRAME && fail "there is a .eh_frame_hdr"
+program=$TMP/bare
+WALLPROF_HZ=200 run_target bare_program once "$TMP/liba.so" 500
+judge under "$TMP/bare_program.pb.gz" run_a a_spin
+gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -no-pie -o "$TMP/no_pie" "$TESTS/target_modules.c" ||
+    fail "cannot build the program"
+program=$TMP/no_pie
+WALLPROF_HZ=200 run_target no_pie once "$TMP/liba.so" 500
+judge under "$TMP/no_pie.pb.gz" run_a a_spin
+program=$TARGETS/target_modules
 
 # The vDSO has unwind tables of its own.
 WALLPROF_HZ=500 run_target clock clock 1000
