@@ -7,8 +7,11 @@
 #include "modules.h"
 #include "sig_handler.h"
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 enum { PAGE_BYTES = 4096 };
@@ -40,6 +43,21 @@ void loader_ask(struct loader_state *ret)
     dl_iterate_phdr(ask_first, ret);
     ret->after = sig_handler_unloads();
 }
+
+#if __GLIBC_PREREQ(2, 35)
+/* By name: the library must load with an older C library too, where a dlsym that fails would call malloc. */
+sig_find_object_fn *loader_find_object(void)
+{
+    if (strverscmp(gnu_get_libc_version(), "2.35") < 0)
+        return NULL;
+    return (sig_find_object_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+#else
+sig_find_object_fn *loader_find_object(void)
+{
+    return NULL;
+}
+#endif
 
 uint64_t loader_unloaded(void)
 {

@@ -22,6 +22,9 @@ struct loader_state {
 /* 22 ns. */
 void loader_ask(struct loader_state *ret);
 
+/* _dl_find_object, or NULL where the C library has none: for sig_modules_use_loader. */
+sig_find_object_fn *loader_find_object(void);
+
 /* Objects unloaded so far; any thread. */
 uint64_t loader_unloaded(void);
 

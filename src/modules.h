@@ -34,9 +34,8 @@
  * They hold only if nothing was unloaded since asked while no such call was under way. Where none of the
  * seven holds, it is not known which of two libraries it was, and the sample says so ([unloaded]).
  *
- * The handlers' table is another matter: it is as of the last published look, and a walk through a library
- * that came later ends there. It is published right before questions are sent, so that this is the 10-50 us
- * before the answer.
+ * The handlers' table is another matter: it is as of the last published look, right before the questions were
+ * sent. For a library that came later a handler asks the loader itself (sig_modules.h).
  */
 #ifndef WALLPROF_MODULES_H
 #define WALLPROF_MODULES_H

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "export.h"
 #include "futex.h"
+#include "loader.h"
 #include "log.h"
 #include "output.h"
 #include "perf_map.h"
@@ -292,6 +293,7 @@ static int begin_recording(struct session *session, uint64_t stack_low, uint64_t
             sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
     if (status == 0) {
         register_caller(session, stack_low, stack_high);
+        sig_modules_use_loader(loader_find_object());
         status = sig_handler_install(session->config.signal, &session->sampler.observer.slots,
                                      (uint32_t)(seed >> 7), session->libc.sigaction);
     }

@@ -1,6 +1,12 @@
 /* Binary search in the published table: 6 steps for 60 libraries, no lock, no call into the loader. */
 #include "sig_modules.h"
 
+#include <dlfcn.h>
+#include <features.h>
+
+/* Written before the handler is installed, read by it. */
+static sig_find_object_fn *sig_find_object;
+
 const struct sig_module *sig_modules_find(const struct sig_modules_table *table, uint64_t pc)
 {
     size_t low = 0, high = table ? table->count : 0;
@@ -16,3 +22,29 @@ const struct sig_module *sig_modules_find(const struct sig_modules_table *table,
     }
     return NULL;
 }
+
+void sig_modules_use_loader(sig_find_object_fn *find_object)
+{
+    sig_find_object = find_object;
+}
+
+#if __GLIBC_PREREQ(2, 35)
+bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret)
+{
+    struct dl_find_object object;
+    if (!sig_find_object || sig_find_object((void *)(uintptr_t)pc, &object) != 0)
+        return false;
+    *ret = (struct sig_module){.start_pc = (uintptr_t)object.dlfo_map_start,
+                               .end_pc = (uintptr_t)object.dlfo_map_end,
+                               .eh_frame_hdr = (uintptr_t)object.dlfo_eh_frame,
+                               .cfi_low = (uintptr_t)object.dlfo_map_start,
+                               .cfi_high = (uintptr_t)object.dlfo_map_end};
+    return true;
+}
+#else
+bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret)
+{
+    (void)pc, (void)ret;
+    return false;
+}
+#endif

@@ -11,9 +11,10 @@
  * mapped, and their search table is a copy in our own memory. Costs of a cache miss, measured: directly 0.5
  * us; so 2 us; with the search table read through the kernel too, 11 us.
  *
- * Asking the loader first, with _dl_find_object (10 ns, no lock, fit for a handler), would not do: glibc
- * unmaps an object before it takes it off that list (elf/dl-close.c: DL_UNMAP, then
- * _dl_find_object_dlclose), so in between it confirms what is gone, even to the very thread that unloads.
+ * Asking the loader whether an object is still there, with _dl_find_object (10 ns, no lock, fit for a
+ * handler), would not allow to read it directly: glibc unmaps an object before it takes it off that list
+ * (elf/dl-close.c: DL_UNMAP, then _dl_find_object_dlclose), so in between it confirms what is gone, even to
+ * the very thread that unloads. It is asked for what the table does not have: what was loaded since.
  */
 #ifndef WALLPROF_SIG_MODULES_H
 #define WALLPROF_SIG_MODULES_H
@@ -54,5 +55,17 @@ struct sig_unloads {
 
 /* The segment that holds pc, or NULL. */
 const struct sig_module *sig_modules_find(const struct sig_modules_table *table, uint64_t pc);
+
+/*
+ * The whole object that holds pc, from the loader, which may have unmapped it already; false when there is
+ * none, or no way to ask. Keeps to two copies of the loader's list, of which it changes one at a time, so it
+ * neither waits nor fails inside dlopen and dlclose (glibc's elf/dl-find_object.c).
+ */
+bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret);
+
+/* _dl_find_object (glibc 2.35), once before the handler is installed; NULL where the C library has none. */
+struct dl_find_object;
+typedef int sig_find_object_fn(void *address, struct dl_find_object *result);
+void sig_modules_use_loader(sig_find_object_fn *find_object);
 
 #endif

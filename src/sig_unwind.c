@@ -282,6 +282,15 @@ static bool is_made_up(const struct walk *walk, const struct sig_module *module)
            sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde) && fde.start_pc == pc;
 }
 
+/* The table is some microseconds old, or more where the sampler had to wait: a library may have come since.
+ */
+static __attribute__((noinline)) void find_new_rule(uint64_t lookup_pc, struct sig_rule *ret)
+{
+    struct sig_module found;
+    if (sig_modules_ask_loader(lookup_pc, &found))
+        sig_cfi_rule(&found, lookup_pc, true, ret);
+}
+
 /* False when nothing can be executed at this address. */
 static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
@@ -294,6 +303,8 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
         sig_cfi_rule(module, lookup_pc, !module->is_permanent, ret);
     if (SIG_CODE_TELLS_RULES && ret->kind == SIG_RULE_NONE)
         sig_code_rule(module, lookup_pc, module && !module->is_permanent, ret);
+    if (ret->kind == SIG_RULE_NONE && (!module || !module->is_permanent))
+        find_new_rule(lookup_pc, ret);
     if (module && ret->kind == SIG_RULE_NONE && is_made_up(walk, module))
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))

@@ -71,7 +71,8 @@ program=$TARGETS/target_modules
 WALLPROF_HZ=500 run_target clock clock 1000
 judge under "$TMP/clock.pb.gz" read_clock clock_gettime
 
-# Libraries that the C library loads and unloads of its own accord.
+# Libraries that the C library loads and unloads of its own accord. Many samples are of the page fault at the first
+# instruction of a library, _init in crti.o, which has no unwind table.
 WALLPROF_HZ=1000 run_target iconv iconv 2000
 assert_equal "iconv" "$(cat "$TMP/iconv.out")" "converted 1"
-check_roots "$TMP/iconv.pb.gz" 0.9
+check_roots "$TMP/iconv.pb.gz" 0.8

@@ -5,6 +5,7 @@
 #include "unit.h"
 #include "arena.h"
 #include "clock.h"
+#include "loader.h"
 #include "modules.h"
 #include "sig_handler.h"
 #include "sig_memory.h"
@@ -415,6 +416,33 @@ static void test_a_library_that_is_gone(void **state)
         skip();
 }
 
+/* Loaded since the table was made: the loader itself is asked. */
+static void test_a_library_that_is_new(void **state)
+{
+    (void)state;
+    const struct sig_modules_table *table = modules_table(&modules);
+    void *library = dlopen("libz.so.1", RTLD_NOW);
+    uint64_t pc = library ? (uint64_t)(uintptr_t)dlsym(library, "adler32") : 0;
+    if (!pc || sig_modules_find(table, pc) || !loader_find_object())
+        skip();
+    uint64_t stack[4] = {0}, found[4];
+    ucontext_t context = {0};
+    struct sig_unwind_request request = {.modules = table, .addresses = found, .capacity = 4};
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)stack; /* a return address of 0 is the root */
+    enum sig_unwind_end end;
+    sig_modules_use_loader(NULL);
+    assert_int_equal(sig_unwind(&request, &context, &end), 1);
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    sig_modules_use_loader(loader_find_object());
+    assert_int_equal(sig_unwind(&request, &context, &end), 1);
+    assert_int_equal(end, SIG_UNWIND_ROOT);
+    dlclose(library);
+    assert_int_equal(sig_unwind(&request, &context, &end), 1);
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    sig_modules_use_loader(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_gone_thread),
         cmocka_unit_test(test_blocked_thread_says_so),
         cmocka_unit_test(test_a_library_that_is_gone),
+        cmocka_unit_test(test_a_library_that_is_new),
     };
     return cmocka_run_group_tests(tests, setup_group, NULL);
 }
