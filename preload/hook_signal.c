@@ -1,6 +1,6 @@
 /*
  * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
- * ours.
+ * ours, but for the stack it runs on.
  *
  * Every other signal goes straight through.
  */
@@ -20,6 +20,8 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     if (!is_ours(number))
         return real_functions()->sigaction(number, action, old);
     sig_handler_swap_action(action, old);
+    if (action)
+        sig_handler_follow_action(real_functions()->sigaction);
     return 0;
 }
 
@@ -32,5 +34,6 @@ WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, number);
     sig_handler_swap_action(&action, &old);
+    sig_handler_follow_action(real_functions()->sigaction);
     return old.sa_handler;
 }

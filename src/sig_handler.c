@@ -231,21 +231,35 @@ static void handle(int number, siginfo_t *info, void *context)
     sig_slots_finish(sig_slots_in_use, slot);
 }
 
-int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
-                        sig_sigaction_fn *real_sigaction)
+static int set_kernel_action(int signal_number, sig_sigaction_fn *real_sigaction, struct sigaction *ret_old)
 {
-    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
-    sig_slots_in_use = slots;
-    sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART}, program;
+    program_action(&program);
+    action.sa_flags |= program.sa_flags & (int)SA_ONSTACK;
     for (size_t i = 0; i < sizeof(action.sa_mask.__val) / sizeof(action.sa_mask.__val[0]); i++)
         action.sa_mask.__val[i] =
             ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
-    if (real_sigaction(signal_number, &action, &old) < 0)
+    return real_sigaction(signal_number, &action, ret_old);
+}
+
+void sig_handler_follow_action(sig_sigaction_fn *real_sigaction)
+{
+    set_kernel_action(sig_load_relaxed(&sig_number), real_sigaction, NULL);
+}
+
+int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
+                        sig_sigaction_fn *real_sigaction)
+{
+    struct sigaction old;
+    sig_slots_in_use = slots;
+    sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
+    if (set_kernel_action(signal_number, real_sigaction, &old) < 0)
         return -EINVAL;
     if (sig_load_relaxed(&sig_number) != signal_number)
         sig_handler_swap_action(&old, NULL);
     sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
     sig_store_relaxed(&sig_number, signal_number);
+    sig_handler_follow_action(real_sigaction);
     return 0;
 }
 

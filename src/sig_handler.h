@@ -30,6 +30,13 @@ typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, 
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction);
 
+/*
+ * To be called when the program's action has changed. Ours runs on the thread's signal stack if and only if
+ * the program's would: one that asks for it may run where there is no room for a handler (a goroutine has
+ * some KiB of heap), and one that does not may have a signal stack that is too small for ours.
+ */
+void sig_handler_follow_action(sig_sigaction_fn *real_sigaction);
+
 /* Sends our signal to a thread of this process for an armed slot. 0, or -ESRCH and the like from the kernel.
  */
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
