@@ -66,6 +66,16 @@ static bool register_value(struct walk *walk, unsigned dwarf_register, uint64_t 
     return found;
 }
 
+/*
+ * A function keeps registers in its own frame. The tables of gcc's realigned frames count on the frame
+ * pointer up to the return, although it is popped before: then the slot lies elsewhere, and the register is
+ * the caller's already.
+ */
+static bool is_popped(const struct walk *walk, uint64_t slot, uint64_t cfa)
+{
+    return slot < walk->regs.sp || slot >= cfa;
+}
+
 /* The caller's value of a register; false when it cannot be known. */
 static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64_t cfa, uint64_t current,
                         bool known, uint64_t *ret)
@@ -78,8 +88,10 @@ static bool saved_value(struct walk *walk, const struct sig_saved *saved, uint64
     case SIG_SAVED_AT_CFA:
         return sig_stack_read(&walk->stack, cfa + (uint64_t)(int64_t)saved->offset, ret);
     case SIG_SAVED_AT_REGISTER:
-        return register_value(walk, saved->dwarf_register, &base) &&
-               sig_stack_read(&walk->stack, base + (uint64_t)(int64_t)saved->offset, ret);
+        if (!register_value(walk, saved->dwarf_register, &base))
+            return false;
+        base += (uint64_t)(int64_t)saved->offset;
+        return (known && is_popped(walk, base, cfa)) || sig_stack_read(&walk->stack, base, ret);
     case SIG_SAVED_IN_REGISTER:
         return register_value(walk, saved->dwarf_register, ret);
     default:

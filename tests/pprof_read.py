@@ -28,7 +28,8 @@ TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("offcpu", "nanoseconds")
 SAMPLES, CPU, OFFCPU, WALL = range(4)
 PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]"}
 NAMELESS = re.compile(r"^\[(.+\+0x[0-9a-f]+|anonymous code)\]$")
-THREAD_STARTS = {"clone", "__clone", "clone3", "__clone3", "start_thread", "__clone_internal", "thread_start"}
+# What a thread's stack ends in, or one that makecontext made.
+THREAD_STARTS = {"__start_context", "clone", "__clone", "clone3", "__clone3", "start_thread", "__clone_internal", "thread_start"}
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -221,6 +222,10 @@ class Profile:
         mapping = self.mappings.get(location.mapping_id)
         return self.text(mapping.filename) if mapping else ""
 
+    def file_of_main(self):
+        """The program's, which may be mapped in parts, of which the first mapping is one."""
+        return self.text(self.message.mapping[0].filename) if self.message.mapping else ""
+
     def names_of(self, location):
         """Innermost first; one name unless something was inlined."""
         return [self.text(self.functions[line.function_id].name) for line in location.line]
@@ -288,7 +293,7 @@ class Profile:
             return names[-1] in THREAD_STARTS or NAMELESS.match(names[-1]) is not None
         if is_loader(outer_file):  # constructors run before the program's entry point
             return True
-        return outer.mapping_id == 1 and is_libc(inner_file)
+        return outer_file == self.file_of_main() and is_libc(inner_file)
 
 
 def add(sums, values):
