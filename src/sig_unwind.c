@@ -7,21 +7,22 @@
  * whose rule is cached and ordinary (step_ordinary_frames), everything else (step_frame and its neighbours).
  */
 #include "sig_unwind.h"
-#include "sig_call.h"
 #include "sig_cfi.h"
 #include "sig_code.h"
 #include "sig_eh_frame.h"
 #include "sig_generated.h"
+#include "sig_landing.h"
 #include "sig_rules.h"
 #include "sig_stack.h"
 
-enum { WORD_BYTES = SIG_STACK_WORD_BYTES, LANDING_WORDS = 8192 };
+enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
 
 struct walk {
     const struct sig_unwind_request *request;
     struct sig_regs regs;
     struct sig_stack stack;
     bool fp_known, extra_known;
+    bool fp_doubtful;    /* it may be another frame's (follow_landing) */
     bool interrupted;    /* the current frame was interrupted, not left by a call */
     bool lacks_register; /* this step needed one that is not known here */
     size_t count;        /* addresses written */
@@ -112,36 +113,15 @@ static bool compute_cfa(struct walk *walk, const struct sig_rule *rule, uint64_t
     return is_read;
 }
 
-/* Whether a return address was left by a call of the function around lookup_pc. */
-static bool is_called_from(const struct walk *walk, uint64_t lookup_pc, uint64_t return_address)
+/* See sig_landing.h. Until the frame pointer has been read from another frame, it may be the handler's. */
+static void follow_landing(struct walk *walk, uint64_t lookup_pc, struct sig_regs *caller)
 {
-    const struct sig_unwind_request *request = walk->request;
-    const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
-    struct sig_cie cie;
-    struct sig_fde fde;
-    return module && sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde) &&
-           sig_call_target(request->modules, return_address) == fde.start_pc;
-}
-
-/*
- * libgcc's unwinder goes to a handler by overwriting what its own frame has saved, and at last its return
- * address, with what belongs to the frame of the handler (uw_install_context_1), and only then moves the
- * stack pointer there. No table describes that. But the return address is then also that of a frame further
- * out, the one that the handler's frame called: where it stands for the second time, the stack of the
- * handler's frame begins.
- */
-static void follow_landing(struct walk *walk, uint64_t cfa, struct sig_regs *caller)
-{
-    uint64_t word;
-    if (is_called_from(walk, walk->regs.pc - !walk->interrupted, caller->pc))
-        return;
-    for (uint64_t i = 0; i < LANDING_WORDS && sig_stack_read(&walk->stack, cfa + i * WORD_BYTES, &word);
-         i++) {
-        if (word == caller->pc) {
-            caller->sp = cfa + (i + 1) * WORD_BYTES;
-            return;
-        }
-    }
+    uint64_t sp;
+    bool was_called =
+        sig_landing_was_called(walk->request->modules, &walk->stack, lookup_pc, caller->pc, caller->sp, &sp);
+    walk->fp_doubtful = was_called || sp == 0;
+    if (!walk->fp_doubtful)
+        caller->sp = sp;
 }
 
 static bool step_frame(struct walk *walk, const struct sig_rule *rule)
@@ -151,17 +131,22 @@ static bool step_frame(struct walk *walk, const struct sig_rule *rule)
     /* Only an interrupted function can have taken its return address off the stack already (vfork). */
     uint64_t lowest_cfa = walk->regs.sp + (walk->regs.leaf ? 0 : 1);
     bool ra_in_register = SIG_RA_IN_EXTRA && walk->regs.leaf; /* a call has overwritten it further out */
-    if (!compute_cfa(walk, rule, &cfa) || cfa < lowest_cfa ||
-        !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
+    uint64_t lookup_pc = walk->regs.pc - !walk->interrupted;
+    if (!compute_cfa(walk, rule, &cfa))
+        return false;
+    if (walk->fp_doubtful && rule->cfa_register == SIG_DWARF_FP && !rule->cfa_deref)
+        cfa = sig_landing_thrower_cfa(walk->request->modules, &walk->stack, lookup_pc, walk->regs.sp, cfa);
+    if (cfa < lowest_cfa || !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
         return false;
     caller.pc = sig_plain_return_address(caller.pc);
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
     walk->extra_known =
         saved_value(walk, &rule->extra, cfa, walk->regs.extra, walk->extra_known, &caller.extra);
     walk->fp_known = fp_known;
+    walk->fp_doubtful = walk->fp_doubtful && rule->fp.kind == SIG_SAVED_SAME;
     caller.sp = cfa;
     if (rule->may_land)
-        follow_landing(walk, cfa, &caller);
+        follow_landing(walk, lookup_pc, &caller);
     walk->regs = caller;
     walk->interrupted = false;
     return true;
@@ -177,6 +162,7 @@ static bool step_signal_frame(struct walk *walk)
         return false;
     sig_regs_from_context(&walk->regs, (const ucontext_t *)(uintptr_t)frame);
     walk->fp_known = walk->extra_known = true;
+    walk->fp_doubtful = false;
     walk->interrupted = true;
     sig_stack_enter(&walk->stack, walk->regs.sp);
     return true;
@@ -402,7 +388,8 @@ static bool is_unmarked_root(const struct walk *walk, const struct sig_rule *rul
 static bool step_remembered_frames(struct walk *walk)
 {
     struct sig_memo_frame here = memo_frame(walk);
-    if (walk->interrupted || here.sp < sig_memo_next_sp(&walk->memo) || here.sp < walk->stack.window_low)
+    if (walk->interrupted || walk->fp_doubtful || here.sp < sig_memo_next_sp(&walk->memo) ||
+        here.sp < walk->stack.window_low)
         return false;
     uint32_t same = sig_memo_meet(&walk->memo, &here, walk->stack.window_high), left = walk->memo.left;
     const struct sig_memo_frame *frames = walk->memo.memo->frames;
@@ -446,7 +433,7 @@ static uint32_t go(struct walk *walk, enum sig_unwind_end *ret_end)
         size_t before = walk->count;
         if (walk->memo.left > 0 && step_remembered_frames(walk))
             return walk->memo.left;
-        if (walk->request->use_cache && !walk->interrupted)
+        if (walk->request->use_cache && !walk->interrupted && !walk->fp_doubtful)
             step_ordinary_frames(walk);
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
