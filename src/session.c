@@ -63,8 +63,14 @@ struct session {
     char command_text[COMMAND_TEXT_BYTES];
 };
 
-/* The one session of this process; NULL before the first start and after a failed one. */
+/* The one session of this process; NULL before the first start and after a failed one. Threads that were
+ * there before it (of a library's constructor) find it when it is complete. */
 static struct session *current;
+
+static struct session *current_session(void)
+{
+    return sig_load_acquire(&current); /* partner: the release in start */
+}
 
 /* ---- small helpers ---- */
 
@@ -86,14 +92,14 @@ static void wait_for_phase(struct session *session, enum phase phase)
 
 void session_hold(void)
 {
-    struct session *session = current;
+    struct session *session = current_session();
     if (session && session->pid == getpid())
         standstill_hold(&session->standstill);
 }
 
 void session_release(void)
 {
-    struct session *session = current;
+    struct session *session = current_session();
     if (session && session->pid == getpid())
         standstill_release(&session->standstill);
 }
@@ -342,7 +348,7 @@ static int start(const struct session_libc *libc, char *const *environment, cons
             session->output.name);
     log_flush(&session->log);
     if (status == 0)
-        current = session;
+        sig_store_release(&current, session); /* partner: the acquire in current_session */
     else
         scratch_free(session, sizeof(*session));
     return status;
@@ -381,7 +387,7 @@ static void write_without_sampler(struct session *session)
 
 void session_finish(void)
 {
-    struct session *session = current;
+    struct session *session = current_session();
     uint32_t no = 0;
     if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
         return;
@@ -398,7 +404,7 @@ void session_finish(void)
  */
 void session_restart_in_child(const struct wp_thread *forking)
 {
-    struct session *parent = current;
+    struct session *parent = current_session();
     if (!parent || parent->pid == getpid())
         return;
     sig_handler_forget_parent();
@@ -415,7 +421,7 @@ void session_restart_in_child(const struct wp_thread *forking)
 
 struct wp_thread *session_thread_prepare(void)
 {
-    struct session *session = current;
+    struct session *session = current_session();
     bool is_ours = session && session->pid == getpid();
     struct wp_thread *thread = is_ours ? threads_acquire(&session->threads) : NULL;
     if (thread)
@@ -450,7 +456,7 @@ void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t
  */
 void session_thread_leave(struct wp_thread *thread)
 {
-    struct session *session = current;
+    struct session *session = current_session();
     char name[THREAD_NAME_BYTES] = "";
     uint32_t run = COMMAND_RUN;
     if (!session || session->pid != getpid())
@@ -463,5 +469,6 @@ void session_thread_leave(struct wp_thread *thread)
 
 struct wp_thread *session_main_thread(void)
 {
-    return current ? current->main_thread : NULL;
+    struct session *session = current_session();
+    return session ? session->main_thread : NULL;
 }

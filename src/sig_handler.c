@@ -66,7 +66,7 @@ static void program_action(struct sigaction *ret)
         before =
             sig_load_acquire(&sig_program_sequence); /* partner: the release in sig_handler_swap_action */
         *ret = *(volatile struct sigaction *)&sig_program_action;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* partner: the fence in sig_handler_swap_action */
         after = sig_load_relaxed(&sig_program_sequence);
     } while ((before & 1) || before != after);
 }
@@ -94,6 +94,9 @@ void sig_handler_swap_action(const struct sigaction *action, struct sigaction *o
     uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
     while (!sig_cas_acq_rel(&sig_program_sequence, &sequence, sequence | 1U))
         sequence &= ~1U;
+    /* The odd value before what it guards: an acquiring exchange orders what follows it after its load only,
+     * not after its store. Partner: the fence in program_action. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     before = sig_program_action;
     if (action)
         sig_program_action = after;
