@@ -1,7 +1,9 @@
 /*
- * Only instructions that are certain are believed: an optional endbr64 and bnd prefix, then an indirect jump
- * through a slot (System V psABI for x86_64, procedure linkage table). Lazy entries that only push their
- * number run once each and stay nameless.
+ * Only instructions that are certain are believed. x86_64: an optional endbr64 and bnd prefix, then an
+ * indirect jump through a slot (System V psABI, procedure linkage table). aarch64: an optional bti c, adrp
+ * x16 and ldr x17 from the slot, up to br x17 (ELF for the Arm 64-bit Architecture, AAELF64, 5.7.3). Lazy
+ * entries that only push their number run once each and stay nameless, and so does what pushes for all of
+ * them.
  */
 #include "elf_plt.h"
 
@@ -13,7 +15,7 @@
 enum {
     PLT_SECTIONS_MAX = 8,
     RELOCATION_SECTIONS_MAX = 8,
-    ENTRY_MAX_BYTES = 16,
+    X86_64_ENTRY_MAX_BYTES = 16,
     TARGET_NAME_MAX_BYTES = 64 * 1024
 };
 
@@ -27,8 +29,16 @@ struct trampoline {
 };
 _Static_assert(sizeof(struct trampoline) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
+struct plt;
+
+/* Finds the trampoline around an address of a section: everything of it but the symbol and the query. */
+typedef bool plt_find_fn(const struct plt *plt, const Elf64_Shdr *section, uint64_t address,
+                         struct trampoline *ret);
+
 struct plt {
     const struct elf_image *image;
+    plt_find_fn *find;
+    uint32_t relocation_types[2]; /* of slots */
     const Elf64_Shdr *sections[PLT_SECTIONS_MAX];
     size_t section_count;
     struct trampoline *trampolines; /* sorted by slot once all are found */
@@ -86,21 +96,90 @@ static int64_t jump_displacement(const unsigned char *entry, size_t bytes)
     return (int64_t)(at + 2 + sizeof displacement) + displacement;
 }
 
+static bool find_x86_64(const struct plt *plt, const Elf64_Shdr *section, uint64_t address,
+                        struct trampoline *ret)
+{
+    size_t bytes = section->sh_entsize == X86_64_ENTRY_MAX_BYTES / 2 ? X86_64_ENTRY_MAX_BYTES / 2
+                                                                     : X86_64_ENTRY_MAX_BYTES;
+    uint64_t offset = (address - section->sh_addr) / bytes * bytes;
+    unsigned char entry[X86_64_ENTRY_MAX_BYTES];
+    if (!elf_image_read(plt->image, section->sh_offset + offset, entry, bytes))
+        return false;
+    int64_t displacement = jump_displacement(entry, bytes);
+    uint64_t start = section->sh_addr + offset;
+    *ret =
+        (struct trampoline){.slot = start + (uint64_t)displacement, .start = start, .bytes = (uint32_t)bytes};
+    return displacement != 0;
+}
+
+/* Instructions of aarch64 (Arm Architecture Reference Manual, C6.2); masks leave out what varies. */
+enum {
+    ARM_INSTRUCTION_BYTES = 4,
+    ARM_ENTRY_MAX = 6, /* instructions */
+};
+static const uint32_t arm_bti_c = 0xd503245f, arm_br_x17 = 0xd61f0220, arm_push = 0xa9bf7bf0;
+
+/* The instruction at an address, 0 outside of the section. */
+static uint32_t arm_instruction(const struct plt *plt, const Elf64_Shdr *section, uint64_t address)
+{
+    uint64_t offset = address - section->sh_addr;
+    uint32_t word;
+    if (offset >= elf_section_bytes(plt->image, section) ||
+        !elf_image_read(plt->image, section->sh_offset + offset, &word, sizeof word))
+        return 0;
+    return word;
+}
+
+static bool arm_is_adrp_x16(uint32_t word)
+{
+    return (word & 0x9f00001f) == 0x90000010;
+}
+
+static bool arm_is_ldr_x17(uint32_t word)
+{
+    return (word & 0xffc003ff) == 0xf9400211; /* ldr x17, [x16, #8 * n] */
+}
+
+/* What adrp and ldr add up to. */
+static uint64_t arm_slot(uint64_t adrp_address, uint32_t adrp, uint32_t ldr)
+{
+    const int page_bits = 12, immediate_bits = 21;
+    uint64_t pages = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+    pages -= (pages >> (immediate_bits - 1)) << immediate_bits; /* the top bit is the sign */
+    return (adrp_address >> page_bits << page_bits) + (pages << page_bits) + (ldr >> 10 & 0xfff) * 8;
+}
+
+static bool find_aarch64(const struct plt *plt, const Elf64_Shdr *section, uint64_t address,
+                         struct trampoline *ret)
+{
+    uint64_t at = address / ARM_INSTRUCTION_BYTES * ARM_INSTRUCTION_BYTES;
+    if (arm_instruction(plt, section, at) == arm_bti_c)
+        at += ARM_INSTRUCTION_BYTES;
+    for (int i = 1; i < ARM_ENTRY_MAX && !arm_is_adrp_x16(arm_instruction(plt, section, at)); i++)
+        at -= ARM_INSTRUCTION_BYTES;
+    uint32_t adrp = arm_instruction(plt, section, at),
+             ldr = arm_instruction(plt, section, at + ARM_INSTRUCTION_BYTES),
+             before = arm_instruction(plt, section, at - ARM_INSTRUCTION_BYTES);
+    if (!arm_is_adrp_x16(adrp) || !arm_is_ldr_x17(ldr) || before == arm_push)
+        return false;
+    ret->slot = arm_slot(at, adrp, ldr);
+    ret->start = before == arm_bti_c ? at - ARM_INSTRUCTION_BYTES : at;
+    uint64_t last = at;
+    while (last < ret->start + ARM_ENTRY_MAX * ARM_INSTRUCTION_BYTES &&
+           arm_instruction(plt, section, last) != arm_br_x17)
+        last += ARM_INSTRUCTION_BYTES;
+    ret->bytes = (uint32_t)(last + ARM_INSTRUCTION_BYTES - ret->start);
+    return address < ret->start + ret->bytes && arm_instruction(plt, section, last) == arm_br_x17;
+}
+
 static void find_trampoline(struct plt *plt, uint64_t address, size_t query)
 {
     const Elf64_Shdr *section = section_of(plt, address);
-    if (!section)
+    struct trampoline found = {.symbol = 0};
+    if (!section || !plt->find(plt, section, address, &found))
         return;
-    size_t bytes = section->sh_entsize == ENTRY_MAX_BYTES / 2 ? ENTRY_MAX_BYTES / 2 : ENTRY_MAX_BYTES;
-    uint64_t offset = (address - section->sh_addr) / bytes * bytes;
-    unsigned char entry[ENTRY_MAX_BYTES];
-    if (!elf_image_read(plt->image, section->sh_offset + offset, entry, bytes))
-        return;
-    int64_t displacement = jump_displacement(entry, bytes);
-    uint64_t start = section->sh_addr + offset;
-    if (displacement)
-        plt->trampolines[plt->count++] =
-            (struct trampoline){start + (uint64_t)displacement, start, (uint32_t)bytes, 0, query};
+    found.query = query;
+    plt->trampolines[plt->count++] = found;
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -115,7 +194,7 @@ static void visit_relocation(void *context, const void *entry)
     struct plt *plt = context;
     const Elf64_Rela *relocation = entry;
     uint32_t type = ELF64_R_TYPE(relocation->r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+    if (type != plt->relocation_types[0] && type != plt->relocation_types[1])
         return;
     size_t low = 0, high = plt->count;
     while (low < high) {
@@ -178,11 +257,25 @@ static void name_all(struct plt *plt, struct name_store *names, struct elf_query
     elf_bytes_free(&strings);
 }
 
+static bool choose_machine(struct plt *plt)
+{
+    if (plt->image->header.e_machine == EM_X86_64) {
+        plt->find = find_x86_64;
+        plt->relocation_types[0] = R_X86_64_JUMP_SLOT;
+        plt->relocation_types[1] = R_X86_64_GLOB_DAT;
+    } else if (plt->image->header.e_machine == EM_AARCH64) {
+        plt->find = find_aarch64;
+        plt->relocation_types[0] = R_AARCH64_JUMP_SLOT;
+        plt->relocation_types[1] = R_AARCH64_GLOB_DAT;
+    }
+    return plt->find != NULL;
+}
+
 void elf_plt_name(const struct elf_image *image, struct name_store *names, struct elf_query *queries,
                   size_t count)
 {
     struct plt plt = {.image = image};
-    if (image->header.e_machine != EM_X86_64)
+    if (!choose_machine(&plt))
         return;
     find_sections(&plt);
     const size_t bytes = count * sizeof *plt.trampolines;

@@ -2,8 +2,8 @@
  * Names for the linker's trampolines: an address in .plt, .plt.sec or .plt.got becomes "puts@plt".
  *
  * The slot of the global offset table that a trampoline jumps through is read off its instructions and looked
- * up among the relocations, so the order in which a linker lays out its tables does not matter. x86_64 only:
- * on other machines nothing is named.
+ * up among the relocations, so the order in which a linker lays out its tables does not matter. For files
+ * of x86_64 and aarch64, whatever machine this is; of others nothing is named.
  *
  * Called from: elf.c, for the addresses no symbol was found for.
  */

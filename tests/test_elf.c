@@ -239,12 +239,76 @@ static void sample_is_named_as_meant(void **state)
     built_elf_destroy(&elf);
 }
 
-static void plt_needs_x86_64(void **state)
+static void plt_needs_a_known_machine(void **state)
 {
+    static const uint16_t machines[] = {EM_AARCH64, EM_RISCV};
+    for (size_t i = 0; i < COUNT(machines); i++) {
+        struct built_elf elf = sample_elf();
+        struct elf_query query = {.elf_address = 0x4000};
+        built_header(&elf)->e_machine = machines[i]; /* but x86_64's instructions */
+        assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1), 0);
+        built_elf_destroy(&elf);
+    }
+}
+
+/* The sample with trampolines of aarch64: as ld writes them, and with -z force-bti and -z pac-plt. */
+static struct built_elf aarch64_elf(void)
+{
+    static const uint32_t code[] = {
+        0xa9bf7bf0, 0xb0000010, 0xf9400e11, 0xd61f0220,              /* pushes: the first entry */
+        0xb0000010, 0xf9400e11, 0xd61f0220,                          /* slot 0x5018 */
+        0xd503245f, 0xb0000010, 0xf9401211, 0xd503219f, 0xd61f0220}; /* 0x5020 */
     struct built_elf elf = sample_elf();
-    struct elf_query query = {.elf_address = 0x4000};
+    Elf64_Shdr *plt = built_section(&elf, PLT), *relocations = built_section(&elf, RELA);
+    Elf64_Rela *entries = (Elf64_Rela *)(void *)(elf.bytes + relocations->sh_offset);
     built_header(&elf)->e_machine = EM_AARCH64;
-    assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1), 0);
+    memcpy(elf.bytes + plt->sh_offset, code, sizeof code);
+    entries[0].r_info = ELF64_R_INFO(1, R_AARCH64_GLOB_DAT);
+    entries[1].r_info = ELF64_R_INFO(2, R_AARCH64_JUMP_SLOT);
+    entries[2].r_info = ELF64_R_INFO(1, R_AARCH64_JUMP_SLOT);
+    return elf;
+}
+
+static void trampolines_of_aarch64_have_names(void **state)
+{
+    static const struct {
+        uint64_t address, start, bytes;
+        const char *name;
+    } expected[] = {{0x4000, 0, 0, NULL},
+                    {0x4004, 0, 0, NULL},
+                    {0x400c, 0, 0, NULL},
+                    {0x4010, 0x4010, 12, "read@plt"},
+                    {0x4014, 0x4010, 12, "read@plt"},
+                    {0x401a, 0x4010, 12, "read@plt"},
+                    {0x401c, 0x401c, 20, "puts@plt"},
+                    {0x4020, 0x401c, 20, "puts@plt"},
+                    {0x402c, 0x401c, 20, "puts@plt"}};
+    struct built_elf elf = aarch64_elf();
+    for (size_t i = 0; i < COUNT(expected); i++) {
+        struct elf_query query = {.elf_address = expected[i].address};
+        elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1);
+        if (!expected[i].name) {
+            assert_null(query.name);
+            continue;
+        }
+        assert_string_equal(query.name, expected[i].name);
+        assert_int_equal(query.symbol_address, expected[i].start);
+        assert_int_equal(query.symbol_bytes, expected[i].bytes);
+    }
+    built_elf_destroy(&elf);
+}
+
+/* A slot on a page below: the immediate of adrp is signed. */
+static void a_slot_may_lie_before_its_trampoline(void **state)
+{
+    struct built_elf elf = aarch64_elf();
+    Elf64_Shdr *plt = built_section(&elf, PLT);
+    const uint32_t adrp = 0xf0fffff0; /* -1 page */
+    struct elf_query query = {.elf_address = 0x6010};
+    plt->sh_addr = 0x6000;
+    memcpy(elf.bytes + plt->sh_offset + 16, &adrp, sizeof adrp);
+    elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1);
+    assert_string_equal(query.name, "read@plt");
     built_elf_destroy(&elf);
 }
 
@@ -754,7 +818,9 @@ int main(void)
         NAMES_TEST(agrees_with_nm),
         NAMES_TEST(agrees_with_dladdr_in_libc),
         NAMES_TEST(sample_is_named_as_meant),
-        NAMES_TEST(plt_needs_x86_64),
+        NAMES_TEST(plt_needs_a_known_machine),
+        NAMES_TEST(trampolines_of_aarch64_have_names),
+        NAMES_TEST(a_slot_may_lie_before_its_trampoline),
         NAMES_TEST(label_reaches_until_something_sized),
         NAMES_TEST(label_inside_a_function_ends_with_it),
         NAMES_TEST(a_nameless_function_is_not_its_neighbour),
