@@ -99,7 +99,8 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
     if (observation->is_unknown)
         node = tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
     else if (!observation->is_unchanged) {
-        node = node_of_path(tree, thread->root, observation->path, observation->depth);
+        node = node_of_path(tree, observation->base ? observation->base : thread->root, observation->path,
+                            observation->depth);
         count_calls(tree, thread->node, node);
         thread->node = node;
     }

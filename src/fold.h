@@ -41,8 +41,9 @@ struct fold_observation {
     bool is_running;       /* on a CPU, as opposed to waiting for something or for a CPU */
     bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at */
     bool is_unknown;       /* it did not answer and may have run: the time goes to [not responding] */
+    arena_ref base;        /* the node that the path hangs from; 0: the thread's root */
     const arena_ref *path; /* locations, innermost first */
-    size_t depth;          /* 0: nothing of the program was on the stack */
+    size_t depth;          /* 0, from the root: nothing of the program was on the stack */
 };
 
 struct wp_fold {

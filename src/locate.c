@@ -58,6 +58,8 @@ size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, a
     size_t count = 0;
     for (size_t i = 0; i < stack->depth; i++) {
         struct locate_entry entry;
+        if (stack->inner)
+            stack->inner[i] = (uint32_t)count;
         if (has_changed)
             look_back(locate, stack->addresses[i], &stack->moment, &entry);
         else
@@ -65,6 +67,8 @@ size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, a
         bool is_repeated = count > 0 && entry.location == unloaded && path[count - 1] == unloaded;
         if (!entry.is_own && !is_repeated)
             path[count++] = entry.location;
+        else if (is_repeated && stack->inner)
+            stack->inner[i]--; /* it shares the one before */
     }
     if (stack->is_truncated)
         path[count++] = locate->tree->pseudo[PSEUDO_TRUNCATED];

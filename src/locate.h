@@ -39,6 +39,7 @@ struct locate_stack {
     size_t depth;
     bool is_truncated;
     struct modules_moment moment;
+    uint32_t *inner; /* result unless NULL, by address: how many locations stand before its own */
 };
 
 /*

@@ -15,18 +15,21 @@ static const uint64_t backoff_max_ns = NS_PER_S;
 /* A thread that let this much time pass between signal and answer without using CPU was waiting for a CPU. */
 static const uint64_t preempted_ns = 100 * NS_PER_US;
 
-int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth)
+int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth, size_t memo_bytes)
 {
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
     observer->slot_memory = scratch_alloc(sizeof(struct sig_slot) * slot_count);
     observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);
     observer->scratch_memory = scratch_alloc(sizeof(struct sig_full_scratch) * slot_count);
     observer->owner = scratch_alloc(sizeof(*observer->owner) * slot_count);
+    observer->orphan = scratch_alloc(sizeof(*observer->orphan) * slot_count);
+    observer->memos.bytes_max = memo_bytes;
     sig_slots_init(&observer->slots, observer->slot_memory, observer->slot_memory ? slot_count : 0,
                    observer->address_memory, depth);
     for (uint32_t i = 0; i < observer->slots.count && observer->scratch_memory; i++)
         observer->slot_memory[i].scratch = &observer->scratch_memory[i];
-    if (observer->slot_memory && observer->address_memory && observer->scratch_memory && observer->owner)
+    if (observer->slot_memory && observer->address_memory && observer->scratch_memory && observer->owner &&
+        observer->orphan)
         return 0;
     observer->slots.count = slot_count;
     observe_deinit(observer);
@@ -40,6 +43,7 @@ void observe_deinit(struct wp_observer *observer)
     scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
     scratch_free(observer->scratch_memory, sizeof(struct sig_full_scratch) * count);
     scratch_free(observer->owner, sizeof(*observer->owner) * count);
+    scratch_free(observer->orphan, sizeof(*observer->orphan) * count);
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
 }
 
@@ -48,7 +52,8 @@ void observe_deinit(struct wp_observer *observer)
 static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)
 {
     uint64_t generation;
-    int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high, &generation);
+    int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high,
+                             thread->memo ? thread->memo->walk : NULL, &generation);
     if (slot < 0) {
         observer->no_slot++;
         return;
@@ -136,6 +141,8 @@ bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64
 
 static void release(struct wp_observer *observer, uint32_t slot)
 {
+    memo_destroy(&observer->memos, observer->orphan[slot]);
+    observer->orphan[slot] = NULL;
     observer->owner[slot] = NULL;
     sig_slots_release(&observer->slots, slot);
 }
@@ -176,6 +183,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
                                 .cpu_clock_ns = slot->cpu_ns,
                                 .is_running = was_on_cpu(thread, slot),
                                 .is_truncated = slot->end != SIG_UNWIND_ROOT,
+                                .by_memo = slot->by_memo,
                                 .by_full_walk = slot->by_full_walk,
                                 .moment = {.asked = thread->observe.look, .unloads = slot->unloads},
                                 .depth = slot->depth,
@@ -211,11 +219,16 @@ bool observe_next(struct wp_observer *observer, uint64_t now_ns, struct observat
 void observe_forget(struct wp_observer *observer, struct wp_thread *thread)
 {
     int slot = thread->observe.slot;
-    if (slot < 0)
-        return;
-    observer->owner[slot] = NULL; /* if it is being written, observe_next releases it when it is done */
-    thread->observe.slot = -1;
-    sig_slots_cancel(&observer->slots, (uint32_t)slot);
+    struct wp_memo *memo = thread->memo;
+    thread->memo = NULL;
+    if (slot >= 0) {
+        observer->owner[slot] = NULL;
+        thread->observe.slot = -1;
+    }
+    if (slot < 0 || sig_slots_cancel(&observer->slots, (uint32_t)slot))
+        memo_destroy(&observer->memos, memo);
+    else
+        observer->orphan[slot] = memo; /* being written: observe_next releases both when that is done */
 }
 
 bool observe_is_overdue(const struct wp_thread *thread, uint64_t now_ns)

@@ -15,6 +15,7 @@
 #define WALLPROF_OBSERVE_H
 
 #include "modules.h"
+#include "memo.h"
 #include "sig_slots.h"
 #include "threads.h"
 
@@ -29,7 +30,8 @@ struct observation {
     bool is_running;       /* false: it waited in a system call, or for a CPU */
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */
     bool is_truncated;     /* the root was not reached */
-    bool by_full_walk;     /* it took the walk with every register to get so far */
+    bool by_memo;      /* the thread's memo has the stack; addresses are what is not shared with the last */
+    bool by_full_walk; /* it took the walk with every register to get so far */
     struct modules_moment moment;
     uint32_t depth;
     const uint64_t *addresses; /* innermost first; valid until the next call of observe_next */
@@ -38,6 +40,8 @@ struct observation {
 struct wp_observer {
     struct sig_slots slots;
     struct wp_thread **owner; /* per slot; NULL for a slot whose thread is gone */
+    struct wp_memo **orphan;  /* per slot: the memo of a thread that is gone while its handler was writing */
+    struct wp_memos memos;
     struct sig_slot *slot_memory;
     uint64_t *address_memory;
     struct sig_full_scratch *scratch_memory; /* one a slot; pages that no walk needs are never touched */
@@ -50,8 +54,11 @@ struct wp_observer {
     uint64_t no_slot;    /* not asked because every slot was outstanding */
 };
 
-/* Room for slot_count outstanding answers of at most `depth` addresses. 0 or -ENOMEM. */
-int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth);
+/*
+ * Room for slot_count outstanding answers of at most `depth` addresses; memo_bytes is what the memos of the
+ * threads' last stacks may take. 0 or -ENOMEM.
+ */
+int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth, size_t memo_bytes);
 void observe_deinit(struct wp_observer *observer);
 
 /*

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4 };
+enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4, MEMO_MEMORY_SHARE = 16 };
 
 /* The kernel tells a thread's start to 10 ms, always the same; converting it between clocks adds less. */
 static const uint64_t start_precision_ns = NS_PER_MS;
@@ -38,10 +38,13 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     if (status == 0)
         status = modules_init(&sampler->modules, &sampler->arena);
     if (status == 0)
-        status = observe_init(&sampler->observer, slot_count(config), config->depth);
+        status = observe_init(&sampler->observer, slot_count(config), config->depth,
+                              config->memory_bytes / MEMO_MEMORY_SHARE);
     if (status == 0) {
         sampler->path = scratch_alloc(sizeof(arena_ref) * sampler->path_capacity);
-        status = sampler->path ? 0 : -ENOMEM;
+        sampler->inner = scratch_alloc(sizeof(uint32_t) * sampler->path_capacity);
+        sampler->whole = scratch_alloc(sizeof(uint64_t) * sampler->path_capacity);
+        status = sampler->path && sampler->inner && sampler->whole ? 0 : -ENOMEM;
     }
     if (status < 0) {
         sampler_deinit(sampler);
@@ -57,6 +60,8 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
 void sampler_deinit(struct wp_sampler *sampler)
 {
     scratch_free(sampler->path, sizeof(arena_ref) * sampler->path_capacity);
+    scratch_free(sampler->inner, sizeof(uint32_t) * sampler->path_capacity);
+    scratch_free(sampler->whole, sizeof(uint64_t) * sampler->path_capacity);
     observe_deinit(&sampler->observer);
     modules_deinit(&sampler->modules);
     tree_deinit(&sampler->tree);
@@ -315,6 +320,44 @@ static void publish_modules(struct wp_sampler *sampler)
 
 /* ---- the tick ---- */
 
+/* The shared frames too, where the node to go on from is not known. */
+static void make_whole(struct wp_sampler *sampler, const struct wp_memo *memo, struct locate_stack *stack)
+{
+    memcpy(sampler->whole, stack->addresses, sizeof(uint64_t) * stack->depth);
+    stack->depth = memo_whole(memo, sampler->whole, stack->depth, sampler->path_capacity - 1);
+    stack->addresses = sampler->whole;
+}
+
+/* A thread that is found deep has a memo from then on, and one that is found deeper a larger one. */
+static void provide_memo(struct wp_sampler *sampler, struct wp_thread *thread, uint32_t depth)
+{
+    if (depth < MEMO_LEAST_FRAMES || (thread->memo && depth <= thread->memo->frames))
+        return;
+    memo_destroy(&sampler->observer.memos, thread->memo);
+    thread->memo = memo_create(&sampler->observer.memos, depth);
+}
+
+/* A stack as it was answered, from locations to the node, or from the last node it shares with the one
+ * before. */
+static void fold_stack(struct wp_sampler *sampler, const struct observation *seen,
+                       struct fold_observation *observation)
+{
+    struct wp_thread *thread = seen->thread;
+    struct wp_memo *memo = seen->by_memo ? thread->memo : NULL;
+    struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment,
+                                 sampler->inner};
+    uint64_t overflows = sampler->tree.overflows;
+    observation->base = memo ? memo_base(memo) : 0;
+    if (memo && !observation->base)
+        make_whole(sampler, memo, &stack);
+    refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
+    observation->depth = locate_path(&sampler->locate, &stack, sampler->path);
+    fold_observe(&sampler->fold, &thread->fold, observation);
+    if (memo && overflows == sampler->tree.overflows)
+        memo_keep(memo, &sampler->tree, thread->fold.node, sampler->inner, stack.depth);
+    provide_memo(sampler, thread, memo ? memo->walk->count : seen->depth);
+}
+
 static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 {
     struct fold_observation observation = {
@@ -324,12 +367,10 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .is_unknown = seen->is_unknown,
         .path = sampler->path,
     };
-    if (!seen->is_unknown) {
-        struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment};
-        refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
-        observation.depth = locate_path(&sampler->locate, &stack, sampler->path);
-    }
-    fold_observe(&sampler->fold, &seen->thread->fold, &observation);
+    if (seen->is_unknown)
+        fold_observe(&sampler->fold, &seen->thread->fold, &observation);
+    else
+        fold_stack(sampler, seen, &observation);
     sampler->counters.truncated += seen->is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
 }

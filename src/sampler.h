@@ -43,6 +43,8 @@ struct wp_sampler {
     uint32_t threads_per_tick;
     uint64_t start_ns;
     arena_ref *path; /* scratch: one stack's locations */
+    uint32_t *inner; /* and its locate_stack.inner */
+    uint64_t *whole; /* and its addresses, when shared ones must be folded again */
     size_t path_capacity;
     int task_directory; /* -1 when /proc is not to be had */
     pid_t own_tid;

@@ -185,6 +185,7 @@ static void walk_self(const struct sig_unwind_request *request, const ucontext_t
     }
     slot->depth = (uint32_t)depth;
     slot->end = (uint8_t)end;
+    slot->by_memo = request->memo && request->memo->count > 0;
 }
 
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
@@ -205,6 +206,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     request.use_cache = slot->unloads.begun == sig_load_seq_cst(&sig_published) &&
                         slot->unloads.ended == slot->unloads.begun && !sig_load_seq_cst(&sig_cache_off);
     request.modules = sig_load_seq_cst(&sig_modules_in_use);
+    request.memo = request.use_cache ? slot->memo : NULL;
     walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
 }

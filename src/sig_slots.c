@@ -28,7 +28,8 @@ static uint64_t with_state(uint64_t word, enum sig_slot_state state)
     return (word & ~(uint64_t)STATE_MASK) | state;
 }
 
-int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, uint64_t *ret_generation)
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
+                  uint64_t *ret_generation)
 {
     for (uint32_t i = 0; i < slots->count; i++) {
         struct sig_slot *slot = &slots->slots[i];
@@ -38,6 +39,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         uint64_t generation = (word >> STATE_BITS) + 1;
         slot->stack_low = stack_low;
         slot->stack_high = stack_high;
+        slot->memo = memo;
         sig_add_seq_cst(&slots->pending, 1);
         /* Release: partner of the acquire in sig_slots_claim, so that the handler sees the bounds. */
         sig_store_release(&slot->state, generation << STATE_BITS | SIG_SLOT_ARMED);

@@ -24,6 +24,7 @@ struct sig_slot {
 
     /* Written by the sampler before arming, read by the handler after claiming. */
     uint64_t stack_low, stack_high;
+    struct sig_memo *memo; /* of the thread, the handler's between claim and finish; NULL without */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
@@ -32,7 +33,8 @@ struct sig_slot {
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
     bool was_blocked;           /* the signal interrupted a wait in a system call */
-    bool by_full_walk;          /* sig_unwind gave up, and sig_full_walk got further */
+    bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
+    bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
     uint64_t *addresses;
 
     struct sig_full_scratch *scratch; /* the handler's between claim and finish; NULL: no sig_full_walk */
@@ -51,7 +53,8 @@ void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t c
 
 /* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the
  * signal. */
-int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, uint64_t *ret_generation);
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
+                  uint64_t *ret_generation);
 
 /* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);

@@ -47,7 +47,8 @@ struct wp_thread {
     uint32_t live_index;
     arena_ref record;
     struct fold_thread fold;
-    bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    struct wp_memo *memo; /* of its last stack; NULL without */
+    bool is_foreign;      /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint32_t look;    /* the last look at the modules before it was sent */

@@ -61,7 +61,7 @@ static int teardown(void **state)
 static size_t locate(struct fixture *fixture, const uint64_t *addresses, size_t depth, bool is_truncated,
                      arena_ref *path)
 {
-    struct locate_stack stack = {addresses, depth, is_truncated, {.asked = LOOK}};
+    struct locate_stack stack = {addresses, depth, is_truncated, {.asked = LOOK}, NULL};
     return locate_path(&fixture->locate, &stack, path);
 }
 
@@ -165,13 +165,17 @@ static void a_library_that_gave_way_is_not_named(void **state)
 {
     struct fixture *fixture = *state;
     static const uint64_t addresses[] = {0x6000, 0x6100, 0x5500, 0x1000, 0x6200, 0x1004};
-    struct locate_stack stack = {addresses, COUNT(addresses), true, {.asked = LOOK - 1}};
+    static const uint32_t expected_inner[] = {0, 0, 1,
+                                              1, 2, 3}; /* 0x5500 is ours: what calls it stands for it */
+    uint32_t inner[COUNT(addresses)];
+    struct locate_stack stack = {addresses, COUNT(addresses), true, {.asked = LOOK - 1}, inner};
     arena_ref path[COUNT(addresses) + 1], known = locate_one(fixture, 0x6000);
     fixture->modules.last_unload = fixture->modules.last_passing = LOOK;
     for (int i = 0; i < 2; i++)
         fixture->entries[i].is_permanent = true;
     assert_int_equal(locate_path(&fixture->locate, &stack, path), 5);
     arena_ref unloaded = fixture->tree.pseudo[PSEUDO_UNLOADED];
+    assert_memory_equal(inner, expected_inner, sizeof(inner));
     assert_int_equal(path[0], unloaded); /* two frames, one name */
     assert_location(fixture, path[1], fixture->program, 0x1000);
     assert_int_equal(path[2], unloaded);

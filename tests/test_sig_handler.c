@@ -46,7 +46,7 @@ static int setup_group(void **state)
 static struct sig_slot *ask_self(uint64_t stack_low, uint64_t stack_high)
 {
     uint64_t generation;
-    int index = sig_slots_arm(&slots, stack_low, stack_high, &generation);
+    int index = sig_slots_arm(&slots, stack_low, stack_high, NULL, &generation);
     assert_true(index >= 0);
     assert_int_equal(sig_handler_send(gettid(), (uint32_t)index, generation), 0);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
@@ -171,7 +171,7 @@ static void test_in_vfork(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it puts a vfork of its own before the C library's */
 #endif
-    int index = sig_slots_arm(&slots, 0, 0, &generation);
+    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     pid_t pid = getpid(), tid = gettid();
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
     info.si_value.sival_ptr =
@@ -322,7 +322,7 @@ static void test_late_signal_is_counted_not_answered(void **state)
 {
     uint64_t generation, strays = sig_handler_stray_count();
     (void)state;
-    int index = sig_slots_arm(&slots, 0, 0, &generation);
+    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
     assert_int_equal(sig_handler_send(gettid(), (uint32_t)index, generation), 0);
     assert_int_equal(sig_handler_stray_count(), strays + 1);
@@ -341,7 +341,7 @@ static void test_gone_thread(void **state)
 {
     uint64_t generation;
     (void)state;
-    int index = sig_slots_arm(&slots, 0, 0, &generation);
+    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_int_equal(sig_handler_send(0x3fffffff, (uint32_t)index, generation), -ESRCH);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
 }
@@ -369,7 +369,7 @@ static void test_blocked_thread_says_so(void **state)
     while (!tid)
         usleep(100);
     usleep(20000); /* in the read by now; if not, the next line fails, which is no race that passes wrongly */
-    int index = sig_slots_arm(&slots, 0, 0, &generation);
+    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     sig_handler_send(tid, (uint32_t)index, generation);
     sig_slots_wait(&slots, clock_monotonic_ns() + 5ULL * NS_PER_S);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));

@@ -25,7 +25,7 @@ static void test_one_round(void **state)
 {
     uint64_t generation;
     (void)state;
-    int index = sig_slots_arm(&slots, 100, 200, &generation);
+    int index = sig_slots_arm(&slots, 100, 200, NULL, &generation);
     assert_int_equal(index, 0);
     assert_int_equal(slots.pending, 1);
     assert_false(sig_slots_is_done(&slots, 0));
@@ -45,11 +45,11 @@ static void test_late_signal_is_recognised(void **state)
 {
     uint64_t first, second;
     (void)state;
-    sig_slots_arm(&slots, 0, 0, &first);
+    sig_slots_arm(&slots, 0, 0, NULL, &first);
     assert_true(sig_slots_cancel(&slots, 0));
     assert_int_equal(slots.pending, 0);
     assert_null(sig_slots_claim(&slots, 0, first));
-    assert_int_equal(sig_slots_arm(&slots, 0, 0, &second), 0);
+    assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &second), 0);
     assert_true(second != first);
     assert_null(sig_slots_claim(&slots, 0, first));
     assert_non_null(sig_slots_claim(&slots, 0, second));
@@ -60,7 +60,7 @@ static void test_foreign_index_and_generation(void **state)
 {
     uint64_t generation;
     (void)state;
-    sig_slots_arm(&slots, 0, 0, &generation);
+    sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_null(sig_slots_claim(&slots, SLOTS, generation));
     assert_null(sig_slots_claim(&slots, UINT32_MAX, generation));
     assert_null(sig_slots_claim(&slots, 1, generation)); /* free */
@@ -71,7 +71,7 @@ static void test_claimed_slot_cannot_be_cancelled(void **state)
 {
     uint64_t generation;
     (void)state;
-    sig_slots_arm(&slots, 0, 0, &generation);
+    sig_slots_arm(&slots, 0, 0, NULL, &generation);
     struct sig_slot *slot = sig_slots_claim(&slots, 0, generation);
     assert_false(sig_slots_cancel(&slots, 0));
     assert_int_equal(slots.pending, 1);
@@ -84,11 +84,11 @@ static void test_all_slots_taken(void **state)
     uint64_t generation;
     (void)state;
     for (int i = 0; i < SLOTS; i++)
-        assert_int_equal(sig_slots_arm(&slots, 0, 0, &generation), i);
-    assert_int_equal(sig_slots_arm(&slots, 0, 0, &generation), -1);
+        assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), i);
+    assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), -1);
     assert_int_equal(slots.pending, SLOTS);
     assert_true(sig_slots_cancel(&slots, 2));
-    assert_int_equal(sig_slots_arm(&slots, 0, 0, &generation), 2);
+    assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), 2);
 }
 
 static void test_each_slot_has_its_own_addresses(void **state)
@@ -103,7 +103,7 @@ static void test_wait_ends_at_the_deadline(void **state)
     uint64_t generation;
     (void)state;
     sig_slots_wait(&slots, UINT64_MAX / 2); /* nothing pending: at once */
-    sig_slots_arm(&slots, 0, 0, &generation);
+    sig_slots_arm(&slots, 0, 0, NULL, &generation);
     uint64_t deadline_ns = clock_monotonic_ns() + 2 * NS_PER_MS;
     sig_slots_wait(&slots, deadline_ns);
     assert_true(clock_monotonic_ns() >= deadline_ns);
@@ -159,7 +159,7 @@ static void test_two_sides_at_once(void **state)
         assert_int_equal(pthread_create(&answerers[i], NULL, answer, NULL), 0);
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t generation;
-        int index = sig_slots_arm(&slots, 0, 0, &generation);
+        int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
         if (index >= 0) {
             outstanding[index] = generation << 8 | (uint64_t)index;
             mail[round % MAIL] = outstanding[index];
