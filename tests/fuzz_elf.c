@@ -242,7 +242,8 @@ static void check_symbols(const struct question *asked, unsigned failing)
         tree_location(&tree, module, BIAS + asked->queries[i].elf_address,
                       i % 2 ? BIAS + asked->queries[i].elf_address - i : 0);
     allocations_left = failing;
-    struct wp_symbols *symbols = symbolize_create(&tree, &modules, demangle);
+    struct wp_symbols *symbols =
+        symbolize_create(&tree, &modules, demangle, &(struct symbolize_process){.log = NULL});
     allocations_left = 0;
     FUZZ_ASSERT(symbols || failing);
     for (uint32_t i = 0; symbols && i < tree.location_count; i++) {

@@ -4,6 +4,7 @@
 fuzz_cfi: unwind table entries of the C library, the loader, the vDSO and other libraries, one for each
 combination of augmentation and instructions, cut down to what tests/fuzz_cfi.c reads as raw tables.
 fuzz_elf: small shared objects, as raw images.
+fuzz_stack: whole stacks, several walks each, of which the outer parts stay.
 """
 import ctypes
 import glob
@@ -162,14 +163,77 @@ def elf_seeds():
             subprocess.run(["objcopy", "--remove-section=.comment", out], check=True)
             with open(out, "rb") as file:
                 image = file.read()
-            start, = struct.unpack_from("<Q", image, 24)
             yield struct.pack("<BB", 1, 16) + struct.pack("<16H", *[0] + [16] * 15) + image
-            del start
+
+
+# As functions[] of tests/fuzz_stack.c.
+LEAF, BY_SP, BY_FP, ROOT, BY_EXPRESSION = 0, 2, 3, 9, 12
+GENERATED = -1
+STACK_WORDS, NEXT_WALK = 2048, 0xEF
+
+
+def code(function, offset):
+    if function == GENERATED:
+        return bytes([0x38, 9])  # behind its call
+    return bytes([function, offset])
+
+
+def stack_address(word):
+    return bytes([0x40 | word >> 8, word & 0xFF])
+
+
+def registers(pc, sp, fp):
+    return pc + sp + fp + stack_address(0) + bytes(4)  # rip, rsp, rbp, rbx, rdi, r10
+
+
+def stack_seed(chains, choice, memo):
+    """A walk for each chain: functions from the root inwards, laid out from the end of the stack downwards."""
+    out = bytes([choice, memo, 0x7F, 0])
+    for chain in chains:
+        top, frames, words = STACK_WORDS - 4, [], {}
+        for function in chain:
+            size = {LEAF: 1, BY_EXPRESSION: 1, BY_SP: 4, BY_FP: 5, GENERATED: 6, ROOT: 0}[function]
+            top -= size
+            frames.append((function, top, size))
+        # From the root inwards: what a frame's caller is called, and which frame pointer it wants.
+        caller, wanted = None, stack_address(0)
+        for function, at, size in frames:
+            if caller is not None:
+                words[at + size - 1] = caller
+            if function == BY_SP:
+                words[at + 2] = wanted
+            if function in (BY_FP, GENERATED):
+                words[at + size - 2] = wanted
+                wanted = stack_address(at + size - 2)
+            caller = code(function, 1 + at % 48)
+        function, at, _ = frames[-1]
+        out += registers(code(function, 1), stack_address(at), wanted)
+        cursor = 0
+        for word, value in sorted(words.items()):
+            while word - cursor > 0x7F:
+                out += bytes([0x7F]) + code(LEAF, 0)
+                cursor += 0x7F
+            out += bytes([word - cursor]) + value
+            cursor = word
+        out += bytes([NEXT_WALK])
+    return out
+
+
+def stack_seeds():
+    outer = [ROOT, BY_SP, BY_FP, BY_SP, BY_SP, BY_FP]
+    inner = [[LEAF], [BY_SP, LEAF], [BY_FP, BY_SP, LEAF], [BY_SP, BY_FP, GENERATED, LEAF], [BY_EXPRESSION, BY_SP, LEAF]]
+    for choice in range(4):
+        for first in inner:
+            for second in inner:
+                yield stack_seed([outer + first, outer + second, outer[:3] + second, outer[:3] + first], choice, 0)
+    for memo in (1, 8, 16, 31):
+        yield stack_seed([outer + inner[2], outer + inner[3], outer + inner[0]], 0, memo)
+    yield stack_seed([[ROOT] + [BY_SP] * 40 + [LEAF], [ROOT] + [BY_SP] * 30 + [BY_FP, LEAF]], 0, 0)
 
 
 def main():
     directory = sys.argv[1]
-    for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds())):
+    for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds())):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
         count = bytes_ = 0
         for seed in seeds:

@@ -1,7 +1,6 @@
 /*
  * The walk over hostile stacks: it ends within its result, touches nothing that is not there, and comes to
- * one result, with the cache and without, careful or not, knowing the stack or probing it, with a memo of
- * another stack or without.
+ * one result, with the cache and without, careful or not, knowing the stack or probing it.
  *
  * Input: how the stack is described; capacity; registers; instructions of one hostile function; and then
  * words of the stack, until its end. Everything else stands: a stack and a foreign one between guard pages,
@@ -11,12 +10,10 @@
 #include "fuzz_tables.h"
 #include "sig_arch.h"
 #include "sig_full_walk.h"
-#include "sig_memo.h"
 #include "sig_rules.h"
 #include "sig_unwind.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Where things are in the arena; whatever is not opened is a guard. */
@@ -28,14 +25,18 @@ enum {
     STACK_BYTES = 4 * FUZZ_PAGE_BYTES,
     FOREIGN_AT = 0x500000,
     FOREIGN_BYTES = 2 * FUZZ_PAGE_BYTES,
+    GENERATED_AT = 0x580000, /* code in no module */
     RESULT_AT = 0x600000,
     RESULT_BYTES = FUZZ_PAGE_BYTES,
     CONTEXT_AT = 0x700000,
     CODE_BYTES = FUZZ_PAGE_BYTES,
     FUNCTION_BYTES = 64,
+    SLOTS_AT = CODE_BYTES - 0x200, /* in the code */
     WORD_BYTES = 8,
     CAPACITY_MAX = RESULT_BYTES / WORD_BYTES,
     TRAMPOLINE_FUNCTION = 1, /* index in functions[] */
+    NEXT_WALK = 0xef,
+    WALKS_MAX = 4,
 };
 
 /* A function for each kind of rule, by its instructions behind those of the CIE (CFA = rsp + 8, return
@@ -54,16 +55,17 @@ static const struct {
     {7, {0x0f, 5, 0x77, 0x00, 0x06, 0x23, 8}},                            /* CFA = *rsp + 8 */
     {13, {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}}, /* the PLT */
     {2, {0x07, 16}},                                                              /* root */
-    {5, {0x0e, 0, 0x09, 16, 5}},                         /* vfork: return address in rdi */
-    {3, {0x0c, 10, 8}},                                  /* CFA = r10 + 8 */
-    {6, {0x16, 16, 3, 0x77, 0, 0x06}},                   /* return address by an expression */
-    {4, {0x07, 6, 0x07, 3}},                             /* rbp and rbx lost */
-    {8, {0x09, 6, 3, 0x09, 3, 6, 0x0e, 16}},             /* rbp and rbx exchanged */
-    {7, {0x10, 16, 2, 0x76, 8, 0x0e, 0}},                /* return address at rbp + 8, CFA = rsp */
-    {6, {0x0e, 0xf8, 0xff, 0xff, 0xff, 0x07}},           /* CFA = rsp + 2^31 - 8 */
-    {5, {0x12, 7, 0x04, 0x86, 0x7f}},                    /* CFA = rsp - 32 */
-    {6, {0x0e, 0x80, 0x20, 0x83, 0x80, 4}},              /* a frame of a page, rbx half a page down */
-    {9, {0x0f, 5, 0x73, 0x00, 0x06, 0x23, 16, 0x86, 1}}, /* CFA = *rbx + 16 */
+    {5, {0x0e, 0, 0x09, 16, 5}},                          /* vfork: return address in rdi */
+    {3, {0x0c, 10, 8}},                                   /* CFA = r10 + 8 */
+    {6, {0x16, 16, 3, 0x77, 0, 0x06}},                    /* return address by an expression */
+    {4, {0x07, 6, 0x07, 3}},                              /* rbp and rbx lost */
+    {8, {0x09, 6, 3, 0x09, 3, 6, 0x0e, 16}},              /* rbp and rbx exchanged */
+    {7, {0x10, 16, 2, 0x76, 8, 0x0e, 0}},                 /* return address at rbp + 8, CFA = rsp */
+    {6, {0x0e, 0xf8, 0xff, 0xff, 0xff, 0x07}},            /* CFA = rsp + 2^31 - 8 */
+    {5, {0x12, 7, 0x04, 0x86, 0x7f}},                     /* CFA = rsp - 32 */
+    {6, {0x0e, 0x80, 0x20, 0x83, 0x80, 4}},               /* a frame of a page, rbx half a page down */
+    {9, {0x0f, 5, 0x73, 0x00, 0x06, 0x23, 16, 0x86, 1}},  /* CFA = *rbx + 16 */
+    {10, {0x0e, 40, 0x80, 4, 0x81, 3, 0x83, 2, 0x07, 6}}, /* as libgcc's, which return to handlers */
 };
 
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), HOSTILE_FUNCTION = FUNCTIONS };
@@ -72,20 +74,24 @@ static struct fuzz_tables tables;
 static size_t hostile_fde_at, hostile_at; /* in tables.bytes: the hostile function's FDE and instructions */
 static uint8_t *stack, *foreign, *tables_region, *result;
 static ucontext_t *context;
-static struct {
-    size_t count;
-    uint64_t generation;
-    struct sig_module modules[2];
-} modules; /* struct sig_modules_table of two */
-
-static _Alignas(struct sig_memo) uint8_t
-    memo_memory[sizeof(struct sig_memo) + 2 * CAPACITY_MAX * sizeof(struct sig_memo_frame)];
-static struct sig_memo *const memo = (struct sig_memo *)(void *)memo_memory;
+static union {
+    struct sig_modules_table table;
+    uint8_t bytes[sizeof(struct sig_modules_table) + 2 * sizeof(struct sig_module)];
+} modules;
 
 bool __real_sig_memory_copy(void *to, uint64_t from, size_t bytes);
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes);
 bool __real_sig_memory_is_readable(uint64_t address);
 bool __wrap_sig_memory_is_readable(uint64_t address);
+bool __real_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
+bool __wrap_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
+
+/* What the fuzzer itself has mapped elsewhere is not there for the walk, nor what it is just writing. */
+static bool may_be_seen(uint64_t address)
+{
+    uint64_t in_arena = address - FUZZ_ARENA;
+    return fuzz_arena_holds(address) && (in_arena < RESULT_AT || in_arena >= RESULT_AT + RESULT_BYTES);
+}
 
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
 {
@@ -93,10 +99,14 @@ bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
     return __real_sig_memory_copy(to, from, bytes);
 }
 
-/* Asks the kernel; but what the fuzzer itself has mapped elsewhere is not there for the walk. */
 bool __wrap_sig_memory_is_readable(uint64_t address)
 {
-    return fuzz_arena_holds(address) && __real_sig_memory_is_readable(address);
+    return may_be_seen(address) && __real_sig_memory_is_readable(address);
+}
+
+bool __wrap_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
+{
+    return may_be_seen(from) && may_be_seen(from + bytes - 1) && __real_sig_memory_peek(to, from, bytes);
 }
 
 /* ---- what stands ---- */
@@ -147,6 +157,34 @@ static void build_tables(void)
     hostile_at = put_function(usual, HOSTILE_FUNCTION, room, sizeof(room));
 }
 
+/* Functions of 64 bytes that keep the frame pointer convention and call, in every way there is. */
+static void place_generated_code(uint8_t *code)
+{
+    static const uint8_t function[] = {0x55, 0x48, 0x89, 0xe5, 0xe8, 0,    0,    0,    0,    0xff, 0xd0,
+                                       0xff, 0x10, 0xff, 0x50, 8,    0xff, 0x14, 0xc3, 0xff, 0x54, 0x24,
+                                       8,    0xff, 0x15, 0,    0,    0,    0,    0xff, 0x94, 0x24, 0,
+                                       0,    0,    0,    0x5d, 0xc3, 0xf3, 0xc3, 0xc2, 8,    0,    0x90};
+    for (size_t at = 0; at + FUNCTION_BYTES <= FUZZ_PAGE_BYTES; at += FUNCTION_BYTES)
+        memcpy(code + at, function, sizeof(function));
+}
+
+/* Calls in each function, of others: by distance, returning to byte 32, and through a slot, to byte 48. */
+static void place_calls(uint8_t *code)
+{
+    for (unsigned i = 0; i <= FUNCTIONS; i++) {
+        uint8_t *function = code + i * FUNCTION_BYTES;
+        uint64_t called = FUZZ_ARENA + CODE_AT + i * 7 % FUNCTIONS * FUNCTION_BYTES;
+        uint32_t slot = SLOTS_AT + i * WORD_BYTES, distance = slot - (i * FUNCTION_BYTES + 48);
+        uint32_t near = (uint32_t)(called - (FUZZ_ARENA + CODE_AT + i * FUNCTION_BYTES + 32));
+        memcpy(code + slot, &called, sizeof(called));
+        function[27] = 0xe8;
+        memcpy(function + 28, &near, sizeof(near));
+        function[42] = 0xff;
+        function[43] = 0x15;
+        memcpy(function + 44, &distance, sizeof(distance));
+    }
+}
+
 static void open_all(void)
 {
     static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -158,17 +196,21 @@ static void open_all(void)
     tables_region = fuzz_arena_open(TABLES_AT, FUZZ_TABLES_MAX_BYTES);
     context = (ucontext_t *)(void *)(fuzz_arena_open(CONTEXT_AT, FUZZ_PAGE_BYTES) + FUZZ_PAGE_BYTES) - 1;
     result = fuzz_arena_open(RESULT_AT, RESULT_BYTES);
-    memcpy(fuzz_arena_open(CODE_AT, CODE_BYTES) + TRAMPOLINE_FUNCTION * FUNCTION_BYTES + 1, trampoline,
-           sizeof(trampoline));
+    uint8_t *code_region = fuzz_arena_open(CODE_AT, CODE_BYTES);
+    memcpy(code_region + TRAMPOLINE_FUNCTION * FUNCTION_BYTES + 1, trampoline, sizeof(trampoline));
+    place_calls(code_region);
+    place_generated_code(fuzz_arena_open(GENERATED_AT, FUZZ_PAGE_BYTES));
     build_tables();
     uint64_t code = FUZZ_ARENA + CODE_AT, bare = FUZZ_ARENA + BARE_AT, low = FUZZ_ARENA + TABLES_AT;
-    modules.count = 2;
-    modules.modules[0] = (struct sig_module){.start_pc = code,
-                                             .end_pc = code + CODE_BYTES,
-                                             .eh_frame_hdr = low,
-                                             .cfi_low = low,
-                                             .cfi_high = low + tables.used};
-    modules.modules[1] = (struct sig_module){.start_pc = bare, .end_pc = bare + CODE_BYTES};
+    modules.table.count = 2;
+    modules.table.modules[0] = (struct sig_module){.start_pc = code,
+                                                   .end_pc = code + CODE_BYTES,
+                                                   .eh_frame_hdr = low,
+                                                   .cfi_low = low,
+                                                   .is_permanent = true,
+                                                   .cfi_high = low + tables.used};
+    modules.table.modules[1] =
+        (struct sig_module){.start_pc = bare, .end_pc = bare + CODE_BYTES, .is_permanent = true};
 }
 
 /* ---- what the input says ---- */
@@ -181,7 +223,7 @@ static uint64_t take_word(struct fuzz_input *input)
     case 0:
         if (low < 0x38)
             return FUZZ_ARENA + CODE_AT + low % (FUNCTIONS + 1) * FUNCTION_BYTES + take_u8(input);
-        return FUZZ_ARENA + (low % 2 ? BARE_AT : BARE_AT + CODE_BYTES) + take_u8(input);
+        return FUZZ_ARENA + (low % 2 ? BARE_AT : GENERATED_AT) + take_u8(input);
     case 1:
         return FUZZ_ARENA + STACK_AT + WORD_BYTES * ((low & 7U) << 8 | take_u8(input)) + (low >= 0x38);
     case 2:
@@ -229,11 +271,13 @@ static bool has_room_for_context(const uint64_t *word)
            (in_arena >= FOREIGN_AT && in_arena + sizeof(ucontext_t) <= FOREIGN_AT + FOREIGN_BYTES);
 }
 
-/* Steps of at most 1 KiB, so that an input can go through the stack as the walk does. */
+/* Until the next walk. Steps of at most 1 KiB, so that an input can go through the stack as the walk does. */
 static void take_stacks(struct fuzz_input *input)
 {
     for (size_t at = 0; input->at < input->end;) {
         uint8_t op = take_u8(input);
+        if (op == NEXT_WALK)
+            return;
         at += op & 0x7f;
         uint64_t *word = stack_word(at);
         if (op < 0xc0) {
@@ -257,7 +301,7 @@ static void take_hostile_function(struct fuzz_input *input)
     put_instructions(&tables, input, SIG_PE_PCREL | SIG_PE_SDATA4);
     put_u8(&tables, 0);
     patch_u32(&tables, hostile_fde_at, tables.used - hostile_fde_at - 4);
-    size_t end = (size_t)(modules.modules[0].cfi_high - modules.modules[0].cfi_low);
+    size_t end = (size_t)(modules.table.modules[0].cfi_high - modules.table.modules[0].cfi_low);
     memcpy(tables_region, tables.bytes, end);
 }
 
@@ -287,12 +331,16 @@ struct walked {
     uint64_t addresses[CAPACITY_MAX];
 };
 
-/* The result lies before a guard page; a hostile walk may come to read what it has written there itself. */
+static union {
+    struct sig_memo memo;
+    uint8_t bytes[sizeof(struct sig_memo) + 2 * CAPACITY_MAX * sizeof(struct sig_memo_frame)];
+} remembered;
+
+/* The result lies before a guard page. */
 static void walk(const struct sig_unwind_request *request, struct walked *ret)
 {
     enum { UNTOUCHED = -1 };
     struct sig_unwind_request own = *request;
-    memset(result, 0, RESULT_BYTES);
     own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
     ret->end = (enum sig_unwind_end)UNTOUCHED;
     ret->count = sig_unwind(&own, context, &ret->end);
@@ -302,35 +350,7 @@ static void walk(const struct sig_unwind_request *request, struct walked *ret)
     memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
 }
 
-/* What the memo holds is left out of the result. */
-static void walk_with_memo(const struct sig_unwind_request *request, struct walked *ret)
-{
-    struct sig_unwind_request own = *request;
-    own.memo = memo;
-    walk(&own, ret);
-    if (ret->end != SIG_UNWIND_ROOT)
-        return;
-    FUZZ_ASSERT(ret->count + memo->shared <= request->capacity);
-    for (uint32_t i = memo->shared; i-- > 0;)
-        ret->addresses[ret->count++] = memo->frames[i].address;
-    FUZZ_ASSERT(memo->count == 0 || memo->count == ret->count);
-}
-
-/* With every register: goes on where the other walk ended, or gains nothing. */
-static void walk_on(const struct sig_unwind_request *request, const struct walked *before)
-{
-    static struct sig_full_scratch scratch;
-    enum sig_unwind_end end;
-    struct sig_unwind_request own = *request;
-    memset(result, 0, RESULT_BYTES);
-    own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
-    memcpy(own.addresses, before->addresses, before->count * sizeof(uint64_t));
-    size_t count = sig_full_walk(&own, context, &scratch, before->count, &end);
-    FUZZ_ASSERT(count >= before->count && count <= request->capacity && end <= SIG_UNWIND_TRUNCATED);
-    FUZZ_ASSERT(memcmp(own.addresses, before->addresses, before->count * sizeof(uint64_t)) == 0);
-}
-
-static void print_result(const char *which, const struct walked *walked)
+static void print_walk(const char *which, const struct walked *walked)
 {
     fprintf(stderr, "%s: end %d:", which, (int)walked->end);
     for (size_t i = 0; i < walked->count; i++)
@@ -342,67 +362,108 @@ static void assert_same(const struct walked *a, const struct walked *b)
 {
     if (a->end != b->end || a->count != b->count ||
         memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) != 0) {
-        print_result("plain", a);
-        print_result("other", b);
+        print_walk("plain", a);
+        print_walk("other", b);
     }
     FUZZ_ASSERT(a->end == b->end);
     FUZZ_ASSERT(a->count == b->count);
     FUZZ_ASSERT(memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) == 0);
 }
 
-/* Tables of what is not permanent are read through the kernel. */
-static void set_permanent(bool is_permanent)
+/* What is left out of the result because it is shared with the walk before stands in the memo. */
+static void walk_with_memo(struct sig_unwind_request request, struct walked *ret)
 {
-    modules.modules[0].is_permanent = modules.modules[1].is_permanent = is_permanent;
+    request.memo = &remembered.memo;
+    walk(&request, ret);
+    const struct sig_memo *memo = request.memo;
+    FUZZ_ASSERT(memo->count == 0 || ret->end == SIG_UNWIND_ROOT);
+    FUZZ_ASSERT(memo->count <= memo->capacity && (memo->shared <= memo->count || memo->count == 0));
+    for (uint32_t left = memo->count ? memo->shared : 0; left > 0; left--) {
+        FUZZ_ASSERT(ret->count < request.capacity);
+        ret->addresses[ret->count++] = memo->frames[left - 1].address;
+    }
+    for (uint32_t i = 0; i < memo->count; i++)
+        FUZZ_ASSERT(memo->frames[i].address == ret->addresses[memo->count - 1 - i]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Goes on from where the other walk ended, or takes none of its addresses back. */
+static void full_walk(const struct sig_unwind_request *request, const struct walked *fast, uint8_t garbage,
+                      struct walked *ret)
+{
+    static struct sig_full_scratch scratch;
+    struct sig_unwind_request own = *request;
+    memset(&scratch, garbage, sizeof(scratch));
+    own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    memcpy(own.addresses, fast->addresses, fast->count * sizeof(uint64_t));
+    ret->end = fast->end;
+    ret->count = sig_full_walk(&own, context, &scratch, fast->count, &ret->end);
+    FUZZ_ASSERT(ret->count >= fast->count && ret->count <= request->capacity);
+    FUZZ_ASSERT(ret->end <= SIG_UNWIND_TRUNCATED);
+    memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
+    FUZZ_ASSERT(memcmp(ret->addresses, fast->addresses, fast->count * sizeof(uint64_t)) == 0);
+}
+
+/* The tables of what is not permanent are read through the kernel. */
+static void set_permanent(bool is_permanent)
+{
+    for (size_t i = 0; i < modules.table.count; i++)
+        modules.table.modules[i].is_permanent = is_permanent;
+}
+
+static void check_full_walk(struct sig_unwind_request request, const struct walked *fast)
 {
     static struct walked plain, other;
-    struct fuzz_input input = {data, data + size};
-    open_all();
+    full_walk(&request, fast, 0x00, &plain);
+    set_permanent(false);
+    full_walk(&request, fast, 0xa5, &other);
     set_permanent(true);
-    uint8_t choice = take_u8(&input);
-    struct sig_unwind_request request = {.modules = (const struct sig_modules_table *)(const void *)&modules,
-                                         .capacity = 1 + take_number(&input) % CAPACITY_MAX};
-    memset(context, 0, sizeof(*context));
-    take_registers(&input, context->uc_mcontext.gregs);
-    context->uc_mcontext.gregs[REG_RDI] = (greg_t)take_word(&input);
-    context->uc_mcontext.gregs[REG_R10] = (greg_t)take_word(&input);
-    describe_stack(choice, &request);
-    take_hostile_function(&input);
-    memset(stack, 0, STACK_BYTES);
-    memset(foreign, 0, FOREIGN_BYTES);
+    assert_same(&plain, &other);
+    request.stack_low = request.stack_high = 0;
+    full_walk(&request, fast, 0x5a, &other);
+    assert_same(&plain, &other);
+}
 
-    /* The first half is what the memo has seen, the second what has changed since. */
-    struct fuzz_input first = {input.at, input.at + (input.end - input.at) / 2};
-    input.at = first.end;
-    take_stacks(&first);
-    *memo = (struct sig_memo){.capacity = 2 * CAPACITY_MAX};
-    request.use_cache = true;
-    sig_rules_clear();
-    for (int i = 0; i < 2; i++)
-        walk_with_memo(&request, &other);
-    take_stacks(&input);
-
-    request.use_cache = false;
+static void check_walks(struct sig_unwind_request request)
+{
+    static struct walked plain, other;
     walk(&request, &plain);
-    if (plain.end == SIG_UNWIND_INEXPRESSIBLE)
-        walk_on(&request, &plain);
+    check_full_walk(request, &plain);
     set_permanent(false);
     walk(&request, &other);
-    assert_same(&plain, &other);
     set_permanent(true);
-    request.use_cache = true;
-    walk_with_memo(&request, &other);
     assert_same(&plain, &other);
-    sig_rules_clear();
+    request.use_cache = true;
     for (int i = 0; i < 2; i++) { /* filling the cache, then reading it */
         walk(&request, &other);
         assert_same(&plain, &other);
     }
+    walk_with_memo(request, &other);
+    assert_same(&plain, &other);
     request.stack_low = request.stack_high = 0;
     walk(&request, &other);
     assert_same(&plain, &other);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = {data, data + size};
+    open_all();
+    uint8_t choice = take_u8(&input), memo_choice = take_u8(&input);
+    struct sig_unwind_request request = {.modules = &modules.table,
+                                         .capacity = 1 + take_number(&input) % CAPACITY_MAX};
+    remembered.memo = (struct sig_memo){.capacity = memo_choice ? memo_choice : 2 * CAPACITY_MAX};
+    take_hostile_function(&input);
+    memset(stack, 0, STACK_BYTES);
+    memset(foreign, 0, FOREIGN_BYTES);
+    sig_rules_clear();
+    for (int walks = 0; walks == 0 || (walks < WALKS_MAX && input.at < input.end); walks++) {
+        memset(context, 0, sizeof(*context));
+        take_registers(&input, context->uc_mcontext.gregs);
+        context->uc_mcontext.gregs[REG_RDI] = (greg_t)take_word(&input);
+        context->uc_mcontext.gregs[REG_R10] = (greg_t)take_word(&input);
+        describe_stack(choice, &request);
+        take_stacks(&input);
+        check_walks(request);
+    }
     return 0;
 }

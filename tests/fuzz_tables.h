@@ -111,26 +111,43 @@ static inline uint64_t take_register(struct fuzz_input *input)
     return choice < 0xf0 ? usual[choice % sizeof(usual)] : take_number(input);
 }
 
+/* The operands of DWARF 5 table 7.9's operators up to OP_skip: bytes, Unsigned, Signed LEB128, or none. */
+static inline void put_operands(struct fuzz_tables *tables, struct fuzz_input *input, uint8_t op)
+{
+    static const char operands_of[] = {
+        [0x03] = 8, [0x08] = 1,   [0x09] = 1,   [0x0a] = 2, [0x0b] = 2,   [0x0c] = 4, [0x0d] = 4, [0x0e] = 8,
+        [0x0f] = 8, [0x10] = 'U', [0x11] = 'S', [0x15] = 1, [0x23] = 'U', [0x28] = 2, [0x2f] = 2};
+    char operand = op < sizeof(operands_of) ? operands_of[op] : op == 0x94 ? 1 : 0;
+    if (operand == 'U')
+        put_uleb128(tables, take_number(input));
+    else if (operand == 'S')
+        put_sleb128(tables, (int64_t)take_number(input));
+    else if (operand > 0)
+        put_fixed(tables, take_number(input), (unsigned)operand);
+}
+
+/* Half of them registers and literals; the operators of the linker's PLT more often than others. */
 static inline void put_expression_operator(struct fuzz_tables *tables, struct fuzz_input *input)
 {
-    /* deref, const1u to const4s, and, minus, plus, plus_uconst, shl, ge (DWARF 5 7.7.1) */
-    static const uint8_t operators[] = {0x06, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d,
-                                        0x1a, 0x1c, 0x22, 0x23, 0x24, 0x2a};
-    uint8_t choice = take_u8(input);
+    static const uint8_t usual[] = {0x06, 0x08, 0x1a, 0x1c, 0x22, 0x23, 0x24, 0x2a};
+    uint8_t choice = take_u8(input), op;
     if (choice >= 0xf8) {
         put_u8(tables, take_u8(input));
-    } else if (choice >= 0xa0) {
+    } else if (choice >= 0xc0) {
         put_u8(tables, 0x30 + choice % 32); /* lit0 to lit31 */
-    } else if (choice >= 0x60) {
-        put_u8(tables, 0x70 + (take_register(input) & 31)); /* breg0 to breg31 */
+    } else if (choice >= 0x80) {
+        bool is_long = choice == 0x80; /* bregx, else breg0 to breg31 */
+        put_u8(tables, is_long ? 0x92 : 0x70 + (take_register(input) & 31));
+        if (is_long)
+            put_uleb128(tables, take_register(input));
         put_sleb128(tables, (int64_t)take_number(input));
     } else {
-        uint8_t op = operators[choice % sizeof(operators)];
+        op = choice < 0x40   ? usual[choice % sizeof(usual)]
+             : choice < 0x70 ? choice - 0x40
+             : choice < 0x78 ? 0x94
+                             : 0x96;
         put_u8(tables, op);
-        if (op >= 0x08 && op <= 0x0d)
-            put_fixed(tables, take_number(input), 1U << (op - 0x08) / 2);
-        else if (op == 0x23)
-            put_uleb128(tables, take_number(input));
+        put_operands(tables, input, op);
     }
 }
 
