@@ -193,8 +193,8 @@ static void visit_relocation(void *context, const void *entry)
 {
     struct plt *plt = context;
     const Elf64_Rela *relocation = entry;
-    uint32_t type = ELF64_R_TYPE(relocation->r_info);
-    if (type != plt->relocation_types[0] && type != plt->relocation_types[1])
+    uint32_t type = ELF64_R_TYPE(relocation->r_info), symbol = ELF64_R_SYM(relocation->r_info);
+    if (symbol == 0 || (type != plt->relocation_types[0] && type != plt->relocation_types[1]))
         return;
     size_t low = 0, high = plt->count;
     while (low < high) {
@@ -207,7 +207,7 @@ static void visit_relocation(void *context, const void *entry)
     for (; low < plt->count && plt->trampolines[low].slot == relocation->r_offset; low++) {
         if (plt->trampolines[low].symbol)
             break; /* the first relocation of a slot counts: a table of equal ones costs no more */
-        plt->trampolines[low].symbol = ELF64_R_SYM(relocation->r_info);
+        plt->trampolines[low].symbol = symbol;
     }
 }
 

@@ -787,6 +787,38 @@ static void time_is_bounded_by_the_tables(void **state)
     free(queries);
 }
 
+/* Every relocation is for the slot that every trampoline jumps through, and names nothing: as above. */
+static void time_is_bounded_by_the_relocations(void **state)
+{
+    enum { ENTRIES = 20000, ENTRY_BYTES = 16, RELOCATIONS = 1000000, SLOT = 0x1000000 };
+    static unsigned char code[ENTRIES][ENTRY_BYTES];
+    Elf64_Rela *relocations = calloc(RELOCATIONS, sizeof *relocations);
+    struct elf_query *queries = calloc(ENTRIES, sizeof *queries);
+    struct built_elf elf = built_elf_create(sample_symbols, COUNT(sample_symbols), sample_symbols, 1, 1);
+    const uint64_t plt = built_section(&elf, PLT)->sh_addr;
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        int32_t distance = (int32_t)(SLOT - (plt + i * ENTRY_BYTES + 6));
+        code[i][0] = 0xff;
+        code[i][1] = 0x25;
+        memcpy(&code[i][2], &distance, sizeof distance);
+        queries[i].elf_address = plt + i * ENTRY_BYTES;
+    }
+    for (size_t i = 0; i < RELOCATIONS; i++)
+        relocations[i] = (Elf64_Rela){.r_offset = SLOT, .r_info = ELF64_R_INFO(0, R_X86_64_JUMP_SLOT)};
+    size_t code_at = built_append(&elf, code, sizeof code);
+    size_t relocations_at = built_append(&elf, relocations, RELOCATIONS * sizeof *relocations);
+    built_section(&elf, PLT)->sh_offset = code_at;
+    built_section(&elf, PLT)->sh_size = sizeof code;
+    built_section(&elf, RELA)->sh_offset = relocations_at;
+    built_section(&elf, RELA)->sh_size = RELOCATIONS * sizeof *relocations;
+    clock_t start = clock();
+    assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, queries, ENTRIES), 0);
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 5);
+    built_elf_destroy(&elf);
+    free(relocations);
+    free(queries);
+}
+
 /* ---- notes ---- */
 
 static void build_id_in_notes_is_found_and_bounded(void **state)
@@ -844,6 +876,7 @@ int main(void)
         NAMES_TEST(mutations_are_survived),
         NAMES_TEST(mutated_files_are_survived),
         NAMES_TEST(time_is_bounded_by_the_tables),
+        NAMES_TEST(time_is_bounded_by_the_relocations),
         NAMES_TEST(build_id_in_notes_is_found_and_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -371,6 +371,31 @@ static void test_random_corruption_is_harmless(void **state)
     }
 }
 
+/* One instruction more than is run. */
+static void test_instructions_are_counted(void **state)
+{
+    enum { MAX_INSTRUCTIONS = 32768, INSTRUCTIONS_AT = 17 };
+    struct table table;
+    uint32_t fde_at;
+    (void)state;
+    one_function(&table, "", 0);
+    memcpy(&fde_at, table.bytes + 16, sizeof(fde_at));
+    for (size_t count = MAX_INSTRUCTIONS; count <= MAX_INSTRUCTIONS + 1; count++) {
+        size_t bytes = fde_at + INSTRUCTIONS_AT + count;
+        uint8_t *longer = calloc(1, bytes); /* DW_CFA_nop */
+        uint32_t length = (uint32_t)(bytes - fde_at - 4);
+        memcpy(longer, table.bytes, fde_at + INSTRUCTIONS_AT);
+        memcpy(longer + fde_at, &length, sizeof(length));
+        struct sig_module module = table.module;
+        struct sig_rule rule;
+        module.eh_frame_hdr = module.cfi_low = (uint64_t)(uintptr_t)longer;
+        module.cfi_high = module.cfi_low + bytes;
+        sig_cfi_rule(&module, module.cfi_low + FUNCTION_PC, false, &rule);
+        assert_int_equal(rule.kind, count == MAX_INSTRUCTIONS ? SIG_RULE_FRAME : SIG_RULE_UNSUPPORTED);
+        free(longer);
+    }
+}
+
 /* A table cut off at any byte gives a rule or none, and nothing beyond the cut is read. */
 static void test_every_truncation(void **state)
 {
@@ -414,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_bad_instructions_are_refused),
         cmocka_unit_test(test_bad_headers_give_nothing),
         cmocka_unit_test(test_random_corruption_is_harmless),
+        cmocka_unit_test(test_instructions_are_counted),
         cmocka_unit_test(test_every_truncation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
