@@ -79,15 +79,15 @@ static inline bool sig_is_trampoline(const uint8_t *code)
     return true;
 }
 
-/* Length of a call through register or memory with this ModRM byte, 0 when it is none (Intel SDM 2, CALL: FF
- * /2).
+/* Length of a call through register or memory with this ModRM byte, and the one behind it if there is one; 0
+ * when it is none (Intel SDM 2, CALL: FF /2).
  */
-static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm)
+static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm, bool has_next)
 {
     unsigned mode = modrm[0] >> 6, rm = modrm[0] & 7, has_sib = mode != 3 && rm == 4;
     if ((modrm[0] >> 3 & 7) != 2)
         return 0;
-    bool has_disp32 = mode == 2 || (mode == 0 && (rm == 5 || (has_sib && (modrm[1] & 7) == 5)));
+    bool has_disp32 = mode == 2 || (mode == 0 && (rm == 5 || (has_sib && has_next && (modrm[1] & 7) == 5)));
     return 2 + has_sib + (mode == 1) + (has_disp32 ? 4 : 0);
 }
 
@@ -96,7 +96,7 @@ static inline bool sig_ends_in_call(const uint8_t *code)
     const uint8_t *end = code + SIG_CALL_BYTES_MAX;
     bool found = end[-5] == 0xe8;
     for (unsigned bytes = 2; bytes <= SIG_CALL_BYTES_MAX && !found; bytes++)
-        found = end[-(int)bytes] == 0xff && sig_indirect_call_bytes(end - bytes + 1) == bytes;
+        found = end[-(int)bytes] == 0xff && sig_indirect_call_bytes(end - bytes + 1, bytes > 2) == bytes;
     return found;
 }
 

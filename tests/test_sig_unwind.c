@@ -36,7 +36,7 @@ enum {
 };
 static const uint8_t *code;
 
-static uint64_t *stack; /* of mmap: what a probe finds readable is read, and may lie behind an array */
+static uint64_t *stack; /* before a page that cannot be read: what a probe finds readable is read */
 static uint64_t addresses[CAPACITY];
 static ucontext_t context;
 static size_t depth;
@@ -78,10 +78,13 @@ static const uint8_t *make_code(void)
 
 static int setup_group(void **state)
 {
+    const size_t bytes = WORDS * sizeof(*stack), guard_bytes = 4096;
     (void)state;
-    stack = mmap(NULL, WORDS * sizeof(*stack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack = mmap(NULL, bytes + guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     code = make_code();
-    return stack == MAP_FAILED || code == MAP_FAILED ? -1 : 0;
+    bool failed =
+        stack == MAP_FAILED || code == MAP_FAILED || mprotect(stack, bytes, PROT_READ | PROT_WRITE) != 0;
+    return failed ? -1 : 0;
 }
 
 static uint64_t at_code(size_t offset)
@@ -397,6 +400,23 @@ static void what_lies_below_the_stack_pointer_is_probed(void **state)
     munmap(block, 3 * page);
 }
 
+/* Code that ends within an instruction: what would be its next byte is not looked at. */
+static void a_call_cut_short_is_none(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    uint8_t *bytes = calloc(1, SIG_CALL_BYTES_MAX); /* so that the sanitizer sees its end */
+    bytes[SIG_CALL_BYTES_MAX - 2] = 0xff;
+    bytes[SIG_CALL_BYTES_MAX - 1] = 0x14; /* call *(base + index), whose SIB byte would follow */
+    assert_false(sig_ends_in_call(bytes));
+    bytes[SIG_CALL_BYTES_MAX - 3] = 0xff;
+    bytes[SIG_CALL_BYTES_MAX - 2] = 0x14;
+    bytes[SIG_CALL_BYTES_MAX - 1] = 0xc3;
+    assert_true(sig_ends_in_call(bytes));
+    free(bytes);
+#endif
+}
+
 static void random_stacks_end(void **state)
 {
     static const uint64_t pcs[] = {LEAF, MIDDLE, BY_FP, BY_DEREF, TRAMPOLINE, NOWHERE};
@@ -434,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup(a_full_result_ends_the_walk, setup),
         cmocka_unit_test_setup(the_end_of_the_memory_is_not_crossed, setup),
         cmocka_unit_test_setup(what_lies_below_the_stack_pointer_is_probed, setup),
+        cmocka_unit_test_setup(a_call_cut_short_is_none, setup),
         cmocka_unit_test_setup(random_stacks_end, setup),
     };
     return cmocka_run_group_tests(tests, setup_group, NULL);
