@@ -36,8 +36,6 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
     if (status == 0)
-        status = modules_init(&sampler->modules, &sampler->arena);
-    if (status == 0)
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
     if (status == 0) {
@@ -278,8 +276,11 @@ static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
         scan(sampler, now_ns, false);
 }
 
-void sampler_enter(struct wp_sampler *sampler)
+int sampler_enter(struct wp_sampler *sampler)
 {
+    int status = modules_init(&sampler->modules, &sampler->arena);
+    if (status < 0)
+        return status;
     sampler->own_tid = gettid();
     sampler->task_directory = tasks_open();
     sampler->observer.task_directory = sampler->task_directory;
@@ -287,6 +288,7 @@ void sampler_enter(struct wp_sampler *sampler)
     if (sampler->task_directory >= 0)
         scan(sampler, clock_monotonic_ns(), true);
     sampler->modules_changed = true;
+    return 0;
 }
 
 /* ---- modules ---- */

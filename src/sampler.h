@@ -71,8 +71,9 @@ void sampler_deinit(struct wp_sampler *sampler);
 /* When the recording is closed by another thread than the sampler, whose descriptors these were. */
 void sampler_drop_descriptors(struct wp_sampler *sampler);
 
-/* In the sampler thread, once: its own view of /proc, and the threads that are there already. */
-void sampler_enter(struct wp_sampler *sampler);
+/* In the sampler thread, once: its own view of /proc, the modules, and the threads that are there already. 0
+ * or -errno. */
+int sampler_enter(struct wp_sampler *sampler);
 
 /* The first half of a tick: brings the registry and the handlers' modules up to date, and signals a random
  * subset. */

@@ -35,6 +35,14 @@ enum { SAMPLER_STACK_BYTES = 1024 * 1024, COMMAND_TEXT_BYTES = 512 };
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
+/*
+ * How long a forked child waits for its sampler to run: at its start, so that it is recorded from the start,
+ * and at its end. A sampler that does not run by then does not because the loader's list was locked at the
+ * fork (wait_for_loader), and never will.
+ */
+static const uint64_t child_start_patience_ns = 20 * NS_PER_MS;
+static const uint64_t child_end_patience_ns = 500 * NS_PER_MS;
+
 /* An answer that has not come by then is taken at a later tick. */
 static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
 
@@ -56,6 +64,8 @@ struct session {
     uint32_t command;   /* atomic, futex: enum command */
     uint32_t phase;     /* atomic, futex: enum phase */
     uint32_t finishing; /* atomic: session_finish has begun */
+    int enter_status;   /* of sampler_enter, once the phase is PHASE_RUNNING */
+    bool is_child;      /* of a fork */
     struct wp_output output;
     int directory_fd;        /* of the output, in the sampler's descriptor table */
     int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
@@ -80,11 +90,16 @@ static void set_phase(struct session *session, enum phase phase)
     futex_wake_all(&session->phase);
 }
 
-static void wait_for_phase(struct session *session, enum phase phase)
+/* Whether the sampler runs, at the latest at the deadline (0: none). */
+static bool wait_for_sampler(struct session *session, uint64_t deadline_ns)
 {
     uint32_t seen;
-    while ((seen = sig_load_seq_cst(&session->phase)) < phase)
-        futex_wait(&session->phase, seen, 0);
+    while ((seen = sig_load_seq_cst(&session->phase)) != PHASE_RUNNING) {
+        if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
+            return false;
+        futex_wait(&session->phase, seen, deadline_ns);
+    }
+    return true;
 }
 
 /* ---- standing still --------------------------------------------------------------------------------------
@@ -217,6 +232,17 @@ static void ask_for_short_slices(void)
     sig_syscall4(SYS_sched_setattr, 0, (long)&attributes, 0, 0);
 }
 
+/*
+ * Until the loader's list has been free for a moment. In the child of a fork that may be never: a thread that
+ * was looking at the list, and is not in the child, has left it locked, and the C library does not mend that
+ * (glibc 2.36: _dl_load_write_lock).
+ */
+static void wait_for_loader(void)
+{
+    struct loader_state state;
+    loader_ask(&state);
+}
+
 static void *sampler_main(void *argument)
 {
     struct session *session = argument;
@@ -224,8 +250,14 @@ static void *sampler_main(void *argument)
     ask_for_short_slices();
     leave_descriptors(session);
     check_output(session);
-    sampler_enter(&session->sampler);
+    if (session->is_child)
+        wait_for_loader(); /* not while anybody could wait for us */
+    standstill_work(&session->standstill);
+    session->enter_status = sampler_enter(&session->sampler);
+    standstill_rest(&session->standstill);
     set_phase(session, PHASE_RUNNING);
+    if (session->enter_status < 0)
+        return NULL;
     while (sig_load_seq_cst(&session->command) == COMMAND_RUN) {
         sleep_until(session, session->sampler.tick.deadline_ns);
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
@@ -306,8 +338,11 @@ static int begin_recording(struct session *session, uint64_t stack_low, uint64_t
     if (status == 0)
         status = create_sampler(session);
     if (status == 0) {
-        wait_for_phase(session, PHASE_RUNNING);
-        return 0;
+        uint64_t deadline_ns = session->is_child ? clock_monotonic_ns() + child_start_patience_ns : 0;
+        status = wait_for_sampler(session, deadline_ns) ? session->enter_status : 0;
+        if (status == 0)
+            return 0;
+        session->libc.pthread_join(session->thread, NULL);
     }
     log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
     sampler_deinit(&session->sampler);
@@ -324,6 +359,7 @@ static int start(const struct session_libc *libc, char *const *environment, cons
         return -ENOMEM;
     session->libc = *libc;
     session->pid = getpid();
+    session->is_child = parent != NULL;
     session->directory_fd = -1;
     session->start_ns = clock_monotonic_ns();
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
@@ -364,10 +400,23 @@ int session_start(const struct session_libc *libc, char *const *environment)
 
 /* ---- end ---- */
 
+/* False for a sampler that waits for the loader for ever: it is left alone, and what it has is not touched.
+ */
+static bool can_be_stopped(struct session *session)
+{
+    if (!session->is_child || wait_for_sampler(session, clock_monotonic_ns() + child_end_patience_ns))
+        return true;
+    log_add(&session->log, LOG_WARNING,
+            "not recorded: a thread that the fork left behind holds the loader's lock");
+    return false;
+}
+
 /* Ends the sampler thread, by the first caller; later ones wait for nothing. */
 static void stop_sampler(struct session *session, enum command command)
 {
     int cancel_state;
+    if (!can_be_stopped(session))
+        return;
     sig_store_seq_cst(&session->command, command);
     futex_wake_all(&session->command);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
