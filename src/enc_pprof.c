@@ -206,8 +206,8 @@ static const struct wp_module *module_at(const struct writer *writer, arena_ref 
     return arena_at(writer->profile->arena, ref);
 }
 
-/* Mapping order: the program's own segments first, then the others as they were loaded. Own frames need no
- * mapping. */
+/* Mapping order: the program's own segments first, then those of the others that samples lie in, as they were
+ * loaded. Own frames need no mapping. */
 static int order_modules(struct writer *writer)
 {
     const struct wp_modules *modules = writer->profile->modules;
@@ -218,7 +218,7 @@ static int order_modules(struct writer *writer)
         uint32_t begin = writer->module_count;
         for (arena_ref ref = modules->newest; ref; ref = module_at(writer, ref)->next) {
             const struct wp_module *module = module_at(writer, ref);
-            if (module->is_main == is_main && !module->is_own)
+            if (module->is_main == is_main && !module->is_own && (is_main || module->is_sampled))
                 writer->modules[writer->module_count++] = ref;
         }
         for (uint32_t low = begin, high = writer->module_count; low + 1 < high; low++) {

@@ -18,8 +18,9 @@ static void resolve_in(struct wp_locate *locate, uint64_t address, arena_ref mod
 {
     *ret = (struct locate_entry){.address = address};
     if (module) {
-        const struct wp_module *record = arena_at(locate->tree->arena, module);
+        struct wp_module *record = arena_at(locate->tree->arena, module);
         ret->is_own = record->is_own;
+        record->is_sampled = true;
     }
     if (ret->is_own)
         return;

@@ -74,6 +74,7 @@ struct wp_module {
     bool is_permanent;       /* loaded with the program: never unmapped */
     bool is_first_segment;   /* of its object */
     bool is_indexed;         /* search has been tried */
+    bool is_sampled;         /* some sample has an address in it: it is named in the profile */
 };
 
 /* A segment in a look. Without a record it can be unwound, but not named. */

@@ -5,7 +5,7 @@
  *     target_modules once A.so MS           loads A, runs a_spin
  *     target_modules clock MS               reads the clock
  *     target_modules iconv MS               converts between character sets: the C library loads and unloads
- *     target_modules many DIRECTORY COUNT   loads and unloads DIRECTORY/0.so, DIRECTORY/1.so, ...
+ *     target_modules many DIRECTORY COUNT US    has DIRECTORY/0.so, DIRECTORY/1.so, ... for so long each
  *
  * Prints what it has done. run_a calls nothing but a_spin and run_b nothing but b_spin, whatever is where.
  */
@@ -110,12 +110,15 @@ static void convert(uint64_t ns)
     printf("converted %d\n", count > 0 && good == count);
 }
 
-static void many(const char *directory, int count)
+static void many(const char *directory, int count, uint64_t ns)
 {
     for (int i = 0; i < count; i++) {
         char path[4096];
         snprintf(path, sizeof(path), "%s/%d.so", directory, i);
-        dlclose(open_or_die(path));
+        void *library = open_or_die(path);
+        for (uint64_t end = now_ns() + ns; now_ns() < end;)
+            total_rounds++;
+        dlclose(library);
     }
     printf("loaded %d\n", count);
 }
@@ -130,8 +133,8 @@ int main(int argc, char **argv)
         read_clock(strtoull(argv[2], NULL, 10) * ns_per_ms);
     else if (argc == 3 && !strcmp(argv[1], "iconv"))
         convert(strtoull(argv[2], NULL, 10) * ns_per_ms);
-    else if (argc == 4 && !strcmp(argv[1], "many"))
-        many(argv[2], atoi(argv[3]));
+    else if (argc == 5 && !strcmp(argv[1], "many"))
+        many(argv[2], atoi(argv[3]), strtoull(argv[4], NULL, 10) * 1000);
     else
         return 2;
     return 0;

@@ -55,6 +55,7 @@ static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t 
     module->start_pc = module->load_bias = start_pc;
     module->end_pc = start_pc + bytes;
     module->path = arena_strdup(&fixture->arena, path);
+    module->is_sampled = true;
     module->next = fixture->modules.newest;
     fixture->modules.newest = ref;
     fixture->modules.count++;
@@ -605,12 +606,16 @@ static void mappings_begin_with_the_main_binary(void **state)
     arena_ref second = add_module(fixture, "/opt/app", 0x60000000, 0x1000);
     arena_ref last = add_module(fixture, "/opt/lib/libbar.so", 0x70000000, 0x1000);
     struct wp_module *bar = arena_at(&fixture->arena, last);
+    arena_ref unused = add_module(fixture, "/opt/lib/libunused.so", 0x80000000, 0x1000);
     ((struct wp_module *)arena_at(&fixture->arena, second))->is_main = 1;
+    ((struct wp_module *)arena_at(&fixture->arena, second))->is_sampled = false;
+    ((struct wp_module *)arena_at(&fixture->arena, unused))->is_sampled = false;
     bar->build_id_bytes = MODULE_BUILD_ID_MAX_BYTES;
     memset(bar->build_id, 0xc3, sizeof(bar->build_id));
     export(fixture);
     assert_tables(&fixture->read);
-    assert_int_equal(fixture->read.mapping_count, 5); /* the profiler's own is left out */
+    assert_int_equal(fixture->read.mapping_count,
+                     5); /* neither the profiler's own, nor what no sample is in */
     assert_mapping(fixture, 0, fixture->main_module, "");
     assert_mapping(fixture, 1, second, "");
     assert_mapping(fixture, 2, fixture->library, "000fa0ff7e");

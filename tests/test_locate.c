@@ -103,6 +103,16 @@ struct strip_case {
     size_t count;
 };
 
+static void a_module_knows_that_it_was_sampled(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct wp_module *library = arena_at(&fixture->arena, fixture->library),
+                           *program = arena_at(&fixture->arena, fixture->program);
+    locate_one(fixture, 0x6100);
+    assert_true(library->is_sampled);
+    assert_false(program->is_sampled);
+}
+
 static void own_frames_are_left_out(void **state)
 {
     static const struct strip_case cases[] = {
@@ -261,6 +271,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_stack_keeps_its_order_and_its_modules),
+        TEST(a_module_knows_that_it_was_sampled),
         TEST(own_frames_are_left_out),
         TEST(the_cache_is_not_asked_twice),
         TEST(what_was_mapped_before_is_forgotten),

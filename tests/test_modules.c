@@ -134,6 +134,39 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
     assert_ptr_equal(modules_table(&modules), table);
 }
 
+/* As if the loader had this one library and nothing else. */
+static arena_ref only(int number)
+{
+    char name[32];
+    struct wp_module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
+    struct loader_state state = {.loads = (uint64_t)number, .unloads = (uint64_t)number};
+    snprintf(name, sizeof(name), "/lib%d.so", number);
+    modules_begin_look(&modules);
+    modules_see(&modules, &segment, name);
+    modules_end_look(&modules, &state);
+    return modules_find(&modules, 0x10000);
+}
+
+static void thousands_of_libraries_are_told_apart(void **state)
+{
+    enum { LIBRARIES = 3000 };
+    static arena_ref refs[LIBRARIES];
+    (void)state;
+    uint32_t count = modules.count;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < LIBRARIES; i++) {
+            arena_ref ref = only(i);
+            assert_int_not_equal(ref, 0);
+            if (round > 0)
+                assert_int_equal(ref, refs[i]);
+            refs[i] = ref;
+            assert_true(((struct wp_module *)arena_at(&arena, ref))->is_loaded);
+            assert_true(i == 0 || !((struct wp_module *)arena_at(&arena, refs[i - 1]))->is_loaded);
+        }
+    }
+    assert_int_equal(modules.count, count + LIBRARIES);
+}
+
 static void fill_arena(void)
 {
     while (arena_alloc(&arena, 8))
@@ -220,6 +253,7 @@ int main(void)
         TEST(nothing_changed_is_told),
         TEST(a_library_comes_and_goes),
         TEST(the_table_for_handlers_is_sorted_and_disjoint),
+        TEST(thousands_of_libraries_are_told_apart),
         TEST(a_library_without_room_is_published),
         TEST(a_full_arena_at_the_start_is_an_error),
         TEST(a_relative_name_keeps_its_directory),
