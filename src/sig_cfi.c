@@ -103,7 +103,9 @@ static int64_t factored(const struct machine *machine, uint64_t operand)
 
 static void set_cfa(struct machine *machine, uint64_t dwarf_register, int64_t offset)
 {
-    machine->cfa = (struct sig_cfa){.dwarf_register = dwarf_register, .offset = offset};
+    bool fits = offset >= INT32_MIN && offset <= INT32_MAX && dwarf_register < SIG_CFA_UNKNOWN;
+    machine->cfa = (struct sig_cfa){.dwarf_register = fits ? (uint32_t)dwarf_register : SIG_CFA_UNKNOWN,
+                                    .offset = fits ? (int32_t)offset : 0};
 }
 
 /* DWARF 5 7.24, table 7.29. */
@@ -386,7 +388,8 @@ static void mend_low_cfa(struct sig_rule *rule)
         rule->fp.offset -= PLT_PUSHES_BYTES;
 }
 
-/* Not inline, for the sake of the handler's stack: its variables and sig_cfi_row's are not there at once. */
+/* This and the next are not inline, for the sake of the handler's stack: of a rule's three stages, search,
+ * row and rule, no two need their memory at once. */
 __attribute__((noinline)) static void rule_from_row(const struct sig_row_request *request,
                                                     const struct sig_cfa *found,
                                                     const struct sig_column *columns, struct sig_rule *ret)
@@ -403,8 +406,7 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
         return;
     if (columns[FEW_SP].kind != SIG_COLUMN_UNSPECIFIED)
         return; /* longjmp, setcontext: the caller's stack pointer is not the CFA */
-    if (cfa.kind == SIG_SYMBOL_CONSTANT || found->dwarf_register > 255 || cfa.offset < INT32_MIN ||
-        cfa.offset > INT32_MAX)
+    if (cfa.kind == SIG_SYMBOL_CONSTANT || cfa.dwarf_register == SIG_CFA_UNKNOWN)
         return;
     ret->cfa_register = cfa.dwarf_register;
     ret->cfa_deref = cfa.kind == SIG_SYMBOL_DEREF;
@@ -416,6 +418,15 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
     ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
     if (SIG_RA_IN_EXTRA)
         mend_low_cfa(ret);
+}
+
+__attribute__((noinline)) static void find_rule(const struct sig_row_request *request, struct sig_rule *ret)
+{
+    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
+    struct sig_cfa cfa;
+    ret->kind = SIG_RULE_UNSUPPORTED;
+    if (find_row(request, false, memory, &cfa))
+        rule_from_row(request, &cfa, memory, ret);
 }
 
 /* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
@@ -441,8 +452,6 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
 {
     struct sig_cie cie;
     struct sig_fde fde;
-    struct sig_cfa cfa;
-    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
         return;
@@ -452,9 +461,7 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     }
     struct sig_row_request request = {
         .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
-    ret->kind = SIG_RULE_UNSUPPORTED;
-    if (find_row(&request, false, memory, &cfa))
-        rule_from_row(&request, &cfa, memory, ret);
+    find_rule(&request, ret);
 }
 
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc)

@@ -89,10 +89,12 @@ struct sig_column {
 };
 
 struct sig_cfa {
-    uint64_t dwarf_register;
-    int64_t offset;      /* bytes */
-    uint64_t expression; /* run-time address of the block that gives the CFA instead, 0 for none */
+    uint64_t expression;     /* run-time address of the block that gives the CFA instead, 0 for none */
+    int32_t offset;          /* bytes */
+    uint32_t dwarf_register; /* SIG_CFA_UNKNOWN: out of range */
 };
+
+enum { SIG_CFA_UNKNOWN = 255 }; /* higher than any register's number */
 
 enum {
     SIG_ROW_REMEMBERED = 8,            /* nesting of DW_CFA_remember_state; real code nests once or twice */

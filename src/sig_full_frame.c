@@ -15,7 +15,7 @@ static bool find_cfa(struct frame *frame, const struct sig_cfa *rule)
                                    NULL, &frame->cfa);
     if (!sig_registers_get(frame->registers, rule->dwarf_register, &frame->cfa))
         return false;
-    frame->cfa += (uint64_t)rule->offset;
+    frame->cfa += (uint64_t)(int64_t)rule->offset;
     return true;
 }
 
