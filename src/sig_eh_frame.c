@@ -190,3 +190,13 @@ bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool
            lookup_pc >= ret_fde->start_pc && lookup_pc < ret_fde->end_pc &&
            (!module->search || ret_fde->start_pc == start); /* else another object's, at the same address */
 }
+
+uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads)
+{
+    uint64_t start, fde_at;
+    struct sig_cie cie;
+    struct sig_fde fde;
+    bool has_function_before = sig_eh_frame_search(module, lookup_pc, careful_reads, &start, &fde_at) &&
+                               sig_eh_frame_read(module, fde_at, careful_reads, &cie, &fde);
+    return has_function_before && fde.end_pc > module->start_pc ? fde.end_pc : module->start_pc;
+}

@@ -53,4 +53,8 @@ bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool care
 bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);
 
+/* Where the code around an address that no function of the tables holds begins: with the module, or behind
+ * the function before it. */
+uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
+
 #endif

@@ -6,7 +6,7 @@
 #include "sig_call.h"
 #include "sig_eh_frame.h"
 
-enum { WORD_BYTES = SIG_STACK_WORD_BYTES, LANDING_WORDS = 8192, THROWER_WORDS = 512 };
+enum { WORD_BYTES = SIG_STACK_WORD_BYTES, LANDING_WORDS = 8192, THROWER_WORDS = 4096 };
 
 /* Where the function around a pc starts, 0 when that is not known. */
 static uint64_t function_start(const struct sig_modules_table *modules, uint64_t lookup_pc)
@@ -30,7 +30,7 @@ bool sig_landing_was_called(const struct sig_modules_table *modules, struct sig_
     *ret_sp = 0;
     if (is_call_of(modules, return_address, function_start(modules, lookup_pc)))
         return true;
-    for (uint64_t i = 0; i < LANDING_WORDS && sig_stack_read(stack, cfa + i * WORD_BYTES, &word); i++) {
+    for (uint64_t i = 0; i < LANDING_WORDS && sig_stack_search(stack, cfa + i * WORD_BYTES, &word); i++) {
         if (word == return_address) {
             *ret_sp = cfa + (i + 1) * WORD_BYTES;
             return false;
@@ -45,8 +45,8 @@ uint64_t sig_landing_thrower_cfa(const struct sig_modules_table *modules, struct
     uint64_t word, start_pc = function_start(modules, lookup_pc);
     bool is_frame =
         cfa > sp && sig_stack_read(stack, cfa - WORD_BYTES, &word) && is_call_of(modules, word, start_pc);
-    for (uint64_t i = 0; !is_frame && i < THROWER_WORDS && sig_stack_read(stack, sp + i * WORD_BYTES, &word);
-         i++) {
+    for (uint64_t i = 0;
+         !is_frame && i < THROWER_WORDS && sig_stack_search(stack, sp + i * WORD_BYTES, &word); i++) {
         if (is_call_of(modules, word, start_pc))
             return sp + (i + 1) * WORD_BYTES;
     }

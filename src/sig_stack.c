@@ -5,7 +5,7 @@
 #include "sig_stack.h"
 #include "sig_memory.h"
 
-enum { PAGE_BYTES = 4096, FIRST_PAGE_END = 4096 };
+enum { PAGE_BYTES = 4096, FIRST_PAGE_END = 4096, SEARCH_WORDS = 16384 };
 
 void sig_stack_enter(struct sig_stack *stack, uint64_t sp)
 {
@@ -18,7 +18,17 @@ void sig_stack_begin(struct sig_stack *stack, uint64_t sp)
 {
     bool on_own_stack = sp >= stack->low && sp < stack->high;
     stack->mapped_low = on_own_stack ? sp & ~(uint64_t)(PAGE_BYTES - 1) : UINT64_MAX;
+    stack->search_left = SEARCH_WORDS;
     sig_stack_enter(stack, sp);
+}
+
+bool sig_stack_search(struct sig_stack *stack, uint64_t address, uint64_t *ret)
+{
+    bool on_own_stack = stack->high != 0 && stack->window_high == stack->high;
+    if (stack->search_left == 0 || (on_own_stack && address >= stack->high))
+        return false;
+    stack->search_left--;
+    return sig_stack_read(stack, address, ret);
 }
 
 bool sig_stack_widen(struct sig_stack *stack, uint64_t address)

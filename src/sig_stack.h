@@ -18,6 +18,7 @@ struct sig_stack {
     uint64_t low, high;  /* where the thread's own stack may be, 0 and 0 when not known */
     uint64_t mapped_low; /* of it, from here on certainly mapped; UINT64_MAX when the walk began elsewhere */
     uint64_t window_low, window_high; /* readable for certain */
+    uint32_t search_left;             /* words that sig_stack_search may still look at */
 };
 
 /* The walk begins where the thread was interrupted: the kernel has just written below this stack pointer. */
@@ -29,6 +30,12 @@ void sig_stack_enter(struct sig_stack *stack, uint64_t sp);
 
 /* Moves the window to where a word can be read; false when it cannot. For sig_stack_read. */
 bool sig_stack_widen(struct sig_stack *stack, uint64_t address);
+
+/*
+ * A word that may be what is searched for. Not beyond the thread's own stack, when that is what is read, and
+ * all searches of one walk together are bounded: false then too.
+ */
+bool sig_stack_search(struct sig_stack *stack, uint64_t address, uint64_t *ret);
 
 /* An aligned word; false when it cannot be read. Inline: a walk is made of these. */
 static inline bool sig_stack_read(struct sig_stack *stack, uint64_t address, uint64_t *ret)

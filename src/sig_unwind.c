@@ -7,6 +7,7 @@
  * whose rule is cached and ordinary (step_ordinary_frames), everything else (step_frame and its neighbours).
  */
 #include "sig_unwind.h"
+#include "sig_bare.h"
 #include "sig_cfi.h"
 #include "sig_code.h"
 #include "sig_eh_frame.h"
@@ -307,7 +308,8 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
         return false;
-    if (request->use_cache)
+    if (request->use_cache &&
+        (!module || ret->kind != SIG_RULE_NONE)) /* step_ordinary_frames takes it for generated code */
         sig_rules_insert(lookup_pc, ret);
     return true;
 }
@@ -353,10 +355,38 @@ static bool step_bare_leaf(struct walk *walk)
     return true;
 }
 
-/* Where there is no unwind information. */
-static bool step_by_convention(struct walk *walk)
+/* Assembly in a module. Unless the return address is on top, registers have been pushed, and used for
+ * anything.
+ */
+static bool step_by_call(struct walk *walk, const struct sig_module *module)
 {
-    if (!(walk->interrupted && step_bare_leaf(walk)) && !step_frame_pointer(walk))
+    struct sig_bare bare;
+    uint64_t ra, fp = walk->regs.fp;
+    sig_bare_around(&bare, walk->request->modules, module, walk->regs.pc - !walk->interrupted);
+    bool keeps_frame = walk->fp_known && fp >= walk->regs.sp &&
+                       sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra) && sig_bare_is_called(&bare, ra);
+    if (keeps_frame)
+        return false;
+    int words = sig_bare_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);
+    if (words < 0)
+        return false;
+    walk->fp_doubtful |= words > 0;
+    walk->extra_known &= words == 0;
+    walk->regs.pc = ra;
+    walk->regs.sp += (uint64_t)(words + 1) * WORD_BYTES;
+    walk->regs.leaf = NULL;
+    walk->interrupted = false;
+    return true;
+}
+
+/* Where there is no unwind information. */
+static bool step_without_rule(struct walk *walk)
+{
+    const struct sig_module *module =
+        sig_modules_find(walk->request->modules, walk->regs.pc - !walk->interrupted);
+    bool is_bare = SIG_DECODES_CALLS && module;
+    bool is_stepped = is_bare ? step_by_call(walk, module) : walk->interrupted && step_bare_leaf(walk);
+    if (!is_stepped && !step_frame_pointer(walk))
         return false;
     if (SIG_FP_STEP_HIDES_SP)
         settle_sp(walk);
@@ -371,7 +401,7 @@ static bool step(struct walk *walk, const struct sig_rule *rule)
     case SIG_RULE_SIGNAL:
         return step_signal_frame(walk);
     case SIG_RULE_NONE:
-        return step_by_convention(walk);
+        return step_without_rule(walk);
     default:
         return false;
     }

@@ -3,7 +3,8 @@
  *
  * Called from: the signal handler, on the thread itself. Takes no lock, allocates nothing, touches no
  * thread-local storage; every read is inside the thread's known stack or in a page found readable first;
- * steps are bounded by the capacity of the result. Needs under 1.5 KiB of stack.
+ * steps are bounded by the capacity of the result, and the words searched for return addresses by a constant.
+ * Needs under 1.5 KiB of stack.
  */
 #ifndef WALLPROF_SIG_UNWIND_H
 #define WALLPROF_SIG_UNWIND_H

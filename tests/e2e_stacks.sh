@@ -56,7 +56,7 @@ variant() { # NAME "KIND..." COMPILER OPTIONS...
     type -P "$1" >/dev/null || { echo "== $name: not run, there is no $1" && return; }
     echo "== $name"
     "$@" -std=gnu11 -g -D_GNU_SOURCE -rdynamic -o "$TMP/$name" "$TESTS/target_stacks.c" -pthread || fail "cannot be built"
-    WALLPROF_HZ=1000 profile_run "$file" "$TMP/$name" "$TMP/library.so" "${kinds[@]}" 2>"$TMP/stderr"
+    WALLPROF_HZ=2000 profile_run "$file" "$TMP/$name" "$TMP/library.so" "${kinds[@]}" 2>"$TMP/stderr"
     status=$?
     [ "$status" -eq 0 ] || complain "$name: exit status $status"
     [ ! -s "$TMP/stderr" ] || complain "$name: on stderr: $(cat "$TMP/stderr")"

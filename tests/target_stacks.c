@@ -630,6 +630,21 @@ __asm__(".pushsection .text\n"
         ".cfi_endproc\n"
         ".size spin_scratch, . - spin_scratch\n"
 
+        /* No tables, and the frame pointer used for counting (GMP). */
+        ".type spin_bare, @function\n"
+        "spin_bare:\n"
+        "push %rbx\n"
+        "push %rbp\n"
+        "sub $24, %rsp\n"
+        "mov %rdi, %rbp\n"
+        "1: dec %rbp\n"
+        "jnz 1b\n"
+        "add $24, %rsp\n"
+        "pop %rbp\n"
+        "pop %rbx\n"
+        "ret\n"
+        ".size spin_bare, . - spin_bare\n"
+
         /* CFA = *(rsp + 8 + r9 * 8) + 8 (OpenSSL's Montgomery multiplication) */
         ".type spin_indexed, @function\n"
         "spin_indexed:\n"
@@ -652,10 +667,24 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 void frame_scratch(uint64_t rounds);
 void spin_indexed(uint64_t rounds);
+void spin_bare(uint64_t rounds);
 
 static void life_scratch(void)
 {
     frame_scratch(spin_rounds);
+    KEEP_CALL();
+}
+
+static KEEP_FRAME void frame_bare(void)
+{
+    use(alloca(some_bytes)); /* its CFA is by frame pointer */
+    spin_bare(spin_rounds);
+    use(alloca(some_bytes));
+}
+
+static void life_bare(void)
+{
+    frame_bare();
     KEEP_CALL();
 }
 
@@ -769,6 +798,7 @@ static const struct kind kinds[] = {
 #ifdef __x86_64__
     {"scratch", life_scratch, 0},
     {"indexed", life_indexed, 0},
+    {"bare", life_bare, 0},
 #endif
     {"key", life_key, 0},
     {"constructor", life_constructor, 1},

@@ -1,0 +1,35 @@
+/* The call instructions are decoded by sig_call. */
+#include "sig_bare.h"
+#include "sig_call.h"
+#include "sig_eh_frame.h"
+
+enum { SEARCH_WORDS = 512, CODE_BYTES = 65536 };
+
+void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,
+                     const struct sig_module *module, uint64_t lookup_pc)
+{
+    bare->modules = modules;
+    bare->high = lookup_pc;
+    bare->low = sig_eh_frame_gap_start(module, lookup_pc, !module->is_permanent);
+    if (lookup_pc - bare->low > CODE_BYTES)
+        bare->low = lookup_pc - CODE_BYTES;
+}
+
+bool sig_bare_is_called(const struct sig_bare *bare, uint64_t return_address)
+{
+    uint64_t target = sig_call_target(bare->modules, return_address);
+    return target >= bare->low && target <= bare->high;
+}
+
+int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,
+                                     uint64_t *ret_return_address)
+{
+    for (int i = 0; i < SEARCH_WORDS; i++) {
+        uint64_t at = sp + (uint64_t)i * SIG_STACK_WORD_BYTES;
+        if (!sig_stack_search(stack, at, ret_return_address))
+            return -1;
+        if (sig_bare_is_called(bare, *ret_return_address))
+            return i;
+    }
+    return -1;
+}

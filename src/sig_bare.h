@@ -1,0 +1,32 @@
+/*
+ * Assembly in a module, without unwind tables and mostly without a frame pointer (GMP, codecs): where its
+ * caller is follows from what the call instructions before the words on the stack call.
+ *
+ * Called from: signal handlers, by the walk. Bounded. Where SIG_DECODES_CALLS only.
+ */
+#ifndef WALLPROF_SIG_BARE_H
+#define WALLPROF_SIG_BARE_H
+
+#include "sig_modules.h"
+#include "sig_stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Code without tables around an address: what calls of it can lead to. */
+struct sig_bare {
+    const struct sig_modules_table *modules;
+    uint64_t low, high; /* not behind the address, nor far before it */
+};
+
+void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,
+                     const struct sig_module *module, uint64_t lookup_pc);
+
+/* Whether a word, taken for a return address, was left by a call of this code. */
+bool sig_bare_is_called(const struct sig_bare *bare, uint64_t return_address);
+
+/* The first such word from sp on: how many words lie on it, -1 when there is none near. */
+int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,
+                                     uint64_t *ret_return_address);
+
+#endif
