@@ -2,6 +2,7 @@
 #include "sig_bare.h"
 #include "sig_call.h"
 #include "sig_eh_frame.h"
+#include "sig_generated.h"
 
 enum { SEARCH_WORDS = 512, CODE_BYTES = 65536 };
 
@@ -15,10 +16,30 @@ void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modu
         bare->low = lookup_pc - CODE_BYTES;
 }
 
-bool sig_bare_is_called(const struct sig_bare *bare, uint64_t return_address)
+/* Whether a word, taken for a return address, was left by a call of this code. */
+static bool is_called(const struct sig_bare *bare, uint64_t return_address)
 {
     uint64_t target = sig_call_target(bare->modules, return_address);
     return target >= bare->low && target <= bare->high;
+}
+
+static bool has_tables(const struct sig_bare *bare, uint64_t pc)
+{
+    const struct sig_module *module = sig_modules_find(bare->modules, pc);
+    struct sig_cie cie;
+    struct sig_fde fde;
+    return module && sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde);
+}
+
+bool sig_bare_keeps_frame(const struct sig_bare *bare, struct sig_stack *stack, uint64_t fp)
+{
+    uint64_t ra;
+    if (!sig_stack_read(stack, fp + SIG_STACK_WORD_BYTES, &ra))
+        return false;
+    if (!sig_modules_find(bare->modules, ra))
+        return sig_generated_follows_call(ra);
+    uint64_t target = sig_call_target(bare->modules, ra);
+    return target && !has_tables(bare, target);
 }
 
 int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,
@@ -28,7 +49,7 @@ int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_sta
         uint64_t at = sp + (uint64_t)i * SIG_STACK_WORD_BYTES;
         if (!sig_stack_search(stack, at, ret_return_address))
             return -1;
-        if (sig_bare_is_called(bare, *ret_return_address))
+        if (is_called(bare, *ret_return_address))
             return i;
     }
     return -1;

@@ -22,8 +22,11 @@ struct sig_bare {
 void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,
                      const struct sig_module *module, uint64_t lookup_pc);
 
-/* Whether a word, taken for a return address, was left by a call of this code. */
-bool sig_bare_is_called(const struct sig_bare *bare, uint64_t return_address);
+/*
+ * Whether the frame pointer is one of such code, its own or in a function's first instructions its caller's:
+ * then it leads to a return address that was left by a call of code without tables, as far as can be said.
+ */
+bool sig_bare_keeps_frame(const struct sig_bare *bare, struct sig_stack *stack, uint64_t fp);
 
 /* The first such word from sp on: how many words lie on it, -1 when there is none near. */
 int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,

@@ -63,6 +63,19 @@ static uint64_t behind_jumps(const struct sig_modules_table *modules, uint64_t t
     return target;
 }
 
+/* ff /2, with the bytes of its operand: two, three with a REX prefix before or a byte behind, and so on. */
+static bool is_call_somewhere(const struct sig_modules_table *modules, uint64_t return_address)
+{
+    static const uint8_t lengths[] = {2, 3, 4, 6, 7};
+    uint8_t code[2];
+    for (unsigned i = 0; i < sizeof(lengths); i++) {
+        if (read_code(modules, return_address - lengths[i], code, sizeof(code)) && code[0] == 0xff &&
+            (code[1] >> 3 & 7) == 2)
+            return true;
+    }
+    return false;
+}
+
 uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t return_address)
 {
     uint8_t code[CALL_SLOT_BYTES];
@@ -72,7 +85,7 @@ uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t retur
     if (code[0] == 0xff && code[1] == 0x15)
         target = read_slot(target);
     else if (code[CALL_SLOT_BYTES - CALL_NEAR_BYTES] != 0xe8)
-        return 0;
+        return is_call_somewhere(modules, return_address) ? SIG_CALL_SOMEWHERE : 0;
     return behind_jumps(modules, target);
 }
 

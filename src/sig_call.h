@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-/*
- * Where the function starts, also behind linkage tables; 0 when there is no call before the address, or one
- * through a register, which leaves no trace of where it went.
- */
+/* No address of a function: a call through a register or a table, which leaves no trace of where it went. */
+enum { SIG_CALL_SOMEWHERE = 1 };
+
+/* Where the function starts, also behind linkage tables; 0 when there is no call before the address. */
 uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t return_address);
 
 #endif

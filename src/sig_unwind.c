@@ -363,8 +363,7 @@ static bool step_by_call(struct walk *walk, const struct sig_module *module)
     struct sig_bare bare;
     uint64_t ra, fp = walk->regs.fp;
     sig_bare_around(&bare, walk->request->modules, module, walk->regs.pc - !walk->interrupted);
-    bool keeps_frame = walk->fp_known && fp >= walk->regs.sp &&
-                       sig_stack_read(&walk->stack, fp + WORD_BYTES, &ra) && sig_bare_is_called(&bare, ra);
+    bool keeps_frame = walk->fp_known && fp >= walk->regs.sp && sig_bare_keeps_frame(&bare, &walk->stack, fp);
     if (keeps_frame)
         return false;
     int words = sig_bare_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);

@@ -36,6 +36,15 @@ __asm__(".pushsection .text\n"
         "call *%rax\n"
         "return_register: nop\n"
         "nop; nop; nop; nop; nop; nop\n"
+        "call *%r12\n"
+        "return_rex: nop\n"
+        "nop; nop; nop; nop; nop; nop\n"
+        "call *0x18(%rax)\n"
+        "return_table: nop\n"
+        "nop; nop; nop; nop; nop; nop\n"
+        "call *0x12345(%r12, %rcx, 8)\n"
+        "return_index: nop\n"
+        "nop; nop; nop; nop; nop; nop\n"
         "return_none: ret\n"
         ".popsection\n"
         ".pushsection .data.rel.local, \"aw\"\n"
@@ -46,7 +55,8 @@ __asm__(".pushsection .text\n"
         "slot_nowhere: .quad 8\n"
         ".popsection\n");
 extern const char called[], entry_circular[], return_near[], return_slot[], return_plain[], return_endbr[],
-    return_twice[], return_circular[], return_nowhere[], return_register[], return_none[];
+    return_twice[], return_circular[], return_nowhere[], return_register[], return_rex[], return_table[],
+    return_index[], return_none[];
 
 static struct wp_modules modules;
 static const struct sig_modules_table *table;
@@ -82,7 +92,10 @@ static void calls_name_what_they_call(void **state)
 static void what_is_no_call_or_does_not_say_names_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(target_of(return_register), nothing);
+    assert_int_equal(target_of(return_register), SIG_CALL_SOMEWHERE);
+    assert_int_equal(target_of(return_rex), SIG_CALL_SOMEWHERE);
+    assert_int_equal(target_of(return_table), SIG_CALL_SOMEWHERE);
+    assert_int_equal(target_of(return_index), SIG_CALL_SOMEWHERE);
     assert_int_equal(target_of(return_none), nothing);
     assert_int_equal(sig_call_target(table, 0), nothing);
     assert_int_equal(sig_call_target(table, 3), nothing);
