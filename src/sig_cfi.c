@@ -305,8 +305,8 @@ static bool run(struct machine *machine, uint64_t at, uint64_t end)
     return !machine->failed && !machine->reader.failed;
 }
 
-static bool find_row(const struct sig_row_request *request, bool all_registers, struct sig_column *memory,
-                     struct sig_cfa *ret)
+__attribute__((noinline)) static bool find_row(const struct sig_row_request *request, bool all_registers,
+                                               struct sig_column *memory, struct sig_cfa *ret)
 {
     struct machine machine; /* not cleared: remembered rows are written before they are read */
     unsigned count = all_registers ? SIG_ROW_ALL : FEW_COUNT;
@@ -342,7 +342,7 @@ bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memor
 /* ---- the rule of the few ---- */
 
 /* What a row says of a register, as far as a rule can say it. */
-static struct sig_saved saved_by(const struct sig_row_request *request, const struct sig_reader *reader,
+static struct sig_saved saved_by(const struct sig_row_request *request, struct sig_reader *reader,
                                  const struct sig_column *column)
 {
     struct sig_symbol address;
@@ -420,15 +420,6 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
         mend_low_cfa(ret);
 }
 
-__attribute__((noinline)) static void find_rule(const struct sig_row_request *request, struct sig_rule *ret)
-{
-    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
-    struct sig_cfa cfa;
-    ret->kind = SIG_RULE_UNSUPPORTED;
-    if (find_row(request, false, memory, &cfa))
-        rule_from_row(request, &cfa, memory, ret);
-}
-
 /* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
 static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
 {
@@ -447,11 +438,12 @@ bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie
     return cie->is_signal_frame && is_trampoline_at(module, fde->start_pc, careful_reads);
 }
 
-void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
-                  struct sig_rule *ret)
+void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
+                     bool careful_reads, struct sig_rule *ret)
 {
     struct sig_cie cie;
     struct sig_fde fde;
+    struct sig_cfa cfa;
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
         return;
@@ -461,7 +453,16 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     }
     struct sig_row_request request = {
         .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
-    find_rule(&request, ret);
+    ret->kind = SIG_RULE_UNSUPPORTED;
+    if (find_row(&request, false, memory, &cfa))
+        rule_from_row(&request, &cfa, memory, ret);
+}
+
+void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                  struct sig_rule *ret)
+{
+    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
+    sig_cfi_rule_in(memory, module, lookup_pc, careful_reads, ret);
 }
 
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc)

@@ -110,6 +110,10 @@ struct sig_row_request {
     bool careful_reads;
 };
 
+/* sig_cfi_rule for who has little stack: memory is SIG_ROW_COPIES rows of at most SIG_ROW_ALL columns. */
+void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
+                     bool careful_reads, struct sig_rule *ret);
+
 /*
  * The row at lookup_pc. memory is SIG_ROW_COPIES rows of SIG_ROW_ALL columns, the first of which is then the
  * result; the return address is column SIG_DWARF_RA. False when the table is damaged.

@@ -62,8 +62,9 @@ static void search_table_entry(const struct sig_module *module, bool careful,
     *ret_fde = table->base + (uint64_t)(int64_t)entry.fde;
 }
 
-bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful, uint64_t *ret_start,
-                         uint64_t *ret_fde)
+/* Not inline: what it has on the stack is not there while an entry is read. */
+__attribute__((noinline)) bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful,
+                                                   uint64_t *ret_start, uint64_t *ret_fde)
 {
     struct search_table table;
     if (!search_table_open(module, careful, &table))
@@ -96,12 +97,20 @@ static void enter_entry(struct sig_reader *reader)
         reader->end = reader->at + bytes;
 }
 
+/* A byte further back. Of the same reader: a second one would take a hundred bytes of stack. */
+static uint8_t letter_at(struct sig_reader *reader, uint64_t at)
+{
+    uint64_t before = reader->at;
+    reader->at = at;
+    uint8_t letter = sig_read_u8(reader);
+    reader->at = before;
+    return letter;
+}
+
 /* LSB 10.6.1.1.1: 'z' first, then one datum per letter. */
 static void read_augmentation(struct sig_reader *reader, uint64_t letters, struct sig_cie *ret)
 {
-    struct sig_reader letter = *reader;
-    letter.at = letters;
-    if (sig_read_u8(&letter) != 'z')
+    if (letter_at(reader, letters++) != 'z')
         return;
     ret->has_augmentation_data = true;
     uint64_t data_bytes = sig_read_uleb128(reader);
@@ -110,7 +119,7 @@ static void read_augmentation(struct sig_reader *reader, uint64_t letters, struc
         reader->failed = true;
         return;
     }
-    for (uint8_t c = sig_read_u8(&letter); c && !letter.failed; c = sig_read_u8(&letter)) {
+    for (uint8_t c = letter_at(reader, letters++); c && !reader->failed; c = letter_at(reader, letters++)) {
         if (c == 'R')
             ret->fde_encoding = sig_read_u8(reader);
         else if (c == 'S')

@@ -110,23 +110,35 @@ static void apply_operator(struct symbol_stack *stack, struct sig_reader *reader
     }
 }
 
-/* The value of an expression block at `at` (a ULEB128 length, then operators); false when it is not of our
- * kind. */
-bool sig_expression_evaluate(const struct sig_reader *from, uint64_t at, uint64_t pc, struct sig_symbol *ret)
+/* A ULEB128 length, then operators; leaves the reader anywhere. */
+static bool evaluate(struct sig_reader *reader, uint64_t pc, struct sig_symbol *ret)
 {
-    struct sig_reader reader = *from;
-    struct symbol_stack stack = {.depth = 0};
-    reader.at = at;
-    uint64_t bytes = sig_read_uleb128(&reader);
-    if (reader.failed || bytes > reader.end - reader.at)
+    struct symbol_stack stack;
+    stack.depth = 0; /* not cleared: values are written before they are read */
+    stack.failed = false;
+    uint64_t bytes = sig_read_uleb128(reader);
+    if (reader->failed || bytes > reader->end - reader->at)
         return false;
-    reader.end = reader.at + bytes;
-    for (int ops = 0; reader.at < reader.end; ops++) {
-        if (ops == MAX_EXPRESSION_OPS || reader.failed || stack.failed)
+    reader->end = reader->at + bytes;
+    for (int ops = 0; reader->at < reader->end; ops++) {
+        if (ops == MAX_EXPRESSION_OPS || reader->failed || stack.failed)
             return false;
-        apply_operator(&stack, &reader, sig_read_u8(&reader), pc);
+        apply_operator(&stack, reader, sig_read_u8(reader), pc);
     }
     *ret = pop(&stack);
-    return !reader.failed && !stack.failed && ret->offset >= INT32_MIN && ret->offset <= INT32_MAX &&
+    return !reader->failed && !stack.failed && ret->offset >= INT32_MIN && ret->offset <= INT32_MAX &&
            ret->offset_after >= INT32_MIN && ret->offset_after <= INT32_MAX;
+}
+
+/* In the caller's reader: a copy of it with its window would be a hundred bytes more of stack. */
+bool sig_expression_evaluate(struct sig_reader *reader, uint64_t at, uint64_t pc, struct sig_symbol *ret)
+{
+    uint64_t at_before = reader->at, end_before = reader->end;
+    bool failed_before = reader->failed;
+    reader->at = at;
+    bool is_known = evaluate(reader, pc, ret);
+    reader->at = at_before;
+    reader->end = end_before;
+    reader->failed = failed_before;
+    return is_known;
 }

@@ -24,8 +24,9 @@ struct sig_symbol {
 
 /*
  * The value of the expression block at run-time address `at` (a ULEB128 length, then operators), within the
- * bounds of the reader; pc stands for SIG_DWARF_PC. False when it is not of our kind.
+ * bounds of the reader, which is left as it was; pc stands for SIG_DWARF_PC. False when it is not of our
+ * kind.
  */
-bool sig_expression_evaluate(const struct sig_reader *from, uint64_t at, uint64_t pc, struct sig_symbol *ret);
+bool sig_expression_evaluate(struct sig_reader *reader, uint64_t at, uint64_t pc, struct sig_symbol *ret);
 
 #endif

@@ -193,6 +193,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     struct sig_unwind_request request = {
         .stack_low = slot->stack_low,
         .stack_high = slot->stack_high,
+        .rows = slot->scratch ? slot->scratch->rows : NULL,
         .addresses = slot->addresses,
         .capacity = sig_slots_in_use->capacity,
     };

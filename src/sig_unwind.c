@@ -215,11 +215,13 @@ static inline bool is_ordinary(const struct walk *walk, uint32_t rule, const str
 }
 
 /*
+ * Not inline, so that what it has on the stack is not there while a rule is worked out.
+ *
  * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
  * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
  * the memo may know.
  */
-static void step_ordinary_frames(struct walk *walk)
+__attribute__((noinline)) static void step_ordinary_frames(struct walk *walk)
 {
     const struct sig_unwind_request *request = walk->request;
     const uint64_t memo_sp = sig_memo_next_sp(&walk->memo);
@@ -281,13 +283,23 @@ static bool is_made_up(const struct walk *walk, const struct sig_module *module)
            sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde) && fde.start_pc == pc;
 }
 
+static void compute_rule(const struct sig_unwind_request *request, const struct sig_module *module,
+                         uint64_t lookup_pc, bool careful_reads, struct sig_rule *ret)
+{
+    if (request->rows)
+        sig_cfi_rule_in(request->rows, module, lookup_pc, careful_reads, ret);
+    else
+        sig_cfi_rule(module, lookup_pc, careful_reads, ret);
+}
+
 /* The table is some microseconds old, or more where the sampler had to wait: a library may have come since.
  */
-static __attribute__((noinline)) void find_new_rule(uint64_t lookup_pc, struct sig_rule *ret)
+static __attribute__((noinline)) void find_new_rule(const struct sig_unwind_request *request,
+                                                    uint64_t lookup_pc, struct sig_rule *ret)
 {
     struct sig_module found;
     if (sig_modules_ask_loader(lookup_pc, &found))
-        sig_cfi_rule(&found, lookup_pc, true, ret);
+        compute_rule(request, &found, lookup_pc, true, ret);
 }
 
 /* False when nothing can be executed at this address. */
@@ -299,11 +311,11 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (module)
-        sig_cfi_rule(module, lookup_pc, !module->is_permanent, ret);
+        compute_rule(request, module, lookup_pc, !module->is_permanent, ret);
     if (SIG_CODE_TELLS_RULES && ret->kind == SIG_RULE_NONE)
         sig_code_rule(module, lookup_pc, module && !module->is_permanent, ret);
     if (ret->kind == SIG_RULE_NONE && (!module || !module->is_permanent))
-        find_new_rule(lookup_pc, ret);
+        find_new_rule(request, lookup_pc, ret);
     if (module && ret->kind == SIG_RULE_NONE && is_made_up(walk, module))
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))

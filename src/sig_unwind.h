@@ -10,6 +10,7 @@
 #define WALLPROF_SIG_UNWIND_H
 
 #include "sig_arch.h"
+#include "sig_cfi.h"
 #include "sig_memo.h"
 #include "sig_modules.h"
 
@@ -30,6 +31,7 @@ struct sig_unwind_request {
     uint64_t stack_low, stack_high; /* where the thread's own stack may be, 0 and 0 when not known */
     bool use_cache;                 /* false while the cache is being cleared, or modules is out of date */
     struct sig_memo *memo;          /* of this thread; NULL without, and when use_cache is false */
+    struct sig_column *rows;        /* scratch of sig_cfi_rule_in; NULL: it is taken from the stack */
     uint64_t *addresses;            /* result, innermost first */
     size_t capacity;
 };
