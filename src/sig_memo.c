@@ -45,13 +45,29 @@ static bool leads_on(const struct sig_memo_frame *frame, const struct sig_memo_f
            (frame->extra_words == 0 || cfa[-(int)frame->extra_words] == caller->extra);
 }
 
+/*
+ * Frames of the same size called from elsewhere (recursion): where one is another, the next mostly is too,
+ * and looking costs as much as walking. So ever more are passed by; what is shared is found at most twice as
+ * far out as it begins.
+ */
+static void let_go(struct sig_memo_walk *walk)
+{
+    uint32_t gone = walk->skip + 1;
+    walk->skip = 2 * walk->skip + 1;
+    walk->left = walk->left > gone ? walk->left - gone : 0;
+}
+
 uint32_t sig_memo_meet(struct sig_memo_walk *walk, const struct sig_memo_frame *frame, uint64_t window_high)
 {
     const struct sig_memo_frame *frames = walk->memo->frames;
     while (walk->left > 0 && frames[walk->left - 1].sp < frame->sp)
         walk->left--;
-    if (walk->left == 0 || !is_same(&frames[walk->left - 1], frame))
+    if (walk->left == 0 || frames[walk->left - 1].sp != frame->sp)
         return 0;
+    if (!is_same(&frames[walk->left - 1], frame)) {
+        let_go(walk);
+        return 0;
+    }
     uint32_t at = walk->left - 1;
     while (at > 0 && frames[at - 1].sp <= window_high && leads_on(&frames[at], &frames[at - 1]))
         at--;

@@ -45,6 +45,7 @@ struct sig_memo_walk {
     struct sig_memo *memo;         /* NULL: none, or given up */
     struct sig_memo_frame *newest; /* the last frame recorded; the new ones are written downwards */
     uint32_t left;                 /* frames of the stack before that may still be met */
+    uint32_t skip;                 /* how many of them to let go by after the next that is another */
 };
 
 void sig_memo_begin(struct sig_memo_walk *walk, struct sig_memo *memo, uint64_t generation);

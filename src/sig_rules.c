@@ -1,5 +1,5 @@
 /*
- * An entry: 35 bits of tag, 29 bits of packed rule. The word 0 is "empty": no form packs to it, because on
+ * An entry: 36 bits of tag, 28 bits of packed rule. The word 0 is "empty": no form packs to it, because on
  * x86_64 CFA = sp + 0 cannot be, and on aarch64 not with a frame record of 0 words.
  */
 #include "sig_rules.h"
@@ -7,19 +7,25 @@
 #include "sig_atomic.h"
 
 enum {
-    INDEX_BITS = 13,
-    TAG_BITS = 35,
-    RULE_BITS = 29,
-    PC_BITS = INDEX_BITS + TAG_BITS,
+    SET_BITS = 11,
+    WAYS = 4,
+    TAG_BITS = 36,
+    RULE_BITS = 28,
+    PC_BITS = SET_BITS + TAG_BITS,
+    CFA_UNITS_MIN = -2048,
+    CFA_UNITS_MAX = 2047,
+    CFA_UNITS_MASK = 0xfff,
     WORD_BYTES = 8,
     RA_OFFSET = -8,
 };
 
 /* The only state: 64 KiB. Written and read with relaxed atomics only; see the proof in the header. */
-static uint64_t sig_rules_entries[1 << INDEX_BITS];
+static uint64_t sig_rules_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
 
-/* An odd constant: 2^48 divided by the golden ratio. */
-static const uint64_t pc_multiplier = 0x9e3779b97f4bU;
+/* An odd constant: 2^47 divided by the golden ratio. */
+static const uint64_t pc_multiplier = 0x4f1bbcdcbfa5U;
+
+static const uint64_t tag_mask = ((uint64_t)1 << TAG_BITS) - 1, rule_mask = ((uint64_t)1 << RULE_BITS) - 1;
 
 static uint64_t mix(uint64_t pc)
 {
@@ -106,15 +112,15 @@ static bool pack_frame(const struct sig_rule *rule, uint64_t *ret)
     enum sig_packed_form form;
     uint64_t registers;
     int32_t units = rule->cfa_offset / WORD_BYTES;
-    if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < -4096 || units > 4095 ||
-        !pack_registers(rule, &registers))
+    if (!frame_form(rule, &form) || rule->cfa_offset % WORD_BYTES != 0 || units < CFA_UNITS_MIN ||
+        units > CFA_UNITS_MAX || !pack_registers(rule, &registers))
         return false;
-    *ret = (uint64_t)form << SIG_PACKED_FORM_SHIFT | (uint64_t)(units & 0x1fff) << SIG_PACKED_CFA_SHIFT |
-           registers;
+    *ret = (uint64_t)form << SIG_PACKED_FORM_SHIFT |
+           (uint64_t)(units & CFA_UNITS_MASK) << SIG_PACKED_CFA_SHIFT | registers;
     return true;
 }
 
-/* The 29 bits of a rule, or 0 when it does not fit. */
+/* The 28 bits of a rule, or 0 when it does not fit. */
 static uint64_t pack(const struct sig_rule *rule)
 {
     uint64_t bits = 0;
@@ -156,10 +162,15 @@ static void unpack(uint32_t bits, struct sig_rule *ret)
 uint32_t sig_rules_lookup_packed(uint64_t lookup_pc)
 {
     uint64_t mixed = mix(lookup_pc);
-    uint64_t entry = sig_load_relaxed(&sig_rules_entries[mixed >> TAG_BITS]);
-    bool is_of_pc =
-        entry >> RULE_BITS == (mixed & (((uint64_t)1 << TAG_BITS) - 1)) && lookup_pc >> PC_BITS == 0;
-    return is_of_pc ? entry & (((uint64_t)1 << RULE_BITS) - 1) : 0;
+    const uint64_t *set = sig_rules_entries[mixed >> TAG_BITS], tag = mixed & tag_mask;
+    if (lookup_pc >> PC_BITS)
+        return 0;
+    for (int way = 0; way < WAYS; way++) {
+        uint64_t entry = sig_load_relaxed(&set[way]);
+        if (entry >> RULE_BITS == tag)
+            return (uint32_t)(entry & rule_mask);
+    }
+    return 0;
 }
 
 bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret)
@@ -170,18 +181,27 @@ bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret)
     return packed != 0;
 }
 
+/* The newest first; the oldest makes room. */
 void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule)
 {
-    uint64_t bits = pack(rule);
+    uint64_t bits = pack(rule), mixed = mix(lookup_pc);
+    uint64_t *set = sig_rules_entries[mixed >> TAG_BITS];
+    uint64_t entry = (mixed & tag_mask) << RULE_BITS | bits;
     if (bits == 0 || lookup_pc >> PC_BITS)
         return;
-    uint64_t mixed = mix(lookup_pc);
-    uint64_t tag = mixed & (((uint64_t)1 << TAG_BITS) - 1);
-    sig_store_relaxed(&sig_rules_entries[mixed >> TAG_BITS], tag << RULE_BITS | bits);
+    for (int way = 0; way < WAYS; way++) {
+        uint64_t older = sig_load_relaxed(&set[way]);
+        sig_store_relaxed(&set[way], entry);
+        if (older == 0 || older >> RULE_BITS == (mixed & tag_mask))
+            return;
+        entry = older;
+    }
 }
 
 void sig_rules_clear(void)
 {
-    for (uint32_t i = 0; i < 1 << INDEX_BITS; i++)
-        sig_store_relaxed(&sig_rules_entries[i], 0);
+    for (uint32_t set = 0; set < 1 << SET_BITS; set++) {
+        for (int way = 0; way < WAYS; way++)
+            sig_store_relaxed(&sig_rules_entries[set][way], 0);
+    }
 }

@@ -5,10 +5,14 @@
  * sampler thread, while no handler can be between its lookup and its insertion (sig_handler_publish_modules).
  *
  * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
- * one insertion whole. The pc is multiplied by an odd constant modulo 2^48, a bijection; 13 bits of the
- * product choose the entry and the other 35 stand in it. Equal entry and equal 35 bits hence mean equal pc.
- * An insertion that overwrites another, or is lost, costs a recomputation, never a wrong answer. Rules are a
- * function of the pc as long as the modules stay; when they change the cache is cleared as a whole.
+ * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, a
+ * bijection; 11 bits of the product choose a set of four entries, in one cache line, and the other 36 stand
+ * in the entry. Equal set and equal 36 bits hence mean equal pc. An insertion that overwrites another, is
+ * made twice, or is lost, costs memory or a recomputation, never a wrong answer. Rules are a function of the
+ * pc as long as the modules stay; when they change the cache is cleared as a whole.
+ *
+ * Four to a set, because where two pcs of one stack shared their only entry, every walk would compute both
+ * anew, for 100 times the cost of a hit.
  */
 #ifndef WALLPROF_SIG_RULES_H
 #define WALLPROF_SIG_RULES_H
@@ -29,7 +33,7 @@ bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret);
 uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
 
 /*
- * A packed rule is 29 bits, from the top: 3 form | 13 CFA offset in units of 8 bytes, signed | 13 saved
+ * A packed rule is 28 bits, from the top: 3 form | 12 CFA offset in units of 8 bytes, signed | 13 saved
  * registers. The last 13 where the return address is always at CFA - 8 (x86_64):
  *   6 frame pointer | 6 extra register | 1 may land
  * and where it is the extra register (aarch64) one of
@@ -39,7 +43,7 @@ uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
  * Of a root the last bit says that it starts here (struct sig_rule).
  */
 enum {
-    SIG_PACKED_FORM_SHIFT = 26,
+    SIG_PACKED_FORM_SHIFT = 25,
     SIG_PACKED_CFA_SHIFT = 13,
     SIG_PACKED_FP_SHIFT = 7,
     SIG_PACKED_EXTRA_SHIFT = 1,
@@ -68,7 +72,7 @@ static inline enum sig_packed_form sig_packed_form(uint32_t rule)
 /* Bytes. */
 static inline int64_t sig_packed_cfa_offset(uint32_t rule)
 {
-    return (int64_t)((int32_t)(rule << 6) >> (SIG_PACKED_CFA_SHIFT + 6)) * 8;
+    return (int64_t)((int32_t)(rule << 7) >> (SIG_PACKED_CFA_SHIFT + 7)) * 8;
 }
 
 static inline bool sig_packed_has_record(uint32_t rule)

@@ -4,6 +4,7 @@
 #include "sig_rules.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct sig_rule frame_rule(uint8_t cfa_register, int32_t cfa_offset, int32_t fp_offset)
@@ -52,7 +53,7 @@ static void test_every_form_comes_back(void **state)
     (void)state;
     sig_rules_clear();
     for (size_t i = 0; i < sizeof(bases); i++) {
-        for (int32_t offset = -32768; offset <= 32760; offset += 8) {
+        for (int32_t offset = -16384; offset <= 16376; offset += 8) {
             struct sig_rule rule = frame_rule(bases[i], offset, -16);
             if (bases[i] == SIG_DWARF_SP && offset == 0)
                 continue;
@@ -89,8 +90,8 @@ static void test_what_does_not_fit_is_not_kept(void **state)
 {
     (void)state;
     sig_rules_clear();
-    struct sig_rule rule = frame_rule(SIG_DWARF_SP, 32768, 0);
-    assert_not_kept(1, &rule); /* beyond 13 bits */
+    struct sig_rule rule = frame_rule(SIG_DWARF_SP, 16384, 0);
+    assert_not_kept(1, &rule); /* beyond 12 bits */
     rule = frame_rule(SIG_DWARF_SP, 12, 0);
     assert_not_kept(2, &rule); /* not a multiple of 8 */
     rule = frame_rule(SIG_DWARF_SP, 16, -504);
@@ -107,7 +108,7 @@ static void test_what_does_not_fit_is_not_kept(void **state)
     rule = (struct sig_rule){.kind = SIG_RULE_UNSUPPORTED};
     assert_not_kept(7, &rule);
     rule = frame_rule(SIG_DWARF_SP, 16, 0);
-    assert_not_kept((uint64_t)1 << 48, &rule);
+    assert_not_kept((uint64_t)1 << 47, &rule);
 }
 
 /* Each pc gets a rule that tells which pc it is; whatever is found must be the right one, however many
@@ -119,15 +120,37 @@ static void test_no_pc_gets_the_rule_of_another(void **state)
     sig_rules_clear();
     for (uint64_t i = 0; i < 200000; i++) {
         uint64_t pc = 0x555555554000 + i * 7919 % 500000 * 3;
-        struct sig_rule rule = frame_rule(SIG_DWARF_FP, (int32_t)(pc % 4096) * 8, 0), found;
+        struct sig_rule rule = frame_rule(SIG_DWARF_FP, (int32_t)(pc % 2000) * 8, 0), found;
         sig_rules_insert(pc, &rule);
         uint64_t other = 0x555555554000 + i * 104729 % 1500000;
         if (!sig_rules_lookup(other, &found))
             continue;
         found_count++;
-        assert_int_equal(found.cfa_offset, (int32_t)(other % 4096) * 8);
+        assert_int_equal(found.cfa_offset, (int32_t)(other % 2000) * 8);
     }
     assert_true(found_count > 100);
+}
+
+/* Half as many pcs as there are entries, spaced evenly or at random: few push one another out. */
+static void test_half_full_nearly_all_are_found(void **state)
+{
+    enum { PCS = 4096 };
+    (void)state;
+    for (uint64_t spacing = 0; spacing <= 4096; spacing = spacing ? 2 * spacing : 5) {
+        struct sig_rule rule = frame_rule(SIG_DWARF_FP, 16, -16), found;
+        uint32_t found_count = 0;
+        uint64_t pcs[PCS], pc = 0x555555554000;
+        sig_rules_clear();
+        srand(9);
+        for (uint32_t i = 0; i < PCS; i++) {
+            pc += spacing ? spacing : 1 + (uint64_t)rand() % 200;
+            pcs[i] = pc;
+            sig_rules_insert(pc, &rule);
+        }
+        for (uint32_t i = 0; i < PCS; i++)
+            found_count += sig_rules_lookup(pcs[i], &found);
+        assert_true(found_count > PCS - PCS / 20);
+    }
 }
 
 static void *hammer(void *argument)
@@ -136,7 +159,7 @@ static void *hammer(void *argument)
     for (uint32_t i = 0; i < 300000; i++) {
         seed = seed * 6364136223846793005U + 1442695040888963407U;
         uint64_t pc = 0x400000 + (seed >> 40) % 20000;
-        struct sig_rule rule = frame_rule(SIG_DWARF_FP, (int32_t)(pc % 4096) * 8, 0), found;
+        struct sig_rule rule = frame_rule(SIG_DWARF_FP, (int32_t)(pc % 2000) * 8, 0), found;
         if (sig_rules_lookup(pc, &found) && found.cfa_offset != rule.cfa_offset)
             return (void *)1;
         sig_rules_insert(pc, &rule);
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_every_form_comes_back),
         cmocka_unit_test(test_what_does_not_fit_is_not_kept),
         cmocka_unit_test(test_no_pc_gets_the_rule_of_another),
+        cmocka_unit_test(test_half_full_nearly_all_are_found),
         cmocka_unit_test(test_threads_do_not_tear),
         cmocka_unit_test(test_clear_forgets),
     };
