@@ -100,13 +100,23 @@ static inline bool sig_ends_in_call(const uint8_t *code)
     return found;
 }
 
-/* push %rbp; mov %rsp,%rbp. Compilers of V8's kind put some checks before these, hence the look ahead. */
+/* Of add $N,%rsp; ret: N in words, -1 for anything else. */
+static inline int sig_words_taken_down(const uint8_t *code)
+{
+    bool is_epilogue = code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[4] == 0xc3;
+    return is_epilogue && code[3] < 128 && code[3] % 8 == 0 ? code[3] / 8 : -1;
+}
+
+/*
+ * push %rbp; mov %rsp,%rbp, before which compilers of V8's kind put some checks; or straight on to add
+ * $N,%rsp; ret, as in the crti.o that begins every library's _init, with or without its sub $N,%rsp to come.
+ */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
 {
-    enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2 };
+    enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2, EPILOGUE_BYTES = 5 };
     size_t left = bytes - at;
     const uint8_t *here = code + at;
-    bool has_prefix = left > 1 && (here[0] == REPZ || here[0] == BND);
+    bool has_prefix = left > 1 && (here[0] == REPZ || here[0] == BND), is_to_be_set_up = false;
     if (here[has_prefix] == RET || here[0] == RET_POP)
         return 0;
     for (size_t i = 0; i + 3 <= left && here[i] != RET; i++) {
@@ -114,6 +124,10 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
                                               (here[i + 1] == 0x8b && here[i + 2] == 0xec));
         if (sets_frame && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
             return i == 0 ? 1 : 0;
+        is_to_be_set_up |= here[i] == 0x48 && here[i + 1] == 0x83 && here[i + 2] == 0xec;
+        int words = i + EPILOGUE_BYTES <= left ? sig_words_taken_down(here + i) : -1;
+        if (words >= 0)
+            return is_to_be_set_up ? 0 : words;
     }
     return -1;
 }

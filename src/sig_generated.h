@@ -15,7 +15,7 @@ bool sig_generated_follows_call(uint64_t address);
 /*
  * An interrupted function that keeps the frame pointer convention, but not at this pc: it has not set up its
  * frame yet, or has taken it down again; or a call to an address where there is no code. Returns how many
- * words lie on the return address (0 or 1; on a machine with a link register 0 means that it is still there),
+ * words lie on the return address (on a machine with a link register 0 means that it is still there),
  * or -1 when the code does not look so.
  */
 int sig_generated_words_on_return_address(uint64_t pc);

@@ -349,13 +349,17 @@ static void settle_sp(struct walk *walk)
     walk->regs.sp = has_record && sp >= walk->regs.sp ? sp : walk->regs.sp | 1;
 }
 
-/* In generated code before its frame is set up, or after it was taken down. */
-static bool step_bare_leaf(struct walk *walk)
+/*
+ * Before a frame pointer is set up, or after it was taken down; or where there is none, by the epilogue that
+ * the code comes to. Of a function that has called another only the latter.
+ */
+static bool step_by_code(struct walk *walk)
 {
     int words = sig_generated_words_on_return_address(walk->regs.pc);
     bool in_register = SIG_RA_IN_EXTRA && words == 0;
     uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES, ra = walk->regs.extra;
-    if (words < 0 || (!in_register && !sig_stack_read(&walk->stack, at, &ra)))
+    if (words < 0 || (words == 0 && !walk->interrupted) ||
+        (!in_register && !sig_stack_read(&walk->stack, at, &ra)))
         return false;
     ra = sig_plain_return_address(ra);
     if (!sig_generated_follows_call(ra))
@@ -396,8 +400,8 @@ static bool step_without_rule(struct walk *walk)
     const struct sig_module *module =
         sig_modules_find(walk->request->modules, walk->regs.pc - !walk->interrupted);
     bool is_bare = SIG_DECODES_CALLS && module;
-    bool is_stepped = is_bare ? step_by_call(walk, module) : walk->interrupted && step_bare_leaf(walk);
-    if (!is_stepped && !step_frame_pointer(walk))
+    bool is_stepped = is_bare && step_by_call(walk, module);
+    if (!is_stepped && !step_by_code(walk) && !step_frame_pointer(walk))
         return false;
     if (SIG_FP_STEP_HIDES_SP)
         settle_sp(walk);

@@ -33,6 +33,8 @@ enum {
     MOV = CHECKS + 5,
     BODY = CHECKS + 8,
     RETURN = CHECKS + 12,
+    INIT = 0x80, /* as crti.o has it: sub $8,%rsp; a call; add $8,%rsp; ret */
+    INIT_BODY = INIT + 4,
 };
 static const uint8_t *code;
 
@@ -66,6 +68,7 @@ static const uint8_t *make_code(void)
     static const uint8_t direct[] = {0xe8, 1, 2, 3, 4}, indirect[] = {0xff, 0x50, 8};
     static const uint8_t function[] = {0x48, 0x85, 0xc0, 0x90, 0x55, 0x48, 0x89,
                                        0xe5, 0x31, 0xc0, 0x90, 0x5d, 0xc3};
+    static const uint8_t init[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return page;
@@ -73,6 +76,7 @@ static const uint8_t *make_code(void)
     memcpy(page + CALL_END - sizeof(direct), direct, sizeof(direct));
     memcpy(page + INDIRECT_CALL_END - sizeof(indirect), indirect, sizeof(indirect));
     memcpy(page + CHECKS, function, sizeof(function));
+    memcpy(page + INIT, init, sizeof(init));
     return page;
 }
 
@@ -251,6 +255,15 @@ static void generated_code_outside_its_frame_has_its_caller_on_top(void **state)
         walk();
         ASSERT_WALK(SIG_UNWIND_ROOT, at_code(places[i].pc), at_code(CALL_END) - 1, OUTER);
     }
+    stack[10] = at_code(CALL_END);
+    registers(at_code(INIT), address_of(10), address_of(30));
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, at_code(INIT), at_code(CALL_END) - 1, OUTER);
+    stack[10] = 0;
+    stack[11] = at_code(CALL_END);
+    registers(at_code(INIT_BODY), address_of(10), address_of(30));
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, at_code(INIT_BODY), at_code(CALL_END) - 1, OUTER);
     registers(at_code(BODY), address_of(10), address_of(30)); /* inside: by frame pointer */
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, at_code(BODY), OUTER);
