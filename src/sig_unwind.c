@@ -302,11 +302,28 @@ static __attribute__((noinline)) void find_new_rule(const struct sig_unwind_requ
         compute_rule(request, &found, lookup_pc, true, ret);
 }
 
+/* What stands for those who returned is none of a thread that was interrupted here. */
+static bool find_cached_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
+{
+    return walk->request->use_cache && sig_rules_lookup(lookup_pc, ret) &&
+           !(walk->interrupted && ret->starts_here);
+}
+
+/*
+ * Code without a rule is not kept if it is in a module, which step_ordinary_frames would take for generated
+ * code; nor if a thread was interrupted there, which does not prove that it can be returned to right behind.
+ */
+static bool is_to_be_kept(const struct walk *walk, const struct sig_module *module,
+                          const struct sig_rule *rule)
+{
+    return walk->request->use_cache && (rule->kind != SIG_RULE_NONE || (!module && !walk->interrupted));
+}
+
 /* False when nothing can be executed at this address. */
 static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     const struct sig_unwind_request *request = walk->request;
-    if (request->use_cache && sig_rules_lookup(lookup_pc, ret))
+    if (find_cached_rule(walk, lookup_pc, ret))
         return true;
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
@@ -320,8 +337,7 @@ static bool find_rule(const struct walk *walk, uint64_t lookup_pc, struct sig_ru
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
         return false;
-    if (request->use_cache &&
-        (!module || ret->kind != SIG_RULE_NONE)) /* step_ordinary_frames takes it for generated code */
+    if (is_to_be_kept(walk, module, ret))
         sig_rules_insert(lookup_pc, ret);
     return true;
 }

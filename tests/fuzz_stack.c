@@ -35,6 +35,7 @@ enum {
     WORD_BYTES = 8,
     CAPACITY_MAX = RESULT_BYTES / WORD_BYTES,
     TRAMPOLINE_FUNCTION = 1, /* index in functions[] */
+    SHORT_FUNCTION = 14,     /* the next one has nothing before it */
     NEXT_WALK = 0xef,
     WALKS_MAX = 4,
 };
@@ -133,7 +134,7 @@ static size_t put_function(size_t cie_at, size_t index, const void *instructions
     put_fixed(&tables, 0, 4);
     put_fixed(&tables, tables.used - cie_at, 4);
     put_encoded(&tables, SIG_PE_PCREL | SIG_PE_SDATA4, tables.base + distance);
-    put_fixed(&tables, FUNCTION_BYTES, 4);
+    put_fixed(&tables, index == SHORT_FUNCTION ? FUNCTION_BYTES - 16 : FUNCTION_BYTES, 4);
     put_u8(&tables, 0);
     size_t instructions_at = tables.used;
     put_bytes(&tables, instructions, count);

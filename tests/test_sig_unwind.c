@@ -240,6 +240,25 @@ static void generated_code_is_returned_to_behind_a_call_only(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
 }
 
+/* To have been interrupted somewhere is no proof that it can be returned to right behind, and the other way
+ * round. */
+static void interruptions_teach_the_cache_nothing_about_returns(void **state)
+{
+    (void)state;
+    stack[12] = address_of(30);
+    stack[13] = at_code(BODY) + 1;
+    stack[31] = OUTER + 1;
+    registers(at_code(BODY), address_of(10), address_of(12));
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, at_code(BODY));
+    keep(BARE,
+         (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true}); /* of who returned to BARE + 1 */
+    stack[13] = OUTER + 1;
+    registers(BARE, address_of(10), address_of(12));
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, BARE, OUTER);
+}
+
 /* rbp is the caller's still, or again. Its frame: saved rbp at 30, return address at 31. */
 static void generated_code_outside_its_frame_has_its_caller_on_top(void **state)
 {
@@ -458,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup(a_frame_below_a_trampoline_is_exact, setup),
         cmocka_unit_test_setup(code_without_tables_goes_by_frame_pointer, setup),
         cmocka_unit_test_setup(generated_code_is_returned_to_behind_a_call_only, setup),
+        cmocka_unit_test_setup(interruptions_teach_the_cache_nothing_about_returns, setup),
         cmocka_unit_test_setup(generated_code_outside_its_frame_has_its_caller_on_top, setup),
         cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),
         cmocka_unit_test_setup(an_outermost_frame_without_tables_has_no_frame_pointer, setup),
