@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fuzz_seeds.py DIRECTORY: inputs for the fuzzers out of what this machine has, to be merged (scripts/fuzz merge).
+"""fuzz_seeds.py DIRECTORY: inputs for the fuzzers out of what this machine has (scripts/fuzz seed).
 
 fuzz_cfi: unwind table entries of the C library, the loader, the vDSO and other libraries, one for each
 combination of augmentation and instructions, cut down to what tests/fuzz_cfi.c reads as raw tables.
