@@ -33,16 +33,20 @@ build_library "$TMP/libb.so" b_spin
 # Two libraries in turn at one address. At 50 Hz every one of them is younger than the last tick; at 1,000 Hz many
 # samples fall between the unloading of one and the next look at the loader.
 for hz in 50 1000; do
-    WALLPROF_HZ=$hz run_target "turns.$hz" turns "$TMP/liba.so" "$TMP/libb.so" 4000
+    WALLPROF_HZ=$hz run_target "turns.$hz" turns "$TMP/liba.so" "$TMP/libb.so" 4000 1
     grep -v ' at one address 0$' "$TMP/turns.$hz.out" >/dev/null || fail "the libraries are not at one address"
     judge turns "$TMP/turns.$hz.pb.gz"
 done
 
 # The sampler and the program on one CPU: answers come late, and several libraries are there between two looks.
 cpu=$("$PYTHON" -c 'import os; print(min(os.sched_getaffinity(0)))')
-WALLPROF_HZ=1000 profile_run "$TMP/late.pb.gz" taskset -c "$cpu" "$program" turns "$TMP/liba.so" "$TMP/libb.so" 3000 >"$TMP/late.out" ||
+WALLPROF_HZ=1000 profile_run "$TMP/late.pb.gz" taskset -c "$cpu" "$program" turns "$TMP/liba.so" "$TMP/libb.so" 3000 1 >"$TMP/late.out" ||
     fail "target_modules ended with status $?"
 judge turns "$TMP/late.pb.gz"
+
+# Three threads, so that there is hardly a moment without a dlclose under way, nor one without a change.
+WALLPROF_HZ=1000 run_target threads turns "$TMP/liba.so" "$TMP/libb.so" 3000 3
+judge turns "$TMP/threads.pb.gz"
 
 # A library of less than a tick's age is walked to the root, its constructor within dlopen included.
 build_library "$TMP/libc_in.so" a_spin -DCONSTRUCTOR_NS=300000000
@@ -54,13 +58,13 @@ judge under "$TMP/constructor.pb.gz" main a_spin
 build_library "$TMP/libbare.so" a_spin -Wl,--no-eh-frame-hdr
 WALLPROF_HZ=200 run_target bare once "$TMP/libbare.so" 500
 judge under "$TMP/bare.pb.gz" main a_spin
-gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr -o "$TMP/bare" "$TESTS/target_modules.c" ||
+gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -Wl,--no-eh-frame-hdr -pthread -o "$TMP/bare" "$TESTS/target_modules.c" ||
     fail "cannot build the program"
 readelf -lW "$TMP/bare" "$TMP/libbare.so" | grep -F GNU_EH_FRAME && fail "there is a .eh_frame_hdr"
 program=$TMP/bare
 WALLPROF_HZ=200 run_target bare_program once "$TMP/liba.so" 500
 judge under "$TMP/bare_program.pb.gz" run_a a_spin
-gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -no-pie -o "$TMP/no_pie" "$TESTS/target_modules.c" ||
+gcc -std=gnu11 -O2 -fomit-frame-pointer -D_GNU_SOURCE -no-pie -pthread -o "$TMP/no_pie" "$TESTS/target_modules.c" ||
     fail "cannot build the program"
 program=$TMP/no_pie
 WALLPROF_HZ=200 run_target no_pie once "$TMP/liba.so" 500

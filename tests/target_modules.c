@@ -1,16 +1,16 @@
 /*
  * Libraries that come and go, for e2e_modules.sh.
  *
- *     target_modules turns A.so B.so MS     loads A, runs a_spin, unloads it, the same with B, and so on
- *     target_modules once A.so MS           loads A, runs a_spin
- *     target_modules clock MS               reads the clock
- *     target_modules iconv MS               converts between character sets: the C library loads and unloads
- *     target_modules many DIRECTORY COUNT US    has DIRECTORY/0.so, DIRECTORY/1.so, ... for so long each
+ *     target_modules turns A.so B.so MS THREADS    each loads A, runs a_spin, unloads it, the same with B,
+ * and so on target_modules once A.so MS           loads A, runs a_spin target_modules clock MS reads the
+ * clock target_modules iconv MS               converts between character sets: the C library loads and
+ * unloads target_modules many DIRECTORY COUNT US    has DIRECTORY/0.so, DIRECTORY/1.so, ... for so long each
  *
  * Prints what it has done. run_a calls nothing but a_spin and run_b nothing but b_spin, whatever is where.
  */
 #include <dlfcn.h>
 #include <iconv.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,12 +63,41 @@ static uintptr_t take_turn(const char *path, const char *name, void (*run)(spin_
     return (uintptr_t)spin;
 }
 
-static void turns(const char *a, const char *b, uint64_t ns)
+struct turns {
+    const char *a, *b;
+    uint64_t ns;
+    unsigned count, same;
+};
+
+static void *turn_after_turn(void *argument)
 {
+    struct turns *turns = argument;
+    for (uint64_t end = now_ns() + turns->ns; now_ns() < end; turns->count++) {
+        uintptr_t in_a = take_turn(turns->a, "a_spin", run_a);
+        turns->same += take_turn(turns->b, "b_spin", run_b) == in_a;
+    }
+    return NULL;
+}
+
+static void turns(const char *a, const char *b, uint64_t ns, int threads)
+{
+    enum { THREADS_MAX = 16 };
+    struct turns each[THREADS_MAX];
+    pthread_t others[THREADS_MAX];
     unsigned count = 0, same = 0;
-    for (uint64_t end = now_ns() + ns; now_ns() < end; count++) {
-        uintptr_t in_a = take_turn(a, "a_spin", run_a);
-        same += take_turn(b, "b_spin", run_b) == in_a;
+    if (threads < 1 || threads > THREADS_MAX)
+        exit(2);
+    for (int i = 0; i < threads; i++) {
+        each[i] = (struct turns){.a = a, .b = b, .ns = ns};
+        if (i > 0 && pthread_create(&others[i], NULL, turn_after_turn, &each[i]) != 0)
+            exit(1);
+    }
+    turn_after_turn(&each[0]);
+    for (int i = 0; i < threads; i++) {
+        if (i > 0)
+            pthread_join(others[i], NULL);
+        count += each[i].count;
+        same += each[i].same;
     }
     printf("turns %u at one address %u\n", count, same);
 }
@@ -125,8 +154,8 @@ static void many(const char *directory, int count, uint64_t ns)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && !strcmp(argv[1], "turns"))
-        turns(argv[2], argv[3], strtoull(argv[4], NULL, 10) * ns_per_ms);
+    if (argc == 6 && !strcmp(argv[1], "turns"))
+        turns(argv[2], argv[3], strtoull(argv[4], NULL, 10) * ns_per_ms, atoi(argv[5]));
     else if (argc == 4 && !strcmp(argv[1], "once"))
         once(argv[2], strtoull(argv[3], NULL, 10) * ns_per_ms);
     else if (argc == 3 && !strcmp(argv[1], "clock"))
