@@ -20,7 +20,9 @@
 #include "modules.h"
 #include "sig_atomic.h"
 #include "sig_cfi.h"
+#include "sig_full_walk.h"
 #include "sig_handler.h"
+#include "sig_memo.h"
 #include "sig_rules.h"
 #include "sig_unwind.h"
 
@@ -180,8 +182,12 @@ static struct wp_arena arena;
 static struct wp_modules modules;
 static const struct sig_modules_table *table;
 static uint64_t stack_low, stack_high; /* of the main thread */
+static _Alignas(
+    struct sig_memo) char memo_memory[sizeof(struct sig_memo) + 2 * CAPACITY * sizeof(struct sig_memo_frame)];
+static struct sig_memo *const memo = (struct sig_memo *)(void *)memo_memory;
 static pid_t process;
 static uint64_t stacks, frames, late, outcomes[OUTCOMES], ends[3], lost_groups;
+static uint64_t full_walks, memo_stacks, memo_shared, memo_different;
 static struct group groups[GROUPS];
 static struct stack ours, theirs;
 
@@ -245,8 +251,27 @@ static void count_stack(enum sig_unwind_end end)
         note_group(outcome, end, agreed);
 }
 
+/* With a memo of the main thread's last stack the walk must find the same. */
+static void walk_with_memo(const struct sig_unwind_request *request, ucontext_t *context,
+                           enum sig_unwind_end expected_end)
+{
+    static uint64_t addresses[CAPACITY];
+    struct sig_unwind_request own = *request;
+    enum sig_unwind_end end;
+    own.memo = memo;
+    own.addresses = addresses;
+    size_t count = sig_unwind(&own, context, &end);
+    memo_shared += end == SIG_UNWIND_ROOT ? memo->shared : 0;
+    for (uint32_t i = end == SIG_UNWIND_ROOT ? memo->shared : 0; i-- > 0 && count < CAPACITY;)
+        addresses[count++] = memo->frames[i].address;
+    memo_stacks++;
+    memo_different += end != expected_end || count != ours.count ||
+                      memcmp(addresses, ours.addresses, count * sizeof(addresses[0])) != 0;
+}
+
 static void walk_twice(ucontext_t *context)
 {
+    static struct sig_full_scratch scratch;
     enum sig_unwind_end end;
     bool is_main = walker == process;
     struct sig_unwind_request request = {.modules = table,
@@ -256,6 +281,12 @@ static void walk_twice(ucontext_t *context)
                                          .addresses = ours.addresses,
                                          .capacity = CAPACITY};
     ours.count = sig_unwind(&request, context, &end);
+    if (is_main)
+        walk_with_memo(&request, context, end);
+    if (end == SIG_UNWIND_INEXPRESSIBLE) {
+        ours.count = sig_full_walk(&request, context, &scratch, ours.count, &end);
+        full_walks++;
+    }
     theirs.count = walk_theirs(context, theirs.addresses);
     count_stack(end);
 }
@@ -366,6 +397,7 @@ static void find_main_stack(void)
     if (maps)
         fclose(maps);
     bool has_limit = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    memo->capacity = 2 * CAPACITY;
     stack_low = stack_high - (has_limit ? limit.rlim_cur : (uint64_t)8 << 20);
 }
 
@@ -434,6 +466,9 @@ static void write_maps(FILE *out)
 
 static void write_result(FILE *out)
 {
+    fprintf(out,
+            "count full_walks %lu\ncount memo_stacks %lu\ncount memo_shared %lu\ncount memo_different %lu\n",
+            full_walks, memo_stacks, memo_shared, memo_different);
     fprintf(out, "count stacks %lu\ncount frames %lu\ncount late %lu\ncount lost_groups %lu\n", stacks,
             frames, late, lost_groups);
     for (int i = 0; i < OUTCOMES; i++)
