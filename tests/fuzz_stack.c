@@ -110,6 +110,7 @@ bool __wrap_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
 {
     uint64_t in_arena = from - FUZZ_ARENA;
     bool is_constant = (in_arena >= CODE_AT && in_arena + bytes <= CODE_AT + CODE_BYTES) ||
+                       (in_arena >= BARE_AT && in_arena + bytes <= BARE_AT + CODE_BYTES) ||
                        (in_arena >= GENERATED_AT && in_arena + bytes <= GENERATED_AT + FUZZ_PAGE_BYTES);
     return is_constant && __real_sig_memory_peek(to, from, bytes);
 }
@@ -173,20 +174,29 @@ static void place_generated_code(uint8_t *code)
         memcpy(code + at, function, sizeof(function));
 }
 
-/* Calls in each function, of others: by distance, returning to byte 32, and through a slot, to byte 48. */
-static void place_calls(uint8_t *code)
+static void place_call(uint8_t *code, uint32_t end, uint64_t called)
 {
+    uint32_t distance = (uint32_t)(called - (uint64_t)(uintptr_t)(code + end));
+    code[end - 5] = 0xe8;
+    memcpy(code + end - 4, &distance, sizeof(distance));
+}
+
+/*
+ * Calls in each function, of others: by distance, in this module and in the other one, returning to bytes 32
+ * and 22, and through a slot, to byte 48.
+ */
+static void place_calls(uint64_t module_at, uint64_t other_at)
+{
+    uint8_t *code = (uint8_t *)(uintptr_t)(FUZZ_ARENA + module_at);
     for (unsigned i = 0; i <= FUNCTIONS; i++) {
-        uint8_t *function = code + i * FUNCTION_BYTES;
-        uint64_t called = FUZZ_ARENA + CODE_AT + i * 7 % FUNCTIONS * FUNCTION_BYTES;
-        uint32_t slot = SLOTS_AT + i * WORD_BYTES, distance = slot - (i * FUNCTION_BYTES + 48);
-        uint32_t near = (uint32_t)(called - (FUZZ_ARENA + CODE_AT + i * FUNCTION_BYTES + 32));
+        uint32_t at = i * FUNCTION_BYTES, slot = SLOTS_AT + i * WORD_BYTES, distance = slot - (at + 48);
+        uint64_t called = FUZZ_ARENA + module_at + i * 7 % FUNCTIONS * FUNCTION_BYTES;
         memcpy(code + slot, &called, sizeof(called));
-        function[27] = 0xe8;
-        memcpy(function + 28, &near, sizeof(near));
-        function[42] = 0xff;
-        function[43] = 0x15;
-        memcpy(function + 44, &distance, sizeof(distance));
+        place_call(code, at + 22, FUZZ_ARENA + other_at + i * 5 % FUNCTIONS * FUNCTION_BYTES);
+        place_call(code, at + 32, called);
+        code[at + 42] = 0xff;
+        code[at + 43] = 0x15;
+        memcpy(code + at + 44, &distance, sizeof(distance));
     }
 }
 
@@ -203,7 +213,9 @@ static void open_all(void)
     result = fuzz_arena_open(RESULT_AT, RESULT_BYTES);
     uint8_t *code_region = fuzz_arena_open(CODE_AT, CODE_BYTES);
     memcpy(code_region + TRAMPOLINE_FUNCTION * FUNCTION_BYTES + 1, trampoline, sizeof(trampoline));
-    place_calls(code_region);
+    fuzz_arena_open(BARE_AT, CODE_BYTES);
+    place_calls(CODE_AT, BARE_AT);
+    place_calls(BARE_AT, CODE_AT);
     place_generated_code(fuzz_arena_open(GENERATED_AT, FUZZ_PAGE_BYTES));
     build_tables();
     uint64_t code = FUZZ_ARENA + CODE_AT, bare = FUZZ_ARENA + BARE_AT, low = FUZZ_ARENA + TABLES_AT;
@@ -228,7 +240,8 @@ static uint64_t take_word(struct fuzz_input *input)
     case 0:
         if (low < 0x38)
             return FUZZ_ARENA + CODE_AT + low % (FUNCTIONS + 1) * FUNCTION_BYTES + take_u8(input);
-        return FUZZ_ARENA + (low % 2 ? BARE_AT : GENERATED_AT) + take_u8(input);
+        return FUZZ_ARENA + (low % 2 ? BARE_AT + low % 8 / 2 * 4 * FUNCTION_BYTES : GENERATED_AT) +
+               take_u8(input);
     case 1:
         return FUZZ_ARENA + STACK_AT + WORD_BYTES * ((low & 7U) << 8 | take_u8(input)) + (low >= 0x38);
     case 2:
@@ -430,12 +443,17 @@ static void check_full_walk(struct sig_unwind_request request, const struct walk
 
 static void check_walks(struct sig_unwind_request request)
 {
+    static struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
     static struct walked plain, other;
     walk(&request, &plain);
     check_full_walk(request, &plain);
     set_permanent(false);
     walk(&request, &other);
     set_permanent(true);
+    assert_same(&plain, &other);
+    memset(rows, 0xa5, sizeof(rows));
+    request.rows = rows;
+    walk(&request, &other);
     assert_same(&plain, &other);
     request.use_cache = true;
     for (int i = 0; i < 2; i++) { /* filling the cache, then reading it */
