@@ -1,3 +1,4 @@
+/* A stack machine of symbols: what a register holds is not known here, only what is done with it. */
 #include "sig_expression.h"
 #include "sig_arch.h"
 #include "sig_operators.h"

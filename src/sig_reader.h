@@ -96,13 +96,15 @@ static inline uint64_t sig_read_fixed(struct sig_reader *reader, unsigned bytes)
     return value;
 }
 
-static inline uint64_t sig_read_uleb128(struct sig_reader *reader)
+/* The bits of a LEB128 number, and how many of them it has given. */
+static inline uint64_t sig_read_leb128(struct sig_reader *reader, unsigned *ret_bits)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t byte = sig_read_u8(reader);
         if (shift < 64)
             value |= (uint64_t)(byte & 0x7f) << shift;
+        *ret_bits = shift + 7;
         if (!(byte & 0x80))
             return value;
     }
@@ -110,21 +112,19 @@ static inline uint64_t sig_read_uleb128(struct sig_reader *reader)
     return 0;
 }
 
+static inline uint64_t sig_read_uleb128(struct sig_reader *reader)
+{
+    unsigned ignored;
+    return sig_read_leb128(reader, &ignored);
+}
+
 static inline int64_t sig_read_sleb128(struct sig_reader *reader)
 {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte = sig_read_u8(reader);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            if ((byte & 0x40) && shift + 7 < 64)
-                value |= ~(uint64_t)0 << (shift + 7);
-            return (int64_t)value;
-        }
-    }
-    reader->failed = true;
-    return 0;
+    unsigned bits;
+    uint64_t value = sig_read_leb128(reader, &bits);
+    if (!reader->failed && bits < 64 && (value >> (bits - 1) & 1))
+        value |= ~(uint64_t)0 << bits;
+    return (int64_t)value;
 }
 
 static inline uint64_t sig_read_encoded_value(struct sig_reader *reader, uint8_t format)
