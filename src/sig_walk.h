@@ -1,0 +1,51 @@
+/*
+ * The parts of a walk (sig_unwind.h), and where it stands: what is known of one frame, and the ways from
+ * there to its caller.
+ *
+ * Called from: sig_unwind.c, in signal handlers. All steps read through walk->stack only, and leave the walk
+ * as it is when they return false.
+ */
+#ifndef WALLPROF_SIG_WALK_H
+#define WALLPROF_SIG_WALK_H
+
+#include "sig_arch.h"
+#include "sig_cfi.h"
+#include "sig_memo.h"
+#include "sig_stack.h"
+#include "sig_unwind.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sig_walk {
+    const struct sig_unwind_request *request;
+    struct sig_regs regs;
+    struct sig_stack stack;
+    bool fp_known, extra_known;
+    bool fp_doubtful;    /* it may be another frame's (sig_landing.h, sig_bare.h) */
+    bool interrupted;    /* the current frame was interrupted, not left by a call */
+    bool lacks_register; /* a step needed one that is not known here */
+    size_t count;        /* addresses written */
+    struct sig_memo_walk memo;
+};
+
+/* An address inside the current frame's instruction: of a return address the call before it. */
+static inline uint64_t sig_walk_lookup_pc(const struct sig_walk *walk)
+{
+    return walk->regs.pc - !walk->interrupted;
+}
+
+/* The rule at lookup_pc, from the cache or worked out and kept there. False when nothing can be executed
+ * there.
+ */
+bool sig_walk_find_rule(const struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret);
+
+/* To the caller by the current frame's rule, of whatever kind. lacks_register says whether false is for want
+ * of a register that the walk does not carry. */
+bool sig_walk_step(struct sig_walk *walk, const struct sig_rule *rule);
+
+/* The same where there is no unwind information: by what the code does, or the frame pointer. */
+bool sig_walk_step_without_rule(struct sig_walk *walk);
+
+#endif
