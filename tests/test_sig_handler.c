@@ -396,7 +396,7 @@ static void test_a_library_that_is_gone(void **state)
         modules_refresh(&modules);
         const struct sig_modules_table *table = modules_table(&modules);
         ucontext_t context = {0};
-        uint64_t stack[4] = {0}, found[4], pc = (uint64_t)map->l_addr;
+        uint64_t stack[4] = {0}, found[4], stack_at = (uintptr_t)stack, pc = (uint64_t)map->l_addr;
         while (!sig_modules_find(table, pc))
             pc += 4096;
         pc += 2048;
@@ -405,8 +405,12 @@ static void test_a_library_that_is_gone(void **state)
             continue; /* never unloaded */
         tried++;
         context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
-        context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)stack;
-        struct sig_unwind_request request = {.modules = table, .addresses = found, .capacity = 4};
+        context.uc_mcontext.gregs[REG_RSP] = (greg_t)stack_at;
+        struct sig_unwind_request request = {.modules = table,
+                                             .stack_low = stack_at,
+                                             .stack_high = stack_at + sizeof(stack),
+                                             .addresses = found,
+                                             .capacity = 4};
         enum sig_unwind_end end;
         assert_int_equal(sig_unwind(&request, &context, &end), 1);
         assert_int_equal(end, SIG_UNWIND_TRUNCATED);

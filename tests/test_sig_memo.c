@@ -11,10 +11,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { WORDS = 4096, CAPACITY = 512, FUNCTIONS = 9, SITES = 4, ROOT = 0x90000, LEAF = 0x80000 };
 
-static _Alignas(16) uint64_t stack[WORDS];
+static uint64_t *stack; /* of mmap, before a guard page: what is found readable is read */
 static uint64_t with[CAPACITY], without[CAPACITY];
 static struct sig_memo *memo;
 static struct sig_modules_table table;
@@ -141,10 +142,18 @@ static void call(size_t function, size_t site)
     calls[depth++].site = site;
 }
 
+static int setup_group(void **state)
+{
+    const size_t bytes = WORDS * sizeof(*stack), guard_bytes = 4096;
+    (void)state;
+    stack = mmap(NULL, bytes + guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return stack == MAP_FAILED ? -1 : mprotect(stack, bytes, PROT_READ | PROT_WRITE);
+}
+
 static int setup(void **state)
 {
     (void)state;
-    memset(stack, 0, sizeof(stack));
+    memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
     memo = calloc(1, sizeof(*memo) + 2 * CAPACITY * sizeof(memo->frames[0]));
     memo->capacity = 2 * CAPACITY;
@@ -297,5 +306,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(too_little_memory_is_no_memo, setup, teardown),
         cmocka_unit_test_setup_teardown(any_history_gives_the_same_stacks, setup, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup_group, NULL);
 }
