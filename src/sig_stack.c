@@ -22,6 +22,17 @@ void sig_stack_begin(struct sig_stack *stack, uint64_t sp)
     sig_stack_enter(stack, sp);
 }
 
+static bool are_within(uint64_t a, uint64_t b, uint64_t low, uint64_t high)
+{
+    return a >= low && a < high && b >= low && b < high;
+}
+
+bool sig_stack_is_one(const struct sig_stack *stack, uint64_t a, uint64_t b)
+{
+    return are_within(a, b, stack->low, stack->high) ||
+           are_within(a, b, stack->window_low, stack->window_high);
+}
+
 bool sig_stack_search(struct sig_stack *stack, uint64_t address, uint64_t *ret)
 {
     bool on_own_stack = stack->high != 0 && stack->window_high == stack->high;

@@ -28,6 +28,9 @@ void sig_stack_begin(struct sig_stack *stack, uint64_t sp);
  */
 void sig_stack_enter(struct sig_stack *stack, uint64_t sp);
 
+/* Whether both addresses are of what is known to be one stack. */
+bool sig_stack_is_one(const struct sig_stack *stack, uint64_t a, uint64_t b);
+
 /* Moves the window to where a word can be read; false when it cannot. For sig_stack_read. */
 bool sig_stack_widen(struct sig_stack *stack, uint64_t address);
 

@@ -26,6 +26,7 @@ struct sig_walk {
     bool fp_doubtful;    /* it may be another frame's (sig_landing.h, sig_bare.h) */
     bool interrupted;    /* the current frame was interrupted, not left by a call */
     bool lacks_register; /* a step needed one that is not known here */
+    uint8_t switches;    /* to a stack further down in memory, so far */
     size_t count;        /* addresses written */
     struct sig_memo_walk memo;
 };

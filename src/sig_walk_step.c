@@ -1,9 +1,11 @@
-/* From a frame to its caller by a rule. The stack pointer must grow, so that a cycle or garbage cannot loop.
+/*
+ * From a frame to its caller by a rule. The stack pointer must grow, so that a cycle or garbage cannot loop;
+ * but for a bounded number of times it may go to another stack.
  */
 #include "sig_landing.h"
 #include "sig_walk.h"
 
-enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
+enum { WORD_BYTES = SIG_STACK_WORD_BYTES, MAX_SWITCHES = 64, STACKS_APART_BYTES = 4096 };
 
 static bool is_known(const struct sig_walk *walk, unsigned dwarf_register, uint64_t *ret)
 {
@@ -84,6 +86,15 @@ static void follow_landing(struct sig_walk *walk, uint64_t lookup_pc, struct sig
         caller->sp = sp;
 }
 
+/* A function that calls on another stack (__morestack of split stacks, Rust's psm) keeps the old one's
+ * pointer in its frame pointer. */
+static bool may_switch_stack(const struct sig_walk *walk, const struct sig_rule *rule, uint64_t cfa)
+{
+    uint64_t sp = walk->regs.sp;
+    return rule->cfa_register == SIG_DWARF_FP && !rule->cfa_deref && walk->switches < MAX_SWITCHES &&
+           sp > cfa && sp - cfa > STACKS_APART_BYTES && !sig_stack_is_one(&walk->stack, sp, cfa);
+}
+
 static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
 {
     struct sig_regs caller = {.leaf = NULL};
@@ -96,7 +107,9 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
         return false;
     if (walk->fp_doubtful && rule->cfa_register == SIG_DWARF_FP && !rule->cfa_deref)
         cfa = sig_landing_thrower_cfa(walk->request->modules, &walk->stack, lookup_pc, walk->regs.sp, cfa);
-    if (cfa < lowest_cfa || !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
+    bool switches = cfa < lowest_cfa;
+    if ((switches && !may_switch_stack(walk, rule, cfa)) ||
+        !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
         return false;
     caller.pc = sig_plain_return_address(caller.pc);
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
@@ -109,6 +122,10 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
         follow_landing(walk, lookup_pc, &caller);
     walk->regs = caller;
     walk->interrupted = false;
+    if (switches) {
+        walk->switches++;
+        sig_stack_enter(&walk->stack, cfa);
+    }
     return true;
 }
 

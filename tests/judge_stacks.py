@@ -63,6 +63,8 @@ def chain_of(profile, sample):
     for id in sample.location_id:
         location = profile.locations[id]
         for name in profile.names_of(location):
+            if name == "__morestack":  # -fsplit-stack: between a function and its caller, on another stack
+                continue
             own = profile.file_of(location) == profile.file_of_main() or not location.mapping_id
             if not own or name in ("_start", "__start_context"):
                 name = "*"

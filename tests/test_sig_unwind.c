@@ -341,6 +341,35 @@ static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
     ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE);
 }
 
+/* The caller of BY_FP stands on another stack, which lies lower; and back there again. */
+static void a_function_may_call_on_another_stack(void **state)
+{
+    enum { OTHER_BYTES = 65536 };
+    char *block = mmap(NULL, OTHER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t *low = (uint64_t *)(void *)block, *high = (uint64_t *)(void *)(block + OTHER_BYTES) - 64;
+    (void)state;
+    assert_true(block != MAP_FAILED);
+    registers(BY_FP, (uintptr_t)high, (uintptr_t)(low + 8));
+    low[8] = (uintptr_t)(high + 8); /* a fake frame pointer of the first stack again, then none */
+    low[9] = BY_FP + 1;
+    high[8] = 0;
+    high[9] = OUTER + 1;
+    walk_with(0, 0, CAPACITY);
+    ASSERT_WALK(SIG_UNWIND_ROOT, BY_FP, BY_FP, OUTER);
+    high[8] = (uintptr_t)(low + 8); /* for ever */
+    high[9] = BY_FP + 1;
+    walk_with(0, 0, CAPACITY);
+    assert_int_equal(end, SIG_UNWIND_DEPTH);
+    uint64_t many[1024];
+    struct sig_unwind_request request = {
+        .use_cache = true, .modules = bare_module(), .addresses = many, .capacity = 1024};
+    assert_in_range(sig_unwind(&request, &context, &end), 100, 200);
+    assert_int_equal(end, SIG_UNWIND_TRUNCATED);
+    walk_with((uintptr_t)low, (uintptr_t)(high + 64), CAPACITY); /* not when it is one stack */
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, BY_FP);
+    munmap(block, OTHER_BYTES);
+}
+
 static void a_return_address_of_zero_is_the_end(void **state)
 {
     (void)state;
@@ -482,6 +511,7 @@ int main(void)
         cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),
         cmocka_unit_test_setup(an_outermost_frame_without_tables_has_no_frame_pointer, setup),
         cmocka_unit_test_setup(a_landing_unwinder_belongs_to_the_frame_it_lands_in, setup),
+        cmocka_unit_test_setup(a_function_may_call_on_another_stack, setup),
         cmocka_unit_test_setup(a_return_address_of_zero_is_the_end, setup),
         cmocka_unit_test_setup(cycles_and_garbage_end, setup),
         cmocka_unit_test_setup(a_full_result_ends_the_walk, setup),
