@@ -462,9 +462,11 @@ static void check_walks(struct sig_unwind_request request)
     }
     walk_with_memo(request, &other);
     assert_same(&plain, &other);
+    bool is_bounded_by_guard = request.stack_high % FUZZ_PAGE_BYTES == 0;
     request.stack_low = request.stack_high = 0;
     walk(&request, &other);
-    assert_same(&plain, &other);
+    if (is_bounded_by_guard) /* searches keep to the stack where its end is known, else to what can be read */
+        assert_same(&plain, &other);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
