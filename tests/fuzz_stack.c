@@ -441,6 +441,12 @@ static void check_full_walk(struct sig_unwind_request request, const struct walk
     assert_same(&plain, &other);
 }
 
+static bool goes_on_from(const struct walked *before, const struct walked *after)
+{
+    return before->end == SIG_UNWIND_TRUNCATED && after->count >= before->count &&
+           memcmp(before->addresses, after->addresses, before->count * sizeof(uint64_t)) == 0;
+}
+
 static void check_walks(struct sig_unwind_request request)
 {
     static struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
@@ -465,7 +471,9 @@ static void check_walks(struct sig_unwind_request request)
     bool is_bounded_by_guard = request.stack_high % FUZZ_PAGE_BYTES == 0;
     request.stack_low = request.stack_high = 0;
     walk(&request, &other);
-    if (is_bounded_by_guard) /* searches keep to the stack where its end is known, else to what can be read */
+    /* Searches keep to the stack where its end is known, else to what can be read. And who does not know that
+     * it is one stack may take what lies lower in it for another. */
+    if (is_bounded_by_guard && !goes_on_from(&plain, &other))
         assert_same(&plain, &other);
 }
 
