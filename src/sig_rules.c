@@ -74,7 +74,7 @@ static bool pack_record(const struct sig_rule *rule, uint64_t *ret)
     *ret = (uint64_t) - (rule->fp.offset / WORD_BYTES);
     return rule->fp.kind == SIG_SAVED_AT_CFA && rule->ra.kind == SIG_SAVED_AT_CFA &&
            rule->fp.offset % WORD_BYTES == 0 && rule->ra.offset == rule->fp.offset + WORD_BYTES &&
-           *ret >= 2 && *ret <= SIG_PACKED_RECORD_MASK;
+           *ret >= 1 && *ret <= SIG_PACKED_RECORD_MASK;
 }
 
 /* The 13 bits of the saved registers; false when they do not fit. */

@@ -3,9 +3,14 @@
 #define WALLPROF_TESTS_FAKE_CFI_H
 
 #include "unit.h"
+#include "sig_arch.h"
 #include "sig_modules.h"
 
 #include <string.h>
+
+/* The registers' numbers, as short as they must be in the tables. */
+enum { SP = SIG_DWARF_SP, FP = SIG_DWARF_FP, EXTRA = SIG_DWARF_EXTRA, RA = SIG_DWARF_RA };
+enum { CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, BREG = 0x70 }; /* with a register's number added */
 
 enum { FUNCTION_PC = 0x1000, FUNCTION_BYTES = 0x100, FUNCTIONS = 16, TABLE_BYTES = 4096, FRAME_AT = 64 };
 
@@ -40,8 +45,8 @@ static inline void patch_u32(struct table *table, size_t at, uint32_t value)
     memcpy(table->bytes + at, &value, sizeof(value));
 }
 
-/* x86_64's usual CIE: CFA = rsp + 8, return address at CFA - 8, code align 1, data align -8. */
-static const uint8_t usual_instructions[] = {0x0c, 7, 8, 0x80 | 16, 1};
+/* x86_64's usual CIE: CFA = sp + 8, return address at CFA - 8, code align 1, data align -8. */
+static const uint8_t usual_instructions[] = {0x0c, SP, 8, CFA_OFFSET | RA, 1};
 
 static inline void add_cie(struct table *table, const char *augmentation, const void *instructions,
                            size_t bytes)
@@ -52,7 +57,7 @@ static inline void add_cie(struct table *table, const char *augmentation, const 
     put_u32(table, 0); /* CIE id */
     put(table, "\1", 1);
     put(table, augmentation, strlen(augmentation) + 1);
-    put(table, "\1\x78\x10", 3); /* code align 1, data align -8, return address column 16 */
+    put(table, (const uint8_t[]){1, 0x78, RA}, 3); /* code align 1, data align -8, return address column */
     if (augmentation[0] == 'z')
         put(table, "\1\x1b", 2); /* one byte of data: FDE pointers are pcrel sdata4 */
     put(table, instructions, bytes);

@@ -3,8 +3,8 @@
  * rule known.
  */
 #include "unit.h"
+#include "arch.h"
 #include "fake_cfi.h"
-#include "sig_arch.h"
 #include "sig_cfi.h"
 
 #include <stdlib.h>
@@ -15,6 +15,8 @@ static struct sig_rule rule_at(const struct table *table, uint64_t pc)
     struct sig_rule direct, careful;
     sig_cfi_rule(&table->module, pc, false, &direct);
     sig_cfi_rule(&table->module, pc, true, &careful);
+    if (!kernel_copies_memory())
+        return direct;
     assert_int_equal(direct.kind, careful.kind); /* both ways of reading give one answer */
     assert_int_equal(direct.cfa_offset, careful.cfa_offset);
     assert_int_equal(direct.fp.offset, careful.fp.offset);
@@ -31,12 +33,14 @@ static void assert_cfa(const struct sig_rule *rule, unsigned dwarf_register, int
     assert_int_equal(rule->ra.offset, -8);
 }
 
-/* push rbp; mov rsp,rbp; ...; pop rbp; ret: the row changes exactly at the instruction behind each. */
+/* push fp; mov sp,fp; ...; pop fp; ret: the row changes exactly at the instruction behind each. */
 static void test_frame_pointer_prologue(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 16,   0x80 | 6, 2,  /* +1: CFA offset 16, rbp at CFA-16 */
-                                   0x43, 0x0d, 6,                  /* +3: CFA register rbp */
-                                   0x02, 0xa0, 0x0c, 7,        8}; /* +160: CFA = rsp + 8 */
+    static const uint8_t code[] = {0x41, 0x0e, 16,   CFA_OFFSET | FP,
+                                   2,              /* +1: CFA offset 16, fp at CFA-16 */
+                                   0x43, 0x0d, FP, /* +3: CFA register fp */
+                                   0x02, 0xa0, 0x0c, SP,
+                                   8}; /* +160: CFA = sp + 8 */
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -67,7 +71,8 @@ static void test_addresses_outside(void **state)
     assert_int_equal(rule_at(&table, pc - 1).kind, SIG_RULE_NONE);
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES - 1).kind, SIG_RULE_FRAME);
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES).kind, SIG_RULE_NONE);
-    assert_int_equal(sig_cfi_function_start(&table.module, pc + 17), pc);
+    if (kernel_copies_memory())
+        assert_int_equal(sig_cfi_function_start(&table.module, pc + 17), pc);
     assert_int_equal(sig_cfi_function_start(&table.module, pc + FUNCTION_BYTES), 0);
 }
 
@@ -85,14 +90,16 @@ static void test_binary_search_finds_each_function(void **state)
     for (uint32_t i = 0; i < 6; i++) {
         struct sig_rule rule = rule_at(&table, function_pc(&table, i) + 5);
         assert_cfa(&rule, SIG_DWARF_SP, 16 + 8 * (int)i);
-        assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5),
-                         function_pc(&table, i));
+        if (kernel_copies_memory())
+            assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5),
+                             function_pc(&table, i));
     }
 }
 
 static void test_remember_and_restore(void **state)
 {
-    static const uint8_t code[] = {0x0e, 32, 0x86, 4, 0x0a, 0x44, 0x0c, 7, 8, 0xc0 | 6, 0x44, 0x0b};
+    static const uint8_t code[] = {0x0e, 32, CFA_OFFSET | FP,  4,    0x0a, 0x44, 0x0c,
+                                   SP,   8,  CFA_RESTORE | FP, 0x44, 0x0b};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -109,9 +116,11 @@ static void test_remember_and_restore(void **state)
 /* The linker's PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
 static void test_plt_expression(void **state)
 {
-    static const uint8_t code[] = {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+    static const uint8_t code[] = {0x0f, 11, BREG + SP, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
     struct table table;
     (void)state;
+    if (SIG_DWARF_PC > 31)
+        skip(); /* no expression can name the pc */
     one_function(&table, code, sizeof(code));
     uint64_t pc = function_pc(&table, 0);
     for (uint64_t i = 0; i < 32; i++) {
@@ -120,10 +129,11 @@ static void test_plt_expression(void **state)
     }
 }
 
-/* A function that realigns its stack: CFA = *(rbp - 8), rbp saved at rbp + 0, rbx at rbp - 24. */
+/* A function that realigns its stack: CFA = *(fp - 8), fp saved at fp + 0, extra at fp - 24. */
 static void test_realigned_stack(void **state)
 {
-    static const uint8_t code[] = {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x68};
+    static const uint8_t code[] = {0x0f,      3, BREG + FP, 0x78,  0x06, 0x10,      FP,  2,
+                                   BREG + FP, 0, 0x10,      EXTRA, 2,    BREG + FP, 0x68};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -139,10 +149,10 @@ static void test_realigned_stack(void **state)
     assert_int_equal(rule.extra.offset, -24);
 }
 
-/* OpenSSL's assembly: CFA = *(rsp + 152) + 8. */
+/* OpenSSL's assembly: CFA = *(sp + 152) + 8. */
 static void test_stack_pointer_kept_on_the_stack(void **state)
 {
-    static const uint8_t code[] = {0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8};
+    static const uint8_t code[] = {0x0f, 6, BREG + SP, 0x98, 0x01, 0x06, 0x23, 8};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -154,22 +164,23 @@ static void test_stack_pointer_kept_on_the_stack(void **state)
     assert_int_equal(rule.cfa_offset_after, 8);
 }
 
-/* What hands an exception to a handler, and nobody else, saves rdx. */
+/* What hands an exception to a handler, and nobody else, saves the register it is handed in. */
 static void test_a_function_that_may_land(void **state)
 {
-    static const uint8_t code[] = {0x80, 2, 0x40 + 4, 0x81, 3, 0x40 + 4, 0x0a, 0x0e, 40};
+    static const uint8_t code[] = {
+        CFA_OFFSET | 0, 2, 0x40 + 4, CFA_OFFSET | SIG_DWARF_LANDING, 3, 0x40 + 4, 0x0a, 0x0e, 40};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
     uint64_t pc = function_pc(&table, 0);
     assert_false(rule_at(&table, pc).may_land);
-    assert_true(rule_at(&table, pc + 4).may_land);
-    assert_true(rule_at(&table, pc + 8).may_land);
+    assert_int_equal(rule_at(&table, pc + 4).may_land, SIG_DECODES_CALLS);
+    assert_int_equal(rule_at(&table, pc + 8).may_land, SIG_DECODES_CALLS);
 }
 
 static void test_undefined_return_address_is_the_root(void **state)
 {
-    static const uint8_t code[] = {0x07, 16};
+    static const uint8_t code[] = {0x07, RA};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -180,7 +191,7 @@ static void test_undefined_return_address_is_the_root(void **state)
 /* Not known is not the same as not there. */
 static void test_return_address_by_expression_is_no_root(void **state)
 {
-    static const uint8_t code[] = {0x16, 16, 3, 0x77, 0, 0x06};
+    static const uint8_t code[] = {0x16, RA, 3, BREG + SP, 0, 0x06};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -189,7 +200,7 @@ static void test_return_address_by_expression_is_no_root(void **state)
 
 static void test_return_address_in_register(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, 16, 5};
+    static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, RA, 5};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -203,7 +214,7 @@ static void test_return_address_in_register(void **state)
 /* The C library's longjmp, while it loads the registers: CFA = rdi, rsp in r8, rbp in r9, rip in rdx. */
 static void test_stack_pointer_that_is_not_the_cfa(void **state)
 {
-    static const uint8_t code[] = {0x0c, 5, 0, 0x09, 6, 9, 0x09, 16, 1, 0x41, 0x09, 7, 8};
+    static const uint8_t code[] = {0x0c, 5, 0, 0x09, FP, 9, 0x09, RA, 1, 0x41, 0x09, SP, 8};
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
@@ -220,34 +231,35 @@ static void test_signal_frame(void **state)
     add_fde(&table, "", 0);
     assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind,
                      SIG_RULE_FRAME); /* marked so, but no trampoline */
-    static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    memcpy(table.bytes + FUNCTION_PC + 1, trampoline, sizeof(trampoline));
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_SIGNAL); /* return address - 1 */
-    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 1).kind, SIG_RULE_SIGNAL);
-    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 8).kind, SIG_RULE_SIGNAL); /* at its syscall */
+    memcpy(table.bytes + FUNCTION_PC + SIG_CODE_ALIGN, trampoline_code, sizeof(trampoline_code));
+    uint64_t trampoline = function_pc(&table, 0) + SIG_CODE_ALIGN;
+    assert_int_equal(rule_at(&table, trampoline - 1).kind, SIG_RULE_SIGNAL); /* return address - 1 */
+    assert_int_equal(rule_at(&table, trampoline).kind, SIG_RULE_SIGNAL);
+    assert_int_equal(rule_at(&table, trampoline + SIG_TRAMPOLINE_BYTES - 1).kind, SIG_RULE_SIGNAL);
 }
 
 static void test_signed_and_extended_forms(void **state)
 {
-    static const uint8_t code[] = {0x12, 7,    0x7c,              /* def_cfa_sf rsp, -4 * -8 = 32 */
-                                   0x05, 6,    3,                 /* offset_extended rbp, CFA-24 */
-                                   0x11, 3,    0x04,              /* offset_extended_sf rbx, 4 * -8 = -32 */
-                                   0x2e, 16,                      /* GNU_args_size */
-                                   0x41, 0x13, 0x7b,              /* +1: def_cfa_offset_sf 40 */
-                                   0x08, 6,    0x06, 3,           /* same_value rbp, restore_extended rbx */
-                                   0x41, 0x16, 6,    2, 0x77, 0}; /* +1: val_expression rbp */
+    static const uint8_t code[] = {0x12, SP,    0x7c,        /* def_cfa_sf sp, -4 * -8 = 32 */
+                                   0x05, FP,    3,           /* offset_extended fp, CFA-24 */
+                                   0x11, EXTRA, 0x04,        /* offset_extended_sf extra, 4 * -8 = -32 */
+                                   0x2e, 16,                 /* GNU_args_size */
+                                   0x41, 0x13,  0x7b,        /* +1: def_cfa_offset_sf 40 */
+                                   0x08, FP,    0x06, EXTRA, /* same_value fp, restore_extended extra */
+                                   0x41, 0x16,  FP,   2,     BREG + SP, 0}; /* +1: val_expression fp */
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
     uint64_t pc = function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc);
-    assert_cfa(&rule, SIG_DWARF_SP, 32);
+    assert_int_equal(rule.cfa_register, SIG_DWARF_SP);
+    assert_int_equal(rule.cfa_offset, 32);
     assert_int_equal(rule.fp.offset, -24);
     assert_int_equal(rule.extra.offset, -32);
     rule = rule_at(&table, pc + 1);
     assert_cfa(&rule, SIG_DWARF_SP, 40);
     assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
-    assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule.extra.kind, SIG_RA_IN_EXTRA ? SIG_SAVED_AT_CFA : SIG_SAVED_SAME); /* as the CIE */
     assert_int_equal(rule_at(&table, pc + 2).fp.kind, SIG_SAVED_UNKNOWN);
 }
 
@@ -262,7 +274,7 @@ static __attribute__((noinline)) void scribble(void)
 /* There is no row yet that DW_CFA_restore could mean: the register is as it was. */
 static void test_restore_in_the_cie(void **state)
 {
-    static const uint8_t code[] = {0x0c, 7, 8, 0x80 | 16, 1, 0xc0 | 6, 0x06, 3};
+    static const uint8_t code[] = {0x0c, SP, 8, CFA_RESTORE | FP, 0x06, EXTRA, CFA_OFFSET | RA, 1};
     struct table table;
     struct sig_rule rule;
     (void)state;
@@ -274,36 +286,138 @@ static void test_restore_in_the_cie(void **state)
     sig_cfi_rule(&table.module, pc, false, &rule);
     assert_cfa(&rule, SIG_DWARF_SP, 8);
     assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
-    assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule.extra.kind, SIG_RA_IN_EXTRA ? SIG_SAVED_AT_CFA : SIG_SAVED_SAME);
 }
 
 /* Factored offsets that leave 64 bits are not known, and a CFA by one is refused. */
 static void test_huge_factored_offsets(void **state)
 {
-    static const uint8_t code[] = {0x86, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                   0xff, 0xff, 0x7f, /* offset rbp */
-                                   0x41,             /* +1 */
-                                   0x05, 3,    0xff, 0xff, 0xff, 0xff, 0xff,
-                                   0xff, 0xff, 0xff, 0x7f, /* offset_extended rbx */
-                                   0x11, 3,    0xff, 0xff, 0xff, 0xff, 0xff,
-                                   0xff, 0xff, 0xff, 0x3f, /* offset_extended_sf rbx */
-                                   0x2f, 6,    0x80, 0x80, 0x80, 0x80, 0x80,
-                                   0x80, 0x80, 0x80, 0x80, 0x01, /* GNU_negative_offset_extended rbp */
-                                   0x41,                         /* +2 */
-                                   0x12, 7,    0xff, 0xff, 0xff, 0xff, 0xff,
-                                   0xff, 0xff, 0xff, 0x3f, /* def_cfa_sf */
-                                   0x41,                   /* +3 */
-                                   0x0c, 7,    8,    0x13, 0xff, 0xff, 0xff,
-                                   0xff, 0xff, 0xff, 0xff, 0xff, 0x3f}; /* def_cfa_offset_sf */
+    enum { OTHER = SIG_RA_IN_EXTRA ? FP : EXTRA }; /* not the return address */
+    static const uint8_t code[] = {CFA_OFFSET | FP,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0x7f, /* offset fp */
+                                   0x41, /* +1 */
+                                   0x05,
+                                   OTHER,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0x7f, /* offset_extended */
+                                   0x11,
+                                   OTHER,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0x3f, /* offset_extended_sf */
+                                   0x2f,
+                                   FP,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x80,
+                                   0x01, /* GNU_negative_offset_extended fp */
+                                   0x41, /* +2 */
+                                   0x12,
+                                   SP,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0x3f, /* def_cfa_sf */
+                                   0x41, /* +3 */
+                                   0x0c,
+                                   SP,
+                                   8,
+                                   0x13,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0xff,
+                                   0x3f}; /* def_cfa_offset_sf */
     struct table table;
     (void)state;
     one_function(&table, code, sizeof(code));
     uint64_t pc = function_pc(&table, 0);
     assert_int_equal(rule_at(&table, pc).fp.kind, SIG_SAVED_UNKNOWN);
     assert_int_equal(rule_at(&table, pc + 1).fp.kind, SIG_SAVED_UNKNOWN);
-    assert_int_equal(rule_at(&table, pc + 1).extra.kind, SIG_SAVED_UNKNOWN);
+    assert_int_equal(rule_at(&table, pc + 1).extra.kind,
+                     SIG_RA_IN_EXTRA ? SIG_SAVED_AT_CFA : SIG_SAVED_UNKNOWN);
     assert_int_equal(rule_at(&table, pc + 2).kind, SIG_RULE_UNSUPPORTED);
     assert_int_equal(rule_at(&table, pc + 3).kind, SIG_RULE_UNSUPPORTED);
+}
+
+/* A leaf of aarch64: nothing is on the stack, the return address is where calls leave it. */
+static void test_return_address_in_link_register(void **state)
+{
+    static const uint8_t leaf[] = {0x0c, SP, 0};
+    static const uint8_t code[] = {0x41, 0x0e, 48, CFA_OFFSET | FP, 6, CFA_OFFSET | RA, 5};
+    struct table table;
+    (void)state;
+    if (!SIG_RA_IN_EXTRA)
+        skip();
+    begin(&table);
+    add_cie(&table, "zR", leaf, sizeof(leaf));
+    add_fde(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    assert_int_equal(rule.kind, SIG_RULE_FRAME);
+    assert_int_equal(rule.cfa_offset, 0);
+    assert_int_equal(rule.ra.kind, SIG_SAVED_SAME);
+    assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
+    rule = rule_at(&table, function_pc(&table, 0) + 1);
+    assert_int_equal(rule.ra.offset, -40);
+    assert_int_equal(rule.extra.kind, SIG_SAVED_AT_CFA);
+    assert_int_equal(rule.extra.offset, -40);
+    assert_int_equal(rule.fp.offset, -48);
+}
+
+/* _dl_runtime_resolve: what the PLT has pushed belongs to the frame, whatever its table says. */
+static void test_pushed_by_the_plt(void **state)
+{
+    static const uint8_t code[] = {0x0e, 0xd0, 0x01, CFA_OFFSET | FP, 2, 0x11, RA, 0x7f}; /* ra at CFA + 8 */
+    static const uint8_t by_fp[] = {0x0c, FP, 0, 0x11, RA, 0x7f};
+    struct table table;
+    (void)state;
+    if (!SIG_RA_IN_EXTRA)
+        skip();
+    one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    assert_cfa(&rule, SIG_DWARF_SP, 208 + 16);
+    assert_int_equal(rule.fp.offset, -16 - 16);
+    assert_int_equal(rule.extra.offset, -8);
+    one_function(&table, by_fp, sizeof(by_fp)); /* as it says */
+    rule = rule_at(&table, function_pc(&table, 0));
+    assert_int_equal(rule.cfa_offset, 0);
+    assert_int_equal(rule.ra.offset, 8);
 }
 
 static void assert_refused(const void *code, size_t bytes)
@@ -313,13 +427,30 @@ static void assert_refused(const void *code, size_t bytes)
     assert_int_equal(rule_at(&table, function_pc(&table, 0) + 8).kind, SIG_RULE_UNSUPPORTED);
 }
 
+/* Signed return addresses (AADWARF64 4.4); on other machines the same numbers are unknown instructions. */
+static void test_negate_ra_state(void **state)
+{
+    static const uint8_t code[] = {0x2d, 0x41, 0x0e, 32, 0x2c, 0x41, 0x0e, 48, 0x2d};
+    struct table table;
+    (void)state;
+    if (!SIG_HAS_NEGATE_RA_STATE) {
+        assert_refused(code, sizeof(code));
+        return;
+    }
+    one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, function_pc(&table, 0) + 1);
+    assert_cfa(&rule, SIG_DWARF_SP, 32);
+    rule = rule_at(&table, function_pc(&table, 0) + 2);
+    assert_cfa(&rule, SIG_DWARF_SP, 48);
+}
+
 static void test_bad_instructions_are_refused(void **state)
 {
     static const uint8_t unknown[] = {0x3f}, pop_empty[] = {0x0b}, long_block[] = {0x0f, 0xff, 0x7f};
     static const uint8_t deep[] = {0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a};
-    static const uint8_t unknown_operator[] = {0x0f, 2, 0x77, 0xff};
+    static const uint8_t unknown_operator[] = {0x0f, 2, BREG + SP, 0xff};
     static const uint8_t underflow[] = {0x0f, 1, 0x22}, constant_cfa[] = {0x0f, 1, 0x31};
-    static const uint8_t huge_offset[] = {0x0c, 7, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+    static const uint8_t huge_offset[] = {0x0c, SP, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
     (void)state;
     assert_refused(unknown, sizeof(unknown));
     assert_refused(pop_empty, sizeof(pop_empty));
@@ -355,7 +486,8 @@ static void test_bad_headers_give_nothing(void **state)
 /* Whatever the bytes are, evaluation ends and reads nothing outside (the sanitizer build would tell). */
 static void test_random_corruption_is_harmless(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0f, 3, 0x76, 0x78, 0x06};
+    static const uint8_t code[] = {0x41, 0x0e, 16, CFA_OFFSET | FP, 2,    0x43, 0x0d,
+                                   FP,   0x0f, 3,  BREG + FP,       0x78, 0x06};
     (void)state;
     srand(1);
     for (int round = 0; round < 20000; round++) {
@@ -399,7 +531,7 @@ static void test_instructions_are_counted(void **state)
 /* A table cut off at any byte gives a rule or none, and nothing beyond the cut is read. */
 static void test_every_truncation(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6};
+    static const uint8_t code[] = {0x41, 0x0e, 16, CFA_OFFSET | FP, 2, 0x43, 0x0d, FP};
     struct table whole;
     (void)state;
     one_function(&whole, code, sizeof(code));
@@ -436,6 +568,9 @@ int main(void)
         cmocka_unit_test(test_signed_and_extended_forms),
         cmocka_unit_test(test_restore_in_the_cie),
         cmocka_unit_test(test_huge_factored_offsets),
+        cmocka_unit_test(test_return_address_in_link_register),
+        cmocka_unit_test(test_pushed_by_the_plt),
+        cmocka_unit_test(test_negate_ra_state),
         cmocka_unit_test(test_bad_instructions_are_refused),
         cmocka_unit_test(test_bad_headers_give_nothing),
         cmocka_unit_test(test_random_corruption_is_harmless),

@@ -3,10 +3,12 @@
  * unwinder, our signals and the program's are told apart, and errno and masks survive.
  */
 #include "unit.h"
+#include "arch.h"
 #include "arena.h"
 #include "clock.h"
 #include "loader.h"
 #include "modules.h"
+#include "sig_eh_frame.h"
 #include "sig_handler.h"
 #include "sig_memory.h"
 
@@ -56,15 +58,15 @@ static struct sig_slot *ask_self(uint64_t stack_low, uint64_t stack_high)
 
 static uint64_t function_of(uint64_t address)
 {
-    arena_ref module = modules_find(&modules, address);
-    return module ? modules_function_start(&modules, module, address) : 0;
+    const struct sig_module *module = sig_modules_find(modules_table(&modules), address);
+    struct sig_cie cie;
+    struct sig_fde fde;
+    return module && sig_eh_frame_find(module, address, false, &cie, &fde) ? fde.start_pc : 0;
 }
 
-/* The kernel's signal trampoline, by its code: mov $__NR_rt_sigreturn,%rax; syscall. */
 static bool is_trampoline(const void *pc)
 {
-    static const unsigned char code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    return memcmp(pc, code, sizeof(code)) == 0;
+    return memcmp(pc, trampoline_code, sizeof(trampoline_code)) == 0;
 }
 
 static int look_here(void);
@@ -114,7 +116,8 @@ __attribute__((noinline)) static int recurse(int levels)
     return depth + padding[1];
 }
 
-/* Variable-length frames keep rbp as CFA; an aligned buffer makes the compiler realign the stack. */
+/* Variable-length frames have the frame pointer as CFA; an aligned buffer makes the compiler realign the
+ * stack. */
 __attribute__((noinline)) static int recurse_odd(int levels)
 {
     _Alignas(64) volatile char aligned[64];

@@ -11,6 +11,8 @@ static struct sig_rule frame_rule(uint8_t cfa_register, int32_t cfa_offset, int3
 {
     struct sig_rule rule = {.kind = SIG_RULE_FRAME, .cfa_register = cfa_register, .cfa_offset = cfa_offset};
     rule.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
+    if (SIG_RA_IN_EXTRA)
+        rule.extra = rule.ra;
     if (fp_offset)
         rule.fp = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = fp_offset};
     return rule;
@@ -55,7 +57,7 @@ static void test_every_form_comes_back(void **state)
     for (size_t i = 0; i < sizeof(bases); i++) {
         for (int32_t offset = -16384; offset <= 16376; offset += 8) {
             struct sig_rule rule = frame_rule(bases[i], offset, -16);
-            if (bases[i] == SIG_DWARF_SP && offset == 0)
+            if (!SIG_RA_IN_EXTRA && bases[i] == SIG_DWARF_SP && offset == 0)
                 continue;
             assert_kept(pc++, &rule);
         }
@@ -63,6 +65,8 @@ static void test_every_form_comes_back(void **state)
     for (int32_t saved = -8; saved >= -496; saved -= 8) {
         struct sig_rule rule = frame_rule(SIG_DWARF_SP, 512, saved);
         rule.extra = rule.fp;
+        if (SIG_RA_IN_EXTRA)
+            rule.ra = rule.extra;
         rule.fp.kind = SIG_SAVED_UNKNOWN;
         rule.fp.offset = 0;
         assert_kept(pc++, &rule);
@@ -86,6 +90,32 @@ static void test_every_form_comes_back(void **state)
     }
 }
 
+/* Where calls leave the return address in a register: leaves, and frame records anywhere in the frame. */
+static void test_link_register_forms(void **state)
+{
+    uint64_t pc = 0x7f1234560000;
+    (void)state;
+    if (!SIG_RA_IN_EXTRA)
+        skip();
+    sig_rules_clear();
+    struct sig_rule leaf = {.kind = SIG_RULE_FRAME, .cfa_register = SIG_DWARF_SP};
+    assert_kept(pc++, &leaf);
+    assert_kept(0, &leaf); /* and yet it is no empty entry */
+    for (int32_t words = 1; words <= 4096; words++) {
+        struct sig_rule rule = frame_rule(SIG_DWARF_SP, 32760, -8 * words);
+        rule.ra.offset = rule.extra.offset = rule.fp.offset + 8;
+        if (words < 4096)
+            assert_kept(pc++, &rule);
+        else
+            assert_not_kept(pc++, &rule);
+    }
+    struct sig_rule apart = frame_rule(SIG_DWARF_SP, 512, -16);
+    apart.ra.offset = apart.extra.offset = -496;
+    assert_kept(pc++, &apart);
+    apart.fp = (struct sig_saved){.kind = SIG_SAVED_SAME};
+    assert_kept(pc++, &apart);
+}
+
 static void test_what_does_not_fit_is_not_kept(void **state)
 {
     (void)state;
@@ -99,12 +129,13 @@ static void test_what_does_not_fit_is_not_kept(void **state)
     rule = frame_rule(10, 0, 0);
     assert_not_kept(4, &rule); /* another base register */
     rule = frame_rule(SIG_DWARF_SP, 16, 0);
-    rule.ra.offset = -16;
+    rule.ra.offset = SIG_RA_IN_EXTRA ? -504 : -16;
     assert_not_kept(5, &rule);
     rule.ra = (struct sig_saved){.kind = SIG_SAVED_IN_REGISTER, .dwarf_register = 5};
     assert_not_kept(6, &rule);
     rule = frame_rule(SIG_DWARF_SP, 0, 0);
-    assert_not_kept(0, &rule); /* would look like an empty entry */
+    if (!SIG_RA_IN_EXTRA)
+        assert_not_kept(0, &rule); /* would look like an empty entry */
     rule = (struct sig_rule){.kind = SIG_RULE_UNSUPPORTED};
     assert_not_kept(7, &rule);
     rule = frame_rule(SIG_DWARF_SP, 16, 0);
@@ -194,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_form_comes_back),
+        cmocka_unit_test(test_link_register_forms),
         cmocka_unit_test(test_what_does_not_fit_is_not_kept),
         cmocka_unit_test(test_no_pc_gets_the_rule_of_another),
         cmocka_unit_test(test_half_full_nearly_all_are_found),
