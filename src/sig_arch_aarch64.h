@@ -86,7 +86,7 @@ static inline bool sig_ends_in_call(const uint8_t *code)
 {
     uint32_t word =
         (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
-    return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff800) == 0xd63f0000;
+    return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff000) == 0xd63f0000;
 }
 
 /* stp x29,x30,[sp,#-n]!; mov x29,sp. The code is aligned, and so is what was read of it. */
