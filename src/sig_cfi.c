@@ -13,11 +13,13 @@ enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in c
 /* The columns of a row of few; the first one is for the rest. */
 enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_LANDING, FEW_COUNT };
 
-static const uint8_t few_places[SIG_DWARF_COUNT] = {[SIG_DWARF_FP] = FEW_FP,
-                                                    [SIG_DWARF_EXTRA] = FEW_EXTRA,
-                                                    [SIG_DWARF_SP] = FEW_SP,
-                                                    [SIG_DWARF_RA] = FEW_RA,
-                                                    [SIG_DWARF_LANDING] = FEW_LANDING};
+/* Where the extra register is the return address it has no place of its own. */
+static const uint8_t few_places[SIG_DWARF_COUNT + 1] = {
+    [SIG_DWARF_FP] = FEW_FP,
+    [SIG_RA_IN_EXTRA ? SIG_DWARF_COUNT : SIG_DWARF_EXTRA] = FEW_EXTRA,
+    [SIG_DWARF_SP] = FEW_SP,
+    [SIG_DWARF_RA] = FEW_RA,
+    [SIG_DWARF_LANDING] = FEW_LANDING};
 
 struct machine {
     struct sig_reader reader;
@@ -370,22 +372,17 @@ static struct sig_saved saved_by(const struct sig_row_request *request, struct s
     return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
 }
 
-/*
- * aarch64's _dl_runtime_resolve: the PLT has pushed 16 bytes with the return address in them, but the table
- * counts from there on, so that the return address would lie above the frame. No other code saves
- * it there; rows that count from another register (longjmp's, from its argument) mean what they say.
- */
+/* See SIG_PLT_PUSHES_BYTES. */
 static void mend_low_cfa(struct sig_rule *rule)
 {
-    enum { PLT_PUSHES_BYTES = 16, RA_IN_PUSHED = 8 };
     if (rule->kind != SIG_RULE_FRAME || rule->cfa_register != SIG_DWARF_SP || rule->cfa_deref ||
-        rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != RA_IN_PUSHED)
+        rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != SIG_RA_IN_PUSHED)
         return;
-    rule->cfa_offset += PLT_PUSHES_BYTES;
-    rule->ra.offset -= PLT_PUSHES_BYTES;
+    rule->cfa_offset += SIG_PLT_PUSHES_BYTES;
+    rule->ra.offset -= SIG_PLT_PUSHES_BYTES;
     rule->extra = rule->ra;
     if (rule->fp.kind == SIG_SAVED_AT_CFA)
-        rule->fp.offset -= PLT_PUSHES_BYTES;
+        rule->fp.offset -= SIG_PLT_PUSHES_BYTES;
 }
 
 /* This and the next are not inline, for the sake of the handler's stack: of a rule's three stages, search,

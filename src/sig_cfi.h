@@ -126,6 +126,13 @@ static inline uint64_t sig_column_block(const struct sig_module *module, const s
     return module->cfi_low + (uint64_t)(int64_t)column->offset;
 }
 
+/*
+ * aarch64's _dl_runtime_resolve: the PLT has pushed 16 bytes with the return address in them, but the table
+ * counts from there on, so that the return address would lie above the frame. No other code saves it there;
+ * rows that count from another register than sp (longjmp's, from its argument) mean what they say.
+ */
+enum { SIG_PLT_PUSHES_BYTES = 16, SIG_RA_IN_PUSHED = 8 };
+
 /* Whether the function of a row is the trampoline that signal handlers return to. */
 bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
                            const struct sig_fde *fde, bool careful_reads);

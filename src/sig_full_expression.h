@@ -57,4 +57,12 @@ static inline void sig_registers_set(struct sig_registers *registers, unsigned d
     registers->known |= (uint64_t)1 << dwarf_register;
 }
 
+/* Where execution goes on, and the registers that say so: behind a call the one that it leaves it in does. */
+static inline void sig_registers_set_pc(struct sig_registers *registers, uint64_t pc)
+{
+    registers->pc = pc;
+    sig_registers_set(registers, SIG_DWARF_RA, pc);
+    sig_registers_set(registers, SIG_DWARF_PC, pc);
+}
+
 #endif

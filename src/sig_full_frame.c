@@ -8,13 +8,29 @@ struct frame {
     uint64_t cfa;
 };
 
-static bool find_cfa(struct frame *frame, const struct sig_cfa *rule)
+/*
+ * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_unwind.c has it,
+ * the frame record, which fp points at and the table places in the frame, gives the CFA all the same.
+ */
+static bool find_cfa_by_record(struct frame *frame, const struct sig_cfa *rule,
+                               const struct sig_column *columns)
+{
+    const struct sig_column *fp = &columns[SIG_DWARF_FP], *ra = &columns[SIG_DWARF_RA];
+    if (rule->dwarf_register != SIG_DWARF_SP || fp->kind != SIG_COLUMN_AT_CFA ||
+        ra->kind != SIG_COLUMN_AT_CFA || ra->offset != fp->offset + SIG_STACK_WORD_BYTES ||
+        !sig_registers_get(frame->registers, SIG_DWARF_FP, &frame->cfa))
+        return false;
+    frame->cfa -= (uint64_t)(int64_t)fp->offset;
+    return frame->cfa - (uint64_t)(int64_t)rule->offset >= frame->registers->value[SIG_DWARF_SP];
+}
+
+static bool find_cfa(struct frame *frame, const struct sig_cfa *rule, const struct sig_column *columns)
 {
     if (rule->expression)
         return sig_full_expression(frame->evaluation, frame->registers, &frame->reader, rule->expression,
                                    NULL, &frame->cfa);
     if (!sig_registers_get(frame->registers, rule->dwarf_register, &frame->cfa))
-        return false;
+        return SIG_FP_STEP_HIDES_SP && find_cfa_by_record(frame, rule, columns);
     frame->cfa += (uint64_t)(int64_t)rule->offset;
     return true;
 }
@@ -58,14 +74,26 @@ static bool value_of(struct frame *frame, unsigned dwarf_register, const struct 
     }
 }
 
-/* The CFA is by definition the stack pointer at the call (6.4), unless the table says otherwise. */
-static bool find_stack_pointer(struct frame *frame, const struct sig_column *column, uint64_t *ret)
+/* See SIG_PLT_PUSHES_BYTES. */
+static bool is_low(const struct sig_cfa *rule, const struct sig_column *ra)
 {
-    *ret = frame->cfa;
-    return column->kind == SIG_COLUMN_UNSPECIFIED || value_of(frame, SIG_DWARF_SP, column, ret);
+    return SIG_RA_IN_EXTRA && !rule->expression && rule->dwarf_register == SIG_DWARF_SP &&
+           ra->kind == SIG_COLUMN_AT_CFA && ra->offset == SIG_RA_IN_PUSHED;
 }
 
-/* Where the return address is a register of its own (x86_64), the same value would be this very frame. */
+/* The CFA is by definition the stack pointer at the call (6.4), unless the table says otherwise. */
+static bool find_stack_pointer(struct frame *frame, const struct sig_cfa *rule,
+                               const struct sig_column *columns, uint64_t *ret)
+{
+    *ret = frame->cfa + (is_low(rule, &columns[SIG_DWARF_RA]) ? SIG_PLT_PUSHES_BYTES : 0);
+    return columns[SIG_DWARF_SP].kind == SIG_COLUMN_UNSPECIFIED ||
+           value_of(frame, SIG_DWARF_SP, &columns[SIG_DWARF_SP], ret);
+}
+
+/*
+ * Where the return address is a register of its own (x86_64), the same value would be this very frame; and so
+ * it would where calls leave it in one (aarch64), in a frame that has made one.
+ */
 static bool is_own_address(const struct frame *frame, const struct sig_column *column, uint64_t ra)
 {
     return (column->kind == SIG_COLUMN_UNSPECIFIED || column->kind == SIG_COLUMN_SAME) &&
@@ -88,17 +116,18 @@ enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *r
     frame.evaluation = evaluation;
     frame.registers = registers;
     sig_reader_init(&frame.reader, request->module, request->module->cfi_low, request->careful_reads);
-    if (!find_cfa(&frame, &rule) || !value_of(&frame, SIG_DWARF_RA, &memory[SIG_DWARF_RA], &ret->pc) ||
+    if (!find_cfa(&frame, &rule, memory) ||
+        !value_of(&frame, SIG_DWARF_RA, &memory[SIG_DWARF_RA], &ret->pc) ||
         is_own_address(&frame, &memory[SIG_DWARF_RA], ret->pc) ||
-        !find_stack_pointer(&frame, &memory[SIG_DWARF_SP], &sp))
+        !find_stack_pointer(&frame, &rule, memory, &sp))
         return SIG_FULL_FRAME_LOST;
-    ret->pc = sig_plain_return_address(ret->pc);
     ret->known = 0;
     for (unsigned i = 0; i < SIG_DWARF_COUNT; i++) {
-        if (i != SIG_DWARF_RA && i != SIG_DWARF_SP && value_of(&frame, i, &memory[i], &value))
+        if (i != SIG_DWARF_RA && i != SIG_DWARF_PC && i != SIG_DWARF_SP &&
+            value_of(&frame, i, &memory[i], &value))
             sig_registers_set(ret, i, value);
     }
-    sig_registers_set(ret, SIG_DWARF_RA, ret->pc);
+    sig_registers_set_pc(ret, sig_plain_return_address(ret->pc));
     sig_registers_set(ret, SIG_DWARF_SP, sp);
     *ret_cfa = frame.cfa;
     return SIG_FULL_FRAME_CALLER;

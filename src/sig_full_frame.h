@@ -19,6 +19,9 @@ enum sig_full_frame_result {
 /*
  * A request for the frame's own pc, and memory as sig_cfi_row wants it. A register of the caller that
  * cannot be known is not known; stack pointer and return address always are. The CFA goes to *ret_cfa.
+ *
+ * Of a frame that was found by frame pointer the stack pointer is not known where SIG_FP_STEP_HIDES_SP; its
+ * value is a lower bound then.
  */
 enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *request,
                                                  struct sig_evaluation *evaluation, struct sig_column *memory,

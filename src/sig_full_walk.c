@@ -3,6 +3,7 @@
  * addresses are compared, not written, and a walk that leaves the path of the other one ends there.
  */
 #include "sig_full_walk.h"
+#include "sig_code.h"
 #include "sig_full_frame.h"
 #include "sig_generated.h"
 
@@ -54,7 +55,10 @@ static enum result enter_caller(struct walk *walk)
 /* As sig_unwind.c's of the same name. */
 static enum result step_signal_frame(struct walk *walk)
 {
-    uint64_t at = walk->frame->value[SIG_DWARF_SP] + SIG_UCONTEXT_OFFSET, ignored;
+    uint64_t at, ignored;
+    if (!sig_registers_get(walk->frame, SIG_DWARF_SP, &at))
+        return LOST;
+    at += SIG_UCONTEXT_OFFSET;
     if (!sig_stack_read(&walk->stack, at, &ignored) ||
         !sig_stack_read(&walk->stack, at + SIG_UCONTEXT_BYTES - SIG_STACK_WORD_BYTES, &ignored))
         return LOST;
@@ -76,12 +80,38 @@ static enum result step_frame_pointer(struct walk *walk, bool is_in_module)
     if (fp < walk->frame->value[SIG_DWARF_SP] || !sig_stack_read(&walk->stack, fp, &saved_fp) ||
         !sig_stack_read(&walk->stack, fp + SIG_STACK_WORD_BYTES, &ra))
         return LOST;
-    caller->pc = sig_plain_return_address(ra);
     caller->known = 0;
-    sig_registers_set(caller, SIG_DWARF_RA, caller->pc);
     sig_registers_set(caller, SIG_DWARF_FP, saved_fp);
     sig_registers_set(caller, SIG_DWARF_SP, fp + 2 * SIG_STACK_WORD_BYTES);
+    if (SIG_FP_STEP_HIDES_SP)
+        caller->known = (uint64_t)1 << SIG_DWARF_FP; /* sig_full_frame.h */
+    sig_registers_set_pc(caller, sig_plain_return_address(ra));
     return enter_caller(walk);
+}
+
+/* What has no table but code that tells. But for trampolines it was interrupted, and keeps all registers. */
+static enum result step_by_code(struct walk *walk, const struct sig_rule *rule)
+{
+    struct sig_registers *frame = walk->frame;
+    uint64_t ra = frame->value[SIG_DWARF_RA];
+    uint64_t cfa = frame->value[SIG_DWARF_SP] + (uint64_t)(int64_t)rule->cfa_offset;
+    if (rule->kind == SIG_RULE_SIGNAL)
+        return step_signal_frame(walk);
+    if (rule->ra.kind == SIG_SAVED_AT_CFA &&
+        !sig_stack_read(&walk->stack, cfa + (uint64_t)(int64_t)rule->ra.offset, &ra))
+        return LOST;
+    sig_registers_set(frame, SIG_DWARF_SP, cfa);
+    sig_registers_set_pc(frame, sig_plain_return_address(ra));
+    walk->interrupted = false;
+    return frame->pc == 0 ? AT_ROOT : STEPPED;
+}
+
+static enum result step_without_table(struct walk *walk, const struct sig_module *module, uint64_t lookup_pc)
+{
+    struct sig_rule rule = {.kind = SIG_RULE_NONE};
+    if (SIG_CODE_TELLS_RULES)
+        sig_code_rule(module, lookup_pc, module && !module->is_permanent, &rule);
+    return rule.kind == SIG_RULE_NONE ? step_frame_pointer(walk, module != NULL) : step_by_code(walk, &rule);
 }
 
 static enum result step_row(struct walk *walk, const struct sig_row_request *row)
@@ -103,7 +133,7 @@ static enum result step(struct walk *walk, uint64_t lookup_pc)
     struct sig_cie cie;
     struct sig_fde fde;
     if (!module || !sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde))
-        return step_frame_pointer(walk, module != NULL);
+        return step_without_table(walk, module, lookup_pc);
     if (sig_cfi_is_trampoline(module, &cie, &fde, !module->is_permanent))
         return step_signal_frame(walk);
     struct sig_row_request row = {.module = module,

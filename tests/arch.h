@@ -14,17 +14,30 @@ static const uint8_t trampoline_code[SIG_TRAMPOLINE_BYTES] = {
 #endif
 };
 
-static inline void set_registers(ucontext_t *context, uint64_t pc, uint64_t sp, uint64_t fp)
+/* By its DWARF number. */
+static inline void set_register(ucontext_t *context, unsigned number, uint64_t value)
 {
 #if defined(__x86_64__)
-    context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
-    context->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
-    context->uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
+    static const uint8_t greg_of[SIG_DWARF_COUNT] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    };
+    context->uc_mcontext.gregs[greg_of[number]] = (greg_t)value;
 #else
-    context->uc_mcontext.pc = pc;
-    context->uc_mcontext.sp = sp;
-    context->uc_mcontext.regs[SIG_DWARF_FP] = fp;
+    if (number == SIG_DWARF_SP)
+        context->uc_mcontext.sp = value;
+    else if (number == SIG_DWARF_PC)
+        context->uc_mcontext.pc = value;
+    else
+        context->uc_mcontext.regs[number] = value;
 #endif
+}
+
+static inline void set_registers(ucontext_t *context, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+    set_register(context, SIG_DWARF_PC, pc);
+    set_register(context, SIG_DWARF_SP, sp);
+    set_register(context, SIG_DWARF_FP, fp);
 }
 
 /* qemu-user has no process_vm_readv: there nothing can be read through the kernel. */
