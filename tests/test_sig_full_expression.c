@@ -1,6 +1,7 @@
 /* The stack machine of DWARF expressions, operator by operator, on registers and memory made by hand; and
  * blocks that mean harm. */
 #include "unit.h"
+#include "arch.h"
 #include "sig_full_expression.h"
 
 #include <stdlib.h>
@@ -58,9 +59,11 @@ static bool evaluate(const void *operators, size_t bytes, const uint64_t *cfa, u
     sig_reader_init(&reader, &module, at, false);
     bool is_known = sig_full_expression(&evaluation, &registers, &reader, at, cfa, ret);
     sig_reader_init(&reader, &module, at, true);
-    assert_int_equal(sig_full_expression(&again, &registers, &reader, at, cfa, &careful), is_known);
-    if (is_known)
-        assert_int_equal(careful, *ret);
+    bool careful_known = sig_full_expression(&again, &registers, &reader, at, cfa, &careful);
+    if (kernel_copies_memory()) {
+        assert_int_equal(careful_known, is_known);
+        assert_int_equal(careful, is_known ? *ret : 0);
+    }
     free(block);
     return is_known;
 }
@@ -111,8 +114,10 @@ static void registers_with_offsets(void **state)
     VALUE(1000016 - 128, 0x80, 0x80, 0x7f);
     VALUE(1000012 - 1, 0x92, 12, 0x7f); /* bregx */
     FAILURE(0x7f, 0);                   /* r15 */
-    FAILURE(0x81, 0);                   /* there is none of this number */
+    FAILURE(0x92, SIG_DWARF_COUNT, 0);  /* there is none of this number */
     FAILURE(0x92, 0x80, 0x80, 0x01, 0);
+    if (SIG_DWARF_COUNT == 17)
+        FAILURE(0x81, 0);
 }
 
 static void moving_values(void **state)

@@ -407,8 +407,7 @@ static void test_a_library_that_is_gone(void **state)
         if (sig_memory_is_readable(pc & ~(uint64_t)7))
             continue; /* never unloaded */
         tried++;
-        context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
-        context.uc_mcontext.gregs[REG_RSP] = (greg_t)stack_at;
+        set_registers(&context, pc, stack_at, 0);
         struct sig_unwind_request request = {.modules = table,
                                              .stack_low = stack_at,
                                              .stack_high = stack_at + sizeof(stack),
@@ -430,13 +429,12 @@ static void test_a_library_that_is_new(void **state)
     const struct sig_modules_table *table = modules_table(&modules);
     void *library = dlopen("libz.so.1", RTLD_NOW);
     uint64_t pc = library ? (uint64_t)(uintptr_t)dlsym(library, "adler32") : 0;
-    if (!pc || sig_modules_find(table, pc) || !loader_find_object())
+    if (!pc || sig_modules_find(table, pc) || !loader_find_object() || !kernel_copies_memory())
         skip();
     uint64_t stack[4] = {0}, found[4];
     ucontext_t context = {0};
     struct sig_unwind_request request = {.modules = table, .addresses = found, .capacity = 4};
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)stack; /* a return address of 0 is the root */
+    set_registers(&context, pc, (uintptr_t)stack, 0); /* a return address of 0 is the root */
     enum sig_unwind_end end;
     sig_modules_use_loader(NULL);
     assert_int_equal(sig_unwind(&request, &context, &end), 1);

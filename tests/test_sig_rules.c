@@ -79,7 +79,7 @@ static void test_every_form_comes_back(void **state)
     deref.cfa_offset_after = 8;
     assert_kept(pc++, &deref);
     struct sig_rule landing = frame_rule(SIG_DWARF_FP, 16, -16);
-    landing.may_land = true;
+    landing.may_land = SIG_DECODES_CALLS;
     assert_kept(pc++, &landing);
     struct sig_rule root = {.kind = SIG_RULE_ROOT, .starts_here = true};
     assert_kept(pc++, &root);
