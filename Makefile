@@ -15,6 +15,21 @@ CC := gcc
 endif
 BUILD   := build/$(VARIANT)
 
+# VARIANT=aarch64 is cross-built, and qemu runs what it builds. What Debian has for that machine is unpacked into
+# build/arm64, not installed (scripts/arm64-root says why): libraries to link with, and programs to profile.
+ifeq ($(VARIANT),aarch64)
+CC          := aarch64-linux-gnu-gcc
+CXX         := aarch64-linux-gnu-g++
+NM          := aarch64-linux-gnu-nm
+ARM64       := $(abspath build/arm64)
+ARM64_LIBS  := $(ARM64)/root/usr/lib/aarch64-linux-gnu
+CROSS_CPP   := -isystem $(ARM64)/root/usr/include -isystem $(ARM64)/root/usr/include/aarch64-linux-gnu
+CROSS_LD    := -L$(ARM64_LIBS) -Wl,-rpath-link,$(ARM64_LIBS)
+ZLIB_A      := $(ARM64_LIBS)/libz.a
+RUN         := qemu-aarch64 -L $(ARM64)/root
+endif
+MACHINE     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+
 # VARIANT=strict is for CI: gcc or clang, warnings are errors. Sanitizers: unit tests only, a preloaded sanitizer
 # runtime cannot be had in a program that was built without.
 sanitize_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -O1
@@ -26,28 +41,40 @@ SANITIZE := $(sanitize_$(VARIANT))
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
-              -Iinclude -iquote src -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
+              -Iinclude -iquote src $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
 # What a signal handler runs: no stack protector (it reads thread-local storage), no surprises from the vectorizer
-# (large stack frames), and never a sanitizer's call into its runtime in the library itself.
-SIG_CFLAGS := -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset
-ZLIB_A  := $(shell $(CC) -print-file-name=libz.a)
+# (large stack frames), and never a sanitizer's call into its runtime in the library itself; nor one into libgcc, which
+# on aarch64 chooses an atomic instruction by the processor.
+SIG_CFLAGS_aarch64 := -mno-outline-atomics
+SIG_CFLAGS := -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset $(SIG_CFLAGS_$(MACHINE))
+ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
 
 ENGINE_SRC  := $(wildcard src/*.c)
 PRELOAD_SRC := $(wildcard preload/*.c)
 ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
 SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
-UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
-TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/target_*.c)) \
+# Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
+OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c target_cfi.c)
+OTHERS_x86_64  := tests/test_sig_code.c
+# And under emulation what is about reading through the kernel, or about its memory map: qemu has neither as it is.
+ifneq ($(RUN),)
+OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c)
+endif
+UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/test_*.c)))
+TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/target_*.c))) \
                $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/target_*.cc))
 FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
+# Those that are true under emulation, and those of the machine's own.
+E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh) \
+               $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
 LIB         := $(BUILD)/libwallprof.so
 
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind install uninstall clean targets
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind install uninstall clean targets aarch64
 
 all: $(LIB)
 
@@ -60,7 +87,7 @@ help:
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
-	@echo 'make unit | e2e | strict | sanitizers | fuzz | lint | format    parts of check'
+	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
 
 deps:
 	@scripts/setup-deps build
@@ -68,7 +95,7 @@ deps:
 $(LIB): $(ENGINE_OBJ) $(PRELOAD_OBJ) preload/exports.map
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
-	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(ZLIB_A)
+	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(CROSS_LD) $(ZLIB_A)
 
 $(BUILD)/src/sig_%.o: src/sig_%.c
 	@mkdir -p $(@D)
@@ -83,7 +110,7 @@ $(BUILD)/%.o: %.c
 # Unit tests link the engine's objects themselves, so that every internal function can be called.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(ZLIB_A) -lcmocka -ldl
+	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
 
 # Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
 comma := ,
@@ -100,7 +127,7 @@ $(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
     $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_full_expression.o sig_full_frame.o sig_memory.o \
       sig_rules.o)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ $(SANITIZE) -lunwind-x86_64 -lunwind
+	$(Q)$(CC) -o $@ $^ $(SANITIZE) $(CROSS_LD) -lunwind-$(MACHINE) -lunwind
 
 $(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
@@ -134,13 +161,13 @@ $(BUILD)/tests/target_%: tests/target_%.cc
 targets: $(TARGETS)
 
 unit: $(UNIT)
-	@scripts/run-tests $(UNIT)
+	@WALLPROF_RUN='$(RUN)' scripts/run-tests $(UNIT)
 
 build/pprof:
 	@scripts/build-pprof $@
 
 e2e: $(LIB) $(TARGETS) $(BUILD)/tests/oracle_static build/pprof
-	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/run-tests $(E2E)
+	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/run-tests $(E2E)
 
 # Both compilers, every warning an error.
 strict:
@@ -158,6 +185,10 @@ fuzz:
 	@scripts/fuzz run $(FUZZ_SECONDS)
 
 unit-programs: $(UNIT)
+
+# The other machine, under qemu-user. Wants a cross compiler, and Debian's archive once.
+aarch64:
+	+@scripts/make-aarch64
 
 # Unwinding against libunwind: every rule of large programs, and stacks of running ones. About 10 minutes; not in check.
 oracle: $(BUILD)/tests/oracle_static $(BUILD)/liboracle_live.so

@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 allowed='clock_gettime
 _GLOBAL_OFFSET_TABLE_'
 
-defined=$(nm --defined-only "$WALLPROF_BUILD"/src/sig_*.o | awk 'NF == 3 { print $3 }' | sort -u)
-bad=$(nm -u "$WALLPROF_BUILD"/src/sig_*.o | awk '$1 == "U" { print $2 }' | sort -u |
+defined=$("${NM:-nm}" --defined-only "$WALLPROF_BUILD"/src/sig_*.o | awk 'NF == 3 { print $3 }' | sort -u)
+bad=$("${NM:-nm}" -u "$WALLPROF_BUILD"/src/sig_*.o | awk '$1 == "U" { print $2 }' | sort -u |
     grep -vxF "$(printf '%s\n' "$defined" "$allowed")" || true)
 if [ -n "$bad" ]; then
     echo "sig_* objects use symbols that are not on the allow-list: $bad"

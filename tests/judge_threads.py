@@ -8,6 +8,7 @@ id. A thread's function is found in it, for as much of its time as the report as
 """
 
 import collections
+import os
 import sys
 
 from pprof_read import WALL, Profile
@@ -80,7 +81,10 @@ def judge_strangers(lives, sums):
 def judge_total(profile, lives, main_ns):
     found, true = profile.totals()[WALL], main_ns + sum(life.ns for life in lives)
     print(f"total wall {found / 1e9:.3f} s, truth {true / 1e9:.3f} s, off {100 * (found / true - 1):+.2f} %")
-    return [] if abs(found - true) <= 0.01 * true else [f"total wall is off by {100 * (found / true - 1):+.2f} %"]
+    # The loader's and the C library's time before main and after it, which the target cannot measure: emulated, with
+    # every instruction met for the first time, it is some tenths of a second.
+    outside_ns = 1e9 if os.environ.get("EMULATED") else 0
+    return [] if -0.01 * true <= found - true <= 0.01 * true + outside_ns else [f"total wall is off by {100 * (found / true - 1):+.2f} %"]
 
 
 def judge_count(profile, threads, lives):
@@ -95,6 +99,7 @@ def judge_count(profile, threads, lives):
 
 def main(profile_path, report_path):
     profile = Profile(profile_path)
+    profile.leave_out_emulator()
     lives, main_ns = read_report(report_path)
     threads, sums = profile.threads(), wall_by_function(profile)
     wrong = judge_total(profile, lives, main_ns) + judge_count(profile, threads, lives) + judge_strangers(lives, sums)

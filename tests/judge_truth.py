@@ -228,6 +228,7 @@ def judge_stacks(judge, profile, truth):
 
 def main(profile_path, truth_path, hz, per_tick):
     profile, truth, judge = Profile(profile_path), Truth(truth_path), Judge()
+    profile.leave_out_emulator()
     print(f"{truth.interrupted} waits returned EINTR, the machine stood still for {truth.stalled_ns / 1e9:.3f} s")
     judge_threads(judge, profile, truth)
     judge_totals(judge, profile, truth)

@@ -2,6 +2,7 @@
 # Sourced by the end-to-end tests. Exit status 0 passed, 77 skipped (the last line says why), else failed.
 #
 # WALLPROF_BUILD   where libwallprof.so and the target programs are (default: build/release)
+# WALLPROF_RUN     what programs of another machine are run by: qemu-aarch64 -L DIRECTORY (default: nothing)
 # WALLPROF_PPROF   google's pprof (default: build/pprof; scripts/build-pprof makes it)
 #
 # $TMP is a directory of the test's own, removed at its end.
@@ -15,6 +16,10 @@ LIBRARY=$BUILD/libwallprof.so
 TARGETS=$BUILD/tests
 PPROF=${WALLPROF_PPROF:-$ROOT/build/pprof}
 PYTHON=${PYTHON:-/usr/bin/python3}
+read -ra RUN <<<"${WALLPROF_RUN-}"
+# shellcheck disable=SC2034 # used by the tests
+FOREIGN=${RUN[2]-} # the DIRECTORY: that machine's Debian
+[ "${#RUN[@]}" -eq 0 ] || export EMULATED=1 # for pprof_read.py
 TMP=$(mktemp -d) || exit 1
 trap clean_up EXIT
 # Only what a test sets itself may reach the profiler.
@@ -58,7 +63,30 @@ need() { # PROGRAM...
 profile_run() { # FILE PROGRAM ARGUMENTS...
     local file=$1
     shift
-    LD_PRELOAD=$LIBRARY WALLPROF_OUT=$file "$@"
+    WALLPROF_OUT=$file preload_run "$LIBRARY" "$@"
+}
+
+# The emulator itself must not load the library, it is of the other machine.
+preload_run() { # LIBRARIES PROGRAM ARGUMENTS...
+    local libraries=$1
+    shift
+    if is_emulated; then
+        "${RUN[@]}" -E "LD_PRELOAD=$libraries" "$@"
+    else
+        LD_PRELOAD=$libraries "$@"
+    fi
+}
+
+bare_run() { # PROGRAM ARGUMENTS...
+    "${RUN[@]}" "$@"
+}
+
+is_emulated() {
+    [ "${#RUN[@]}" -gt 0 ]
+}
+
+is_aarch64() {
+    is_emulated || [ "$(uname -m)" = aarch64 ]
 }
 
 read_pprof() { # COMMAND FILE OPTIONS...

@@ -7,13 +7,17 @@ ORACLE=$TARGETS/oracle_static
 [ -x "$ORACLE" ] || skip "$ORACLE is not built; it wants libunwind-dev"
 
 # Regular expressions of the names that the loader knows.
-some=('libc[.]so' 'ld-linux-x86-64[.]so' 'libstdc[+][+][.]so' 'liblzma[.]so' 'libmvec[.]so')
+some=('libc[.]so' 'ld-linux-[-a-z0-9_]*[.]so' 'libstdc[+][+][.]so' 'liblzma[.]so' 'libmvec[.]so')
 more=('libpython3[.0-9]*so' 'libLLVM[-.0-9]*so' 'libclang-cpp[.]so' 'libclang-[0-9]+[.]so' 'libcrypto[.]so'
       'libgnutls[.]so' 'libgcrypt[.]so' 'libx265[.]so')
 programs=("$PYTHON" node gdb git perl)
 
 libraries() { # NAME
-    PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk -v name="^$1[.0-9]*\$" '$1 ~ name && /x86-64/ { print $NF }'
+    if is_emulated; then
+        find "$FOREIGN/usr/lib" -regextype posix-extended -regex ".*/$1[.0-9]*"
+        return
+    fi
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk -v name="^$1[.0-9]*\$" '$1 ~ name && /x86-64|AArch64/ { print $NF }'
 }
 
 # gcc prints the name alone when it has no such program.
@@ -26,6 +30,10 @@ candidates() { # [--all]
     for name in "${some[@]}"; do
         libraries "$name"
     done
+    if is_emulated; then
+        find "$FOREIGN/usr/bin" "$BUILD/libwallprof.so" -type f
+        return
+    fi
     type -P bash
     [ "${1-}" = --all ] || return
     for name in "${more[@]}"; do
@@ -46,4 +54,5 @@ existing() {
 
 mapfile -t files < <(candidates "$@" | existing)
 [ "${#files[@]}" -gt 0 ] || skip "no library or program was found"
-"$ORACLE" '[vdso]' "${files[@]}"
+is_emulated || files+=('[vdso]') # qemu-user before 8.2 has none
+bare_run "$ORACLE" "${files[@]}"

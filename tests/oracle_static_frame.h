@@ -13,7 +13,6 @@
 #include "sig_cfi.h"
 
 #include <stddef.h>
-#include <ucontext.h>
 
 struct fake_frame {
     const struct image *image;
@@ -69,7 +68,7 @@ static inline uint64_t read_word(const struct fake_frame *frame, uint64_t addres
 
 static inline uint64_t register_value(const struct fake_frame *frame, unsigned dwarf_register)
 {
-    return dwarf_register == SIG_DWARF_RA ? frame->pc : fake_register(dwarf_register);
+    return dwarf_register == SIG_DWARF_PC ? frame->pc : fake_register(dwarf_register);
 }
 
 /* ---- the caller by a rule of ours: as sig_unwind.c steps, with every register known ---- */
@@ -105,18 +104,22 @@ static inline struct outcome step_frame(const struct fake_frame *frame, const st
     return caller;
 }
 
-static inline uint64_t context_word(const struct fake_frame *frame, int greg)
-{
-    uint64_t at = offsetof(ucontext_t, uc_mcontext.gregs) + (uint64_t)greg * sizeof(greg_t);
-    return read_word(frame, register_value(frame, SIG_DWARF_SP) + at);
-}
-
+/* What the kernel is taken to have put on the stack. */
 static inline struct outcome step_signal(const struct fake_frame *frame)
 {
-    return (struct outcome){.cfa = context_word(frame, REG_RSP),
-                            .ra = {true, context_word(frame, REG_RIP)},
-                            .fp = {true, context_word(frame, REG_RBP)},
-                            .extra = {true, context_word(frame, REG_RBX)},
+    union {
+        uint64_t words[SIG_UCONTEXT_BYTES / sizeof(uint64_t)];
+        ucontext_t context;
+    } saved;
+    struct sig_regs regs;
+    uint64_t at = register_value(frame, SIG_DWARF_SP) + SIG_UCONTEXT_OFFSET;
+    for (size_t i = 0; i < sizeof(saved.words) / sizeof(uint64_t); i++)
+        saved.words[i] = read_word(frame, at + i * sizeof(uint64_t));
+    sig_regs_from_context(&regs, &saved.context);
+    return (struct outcome){.cfa = regs.sp,
+                            .ra = {true, regs.pc},
+                            .fp = {true, regs.fp},
+                            .extra = {true, regs.extra},
                             .is_signal_frame = true};
 }
 

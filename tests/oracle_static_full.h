@@ -15,6 +15,7 @@ struct full_outcome {
     enum sig_full_frame_result result;
     uint64_t cfa;
     bool sp_is_cfa; /* the table does not say otherwise */
+    bool is_mended; /* but it is SIG_PLT_PUSHES_BYTES above, by no table (sig_cfi.h) */
     struct sig_registers registers;
 };
 
@@ -53,6 +54,9 @@ static inline struct full_outcome step_full(const struct fake_frame *frame, bool
     if (sig_eh_frame_find(request.module, frame->pc, careful_reads, &cie, &fde))
         ret.result =
             sig_full_frame_caller(&request, &evaluation, memory, &registers, &ret.registers, &ret.cfa);
+    ret.is_mended = SIG_RA_IN_EXTRA && memory[SIG_DWARF_RA].kind == SIG_COLUMN_AT_CFA &&
+                    memory[SIG_DWARF_RA].offset == SIG_RA_IN_PUSHED &&
+                    ret.registers.value[SIG_DWARF_SP] == ret.cfa + SIG_PLT_PUSHES_BYTES;
     ret.sp_is_cfa = memory[SIG_DWARF_SP].kind == SIG_COLUMN_UNSPECIFIED;
     return ret;
 }

@@ -5,6 +5,7 @@
 #ifndef WALLPROF_ORACLE_STATIC_IMAGE_H
 #define WALLPROF_ORACLE_STATIC_IMAGE_H
 
+#include "oracle_static_arch.h"
 #include "sig_modules.h"
 
 #include <elf.h>
@@ -35,7 +36,7 @@ static inline const Elf64_Phdr *image_headers(const Elf64_Ehdr *elf)
 static inline bool image_is_elf(const Elf64_Ehdr *elf)
 {
     return memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0 && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
-           elf->e_machine == EM_X86_64 && elf->e_phentsize == sizeof(Elf64_Phdr);
+           elf->e_machine == ORACLE_MACHINE && elf->e_phentsize == sizeof(Elf64_Phdr);
 }
 
 /* The pages that all PT_LOADs span, as addresses in the file. */

@@ -7,11 +7,9 @@
 #ifndef WALLPROF_ORACLE_STATIC_THEIRS_H
 #define WALLPROF_ORACLE_STATIC_THEIRS_H
 
+#include "oracle_static_arch.h"
 #include "oracle_static_frame.h"
 #include "oracle_static_image.h"
-#include "sig_arch.h"
-
-#include <libunwind-x86_64.h>
 
 struct theirs {
     struct image image;
@@ -90,18 +88,20 @@ static inline bool step_theirs(struct theirs *theirs, void *row, uint64_t pc, st
 {
     unw_cursor_t cursor;
     unw_word_t cfa = 0;
+    memset(&cursor, 0,
+           sizeof(cursor)); /* unw_init_remote leaves which registers hold an exception as it is */
     theirs->frame.pc = pc;
     if (unw_init_remote(&cursor, theirs->space, theirs) < 0)
         return false;
+    ret->is_signal_frame = unw_is_signal_frame(&theirs->function) > 0; /* on aarch64 it reads the code */
     theirs->has_expression = false;
     int status = unw_apply_reg_state(&cursor, row); /* 0: the return address is undefined */
-    if (status < 0 || unw_get_reg(&cursor, UNW_X86_64_RSP, &cfa) < 0)
+    if (status < 0 || unw_get_reg(&cursor, THEIR_SP, &cfa) < 0)
         return false;
-    ret->is_signal_frame = unw_is_signal_frame(&theirs->function) > 0;
     ret->cfa = cfa;
-    ret->ra = status == 0 ? (struct value){.is_known = false} : their_value(&cursor, UNW_X86_64_RIP);
-    ret->fp = their_value(&cursor, UNW_X86_64_RBP);
-    ret->extra = their_value(&cursor, UNW_X86_64_RBX);
+    ret->ra = status == 0 ? (struct value){.is_known = false} : their_value(&cursor, THEIR_RA);
+    ret->fp = their_value(&cursor, THEIR_FP);
+    ret->extra = their_value(&cursor, THEIR_EXTRA);
     for (int i = 0; i < SIG_DWARF_COUNT; i++)
         theirs->registers[i] = their_value(&cursor, i);
     return true;

@@ -256,6 +256,22 @@ class Profile:
             add(sums[self.thread(sample)], sample.value)
         return dict(sums)
 
+    def leave_out_emulator(self):
+        """qemu-user has a thread of its own in each process, which blocks every signal. It is found in /proc like
+        any other, but the program knows nothing of it. Under emulation (EMULATED is set) its samples are dropped."""
+        own = self.emulator_threads() if os.environ.get("EMULATED") else set()
+        self.message.sample = [sample for sample in self.message.sample if self.thread(sample) not in own]
+
+    def emulator_threads(self):
+        stacks = collections.defaultdict(set)
+        for sample in self.message.sample:
+            stacks[self.thread(sample)].update(self.stack(sample))
+        return {
+            thread
+            for thread, names in stacks.items()
+            if thread[1].startswith("qemu-") and "[not responding]" in names and names <= PSEUDO
+        }
+
     def flat(self):
         sums = collections.defaultdict(lambda: [0] * len(TYPES))
         for sample in self.message.sample:
@@ -519,6 +535,8 @@ def print_reached(profile, least):
 
 def run(command, path, options):
     profile = Profile(path)
+    if command in ("threads", "reached"):
+        profile.leave_out_emulator()
     if command == "check":
         check(profile, options.get("labels", "both"), options.get("main"))
     elif command == "totals":
