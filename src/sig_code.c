@@ -22,6 +22,7 @@ enum {
     INSTRUCTION_BYTES = 4,
     LOOK_BACK = 5, /* from the first PLT entry's branch to its stp */
     PUSHED_BYTES = 16,
+    PAGE_BYTES = 4096, /* or a multiple of it */
 };
 
 /* From LOOK_BACK instructions before the one in question to the one behind it; 0 when unreadable. */
@@ -29,25 +30,32 @@ struct code {
     uint32_t words[LOOK_BACK + 2];
 };
 
-static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, bool careful_reads)
+/*
+ * Asks before it reads, once for each piece of memory that lies in one page: outside of modules anything may
+ * be there, and even a module's code need not be readable (a segment of PF_X alone, on processors that can
+ * tell).
+ */
+static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, bool careful_reads,
+                                 uint64_t *known_page)
 {
     uint32_t word;
-    bool inside = module && pc >= module->start_pc && pc + INSTRUCTION_BYTES <= module->end_pc;
-    if (module && !inside)
+    uint64_t page = pc & ~(uint64_t)(PAGE_BYTES - 1);
+    if (module && (pc < module->start_pc || pc + INSTRUCTION_BYTES > module->end_pc))
         return 0;
-    if (!module && !sig_memory_is_readable(pc & ~(uint64_t)7))
+    if (careful_reads && module)
+        return sig_memory_copy(&word, pc, sizeof(word)) ? word : 0;
+    if (page != *known_page && !sig_memory_is_readable(page))
         return 0;
-    if (!careful_reads || !module)
-        return *(const uint32_t *)(uintptr_t)pc;
-    return sig_memory_copy(&word, pc, sizeof(word)) ? word : 0;
+    *known_page = page;
+    return *(const uint32_t *)(uintptr_t)pc;
 }
 
-/* Without a module only what a trampoline needs: every word costs a system call. */
 static void read_code(const struct sig_module *module, uint64_t pc, bool careful_reads, struct code *ret)
 {
-    *ret = (struct code){.words = {0}};
-    for (uint64_t i = module ? 0 : LOOK_BACK - 1; i < LOOK_BACK + 2; i++)
-        ret->words[i] = read_instruction(module, pc + (i - LOOK_BACK) * INSTRUCTION_BYTES, careful_reads);
+    uint64_t known_page = UINT64_MAX;
+    for (uint64_t i = 0; i < LOOK_BACK + 2; i++)
+        ret->words[i] =
+            read_instruction(module, pc + (i - LOOK_BACK) * INSTRUCTION_BYTES, careful_reads, &known_page);
 }
 
 /* At the trampoline's first instruction (returned to, or interrupted there) or at its second. */

@@ -2,8 +2,8 @@
  * How to step from code that has no unwind tables but is always the same: the kernel's signal trampoline, and
  * what linkers make (procedure linkage table, veneers). Needed where SIG_CODE_TELLS_RULES.
  *
- * Called from: signal handlers. Pure; reads the executable segment of the module (through the kernel with
- * careful_reads, if it can be unmapped), or without one memory found readable first.
+ * Called from: signal handlers. Pure; reads what it has found readable, of a module nothing outside of its
+ * executable segment (and that through the kernel with careful_reads, if it can be unmapped).
  */
 #ifndef WALLPROF_SIG_CODE_H
 #define WALLPROF_SIG_CODE_H

@@ -133,12 +133,29 @@ static void outside_of_modules(void **state)
     munmap(block, page);
 }
 
+/* Code that may be executed only. */
+static void unreadable_code_is_not_known(void **state)
+{
+    const size_t bytes = 65536;
+    struct sig_rule rule;
+    (void)state;
+    char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED);
+    memcpy(block, &(uint32_t){ADRP}, 4);
+    rule = rule_at((const uint32_t *)(void *)block, bytes / 4, (uint64_t)(uintptr_t)block, false);
+    assert_int_equal(found(&rule), LEAF);
+    mprotect(block, bytes, PROT_NONE); /* an emulated processor reads what it may execute */
+    rule = rule_at((const uint32_t *)(void *)block, bytes / 4, (uint64_t)(uintptr_t)block, false);
+    assert_int_equal(found(&rule), NONE);
+    munmap(block, bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linkage_tables_are_leaves), cmocka_unit_test(veneers_are_leaves),
         cmocka_unit_test(other_code_is_not_known),   cmocka_unit_test(trampolines_are_known),
-        cmocka_unit_test(outside_of_modules),
+        cmocka_unit_test(outside_of_modules),        cmocka_unit_test(unreadable_code_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
