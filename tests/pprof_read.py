@@ -309,7 +309,8 @@ class Profile:
             return names[-1] in THREAD_STARTS or NAMELESS.match(names[-1]) is not None
         if is_loader(outer_file):  # constructors run before the program's entry point
             return True
-        return outer_file == self.file_of_main() and is_libc(inner_file)
+        # On aarch64 the entry point's call goes through the loader the first time: lazy binding.
+        return outer_file == self.file_of_main() and (is_libc(inner_file) or is_loader(inner_file))
 
 
 def add(sums, values):
