@@ -67,7 +67,7 @@ TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MAC
 FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 # Those that are true under emulation, and those of the machine's own.
-E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh) \
+E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh e2e_stacks.sh) \
                $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
 LIB         := $(BUILD)/libwallprof.so
 
