@@ -19,7 +19,17 @@ enum {
     ENTRY_BYTES = 11,    /* endbr64; bnd jmp *slot(%rip) */
     MAX_JUMPS = 4,
     WORD_BYTES = 8,
+    PAGE_BYTES = 4096,
 };
+
+/* A permanent module stays mapped, but its code may be for execution only. */
+static bool is_readable(uint64_t address, uint64_t bytes)
+{
+    const uint64_t word_mask = WORD_BYTES - 1;
+    uint64_t first = address & ~word_mask, last = (address + bytes - 1) & ~word_mask;
+    return sig_memory_is_readable(first) &&
+           (first / PAGE_BYTES == last / PAGE_BYTES || sig_memory_is_readable(last));
+}
 
 static bool read_code(const struct sig_modules_table *modules, uint64_t address, uint8_t *to, uint64_t bytes)
 {
@@ -28,6 +38,8 @@ static bool read_code(const struct sig_modules_table *modules, uint64_t address,
         return false;
     if (!module->is_permanent)
         return sig_memory_copy(to, address, bytes);
+    if (!is_readable(address, bytes))
+        return false;
     for (uint64_t i = 0; i < bytes; i++)
         to[i] = ((const uint8_t *)(uintptr_t)address)[i];
     return true;

@@ -15,7 +15,7 @@ void sig_memo_begin(struct sig_memo_walk *walk, struct sig_memo *memo, uint64_t 
     memo->generation = generation;
     memo->walks++;
     memo->shared = 0;
-    walk->left = memo->count;
+    walk->left = memo->count > 0 ? memo->count - 1 : 0; /* the innermost was interrupted: no caller is that */
     walk->newest = memo->frames + memo->capacity;
 }
 

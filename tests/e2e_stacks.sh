@@ -76,7 +76,7 @@ if is_emulated; then
     # Not those in a library that was loaded later, whose tables qemu lets nobody read, or in a thread's beginning and
     # end, which it stretches; not swapcontext, which has no table for where it has left its return address.
     some='alloca vla aligned aligned_alloca large s_alloca s_aligned s_both s_registers s_cold s_tail s_plt tail'
-    some+=' noreturn longjmp compare coroutine small handler sigaltstack nested co_handler key'
+    some+=' noreturn longjmp compare coroutine handler sigaltstack nested co_handler key'
     variant plain "$some" "$compiler" -O2 -fomit-frame-pointer
     variant protected "$some" "$compiler" -O2 -mbranch-protection=standard
     exit "$bad"

@@ -102,7 +102,7 @@ static void test_link_register_forms(void **state)
     assert_kept(pc++, &leaf);
     assert_kept(0, &leaf); /* and yet it is no empty entry */
     for (int32_t words = 1; words <= 4096; words++) {
-        struct sig_rule rule = frame_rule(SIG_DWARF_SP, 32760, -8 * words);
+        struct sig_rule rule = frame_rule(SIG_DWARF_SP, 16376, -8 * words);
         rule.ra.offset = rule.extra.offset = rule.fp.offset + 8;
         if (words < 4096)
             assert_kept(pc++, &rule);
