@@ -106,7 +106,10 @@ __attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk
     walk->count = count;
 }
 
-/* By the psABI (3.4.1) the outermost frame has a frame pointer of 0: the loader's entry has no other mark. */
+/*
+ * By the psABI (3.4.1) the outermost frame has a frame pointer of 0: the loader's entry has no other mark.
+ * For frames that lead nowhere else: assembly may count down in that register.
+ */
 static bool is_unmarked_root(const struct sig_walk *walk, const struct sig_rule *rule)
 {
     return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0 &&
@@ -145,13 +148,16 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     here.address += is_code && rule.starts_here;
     if (is_code)
         report(walk, &here);
-    if (is_code && (rule.kind == SIG_RULE_ROOT || is_unmarked_root(walk, &rule)))
+    if (is_code && rule.kind == SIG_RULE_ROOT)
         return false;
-    bool is_stepped = is_code && sig_walk_step(walk, &rule);
-    if (!is_stepped)
+    if (is_code && sig_walk_step(walk, &rule))
+        return true;
+    if (is_code && is_unmarked_root(walk, &rule))
+        sig_memo_give_up(&walk->memo); /* that it leads nowhere is not said by the frame alone */
+    else
         *ret_end = rule.kind == SIG_RULE_UNSUPPORTED || walk->lacks_register ? SIG_UNWIND_INEXPRESSIBLE
                                                                              : SIG_UNWIND_TRUNCATED;
-    return is_stepped;
+    return false;
 }
 
 /* Up to the end; returns how many frames are left out because they are shared with the last walk. */

@@ -48,6 +48,7 @@ CHAINS = {
     "co_handler": "spin_coroutine_handler < on_fault_in_coroutine < * < stumble < stumbling_body < *",
     "scratch": f"spin_scratch < frame_scratch < life_scratch < {START}",
     "indexed": f"spin_indexed < life_indexed < {START}",
+    "bare_call": f"spin_bare_inner < bare_outer < life_bare_call < {START}",
     "bare": f"spin_bare < frame_bare < life_bare < {START}",
     "key": "spin_key < destroy_key < *",
     "constructor": f"spin_constructor < * < life_constructor < {START}",
