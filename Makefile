@@ -74,6 +74,7 @@ LIB         := $(BUILD)/libwallprof.so
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind install uninstall clean targets aarch64
 
 all: $(LIB)

@@ -544,7 +544,7 @@ check_announcement() {
 check_profiler() {
     [ -n "${WALLPROF_BUILD-}" ] && [ -e "$WALLPROF_BUILD/libwallprof.so" ] || return 0
     ln -sf "$WALLPROF_BUILD/libwallprof.so" "$tmp/bin/libwallprof.so"
-    unset WALLPROF_BUILD WALLPROF_PPROF # not for the profiler
+    unset WALLPROF_BUILD WALLPROF_PPROF WALLPROF_RUN # not for the profiler
     wrapper --out real.pb.gz sort /dev/null
     rm "$tmp/bin/libwallprof.so"
     status_is 'with the profiler' 0

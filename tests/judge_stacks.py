@@ -15,7 +15,7 @@ import sys
 from pprof_read import SAMPLES, WALL, Profile
 
 START = "run_kind < *"  # start_thread, clone3
-LEAST_SHARE = 0.97 if os.environ.get("WALLPROF_RUN") else 0.99  # an emulator stretches beginnings and ends
+LEAST_SHARE = 0.97 if os.environ.get("EMULATED") else 0.99  # an emulator stretches beginnings and ends
 LEAST_SAMPLES = 20
 EDGE_SAMPLES = 3
 
