@@ -12,7 +12,7 @@ WANTED=${ORACLE_LIVE_STACKS:-3000}
 ORACLE=$BUILD/liboracle_live.so
 REPORT=$TESTS/oracle_live_report.py
 RESULTS=${ORACLE_LIVE_KEEP:-$TMP/results}
-MAX_RUNS=40
+MAX_RUNS=120
 RUN_SECONDS=90
 
 [ -e "$ORACLE" ] || skip "$ORACLE has not been built"
