@@ -23,14 +23,6 @@ static bool is_called(const struct sig_bare *bare, uint64_t return_address)
     return target >= bare->low && target <= bare->high;
 }
 
-static bool has_tables(const struct sig_bare *bare, uint64_t pc)
-{
-    const struct sig_module *module = sig_modules_find(bare->modules, pc);
-    struct sig_cie cie;
-    struct sig_fde fde;
-    return module && sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde);
-}
-
 bool sig_bare_keeps_frame(const struct sig_bare *bare, struct sig_stack *stack, uint64_t fp)
 {
     uint64_t ra;
@@ -39,7 +31,7 @@ bool sig_bare_keeps_frame(const struct sig_bare *bare, struct sig_stack *stack, 
     if (!sig_modules_find(bare->modules, ra))
         return sig_generated_follows_call(ra);
     uint64_t target = sig_call_target(bare->modules, ra);
-    return target && !has_tables(bare, target);
+    return target && !sig_call_function_start(bare->modules, target);
 }
 
 int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,

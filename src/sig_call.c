@@ -5,9 +5,16 @@
  */
 #include "sig_call.h"
 #include "sig_arch.h"
+#include "sig_eh_frame.h"
 #include "sig_memory.h"
 
 #include <stdbool.h>
+
+uint64_t sig_call_function_start(const struct sig_modules_table *modules, uint64_t lookup_pc)
+{
+    const struct sig_module *module = sig_modules_find(modules, lookup_pc);
+    return module ? sig_eh_frame_function_start(module, lookup_pc, !module->is_permanent) : 0;
+}
 
 #if defined(__x86_64__)
 
@@ -19,30 +26,15 @@ enum {
     ENTRY_BYTES = 11,    /* endbr64; bnd jmp *slot(%rip) */
     MAX_JUMPS = 4,
     WORD_BYTES = 8,
-    PAGE_BYTES = 4096,
 };
 
 /* A permanent module stays mapped, but its code may be for execution only. */
-static bool is_readable(uint64_t address, uint64_t bytes)
-{
-    const uint64_t word_mask = WORD_BYTES - 1;
-    uint64_t first = address & ~word_mask, last = (address + bytes - 1) & ~word_mask;
-    return sig_memory_is_readable(first) &&
-           (first / PAGE_BYTES == last / PAGE_BYTES || sig_memory_is_readable(last));
-}
-
 static bool read_code(const struct sig_modules_table *modules, uint64_t address, uint8_t *to, uint64_t bytes)
 {
     const struct sig_module *module = sig_modules_find(modules, address);
     if (!module || module->end_pc - address < bytes)
         return false;
-    if (!module->is_permanent)
-        return sig_memory_copy(to, address, bytes);
-    if (!is_readable(address, bytes))
-        return false;
-    for (uint64_t i = 0; i < bytes; i++)
-        to[i] = ((const uint8_t *)(uintptr_t)address)[i];
-    return true;
+    return module->is_permanent ? sig_memory_probe(to, address, bytes) : sig_memory_copy(to, address, bytes);
 }
 
 /* What lies at a distance, the last four bytes of an instruction, from the end of that. */
@@ -75,17 +67,10 @@ static uint64_t behind_jumps(const struct sig_modules_table *modules, uint64_t t
     return target;
 }
 
-/* ff /2, with the bytes of its operand: two, three with a REX prefix before or a byte behind, and so on. */
 static bool is_call_somewhere(const struct sig_modules_table *modules, uint64_t return_address)
 {
-    static const uint8_t lengths[] = {2, 3, 4, 6, 7};
-    uint8_t code[2];
-    for (unsigned i = 0; i < sizeof(lengths); i++) {
-        if (read_code(modules, return_address - lengths[i], code, sizeof(code)) && code[0] == 0xff &&
-            (code[1] >> 3 & 7) == 2)
-            return true;
-    }
-    return false;
+    uint8_t code[SIG_CALL_BYTES_MAX];
+    return read_code(modules, return_address - sizeof(code), code, sizeof(code)) && sig_ends_in_call(code);
 }
 
 uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t return_address)

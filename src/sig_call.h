@@ -17,4 +17,8 @@ enum { SIG_CALL_SOMEWHERE = 1 };
 /* Where the function starts, also behind linkage tables; 0 when there is no call before the address. */
 uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t return_address);
 
+/* Where the function around an address starts, by the tables of the module it is in; 0 when they do not say.
+ */
+uint64_t sig_call_function_start(const struct sig_modules_table *modules, uint64_t lookup_pc);
+
 #endif

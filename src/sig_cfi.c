@@ -464,7 +464,5 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
 
 uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc)
 {
-    struct sig_cie cie;
-    struct sig_fde fde;
-    return sig_eh_frame_find(module, lookup_pc, true, &cie, &fde) ? fde.start_pc : 0;
+    return sig_eh_frame_function_start(module, lookup_pc, true);
 }

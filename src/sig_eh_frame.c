@@ -209,3 +209,10 @@ uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup
                                sig_eh_frame_read(module, fde_at, careful_reads, &cie, &fde);
     return has_function_before && fde.end_pc > module->start_pc ? fde.end_pc : module->start_pc;
 }
+
+uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads)
+{
+    struct sig_cie cie;
+    struct sig_fde fde;
+    return sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde) ? fde.start_pc : 0;
+}

@@ -57,4 +57,7 @@ bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool
  * the function before it. */
 uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
 
+/* Where the function around an address starts; 0 when the tables do not say. */
+uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
+
 #endif

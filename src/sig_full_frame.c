@@ -9,8 +9,8 @@ struct frame {
 };
 
 /*
- * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_unwind.c has it,
- * the frame record, which fp points at and the table places in the frame, gives the CFA all the same.
+ * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_walk_bare.c has
+ * it, the frame record, which fp points at and the table places in the frame, gives the CFA all the same.
  */
 static bool find_cfa_by_record(struct frame *frame, const struct sig_cfa *rule,
                                const struct sig_column *columns)

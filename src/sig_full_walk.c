@@ -52,7 +52,7 @@ static enum result enter_caller(struct walk *walk)
     return walk->frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 
-/* As sig_unwind.c's of the same name. */
+/* As sig_walk_step.c's of the same name. */
 static enum result step_signal_frame(struct walk *walk)
 {
     uint64_t at, ignored;

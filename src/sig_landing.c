@@ -4,19 +4,8 @@
  */
 #include "sig_landing.h"
 #include "sig_call.h"
-#include "sig_eh_frame.h"
 
 enum { WORD_BYTES = SIG_STACK_WORD_BYTES, LANDING_WORDS = 8192, THROWER_WORDS = 4096 };
-
-/* Where the function around a pc starts, 0 when that is not known. */
-static uint64_t function_start(const struct sig_modules_table *modules, uint64_t lookup_pc)
-{
-    const struct sig_module *module = sig_modules_find(modules, lookup_pc);
-    struct sig_cie cie;
-    struct sig_fde fde;
-    bool is_found = module && sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde);
-    return is_found ? fde.start_pc : 0;
-}
 
 static bool is_call_of(const struct sig_modules_table *modules, uint64_t return_address, uint64_t start_pc)
 {
@@ -28,7 +17,7 @@ bool sig_landing_was_called(const struct sig_modules_table *modules, struct sig_
 {
     uint64_t word;
     *ret_sp = 0;
-    if (is_call_of(modules, return_address, function_start(modules, lookup_pc)))
+    if (is_call_of(modules, return_address, sig_call_function_start(modules, lookup_pc)))
         return true;
     for (uint64_t i = 0; i < LANDING_WORDS && sig_stack_search(stack, cfa + i * WORD_BYTES, &word); i++) {
         if (word == return_address) {
@@ -42,7 +31,7 @@ bool sig_landing_was_called(const struct sig_modules_table *modules, struct sig_
 uint64_t sig_landing_thrower_cfa(const struct sig_modules_table *modules, struct sig_stack *stack,
                                  uint64_t lookup_pc, uint64_t sp, uint64_t cfa)
 {
-    uint64_t word, start_pc = function_start(modules, lookup_pc);
+    uint64_t word, start_pc = sig_call_function_start(modules, lookup_pc);
     bool is_frame =
         cfa > sp && sig_stack_read(stack, cfa - WORD_BYTES, &word) && is_call_of(modules, word, start_pc);
     for (uint64_t i = 0;

@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-enum { KERNEL_SIGSET_BYTES = 8, INVALID_HOW = -1 };
+enum { PAGE_BYTES = 4096, KERNEL_SIGSET_BYTES = 8, INVALID_HOW = -1 };
 
 bool sig_memory_is_readable(uint64_t address)
 {
@@ -29,16 +29,22 @@ bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
     return copy(to, from, bytes) == (long)bytes;
 }
 
-bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
+bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes)
 {
     const uint64_t word_mask = 7;
-    long copied = copy(to, from, bytes);
-    if (copied >= 0 || copied == -EFAULT)
-        return copied == (long)bytes;
-    if (!sig_memory_is_readable(from & ~word_mask) ||
-        !sig_memory_is_readable((from + bytes - 1) & ~word_mask))
+    uint64_t first = from & ~word_mask, last = (from + bytes - 1) & ~word_mask;
+    if (!sig_memory_is_readable(first) ||
+        (first / PAGE_BYTES != last / PAGE_BYTES && !sig_memory_is_readable(last)))
         return false;
     for (size_t i = 0; i < bytes; i++)
         to[i] = ((const volatile uint8_t *)(uintptr_t)from)[i];
     return true;
+}
+
+bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
+{
+    long copied = copy(to, from, bytes);
+    if (copied >= 0 || copied == -EFAULT)
+        return copied == (long)bytes;
+    return sig_memory_probe(to, from, bytes);
 }

@@ -18,9 +18,12 @@ bool sig_memory_is_readable(uint64_t address);
 /* Copies bytes through the kernel; false when any of them is not mapped, or the kernel refuses the call. */
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
 
+/* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */
+bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes);
+
 /*
- * The same for at most a page, and where the kernel refuses the call (seccomp, emulators), by probe and
- * direct read: for memory that this very thread has a use for, and that nobody should be unmapping just now.
+ * Through the kernel, and where it refuses the call (seccomp, emulators), by probe and direct read: for
+ * memory that this very thread has a use for, and that nobody should be unmapping just now. At most a page.
  */
 bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
 

@@ -40,7 +40,7 @@ static const uint32_t convention_rule =
 
 /*
  * Whether a rule is ordinary: CFA = register + offset, registers saved in this frame and within what is
- * readable for certain. step_frame says what each condition is for.
+ * readable for certain. sig_walk_step.c says what each condition is for.
  */
 static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const struct sig_regs *regs,
                                bool fp_known, bool extra_known, struct ordinary *ret)

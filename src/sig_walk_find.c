@@ -20,11 +20,9 @@ static bool is_plausible(const struct sig_walk *walk)
  */
 static bool is_made_up(const struct sig_walk *walk, const struct sig_module *module)
 {
-    struct sig_cie cie;
-    struct sig_fde fde;
     uint64_t pc = walk->regs.pc;
     return !walk->interrupted && pc < module->end_pc &&
-           sig_eh_frame_find(module, pc, !module->is_permanent, &cie, &fde) && fde.start_pc == pc;
+           sig_eh_frame_function_start(module, pc, !module->is_permanent) == pc;
 }
 
 static void compute_rule(const struct sig_unwind_request *request, const struct sig_module *module,
