@@ -1,0 +1,170 @@
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). The limit of open files
+ * is the process's, but counts in each descriptor table by itself. */
+enum { KEPT_MAX = 480, DESCRIPTORS_EACH = 2, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256 };
+
+void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    *watches = (struct wp_watches){.task_directory = is_private ? task_directory : -1};
+    getrlimit(RLIMIT_NOFILE, &files);
+    uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
+    watches->kept_max = room / DESCRIPTORS_EACH < KEPT_MAX ? (uint32_t)(room / DESCRIPTORS_EACH) : KEPT_MAX;
+}
+
+/* ---- the list of those that keep descriptors ---- */
+
+static void unlink_watch(struct wp_watches *watches, struct watch *watch)
+{
+    *(watch->newer ? &watch->newer->older : &watches->newest) = watch->older;
+    *(watch->older ? &watch->older->newer : &watches->oldest) = watch->newer;
+    watch->newer = watch->older = NULL;
+    watches->kept--;
+}
+
+static void link_newest(struct wp_watches *watches, struct watch *watch)
+{
+    watch->older = watches->newest;
+    *(watches->newest ? &watches->newest->newer : &watches->oldest) = watch;
+    watches->newest = watch;
+    watches->kept++;
+}
+
+static void close_descriptor(int *descriptor)
+{
+    if (*descriptor)
+        close(*descriptor);
+    *descriptor = 0;
+}
+
+void watch_close(struct wp_watches *watches, struct watch *watch)
+{
+    if (!watch->schedstat && !watch->syscall)
+        return;
+    unlink_watch(watches, watch);
+    close_descriptor(&watch->schedstat);
+    close_descriptor(&watch->syscall);
+}
+
+void watch_drop_all(struct wp_watches *watches)
+{
+    while (watches->newest) {
+        struct watch *watch = watches->newest;
+        unlink_watch(watches, watch);
+        watch->schedstat = watch->syscall = 0;
+    }
+    watches->task_directory = -1;
+}
+
+static void mark_used(struct wp_watches *watches, struct watch *watch)
+{
+    if (watches->newest == watch)
+        return;
+    if (watch->schedstat || watch->syscall)
+        unlink_watch(watches, watch);
+    else if (watches->kept >= watches->kept_max)
+        watch_close(watches, watches->oldest);
+    link_newest(watches, watch);
+}
+
+/* ---- reading ---- */
+
+static int open_file(const struct wp_watches *watches, pid_t tid, const char *name)
+{
+    char path[48];
+    if (watches->task_directory < 0)
+        return -ENOENT;
+    snprintf(path, sizeof(path), "%d/%s", tid, name);
+    int descriptor = openat(watches->task_directory, path, O_RDONLY | O_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+/* Opens one of a watch's two files, to be kept. 0 or -errno. */
+static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
+{
+    if (*descriptor == 0) {
+        int opened = watches->kept_max > 0 ? open_file(watches, tid, name) : -EMFILE;
+        if (opened < 0)
+            return opened;
+        mark_used(watches, watch);
+        *descriptor = opened;
+    } else
+        mark_used(watches, watch);
+    return 0;
+}
+
+void watch_open(struct wp_watches *watches, struct watch *watch, pid_t tid)
+{
+    keep(watches, watch, &watch->schedstat, tid, "schedstat");
+    keep(watches, watch, &watch->syscall, tid, "syscall");
+}
+
+static enum watch_state state_of_error(int error)
+{
+    return error == -ESRCH || error == -ENOENT ? WATCH_GONE : WATCH_UNREADABLE;
+}
+
+/* One of the two files as a string; WATCH_KNOWN when it has been read. */
+static enum watch_state read_file(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid,
+                                  const char *name, char *text)
+{
+    if (watches->task_directory < 0)
+        return WATCH_UNREADABLE;
+    int status = keep(watches, watch, descriptor, tid, name);
+    if (status < 0)
+        return state_of_error(status);
+    ssize_t bytes = pread(*descriptor, text, TEXT_BYTES - 1, 0);
+    if (bytes <= 0)
+        return bytes < 0 ? state_of_error(-errno) : WATCH_UNREADABLE;
+    text[bytes] = '\0';
+    return WATCH_KNOWN;
+}
+
+/* The kernel of a machine without these statistics writes three zeros. */
+enum watch_state watch_runs(struct wp_watches *watches, struct watch *watch, pid_t tid,
+                            struct watch_runs *ret)
+{
+    char text[TEXT_BYTES], *at;
+    enum watch_state state = read_file(watches, watch, &watch->schedstat, tid, "schedstat", text);
+    if (state != WATCH_KNOWN)
+        return state;
+    ret->cpu_ns = strtoull(text, &at, 10);
+    strtoull(at, &at, 10); /* the time it waited for a CPU */
+    ret->count = strtoull(at, &at, 10);
+    return ret->count > 0 ? WATCH_KNOWN : WATCH_UNREADABLE;
+}
+
+/* A thread that is ending has let go of its stack, or will: its owner may have unmapped it. */
+static bool is_ending(const struct watch_call *call)
+{
+    return call->number == SYS_exit || call->number == SYS_exit_group || call->sp == 0;
+}
+
+enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid_t tid,
+                            struct watch_call *ret)
+{
+    char text[TEXT_BYTES], *at, *end;
+    enum watch_state state = read_file(watches, watch, &watch->syscall, tid, "syscall", text);
+    if (state != WATCH_KNOWN)
+        return state;
+    if (strncmp(text, "running", strlen("running")) == 0)
+        return WATCH_RUNNING;
+    *ret = (struct watch_call){.number = strtol(text, &at, 10)};
+    for (int i = 0; i < 6 && ret->number >= 0; i++)
+        ret->arguments[i] = strtoull(at, &at, 16);
+    ret->sp = strtoull(at, &at, 16);
+    ret->pc = strtoull(at, &end, 16);
+    if (end == at)
+        return WATCH_UNREADABLE;
+    return is_ending(ret) ? WATCH_GONE : WATCH_KNOWN;
+}
