@@ -163,6 +163,15 @@ static void read_labels(const struct reading *reading)
                 reading->value);
 }
 
+static void read_observe(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "auto") || !strcmp(reading->value, "signal"))
+        reading->config->by_signal_only = *reading->value == 's';
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_OBSERVE=%s is not auto or signal; using auto",
+                reading->value);
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -210,7 +219,8 @@ static const struct variable {
 } variables[] = {
     {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},       {"WALLPROF_HZ", read_hz},
     {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},   {"WALLPROF_MEM", read_memory},
-    {"WALLPROF_SIGNAL", read_signal},   {"WALLPROF_LABELS", read_labels}, {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_SIGNAL", read_signal},   {"WALLPROF_LABELS", read_labels}, {"WALLPROF_OBSERVE", read_observe},
+    {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };

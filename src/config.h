@@ -23,7 +23,8 @@ struct wp_config {
     uint64_t memory_bytes; /* WALLPROF_MEM: for the profile while recording, default 64 MiB */
     int signal;            /* WALLPROF_SIGNAL, default SIGPROF */
     enum wp_labels labels; /* WALLPROF_LABELS: none, name or id (default: name and id) */
-    bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
+    bool by_signal_only; /* WALLPROF_OBSERVE=signal: every thread is asked (auto, the default: if need be) */
+    bool has_seed;       /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
     enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
     char log_path[PATH_MAX];  /* "" for stderr */

@@ -74,6 +74,8 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return (uint64_t)config->signal;
     if (!strcmp(name, "WALLPROF_LABELS"))
         return config->labels;
+    if (!strcmp(name, "WALLPROF_OBSERVE"))
+        return config->by_signal_only;
     if (!strcmp(name, "WALLPROF_LOG"))
         return config->log_level;
     assert_string_equal(name, "WALLPROF_SEED");
@@ -134,6 +136,9 @@ static const struct good_case good[] = {
     {"WALLPROF_LABELS", "none", LABELS_NONE},
     {"WALLPROF_LABELS", "name", LABELS_NAME},
     {"WALLPROF_LABELS", "id", LABELS_ID},
+    {"WALLPROF_OBSERVE", "", false},
+    {"WALLPROF_OBSERVE", "auto", false},
+    {"WALLPROF_OBSERVE", "signal", true},
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
@@ -169,6 +174,7 @@ static void the_defaults_are_as_documented(void **state)
     assert_int_equal(config->memory_bytes, 64 * MIB);
     assert_int_equal(config->signal, SIGPROF);
     assert_int_equal(config->labels, LABELS_ID);
+    assert_false(config->by_signal_only);
     assert_false(config->has_seed);
     assert_int_equal(config->log_level, LOG_WARNING);
     assert_string_equal(config->log_path, "");
@@ -206,6 +212,7 @@ struct bad_case {
 #define NO_SIGNAL    "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
 #define REFUSED      "cannot be used for sampling; using SIGPROF"
 #define LABELS_SAID  "is not none, name or id; using id (name and id)"
+#define OBSERVE_SAID "is not auto or signal; using auto"
 #define SEED_SAID    "is not a whole number; using a random seed"
 #define LOG_SAID     "is not off, error, warning, info or debug; using warning"
 
@@ -253,6 +260,10 @@ static const struct bad_case bad[] = {
     {"WALLPROF_SIGNAL", "33", REFUSED, SIGPROF},
     {"WALLPROF_LABELS", "all", LABELS_SAID, LABELS_ID},
     {"WALLPROF_LABELS", "NONE", LABELS_SAID, LABELS_ID},
+    {"WALLPROF_OBSERVE", "signals", OBSERVE_SAID, false},
+    {"WALLPROF_OBSERVE", "AUTO", OBSERVE_SAID, false},
+    {"WALLPROF_OBSERVE", "s", OBSERVE_SAID, false},
+    {"WALLPROF_OBSERVE", "1", OBSERVE_SAID, false},
     {"WALLPROF_SEED", "x", SEED_SAID, 0},
     {"WALLPROF_SEED", "1x", SEED_SAID, 0},
     {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},
