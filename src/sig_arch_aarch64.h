@@ -58,6 +58,16 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
     return true;
 }
 
+/* x0 to x5. */
+static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret)
+{
+    enum { ARGUMENTS = 6 };
+    if (dwarf_register >= ARGUMENTS)
+        return false;
+    *ret = arguments[dwarf_register];
+    return true;
+}
+
 /* Instructions are aligned, so only the one before the pc can lie on another page. */
 static inline bool sig_was_blocked(const ucontext_t *context)
 {
