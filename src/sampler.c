@@ -38,6 +38,7 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     if (status == 0)
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
+    sampler->observer.by_signal_only = config->by_signal_only;
     if (status == 0) {
         sampler->path = scratch_alloc(sizeof(arena_ref) * sampler->path_capacity);
         sampler->inner = scratch_alloc(sizeof(uint32_t) * sampler->path_capacity);
@@ -68,7 +69,8 @@ void sampler_deinit(struct wp_sampler *sampler)
 
 void sampler_drop_descriptors(struct wp_sampler *sampler)
 {
-    sampler->task_directory = sampler->observer.task_directory = -1;
+    sampler->task_directory = -1;
+    observe_drop_descriptors(&sampler->observer);
 }
 
 /* ---- threads that come and go ---- */
@@ -276,14 +278,14 @@ static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
         scan(sampler, now_ns, false);
 }
 
-int sampler_enter(struct wp_sampler *sampler)
+int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
 {
     int status = modules_init(&sampler->modules, &sampler->arena);
     if (status < 0)
         return status;
     sampler->own_tid = gettid();
     sampler->task_directory = tasks_open();
-    sampler->observer.task_directory = sampler->task_directory;
+    observe_enter(&sampler->observer, sampler->task_directory, has_own_descriptors);
     begin_arrived(sampler);
     if (sampler->task_directory >= 0)
         scan(sampler, clock_monotonic_ns(), true);
@@ -366,10 +368,11 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .time_ns = seen->time_ns,
         .cpu_clock_ns = seen->cpu_clock_ns,
         .is_running = seen->is_running,
+        .is_unchanged = seen->is_unchanged,
         .is_unknown = seen->is_unknown,
         .path = sampler->path,
     };
-    if (seen->is_unknown)
+    if (seen->is_unknown || seen->is_unchanged)
         fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     else
         fold_stack(sampler, seen, &observation);
@@ -403,7 +406,7 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->observer.look = sampler->modules.now.number;
     uint32_t count = threads_choose(sampler->threads, sampler->threads_per_tick, &sampler->random);
     for (uint32_t i = 0; i < count; i++) {
-        if (observe_send(&sampler->observer, sampler->threads->live[i], clock_monotonic_ns(), &seen))
+        if (observe_look(&sampler->observer, sampler->threads->live[i], clock_monotonic_ns(), &seen))
             fold_one(sampler, &seen);
     }
     sampler->counters.ticks++;
@@ -418,7 +421,9 @@ static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uin
     tasks_name(sampler->task_directory, thread->tid, name, sizeof(name));
     if (*name)
         memcpy(thread->end_name, name, sizeof(name));
-    end_thread(sampler, thread, now_ns, cpu_ns, rest_of(thread, now_ns));
+    bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
+    end_thread(sampler, thread, now_ns, cpu_ns,
+               is_where_it_was ? FOLD_REST_UNCHANGED : rest_of(thread, now_ns));
 }
 
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
@@ -429,7 +434,10 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     sampler->counters.samples = sampler->fold.samples;
     sampler->counters.late_ticks = sampler->tick.late;
-    sampler->counters.unanswered = sampler->observer.unanswered;
+    sampler->counters.unchanged = sampler->observer.made.unchanged;
+    sampler->counters.walked = sampler->observer.made.walked;
+    sampler->counters.answered = sampler->observer.made.answered;
+    sampler->counters.unanswered = sampler->observer.made.unanswered;
     sampler->counters.stray = sig_handler_stray_count();
     sampler->counters.sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

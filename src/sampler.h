@@ -71,9 +71,11 @@ void sampler_deinit(struct wp_sampler *sampler);
 /* When the recording is closed by another thread than the sampler, whose descriptors these were. */
 void sampler_drop_descriptors(struct wp_sampler *sampler);
 
-/* In the sampler thread, once: its own view of /proc, the modules, and the threads that are there already. 0
- * or -errno. */
-int sampler_enter(struct wp_sampler *sampler);
+/*
+ * In the sampler thread, once: its own view of /proc, the modules, and the threads that are there already.
+ * has_own_descriptors: the program sees none of those that are opened here. 0 or -errno.
+ */
+int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors);
 
 /* The first half of a tick: brings the registry and the handlers' modules up to date, and signals a random
  * subset. */

@@ -58,6 +58,9 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
  */
 static inline bool sig_was_blocked(const ucontext_t *context);
 
+/* Of such a thread: where its pc was while it waited, behind the system call instruction. */
+static inline uint64_t sig_pc_of_blocked(const ucontext_t *context);
+
 /* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline a signal handler returns to. */
 static inline bool sig_is_trampoline(const uint8_t *code);
 

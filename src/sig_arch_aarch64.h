@@ -80,6 +80,12 @@ static inline bool sig_was_blocked(const ucontext_t *context)
     return code[machine->regs[0] == (uint64_t)-EINTR ? -1 : 0] == svc;
 }
 
+static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
+{
+    const mcontext_t *machine = &context->uc_mcontext;
+    return machine->pc + (machine->regs[0] == (uint64_t)-EINTR ? 0 : SIG_CODE_ALIGN);
+}
+
 /* mov x8, #__NR_rt_sigreturn; svc #0. */
 static inline bool sig_is_trampoline(const uint8_t *code)
 {

@@ -81,6 +81,13 @@ static inline bool sig_was_blocked(const ucontext_t *context)
     return code[0] == 0x0f && code[1] == 0x05;
 }
 
+static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
+{
+    enum { SYSCALL_BYTES = 2 };
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    return (uint64_t)gregs[REG_RIP] + (gregs[REG_RAX] == -EINTR ? 0 : SYSCALL_BYTES);
+}
+
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so
  * too. */
 static inline bool sig_is_trampoline(const uint8_t *code)

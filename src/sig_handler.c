@@ -201,6 +201,16 @@ static struct sig_unloads prepare(struct sig_unwind_request *request)
     return unloads;
 }
 
+static void note_place(struct sig_slot *slot, const ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    slot->was_blocked = sig_was_blocked(context);
+    slot->sp = regs.sp;
+    slot->pc = slot->was_blocked ? sig_pc_of_blocked(context) : regs.pc;
+    slot->fp = regs.fp;
+}
+
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
 {
     struct sig_unwind_request request = {
@@ -212,7 +222,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     };
     slot->time_ns = clock_ns(CLOCK_MONOTONIC);
     slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    slot->was_blocked = sig_was_blocked(context);
+    note_place(slot, context);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
     slot->unloads = prepare(&request);
     request.memo = request.use_cache ? slot->memo : NULL;

@@ -206,7 +206,8 @@ size_t sig_unwind_other(const struct sig_unwind_request *request, const struct s
     struct sig_walk walk = {
         .request = request,
         .arguments = place->arguments,
-        .regs = {.pc = place->pc, .sp = place->sp},
+        .regs = {.pc = place->pc, .sp = place->sp, .fp = place->fp ? *place->fp : 0},
+        .fp_known = place->fp != NULL,
         .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
         .interrupted = true};
     sig_stack_begin(&walk.stack, place->sp);

@@ -53,6 +53,7 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
 struct sig_place {
     uint64_t pc, sp;
     const uint64_t *arguments; /* the six of the system call; NULL when it is in none (a page fault) */
+    const uint64_t *fp;        /* the frame pointer, where it is known from elsewhere; else NULL */
 };
 
 /*

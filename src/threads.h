@@ -14,6 +14,7 @@
 #ifndef WALLPROF_THREADS_H
 #define WALLPROF_THREADS_H
 
+#include "blocked.h"
 #include "fold.h"
 #include "profile.h"
 #include "random.h"
@@ -48,7 +49,9 @@ struct wp_thread {
     arena_ref record;
     struct fold_thread fold;
     struct wp_memo *memo; /* of its last stack; NULL without */
-    bool is_foreign;      /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    struct watch watch;   /* its descriptors */
+    struct blocked_memory blocked;
+    bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint32_t look;    /* the last look at the modules before it was sent */
