@@ -29,11 +29,12 @@ void blocked_deinit(struct wp_blocked *blocked)
     blocked->copy.words = NULL;
 }
 
-/* FNV-1a over words: to tell one stack from another of the same thread at the same place. */
+/* FNV-1a over words: to tell one stack from another of the same thread at the same place. (That is the first
+ * word, which a call that was restarted shows at another of its instructions.) */
 static uint64_t hash_stack(const uint64_t *addresses, size_t depth)
 {
     uint64_t hash = 0xcbf29ce484222325U;
-    for (size_t i = 0; i < depth; i++)
+    for (size_t i = 1; i < depth; i++)
         hash = (hash ^ addresses[i]) * 0x100000001b3U;
     return hash ^ depth;
 }
