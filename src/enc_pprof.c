@@ -381,6 +381,14 @@ static void emit_lost_files(struct writer *writer)
         emit_comment(writer, text);
 }
 
+/* The share of looks that did not wake anybody. */
+static double without_signal(const struct wp_counters *counters)
+{
+    uint64_t without = counters->unchanged + counters->walked;
+    uint64_t all = without + counters->answered + counters->unanswered;
+    return all > 0 ? (double)without / (double)all : 0;
+}
+
 static void emit_comments(struct writer *writer)
 {
     const struct wp_profile *profile = writer->profile;
@@ -398,6 +406,12 @@ static void emit_comments(struct writer *writer)
              "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64
              " late signals dropped",
              counters->samples, counters->truncated, counters->unanswered, counters->stray);
+    emit_comment(writer, text);
+    snprintf(text, sizeof(text),
+             "looks: %" PRIu64 " unchanged, %" PRIu64 " walked from outside, %" PRIu64 " by signal, %" PRIu64
+             " without an answer: %.2f %% without a signal",
+             counters->unchanged, counters->walked, counters->answered, counters->unanswered,
+             100 * without_signal(counters));
     emit_comment(writer, text);
     if (counters->full_walks > 0) {
         snprintf(text, sizeof(text), "unwind: %" PRIu64 " of %" PRIu64 " stacks by the full-register walk",

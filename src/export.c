@@ -73,7 +73,7 @@ int export_write(const struct export_request *request)
             .start_utc_ns = request->start_utc_ns,
             .duration_ns = request->duration_ns,
             .period_ns = sampler->fold.period_ns,
-            .threads_per_tick = sampler->threads_per_tick,
+            .threads_per_tick = sampler->schedule.looks_per_tick,
             .counters = sampler->counters,
             .command = request->command,
         };

@@ -2,14 +2,20 @@
  * Observations become time on nodes of the tree. Here lies what makes the profile true: a thread's time is
  * owed from observation to observation, so its sums are exact at any rate and load.
  *
- * - wall: all that passed since the thread's last observation goes to the observed stack. When observations
- * come at moments that are independent of what the program does, that is unbiased; and it always adds up.
- * - cpu: what the thread's CPU clock advanced is accumulated; an observation that finds the thread running
- * takes all of it, one that finds it waiting leaves it.
- * - offcpu: wall minus cpu is accumulated; an observation that finds the thread waiting takes whole periods
- * and leaves the remainder, so that many short sleeps are neither flooded nor lost.
+ * - wall: an observation stands for a stretch of the thread's time, part of it before the look and part
+ * behind (schedule.h says why, and which). All of it goes to the observed stack: what passed since the end of
+ * the last observation's stretch at once, the rest of its own at the next observation. It always adds up.
+ * - cpu: what the thread's CPU clock advanced is accumulated. An observation that found the thread running
+ * takes of what is used behind it as much as passes until its stretch ends; then one that finds it running
+ * takes all that is left, one that finds it waiting leaves it.
+ * - offcpu: wall minus cpu is accumulated, and taken in the same way by observations that find the thread
+ * waiting: in whole periods, the remainder being left, so that many short sleeps are neither flooded nor
+ * lost.
  * - calls: of two successive stacks of a thread the frames with equal call sites are the same calls; what is
  * new below them is one new call each.
+ *
+ * The CPU clock is known at looks only. What it advanced between two is shared out when the second is there,
+ * so what is placed never exceeds what was measured.
  *
  * Sources: the accumulator of samply (context_switch.rs), the call counts of rbspy (callgrind.rs).
  *
@@ -24,10 +30,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The stretch of an observation goes on behind it, up to the moment that fold_stretch_ended will tell. */
+#define FOLD_GOES_ON UINT64_MAX
+
 /* What one thread's time is owed since when. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock. */
 struct fold_thread {
     arena_ref root;
     arena_ref node;         /* where it was last seen; the root before the first observation */
+    arena_ref credited;     /* where the last observation's time goes: that node or a pseudo-frame's */
+    bool was_running;       /* at the last observation */
+    uint64_t until_ns;      /* the last observation stands for the time up to here, or FOLD_GOES_ON */
     uint64_t time_ns;       /* accounted for up to here */
     uint64_t cpu_clock_ns;  /* the CPU clock then */
     uint64_t cpu_owed_ns;   /* CPU time no running observation has taken yet */
@@ -37,9 +49,11 @@ struct fold_thread {
 /* One look at a thread. */
 struct fold_observation {
     uint64_t time_ns;
+    uint64_t until_ns; /* it stands for what follows up to here; 0 for nothing, or FOLD_GOES_ON */
     uint64_t cpu_clock_ns;
     bool is_running;       /* on a CPU, as opposed to waiting for something or for a CPU */
-    bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at */
+    bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at,
+                            * and everything since goes to where that was */
     bool is_unknown;       /* it did not answer and may have run: the time goes to [not responding] */
     arena_ref base;        /* the node that the path hangs from; 0: the thread's root */
     const arena_ref *path; /* locations, innermost first */
@@ -54,12 +68,16 @@ struct wp_fold {
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns);
 
+/* The last observation's stretch has ended then, if it was still going on. */
+void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns);
+
 void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
                   const struct fold_observation *observation);
 
 /*
- * The thread's end: what is owed goes to [unsampled] below its root; or to where it was last seen when it
- * provably has not run since, or to [not responding] when it owes an answer.
+ * The thread's end: what lies in the last observation's stretch goes where that went. What is owed behind it
+ * goes to [unsampled] below the root; or to where the thread was last seen when it provably has not run
+ * since, or to [not responding] when it owes an answer.
  */
 enum fold_rest { FOLD_REST_UNSAMPLED, FOLD_REST_UNCHANGED, FOLD_REST_NOT_RESPONDING };
 void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,

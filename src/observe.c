@@ -18,6 +18,8 @@ static const uint64_t preempted_ns = 100 * NS_PER_US;
 int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth, size_t memo_bytes)
 {
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
+    if (blocked_init(&observer->blocked, depth) < 0)
+        return -ENOMEM;
     observer->slot_memory = scratch_alloc(sizeof(struct sig_slot) * slot_count);
     observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);
     observer->scratch_memory = scratch_alloc(sizeof(struct sig_full_scratch) * slot_count);
@@ -39,12 +41,25 @@ int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t dep
 void observe_deinit(struct wp_observer *observer)
 {
     uint32_t count = observer->slots.count;
+    blocked_deinit(&observer->blocked);
     scratch_free(observer->slot_memory, sizeof(struct sig_slot) * count);
     scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
     scratch_free(observer->scratch_memory, sizeof(struct sig_full_scratch) * count);
     scratch_free(observer->owner, sizeof(*observer->owner) * count);
     scratch_free(observer->orphan, sizeof(*observer->orphan) * count);
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
+}
+
+void observe_enter(struct wp_observer *observer, int task_directory, bool is_private)
+{
+    observer->task_directory = task_directory;
+    watch_init(&observer->blocked.watches, task_directory, is_private && !observer->by_signal_only);
+}
+
+void observe_drop_descriptors(struct wp_observer *observer)
+{
+    observer->task_directory = -1;
+    watch_drop_all(&observer->blocked.watches);
 }
 
 /* ---- sending ---- */
@@ -62,7 +77,6 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;
     thread->observe.slot = slot;
-    thread->observe.look = observer->look;
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
@@ -85,7 +99,8 @@ static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
     return tasks_blocked_signals(observer->task_directory, tid) >> (sig_handler_signal() - 1) & 1;
 }
 
-static void report_silent(struct wp_thread *thread, uint64_t now_ns, struct observation *ret)
+static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                          struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
     bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
@@ -101,6 +116,7 @@ static void report_silent(struct wp_thread *thread, uint64_t now_ns, struct obse
         thread->observe.backoff_ns = backoff_max_ns;
     thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
     thread->observe.is_silent = true;
+    observer->made.unanswered++;
 }
 
 /* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later.
@@ -114,22 +130,62 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
         return false;
     observer->owner[slot] = NULL;
     thread->observe.slot = -1;
-    observer->unanswered++;
-    report_silent(thread, now_ns, ret);
+    report_silent(observer, thread, now_ns, ret);
     return true;
 }
 
-bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+/* ---- looking ---- */
+
+static bool read_look(struct wp_thread *thread, uint64_t now_ns, const struct blocked_look *look,
+                      bool is_unchanged, struct observation *ret)
+{
+    if (sig_load_acquire(&thread->end_ns) != 0) /* partner: the release in threads_leave. The tid may have */
+        return false;                           /* passed to another thread. */
+    *ret = (struct observation){
+        .thread = thread, .time_ns = now_ns, .cpu_clock_ns = look->cpu_ns, .is_unchanged = is_unchanged};
+    if (is_unchanged)
+        return true;
+    ret->is_truncated = look->end != SIG_UNWIND_ROOT;
+    ret->moment = (struct modules_moment){.asked = thread->observe.look, .unloads = look->unloads};
+    ret->depth = look->depth;
+    ret->addresses = look->addresses;
+    return true;
+}
+
+/* *ret_seen: whether there is an observation. False when the thread must be asked. */
+static bool look_from_outside(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                              struct observation *ret, bool *ret_seen)
+{
+    struct blocked_thread subject = {.tid = thread->tid,
+                                     .stack_low = thread->stack_low,
+                                     .stack_high = thread->stack_high,
+                                     .watch = &thread->watch,
+                                     .memory = &thread->blocked,
+                                     .is_silent = thread->observe.is_silent};
+    struct blocked_look look;
+    enum blocked_result result = blocked_look(&observer->blocked, &subject, &look);
+    *ret_seen = (result == BLOCKED_UNCHANGED || result == BLOCKED_WALKED) &&
+                read_look(thread, now_ns, &look, result == BLOCKED_UNCHANGED, ret);
+    observer->made.unchanged += *ret_seen && result == BLOCKED_UNCHANGED;
+    observer->made.walked += *ret_seen && result == BLOCKED_WALKED;
+    return result != BLOCKED_ASK;
+}
+
+bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret)
 {
+    bool is_seen = false;
     if (thread->observe.slot >= 0) {
         thread->observe.chosen_ns = now_ns; /* it stands where its answer will say: it has not run since */
         return false;
     }
+    thread->observe.look = observer->look;
+    if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen))
+        return is_seen;
     if (thread->observe.is_silent && now_ns < thread->observe.check_ns)
         return false;
     if (thread->observe.is_silent && has_signal_blocked(observer, thread->tid)) {
-        report_silent(thread, now_ns, ret);
+        report_silent(observer, thread, now_ns, ret);
         return true;
     }
     thread->observe.is_silent = false;
@@ -188,6 +244,8 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
                                 .moment = {.asked = thread->observe.look, .unloads = slot->unloads},
                                 .depth = slot->depth,
                                 .addresses = slot->addresses};
+    blocked_learn(&thread->blocked, slot);
+    observer->made.answered++;
     return true;
 }
 
@@ -221,6 +279,7 @@ void observe_forget(struct wp_observer *observer, struct wp_thread *thread)
     int slot = thread->observe.slot;
     struct wp_memo *memo = thread->memo;
     thread->memo = NULL;
+    watch_close(&observer->blocked.watches, &thread->watch);
     if (slot >= 0) {
         observer->owner[slot] = NULL;
         thread->observe.slot = -1;
@@ -229,6 +288,11 @@ void observe_forget(struct wp_observer *observer, struct wp_thread *thread)
         memo_destroy(&observer->memos, memo);
     else
         observer->orphan[slot] = memo; /* being written: observe_next releases both when that is done */
+}
+
+bool observe_has_not_run(struct wp_observer *observer, struct wp_thread *thread)
+{
+    return blocked_has_not_run(&observer->blocked, thread->tid, &thread->watch, &thread->blocked);
 }
 
 bool observe_is_overdue(const struct wp_thread *thread, uint64_t now_ns)

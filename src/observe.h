@@ -1,21 +1,23 @@
 /*
- * Looking at threads: a signal to each chosen one, and what comes back.
+ * Looking at threads: from outside where that is certain (blocked.h), by a signal where it must be.
  *
- * The sampler sends, waits at most until the next tick, and takes the answers that have come. A signalled
- * thread that was preempted or is in an uninterruptible call answers when it runs again, before it executes
- * another instruction of its own: its answer is as true then as it would have been at once, so an outstanding
- * answer is left outstanding and the thread is not asked again meanwhile. A thread that has our signal
- * blocked is different: it runs on without answering. That is found out (SigBlk in /proc) when an answer is
- * overdue; its time is then [not responding], and it is asked again after a pause that doubles up to a
- * second.
+ * A look from outside is an observation at once. A signal is sent, and answered later: the sampler waits at
+ * most until the next tick, and takes the answers that have come. A signalled thread that was preempted or is
+ * in an uninterruptible call answers when it runs again, before it executes another instruction of its own:
+ * its answer is as true then as it would have been at once, so an outstanding answer is left outstanding and
+ * the thread is not asked again meanwhile. A thread that has our signal blocked is different: it runs on
+ * without answering. That is found out (SigBlk in /proc) when an answer is overdue; its time is then [not
+ * responding] as long as it is not seen from outside, and it is asked again after a pause that doubles up to
+ * a second.
  *
  * Called from: the sampler thread only.
  */
 #ifndef WALLPROF_OBSERVE_H
 #define WALLPROF_OBSERVE_H
 
-#include "modules.h"
+#include "blocked.h"
 #include "memo.h"
+#include "modules.h"
 #include "sig_slots.h"
 #include "threads.h"
 
@@ -28,6 +30,7 @@ struct observation {
     uint64_t time_ns;      /* CLOCK_MONOTONIC: the moment it is for, independent of what the program does */
     uint64_t cpu_clock_ns; /* its CPU clock then */
     bool is_running;       /* false: it waited in a system call, or for a CPU */
+    bool is_unchanged;     /* it has not run since the last observation; addresses are not valid */
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */
     bool is_truncated;     /* the root was not reached */
     bool by_memo;      /* the thread's memo has the stack; addresses are what is not shared with the last */
@@ -46,12 +49,17 @@ struct wp_observer {
     uint64_t *address_memory;
     struct sig_full_scratch *scratch_memory; /* one a slot; pages that no walk needs are never touched */
     uint32_t used_high;                      /* slots at and above have never been used: what is scanned */
-    int task_directory;  /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
-    int held_slot;       /* released by the next observe_next */
-    uint32_t look;       /* number of the last look at the modules, set by the sampler before it sends */
-    uint32_t scan_at;    /* where observe_next goes on */
-    uint64_t unanswered; /* overdue because the signal is blocked */
-    uint64_t no_slot;    /* not asked because every slot was outstanding */
+    int task_directory; /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
+    int held_slot;      /* released by the next observe_next */
+    uint32_t look;      /* number of the last look at the modules, set by the sampler before it sends */
+    uint32_t scan_at;   /* where observe_next goes on */
+    struct wp_blocked blocked;
+    bool by_signal_only; /* nobody is looked at from outside */
+    struct {             /* observations so far, by how they were made */
+        uint64_t unchanged, walked, answered;
+        uint64_t unanswered; /* overdue because the signal is blocked */
+    } made;
+    uint64_t no_slot; /* not asked because every slot was outstanding */
 };
 
 /*
@@ -61,11 +69,17 @@ struct wp_observer {
 int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth, size_t memo_bytes);
 void observe_deinit(struct wp_observer *observer);
 
+/* The sampler thread runs, and its descriptors are out of the program's sight, or not. */
+void observe_enter(struct wp_observer *observer, int task_directory, bool is_private);
+
+/* For a process whose sampler, and descriptors, are gone. */
+void observe_drop_descriptors(struct wp_observer *observer);
+
 /*
- * Signals a chosen thread, unless it owes an answer or is to be left alone for a while. True when a thread
- * that was silent before is so still: *ret is then its observation.
+ * Looks at a chosen thread. True when that gave an observation: *ret, which is valid until the next call of
+ * this or observe_next. False when it was signalled; or owes an answer, or is to be left alone for a while.
  */
-bool observe_send(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret);
 
 /* Waits for the answers, at most until the deadline. */
@@ -79,6 +93,9 @@ bool observe_next(struct wp_observer *observer, uint64_t now_ns, struct observat
 
 /* The thread has ended: its outstanding slot is nobody's any more. */
 void observe_forget(struct wp_observer *observer, struct wp_thread *thread);
+
+/* Whether it is where the last observation found it, for certain. */
+bool observe_has_not_run(struct wp_observer *observer, struct wp_thread *thread);
 
 /* Whether a thread owes an answer for longer than a signal takes. */
 bool observe_is_overdue(const struct wp_thread *thread, uint64_t now_ns);

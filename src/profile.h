@@ -35,7 +35,10 @@ struct wp_counters {
     uint64_t ticks;          /* performed */
     uint64_t late_ticks;     /* periods that passed without a tick because one came late */
     uint64_t samples;        /* observations folded in */
-    uint64_t unanswered;     /* signals that were not answered in time */
+    uint64_t unchanged;      /* of them: the thread had not run since the last one */
+    uint64_t walked;         /* it was blocked, and its stack was walked from outside */
+    uint64_t answered;       /* it answered a signal */
+    uint64_t unanswered;     /* it did not, in time */
     uint64_t truncated;      /* stacks whose root was not reached */
     uint64_t full_walks;     /* stacks that took the walk with every register */
     uint64_t stray;          /* late or foreign signals recognised and dropped */

@@ -5,6 +5,7 @@
 #include "tasks.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,10 @@ enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4, MEMO_MEMOR
 static const uint64_t start_precision_ns = NS_PER_MS;
 
 static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
+
+/* An upper bound of what answering a signal takes. */
+static const uint64_t look_cost_ns = 100 * NS_PER_US;
+
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
 
 /* ---- life ---- */
@@ -30,14 +35,16 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     sampler->threads = threads;
     sampler->start_ns = start_ns;
     sampler->task_directory = -1;
-    sampler->threads_per_tick = config->threads;
     sampler->path_capacity = (size_t)config->depth + 1;
     int status = arena_init(&sampler->arena, config->memory_bytes);
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
     if (status == 0)
+        status = schedule_init(&sampler->schedule, config->threads, &sampler->random);
+    if (status == 0)
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
+    sampler->observer.by_signal_only = config->by_signal_only;
     if (status == 0) {
         sampler->path = scratch_alloc(sizeof(arena_ref) * sampler->path_capacity);
         sampler->inner = scratch_alloc(sizeof(uint32_t) * sampler->path_capacity);
@@ -61,6 +68,7 @@ void sampler_deinit(struct wp_sampler *sampler)
     scratch_free(sampler->inner, sizeof(uint32_t) * sampler->path_capacity);
     scratch_free(sampler->whole, sizeof(uint64_t) * sampler->path_capacity);
     observe_deinit(&sampler->observer);
+    schedule_deinit(&sampler->schedule);
     modules_deinit(&sampler->modules);
     tree_deinit(&sampler->tree);
     arena_deinit(&sampler->arena);
@@ -68,7 +76,8 @@ void sampler_deinit(struct wp_sampler *sampler)
 
 void sampler_drop_descriptors(struct wp_sampler *sampler)
 {
-    sampler->task_directory = sampler->observer.task_directory = -1;
+    sampler->task_directory = -1;
+    observe_drop_descriptors(&sampler->observer);
 }
 
 /* ---- threads that come and go ---- */
@@ -96,6 +105,8 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
         return;
     }
     observe_forget(&sampler->observer, thread);
+    fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
+    schedule_remove(&sampler->schedule, &thread->schedule);
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
     if (thread->record) {
         struct wp_thread_record *record = arena_at(&sampler->arena, thread->record);
@@ -123,6 +134,7 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     arena_ref root = tree_root(&sampler->tree, thread->number);
     thread->record = make_record(sampler, thread, root);
     fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
+    schedule_add(&sampler->schedule, &thread->schedule);
 }
 
 static void begin_arrived(struct wp_sampler *sampler)
@@ -276,14 +288,14 @@ static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
         scan(sampler, now_ns, false);
 }
 
-int sampler_enter(struct wp_sampler *sampler)
+int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
 {
     int status = modules_init(&sampler->modules, &sampler->arena);
     if (status < 0)
         return status;
     sampler->own_tid = gettid();
     sampler->task_directory = tasks_open();
-    sampler->observer.task_directory = sampler->task_directory;
+    observe_enter(&sampler->observer, sampler->task_directory, has_own_descriptors);
     begin_arrived(sampler);
     if (sampler->task_directory >= 0)
         scan(sampler, clock_monotonic_ns(), true);
@@ -360,16 +372,25 @@ static void fold_stack(struct wp_sampler *sampler, const struct observation *see
     provide_memo(sampler, thread, memo ? memo->walk->count : seen->depth);
 }
 
+/* Being looked at costs a thread some CPU time too. This decides how often it is looked at, no more. */
+static bool is_active(const struct observation *seen)
+{
+    return seen->is_running || seen->cpu_clock_ns > seen->thread->fold.cpu_clock_ns + look_cost_ns;
+}
+
 static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 {
     struct fold_observation observation = {
         .time_ns = seen->time_ns,
         .cpu_clock_ns = seen->cpu_clock_ns,
         .is_running = seen->is_running,
+        .is_unchanged = seen->is_unchanged,
         .is_unknown = seen->is_unknown,
         .path = sampler->path,
     };
-    if (seen->is_unknown)
+    observation.until_ns = schedule_stretch(&seen->thread->schedule, &observation.time_ns);
+    schedule_seen(&sampler->schedule, &seen->thread->schedule, is_active(seen));
+    if (seen->is_unknown || seen->is_unchanged)
         fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     else
         fold_stack(sampler, seen, &observation);
@@ -393,19 +414,32 @@ static void gather(struct wp_sampler *sampler, uint64_t now_ns)
     end_left(sampler, left);
 }
 
-void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
+static struct wp_thread *thread_of(struct schedule_thread *look)
+{
+    return (struct wp_thread *)((char *)look - offsetof(struct wp_thread, schedule));
+}
+
+static void look_at_threads(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct observation seen;
+    struct schedule_thread *look;
+    schedule_tick(&sampler->schedule, now_ns);
+    while ((look = schedule_next(&sampler->schedule, clock_monotonic_ns()))) {
+        struct wp_thread *thread = thread_of(look);
+        fold_stretch_ended(&thread->fold, look->begin_ns);
+        if (observe_look(&sampler->observer, thread, look->look_ns, &seen))
+            fold_one(sampler, &seen);
+    }
+}
+
+void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
+{
     gather(sampler, now_ns);
     scan_if_due(sampler, now_ns);
     refresh_modules(sampler);
     publish_modules(sampler);
     sampler->observer.look = sampler->modules.now.number;
-    uint32_t count = threads_choose(sampler->threads, sampler->threads_per_tick, &sampler->random);
-    for (uint32_t i = 0; i < count; i++) {
-        if (observe_send(&sampler->observer, sampler->threads->live[i], clock_monotonic_ns(), &seen))
-            fold_one(sampler, &seen);
-    }
+    look_at_threads(sampler, now_ns);
     sampler->counters.ticks++;
 }
 
@@ -418,7 +452,9 @@ static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uin
     tasks_name(sampler->task_directory, thread->tid, name, sizeof(name));
     if (*name)
         memcpy(thread->end_name, name, sizeof(name));
-    end_thread(sampler, thread, now_ns, cpu_ns, rest_of(thread, now_ns));
+    bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
+    end_thread(sampler, thread, now_ns, cpu_ns,
+               is_where_it_was ? FOLD_REST_UNCHANGED : rest_of(thread, now_ns));
 }
 
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
@@ -429,7 +465,10 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     sampler->counters.samples = sampler->fold.samples;
     sampler->counters.late_ticks = sampler->tick.late;
-    sampler->counters.unanswered = sampler->observer.unanswered;
+    sampler->counters.unchanged = sampler->observer.made.unchanged;
+    sampler->counters.walked = sampler->observer.made.walked;
+    sampler->counters.answered = sampler->observer.made.answered;
+    sampler->counters.unanswered = sampler->observer.made.unanswered;
     sampler->counters.stray = sig_handler_stray_count();
     sampler->counters.sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -1,7 +1,7 @@
 /*
  * The sampler: the stages of a tick, one after the other, over everything that is being recorded.
  *
- *     gather (threads, modules) -> choose and send -> [answers come] -> collect: locate, fold
+ *     gather (threads, modules) -> schedule and send -> [answers come] -> collect: locate, fold
  *
  * Called from: the sampler thread, between session_hold's; sampler_init before it exists, and the finished
  * recording is read by whoever exports it. No locking of its own.
@@ -15,6 +15,7 @@
 #include "modules.h"
 #include "observe.h"
 #include "random.h"
+#include "schedule.h"
 #include "threads.h"
 #include "tick.h"
 #include "tree.h"
@@ -40,7 +41,7 @@ struct wp_sampler {
     struct wp_observer observer;
     struct wp_tick tick;
     struct wp_random random;
-    uint32_t threads_per_tick;
+    struct wp_schedule schedule;
     uint64_t start_ns;
     arena_ref *path; /* scratch: one stack's locations */
     uint32_t *inner; /* and its locate_stack.inner */
@@ -71,12 +72,14 @@ void sampler_deinit(struct wp_sampler *sampler);
 /* When the recording is closed by another thread than the sampler, whose descriptors these were. */
 void sampler_drop_descriptors(struct wp_sampler *sampler);
 
-/* In the sampler thread, once: its own view of /proc, the modules, and the threads that are there already. 0
- * or -errno. */
-int sampler_enter(struct wp_sampler *sampler);
+/*
+ * In the sampler thread, once: its own view of /proc, the modules, and the threads that are there already.
+ * has_own_descriptors: the program sees none of those that are opened here. 0 or -errno.
+ */
+int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors);
 
-/* The first half of a tick: brings the registry and the handlers' modules up to date, and signals a random
- * subset. */
+/* The first half of a tick: brings the registry and the handlers' modules up to date, and looks at the
+ * threads that are due. */
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns);
 
 /* The second half: takes the answers. */

@@ -123,18 +123,19 @@ void session_release(void)
 
 /*
  * A descriptor table of our own: the program sees none of ours, and we hold none of its open. Descriptors 0
- * to 2 are filled, so that no file of ours gets one of these numbers.
+ * to 2 are filled, so that no file of ours gets one of these numbers. False when there is none to be had.
  */
-static void leave_descriptors(struct session *session)
+static bool leave_descriptors(struct session *session)
 {
     session->stderr_handle = -1;
     if (sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
-        return; /* before Linux 5.9: ours are close-on-exec and as few as two */
+        return false; /* before Linux 5.9: ours are close-on-exec and as few as two */
     session->stderr_handle = log_open_stderr_handle();
     for (int fd = 0; fd <= STDERR_FILENO; fd++) {
         close(fd);
         open("/dev/null", O_RDWR);
     }
+    return true;
 }
 
 static void sleep_until(struct session *session, uint64_t deadline_ns)
@@ -248,12 +249,12 @@ static void *sampler_main(void *argument)
     struct session *session = argument;
     prctl(PR_SET_NAME, "wallprof");
     ask_for_short_slices();
-    leave_descriptors(session);
+    bool has_own_descriptors = leave_descriptors(session);
     check_output(session);
     if (session->is_child)
         wait_for_loader(); /* not while anybody could wait for us */
     standstill_work(&session->standstill);
-    session->enter_status = sampler_enter(&session->sampler);
+    session->enter_status = sampler_enter(&session->sampler, has_own_descriptors);
     standstill_rest(&session->standstill);
     set_phase(session, PHASE_RUNNING);
     if (session->enter_status < 0)

@@ -58,6 +58,16 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
     return true;
 }
 
+/* x0 to x5. */
+static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret)
+{
+    enum { ARGUMENTS = 6 };
+    if (dwarf_register >= ARGUMENTS)
+        return false;
+    *ret = arguments[dwarf_register];
+    return true;
+}
+
 /* Instructions are aligned, so only the one before the pc can lie on another page. */
 static inline bool sig_was_blocked(const ucontext_t *context)
 {
@@ -68,6 +78,12 @@ static inline bool sig_was_blocked(const ucontext_t *context)
         return false;
     const uint32_t *code = (const uint32_t *)(uintptr_t)machine->pc;
     return code[machine->regs[0] == (uint64_t)-EINTR ? -1 : 0] == svc;
+}
+
+static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
+{
+    const mcontext_t *machine = &context->uc_mcontext;
+    return machine->pc + (machine->regs[0] == (uint64_t)-EINTR ? 0 : SIG_CODE_ALIGN);
 }
 
 /* mov x8, #__NR_rt_sigreturn; svc #0. */

@@ -54,6 +54,20 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
     return true;
 }
 
+/* rdi, rsi, rdx, r10, r8, r9: psABI A.2.1. */
+static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret)
+{
+    enum { ARGUMENTS = 6 };
+    static const uint8_t register_of[ARGUMENTS] = {5, 4, 1, 10, 8, 9};
+    for (unsigned i = 0; i < ARGUMENTS; i++) {
+        if (register_of[i] == dwarf_register) {
+            *ret = arguments[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline bool sig_was_blocked(const ucontext_t *context)
 {
     const greg_t *gregs = context->uc_mcontext.gregs;
@@ -65,6 +79,13 @@ static inline bool sig_was_blocked(const ucontext_t *context)
     if (gregs[REG_RAX] == -EINTR)
         return code[-2] == 0x0f && code[-1] == 0x05;
     return code[0] == 0x0f && code[1] == 0x05;
+}
+
+static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
+{
+    enum { SYSCALL_BYTES = 2 };
+    const greg_t *gregs = context->uc_mcontext.gregs;
+    return (uint64_t)gregs[REG_RIP] + (gregs[REG_RAX] == -EINTR ? 0 : SYSCALL_BYTES);
 }
 
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so

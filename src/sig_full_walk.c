@@ -55,14 +55,13 @@ static enum result enter_caller(struct walk *walk)
 /* As sig_walk_step.c's of the same name. */
 static enum result step_signal_frame(struct walk *walk)
 {
-    uint64_t at, ignored;
+    uint64_t at;
     if (!sig_registers_get(walk->frame, SIG_DWARF_SP, &at))
         return LOST;
-    at += SIG_UCONTEXT_OFFSET;
-    if (!sig_stack_read(&walk->stack, at, &ignored) ||
-        !sig_stack_read(&walk->stack, at + SIG_UCONTEXT_BYTES - SIG_STACK_WORD_BYTES, &ignored))
+    const ucontext_t *context = sig_stack_context(&walk->stack, at + SIG_UCONTEXT_OFFSET);
+    if (!context)
         return LOST;
-    sig_stack_enter(&walk->stack, enter_context(walk, (const ucontext_t *)(uintptr_t)at));
+    sig_stack_enter(&walk->stack, enter_context(walk, context));
     return walk->frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 

@@ -188,6 +188,29 @@ static void walk_self(const struct sig_unwind_request *request, const ucontext_t
     slot->by_memo = request->memo && request->memo->count > 0;
 }
 
+/*
+ * What a walk may rely on from now on. Once the table may name a library that is gone, and other code may
+ * have its addresses, so may the cache.
+ */
+static struct sig_unloads prepare(struct sig_unwind_request *request)
+{
+    struct sig_unloads unloads = sig_handler_unloads();
+    request->use_cache = unloads.begun == sig_load_seq_cst(&sig_published) &&
+                         unloads.ended == unloads.begun && !sig_load_seq_cst(&sig_cache_off);
+    request->modules = sig_load_seq_cst(&sig_modules_in_use);
+    return unloads;
+}
+
+static void note_place(struct sig_slot *slot, const ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    slot->was_blocked = sig_was_blocked(context);
+    slot->sp = regs.sp;
+    slot->pc = slot->was_blocked ? sig_pc_of_blocked(context) : regs.pc;
+    slot->fp = regs.fp;
+}
+
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
 {
     struct sig_unwind_request request = {
@@ -199,17 +222,25 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     };
     slot->time_ns = clock_ns(CLOCK_MONOTONIC);
     slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    slot->was_blocked = sig_was_blocked(context);
+    note_place(slot, context);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
-    slot->unloads = sig_handler_unloads();
-    /* Once the table may name a library that is gone, and other code may have its addresses, so may the
-     * cache. */
-    request.use_cache = slot->unloads.begun == sig_load_seq_cst(&sig_published) &&
-                        slot->unloads.ended == slot->unloads.begun && !sig_load_seq_cst(&sig_cache_off);
-    request.modules = sig_load_seq_cst(&sig_modules_in_use);
+    slot->unloads = prepare(&request);
     request.memo = request.use_cache ? slot->memo : NULL;
     walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
+}
+
+void sig_handler_walk_other(struct sig_other *other)
+{
+    struct sig_unwind_request request = {
+        .stack_low = other->stack_low,
+        .stack_high = other->stack_high,
+        .copy = other->copy,
+        .addresses = other->addresses,
+        .capacity = other->capacity,
+    };
+    other->unloads = prepare(&request);
+    other->depth = (uint32_t)sig_unwind_other(&request, &other->place, &other->end, &other->bytes);
 }
 
 /* Whether a signal is one of the sampler's, by what only the sampler of this process puts into it. */

@@ -6,6 +6,8 @@
  * program's and is given to the action the program has set, which the hooks keep here
  * (sig_handler_swap_action).
  *
+ * The same walk, with the same knowledge, serves the sampler for threads that stand still.
+ *
  * The handler saves nothing in errno because it never touches it: all its system calls are raw. It reads no
  * thread-local storage, so it runs in threads that have none.
  */
@@ -82,6 +84,29 @@ void sig_handler_forget_parent(void);
 typedef uint64_t sig_unloaded_fn(void);
 uint32_t sig_handler_unload_begin(sig_unloaded_fn *unloaded);
 void sig_handler_unload_end(uint32_t begun_in, sig_unloaded_fn *unloaded);
+
+/* A walk of another thread's stack, and what it has found. */
+struct sig_other {
+    /* Set by the sampler. */
+    struct sig_place place;
+    uint64_t stack_low, stack_high; /* of the thread's own stack, 0 and 0 when not known */
+    struct sig_stack_copy *copy;
+    uint64_t *addresses; /* result, innermost first */
+    uint32_t capacity;
+
+    /* Written by the walk. */
+    uint32_t depth;
+    enum sig_unwind_end end;
+    size_t bytes;               /* see sig_unwind_other */
+    struct sig_unloads unloads; /* as of the walk */
+};
+
+/*
+ * Sampler: walks the stack of a thread that waits in a system call. What the caller owes and is owed:
+ * sig_unwind_other. No handler is in flight by it, nor need be: nobody but the sampler replaces the modules'
+ * table or clears the cache.
+ */
+void sig_handler_walk_other(struct sig_other *other);
 
 /* Signals recognised as late or foreign and dropped. */
 uint64_t sig_handler_stray_count(void);

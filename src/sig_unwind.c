@@ -60,13 +60,11 @@ static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const
 }
 
 /*
- * Not inline, so that what it has on the stack is not there while a rule is worked out.
- *
  * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
  * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
- * the memo may know.
+ * the memo may know. shift: sig_stack.h.
  */
-__attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk)
+static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk *walk, const uint64_t shift)
 {
     const struct sig_unwind_request *request = walk->request;
     const uint64_t memo_sp = sig_memo_next_sp(&walk->memo);
@@ -90,7 +88,7 @@ __attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk
                                                                   .ra_words = (uint16_t)at.ra_words,
                                                                   .fp_words = (uint16_t)at.fp_words,
                                                                   .extra_words = (uint16_t)at.extra_words});
-        const uint64_t *words = (const uint64_t *)(uintptr_t)at.cfa;
+        const uint64_t *words = (const uint64_t *)(uintptr_t)(at.cfa + shift);
         regs.fp = at.fp_words ? words[-(int32_t)at.fp_words] : regs.fp;
         regs.extra = at.extra_words ? words[-(int32_t)at.extra_words] : by_convention ? 0 : regs.extra;
         fp_known |= at.fp_words != 0;
@@ -104,6 +102,20 @@ __attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk
     walk->fp_known = fp_known;
     walk->extra_known = extra_known;
     walk->count = count;
+}
+
+/*
+ * Not inline, so that what they have on the stack is not there while a rule is worked out; and two, because
+ * the shift would cost a frame 0.6 ns.
+ */
+__attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk)
+{
+    step_ordinary(walk, 0);
+}
+
+__attribute__((noinline)) static void step_copied_frames(struct sig_walk *walk)
+{
+    step_ordinary(walk, walk->stack.shift);
 }
 
 /*
@@ -169,7 +181,7 @@ static uint32_t go(struct sig_walk *walk, enum sig_unwind_end *ret_end)
         if (walk->memo.left > 0 && step_remembered_frames(walk))
             return walk->memo.left;
         if (walk->request->use_cache && !walk->interrupted && !walk->fp_doubtful)
-            step_ordinary_frames(walk);
+            walk->stack.copy ? step_copied_frames(walk) : step_ordinary_frames(walk);
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
         if (walk->regs.pc == 0 && !walk->interrupted) {
@@ -179,6 +191,29 @@ static uint32_t go(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     }
     *ret_end = SIG_UNWIND_DEPTH;
     return 0;
+}
+
+/* What comes next lies on the stack where the walk began, unless that is left; then this is but a bound. */
+static size_t bytes_from(const struct sig_walk *walk, uint64_t sp)
+{
+    uint64_t bytes = walk->regs.sp - sp;
+    return bytes <= walk->request->copy->capacity_bytes ? (size_t)bytes : 0;
+}
+
+size_t sig_unwind_other(const struct sig_unwind_request *request, const struct sig_place *place,
+                        enum sig_unwind_end *ret_end, size_t *ret_bytes)
+{
+    struct sig_walk walk = {
+        .request = request,
+        .arguments = place->arguments,
+        .regs = {.pc = place->pc, .sp = place->sp, .fp = place->fp ? *place->fp : 0},
+        .fp_known = place->fp != NULL,
+        .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
+        .interrupted = true};
+    sig_stack_begin(&walk.stack, place->sp);
+    go(&walk, ret_end);
+    *ret_bytes = bytes_from(&walk, place->sp);
+    return walk.count;
 }
 
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,

@@ -1,10 +1,12 @@
 /*
- * From an interrupted thread's registers to the addresses of its stack.
+ * From an interrupted thread's registers to the addresses of its stack; or from what the kernel tells of a
+ * thread that waits in a system call.
  *
- * Called from: the signal handler, on the thread itself. Takes no lock, allocates nothing, touches no
- * thread-local storage; every read is inside the thread's known stack or in a page found readable first;
- * steps are bounded by the capacity of the result, and the words searched for return addresses by a constant.
- * Needs under 1.5 KiB of stack.
+ * Called from: the signal handler, on the thread itself, and the sampler thread, of any other thread. Takes
+ * no lock, allocates nothing, touches no thread-local storage; every read is inside the thread's known stack
+ * or in a page found readable first, and of another thread's stack made through the kernel; steps are bounded
+ * by the capacity of the result, and the words searched for return addresses by a constant. Needs under 1.5
+ * KiB of stack.
  */
 #ifndef WALLPROF_SIG_UNWIND_H
 #define WALLPROF_SIG_UNWIND_H
@@ -13,6 +15,7 @@
 #include "sig_cfi.h"
 #include "sig_memo.h"
 #include "sig_modules.h"
+#include "sig_stack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +34,7 @@ struct sig_unwind_request {
     uint64_t stack_low, stack_high; /* where the thread's own stack may be, 0 and 0 when not known */
     bool use_cache;                 /* false while the cache is being cleared, or modules is out of date */
     struct sig_memo *memo;          /* of this thread; NULL without, and when use_cache is false */
+    struct sig_stack_copy *copy;    /* for sig_unwind_other; NULL for the thread's own walk */
     struct sig_column *rows;        /* scratch of sig_cfi_rule_in; NULL: it is taken from the stack */
     uint64_t *addresses;            /* result, innermost first */
     size_t capacity;
@@ -44,5 +48,24 @@ struct sig_unwind_request {
  */
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end);
+
+/* Where a thread waits in a system call, as /proc/self/task/TID/syscall has it. */
+struct sig_place {
+    uint64_t pc, sp;
+    const uint64_t *arguments; /* the six of the system call; NULL when it is in none (a page fault) */
+    const uint64_t *fp;        /* the frame pointer, where it is known from elsewhere; else NULL */
+};
+
+/*
+ * The same of another thread, over a copy of its stack (request->copy; memo is NULL). The frame pointer and
+ * most other registers are not known, and never guessed: a frame that needs one ends the walk
+ * (SIG_UNWIND_INEXPRESSIBLE). *ret_bytes: how far from the stack pointer on the walk has come, for
+ * copy->expected_bytes of the next one.
+ *
+ * What has been found holds if the thread has not run since before its place was read, which the caller must
+ * find out; otherwise it may be anything.
+ */
+size_t sig_unwind_other(const struct sig_unwind_request *request, const struct sig_place *place,
+                        enum sig_unwind_end *ret_end, size_t *ret_bytes);
 
 #endif

@@ -2,8 +2,8 @@
  * The parts of a walk (sig_unwind.h), and where it stands: what is known of one frame, and the ways from
  * there to its caller.
  *
- * Called from: sig_unwind.c, in signal handlers. All steps read through walk->stack only, and leave the walk
- * as it is when they return false.
+ * Called from: sig_unwind.c, in signal handlers and in the sampler thread. All steps read through walk->stack
+ * only, and leave the walk as it is when they return false.
  */
 #ifndef WALLPROF_SIG_WALK_H
 #define WALLPROF_SIG_WALK_H
@@ -20,6 +20,7 @@
 
 struct sig_walk {
     const struct sig_unwind_request *request;
+    const uint64_t *arguments; /* struct sig_place, NULL without; of an interrupted frame that has no leaf */
     struct sig_regs regs;
     struct sig_stack stack;
     bool fp_known, extra_known;

@@ -52,7 +52,8 @@ static bool step_by_code(struct sig_walk *walk)
     int words = sig_generated_words_on_return_address(walk->regs.pc);
     bool in_register = SIG_RA_IN_EXTRA && words == 0;
     uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES, ra = walk->regs.extra;
-    if (words < 0 || (words == 0 && !walk->interrupted) ||
+    walk->lacks_register |= in_register && !walk->extra_known;
+    if (words < 0 || (in_register && !walk->extra_known) || (words == 0 && !walk->interrupted) ||
         (!in_register && !sig_stack_read(&walk->stack, at, &ra)))
         return false;
     ra = sig_plain_return_address(ra);
@@ -65,8 +66,9 @@ static bool step_by_code(struct sig_walk *walk)
     return true;
 }
 
-/* Assembly in a module. Unless the return address is on top, registers have been pushed, and used for
- * anything.
+/*
+ * Assembly in a module. Unless the return address is on top, registers have been pushed, and used for
+ * anything. Of another thread, whose frame pointer is not known, only what is on top is taken.
  */
 static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
 {
@@ -77,7 +79,9 @@ static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
     if (keeps_frame)
         return false;
     int words = sig_bare_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);
-    if (words < 0)
+    bool is_sure = walk->fp_known || !walk->stack.copy || (words == 0 && walk->interrupted);
+    walk->lacks_register |= !is_sure;
+    if (words < 0 || !is_sure)
         return false;
     walk->fp_doubtful |= words > 0;
     walk->extra_known &= words == 0;

@@ -16,8 +16,11 @@ static bool is_known(const struct sig_walk *walk, unsigned dwarf_register, uint6
         *ret = walk->regs.fp;
     else if (dwarf_register == SIG_DWARF_EXTRA)
         *ret = walk->regs.extra;
+    else if (walk->regs.leaf)
+        return sig_leaf_register(walk->regs.leaf, dwarf_register, ret);
     else
-        return walk->regs.leaf && sig_leaf_register(walk->regs.leaf, dwarf_register, ret);
+        return walk->interrupted && walk->arguments &&
+               sig_argument_register(walk->arguments, dwarf_register, ret);
     return (dwarf_register != SIG_DWARF_FP || walk->fp_known) &&
            (dwarf_register != SIG_DWARF_EXTRA || walk->extra_known);
 }
@@ -100,8 +103,8 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
     struct sig_regs caller = {.leaf = NULL};
     uint64_t cfa;
     /* Only an interrupted function can have taken its return address off the stack already (vfork). */
-    uint64_t lowest_cfa = walk->regs.sp + (walk->regs.leaf ? 0 : 1);
-    bool ra_in_register = SIG_RA_IN_EXTRA && walk->regs.leaf; /* a call has overwritten it further out */
+    uint64_t lowest_cfa = walk->regs.sp + (walk->interrupted ? 0 : 1);
+    bool ra_known = SIG_RA_IN_EXTRA && walk->interrupted && walk->extra_known; /* overwritten by calls */
     uint64_t lookup_pc = sig_walk_lookup_pc(walk);
     if (!compute_cfa(walk, rule, &cfa))
         return false;
@@ -109,8 +112,10 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
         cfa = sig_landing_thrower_cfa(walk->request->modules, &walk->stack, lookup_pc, walk->regs.sp, cfa);
     bool switches = cfa < lowest_cfa;
     if ((switches && !may_switch_stack(walk, rule, cfa)) ||
-        !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_in_register, &caller.pc))
+        !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_known, &caller.pc)) {
+        walk->lacks_register |= walk->interrupted && !walk->extra_known && rule->ra.kind == SIG_SAVED_SAME;
         return false;
+    }
     caller.pc = sig_plain_return_address(caller.pc);
     bool fp_known = saved_value(walk, &rule->fp, cfa, walk->regs.fp, walk->fp_known, &caller.fp);
     walk->extra_known =
@@ -133,11 +138,10 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
  * interrupted. */
 static bool step_signal_frame(struct sig_walk *walk)
 {
-    uint64_t frame = walk->regs.sp + SIG_UCONTEXT_OFFSET, ignored;
-    uint64_t last_word = frame + SIG_UCONTEXT_BYTES - WORD_BYTES; /* in the same page or the next */
-    if (!sig_stack_read(&walk->stack, frame, &ignored) || !sig_stack_read(&walk->stack, last_word, &ignored))
+    const ucontext_t *context = sig_stack_context(&walk->stack, walk->regs.sp + SIG_UCONTEXT_OFFSET);
+    if (!context)
         return false;
-    sig_regs_from_context(&walk->regs, (const ucontext_t *)(uintptr_t)frame);
+    sig_regs_from_context(&walk->regs, context);
     walk->fp_known = walk->extra_known = true;
     walk->fp_doubtful = false;
     walk->interrupted = true;

@@ -2,9 +2,6 @@
  * Records live in chunks that are never unmapped, so a stale pointer is never a fault. The free list is a
  * Treiber stack whose head carries a tag that every change increases: without it a pop could be fooled by a
  * record that left and came back (ABA).
- *
- * threads_choose: the first n steps of a Fisher-Yates shuffle of the dense array itself (Durstenfeld, CACM
- * 7-7, 1964, algorithm 235). Whatever order the array is in before, every subset is equally likely.
  */
 #include "threads.h"
 #include "clock.h"
@@ -164,20 +161,6 @@ void threads_remove(struct wp_threads *threads, struct wp_thread *thread)
     struct wp_thread *last = threads->live[--threads->live_count];
     threads->live[thread->live_index] = last;
     last->live_index = thread->live_index;
-}
-
-uint32_t threads_choose(struct wp_threads *threads, uint32_t wanted, struct wp_random *random)
-{
-    uint32_t count = threads->live_count < wanted ? threads->live_count : wanted;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t other = i + random_below(random, threads->live_count - i);
-        struct wp_thread *a = threads->live[i], *b = threads->live[other];
-        threads->live[i] = b;
-        threads->live[other] = a;
-        b->live_index = i;
-        a->live_index = other;
-    }
-    return count;
 }
 
 struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid)

@@ -3,7 +3,7 @@
  *
  * Two sides. Threads of the program register and leave through the hooks: lock-free, O(1), nothing shared
  * between creating threads but two list heads. The sampler owns everything else: the dense array of live
- * threads it chooses from, and the private part of each record. A record passes from the thread to the
+ * threads, and the private part of each record. A record passes from the thread to the
  * sampler twice, through the lists `arrived` and `left` (many pushers, one taker), and back to the pool when
  * the sampler has folded its end.
  *
@@ -14,9 +14,10 @@
 #ifndef WALLPROF_THREADS_H
 #define WALLPROF_THREADS_H
 
+#include "blocked.h"
 #include "fold.h"
 #include "profile.h"
-#include "random.h"
+#include "schedule.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,8 +48,11 @@ struct wp_thread {
     uint32_t live_index;
     arena_ref record;
     struct fold_thread fold;
+    struct schedule_thread schedule;
     struct wp_memo *memo; /* of its last stack; NULL without */
-    bool is_foreign;      /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    struct watch watch;   /* its descriptors */
+    struct blocked_memory blocked;
+    bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint32_t look;    /* the last look at the modules before it was sent */
@@ -110,12 +114,6 @@ struct wp_thread *threads_take_left(struct wp_threads *threads);
 /* Sampler: into and out of the dense array. threads_add: 0 or -ENOMEM. */
 int threads_add(struct wp_threads *threads, struct wp_thread *thread);
 void threads_remove(struct wp_threads *threads, struct wp_thread *thread);
-
-/*
- * Sampler: a uniform random subset of the live threads, without replacement, at most `wanted`. Afterwards the
- * chosen ones are live[0..n-1]; cost O(wanted), whatever the number of threads. Returns n.
- */
-uint32_t threads_choose(struct wp_threads *threads, uint32_t wanted, struct wp_random *random);
 
 /* Sampler: the live record of a tid, or NULL; O(live). */
 struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid);

@@ -11,16 +11,13 @@
 
 /* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). The limit of open files
  * is the process's, but counts in each descriptor table by itself. */
-enum { KEPT_MAX = 480, DESCRIPTORS_EACH = 2, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256 };
-
-void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
-{
-    struct rlimit files = {.rlim_cur = 0};
-    *watches = (struct wp_watches){.task_directory = is_private ? task_directory : -1};
-    getrlimit(RLIMIT_NOFILE, &files);
-    uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
-    watches->kept_max = room / DESCRIPTORS_EACH < KEPT_MAX ? (uint32_t)(room / DESCRIPTORS_EACH) : KEPT_MAX;
-}
+enum {
+    KEPT_MAX = 480,
+    DESCRIPTORS_EACH = 2,
+    DESCRIPTORS_LEFT_FREE = 32,
+    TEXT_BYTES = 256,
+    OWN_FRAMES_BYTES_MAX = 65536
+};
 
 /* ---- the list of those that keep descriptors ---- */
 
@@ -167,4 +164,33 @@ enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid
     if (end == at)
         return WATCH_UNREADABLE;
     return is_ending(ret) ? WATCH_GONE : WATCH_KNOWN;
+}
+
+/* ---- start ---- */
+
+/* Whether what the kernel tells is about the threads as we know them: behind an emulator it is about that. So
+ * this thread looks at itself. */
+static bool is_about_us(struct wp_watches *watches)
+{
+    struct watch watch = {0};
+    struct watch_runs runs;
+    struct watch_call call;
+    uint64_t here = (uint64_t)(uintptr_t)&call;
+    pid_t tid = gettid();
+    bool is = watch_runs(watches, &watch, tid, &runs) == WATCH_KNOWN &&
+              watch_call(watches, &watch, tid, &call) == WATCH_KNOWN && call.number == SYS_pread64 &&
+              call.sp < here && here - call.sp < OWN_FRAMES_BYTES_MAX;
+    watch_close(watches, &watch);
+    return is;
+}
+
+void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    *watches = (struct wp_watches){.task_directory = is_private ? task_directory : -1};
+    getrlimit(RLIMIT_NOFILE, &files);
+    uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
+    watches->kept_max = room / DESCRIPTORS_EACH < KEPT_MAX ? (uint32_t)(room / DESCRIPTORS_EACH) : KEPT_MAX;
+    if (!is_about_us(watches))
+        watches->task_directory = -1;
 }

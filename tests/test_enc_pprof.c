@@ -379,6 +379,9 @@ static void comments_tell_people_what_happened(void **state)
         "command: ./app --flag",
         "100 ticks a second asked, 1234 made, 5 missed; up to 8 threads a tick",
         "4321 samples: 12 not whole, 7 unanswered; 3 late signals dropped",
+        "looks: 4000 unchanged, 300 walked from outside, 13 by signal, 7 without an answer: 99.54 % without "
+        "a "
+        "signal",
         "unwind: 99 of 4321 stacks by the full-register walk",
         "the sampler itself used 0.250 s of CPU, which is not in this profile",
     };
@@ -386,6 +389,9 @@ static void comments_tell_people_what_happened(void **state)
     fixture->profile.counters = (struct wp_counters){.ticks = 1234,
                                                      .late_ticks = 5,
                                                      .samples = 4321,
+                                                     .unchanged = 4000,
+                                                     .walked = 300,
+                                                     .answered = 13,
                                                      .unanswered = 7,
                                                      .truncated = 12,
                                                      .full_walks = 99,
@@ -706,7 +712,7 @@ static void code_outside_modules_has_mappings_of_its_own(void **state)
 /* All but the last two lines are those of every profile. */
 static void comments_tell_which_files_are_gone(void **state)
 {
-    enum { USUAL = 5, SHOWN = 4, GONE = 7 };
+    enum { USUAL = 6, SHOWN = 4, GONE = 7 };
     struct fixture *fixture = *state;
     arena_ref root = add_thread(fixture, 1, "t");
     weigh(fixture, in_library(fixture, root, 0x1234), 1, 1, 1, 1);

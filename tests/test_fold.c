@@ -44,16 +44,28 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Times are relative to the thread's start. */
-static void observe(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen, const char *stack)
+/* Times are relative to the thread's start. An observation that stands for what follows, up to `until`. */
+static void observe_until(struct fixture *fixture, uint64_t time, uint64_t until, uint64_t cpu,
+                          enum seen seen, const char *stack)
 {
     struct fake_path path = fake_path(&fixture->tree, stack);
     struct fold_observation observation = {.time_ns = START + time,
+                                           .until_ns = until == FOLD_GOES_ON ? until : START + until,
                                            .cpu_clock_ns = cpu,
                                            .is_running = seen == RUNNING,
                                            .path = path.locations,
                                            .depth = path.depth};
     fold_observe(&fixture->fold, &fixture->thread, &observation);
+}
+
+static void observe(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen, const char *stack)
+{
+    observe_until(fixture, time, 0, cpu, seen, stack);
+}
+
+static void stretch_ended(struct fixture *fixture, uint64_t time)
+{
+    fold_stretch_ended(&fixture->thread, START + time);
 }
 
 /* What must not be looked at is made unreadable: no path, a depth that is not 0. */
@@ -166,6 +178,92 @@ static void every_thread_owes_its_own_time(void **state)
     assert_values(fixture, "a", 1, 3, 0, 50);
     fixture->thread.root = first.root;
     assert_values(fixture, "a", 1, 7, 0, 7);
+}
+
+/* ---- stretches ---- */
+
+static void what_follows_a_look_is_its_own_until_its_stretch_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, 60, 0, RUNNING, "a"); /* (0, 60] */
+    assert_values(fixture, "a", 1, 0, 0, 20);        /* the rest is not over yet */
+    observe_until(fixture, 75, FOLD_GOES_ON, 0, RUNNING, "b");
+    assert_values(fixture, "a", 1, 0, 0, 60);
+    assert_values(fixture, "b", 1, 0, 0, 15);
+    stretch_ended(fixture, 90);                        /* (60, 90] */
+    observe_until(fixture, 130, 100, 0, RUNNING, "a"); /* one that is over already stands for nothing more */
+    assert_values(fixture, "b", 1, 0, 0, 30);
+    assert_values(fixture, "a", 2, 0, 0, 100);
+    stretch_ended(fixture, 135); /* not going on: nothing to end */
+    observe(fixture, 140, 0, RUNNING, "c");
+    assert_values(fixture, "a", 2, 0, 0, 100);
+    assert_values(fixture, "c", 1, 0, 0, 10);
+    assert_sum(fixture, 4, 0, 0, 140);
+}
+
+static void a_stretch_that_goes_on_reaches_to_the_next_observation(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, FOLD_GOES_ON, 0, RUNNING, "a");
+    observe(fixture, 50, 0, RUNNING, "b");
+    assert_values(fixture, "a", 1, 0, 0, 50);
+    assert_values(fixture, "b", 1, 0, 0, 0);
+}
+
+/* Each takes of its kind, the one before for its stretch at most, and in whole periods where that is so. */
+static void cpu_and_offcpu_are_shared_between_the_two_parts(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, 60, 0, WAITING, "w");
+    observe_until(fixture, 80, 105, 13, RUNNING, "r"); /* of 60 waited 47: 40 behind w, 7 before r */
+    assert_values(fixture, "w", 1, 0, 20 + 40, 60);
+    assert_values(fixture, "r", 1, 13, 0, 20);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 7);
+    observe(fixture, 120, 45, WAITING, "w"); /* of 32 at work 25 behind r; the 7 are left */
+    assert_values(fixture, "r", 1, 13 + 25, 0, 20 + 25);
+    assert_values(fixture, "w", 2, 0, 60 + 10, 60 + 15); /* 7 + 8 waited: a period, and 5 left */
+    assert_int_equal(fixture->thread.cpu_owed_ns, 7);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 5);
+    end(fixture, 130, 45, FOLD_REST_UNSAMPLED);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 7, 15, 10);
+    assert_sum(fixture, 3, 45, 85, 130);
+}
+
+/* A waiting one's stretch in which the thread worked: nothing is taken that was not measured. */
+static void a_stretch_takes_no_more_than_there_is(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 10, 100, 0, WAITING, "w");
+    observe_until(fixture, 110, 200, 95, RUNNING, "r"); /* of 100 waited 5 */
+    assert_values(fixture, "w", 1, 0, 10, 100);
+    assert_values(fixture, "r", 1, 95, 0, 10);
+    observe(fixture, 210, 98, RUNNING, "s"); /* r's stretch had 3 at work */
+    assert_values(fixture, "r", 1, 98, 0, 100);
+    assert_values(fixture, "s", 1, 0, 0, 10);
+    assert_int_equal(fixture->thread.offcpu_owed_ns, 5 + 97);
+}
+
+static void a_silent_threads_stretch_is_silent_too(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, 10, RUNNING, "a");
+    observe_unknown(fixture, 20, 10, WAITING);
+    fixture->thread.until_ns = START + 50;
+    observe(fixture, 60, 10, WAITING, "a");
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_NOT_RESPONDING), 1, 0, 10 + 30, 40);
+    assert_values(fixture, "a", 2, 10, 10, 20);
+}
+
+/* What is known of a thread that has not run is better than what its last observation stood for. */
+static void unchanged_takes_everything_since(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, 10, RUNNING, "a");
+    observe_unknown(fixture, 20, 10, WAITING);
+    fixture->thread.until_ns = START + 50;
+    observe_unchanged(fixture, 60, 10, WAITING);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_NOT_RESPONDING), 1, 0, 10, 10);
+    assert_values(fixture, "a", 2, 10, 40, 50);
 }
 
 /* ---- cpu ---- */
@@ -379,6 +477,34 @@ static void the_rest_goes_where_it_is_known_to_belong(void **state)
     }
 }
 
+static void the_last_stretch_may_reach_the_end(void **state)
+{
+    static const uint64_t ends[] = {60, 45, FOLD_GOES_ON};
+    struct fixture *fixture = *state;
+    for (uint32_t i = 0; i < COUNT(ends); i++) {
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, i + 2), START, 0);
+        observe_until(fixture, 25, ends[i], 4, WAITING, "ab"); /* 20 off-CPU taken, 1 left; 4 CPU left */
+        end(fixture, 45, 6, FOLD_REST_UNSAMPLED);              /* 18 more off-CPU, 2 CPU */
+        assert_values(fixture, "ab", 1, 0, 39, 45);
+        assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 6, 0, 0);
+    }
+    fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, 9), START, 0);
+    observe_until(fixture, 25, FOLD_GOES_ON, 25, RUNNING, "ab");
+    stretch_ended(fixture, 35);
+    end(fixture, 42, 42, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "ab", 1, 35, 0, 35);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 7, 0, 7);
+}
+
+static void nothing_is_left_behind_a_stretch_with_nothing_behind_it(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, FOLD_GOES_ON, 20, RUNNING, "a");
+    end(fixture, 42, 42, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "a", 1, 42, 0, 42);
+    assert_int_equal(pseudo_of(fixture, PSEUDO_UNSAMPLED), 0);
+}
+
 static void a_thread_never_seen_has_its_lifetime(void **state)
 {
     struct fixture *fixture = *state;
@@ -426,9 +552,18 @@ static void walk_observe(struct fixture *fixture, const struct walk *walk, struc
     case 1:
         observe_unchanged(fixture, walk->time, walk->cpu, seen);
         break;
+    case 2:
+        observe_until(fixture, walk->time, FOLD_GOES_ON, walk->cpu, seen, stack);
+        break;
+    case 3:
+    case 4:
+        observe_until(fixture, walk->time, walk->time + random_below(random, 60), walk->cpu, seen, stack);
+        break;
     default:
         observe(fixture, walk->time, walk->cpu, seen, stack);
     }
+    if (random_below(random, 2))
+        stretch_ended(fixture, walk->time + random_below(random, 40));
 }
 
 static void walk_far(struct fixture *fixture, struct walk *walk, uint64_t seed, uint32_t skew)
@@ -790,6 +925,12 @@ int main(void)
         TEST(an_empty_stack_is_unsampled),
         TEST(a_clock_that_goes_back_takes_nothing_away),
         TEST(every_thread_owes_its_own_time),
+        TEST(what_follows_a_look_is_its_own_until_its_stretch_ends),
+        TEST(a_stretch_that_goes_on_reaches_to_the_next_observation),
+        TEST(cpu_and_offcpu_are_shared_between_the_two_parts),
+        TEST(a_stretch_takes_no_more_than_there_is),
+        TEST(a_silent_threads_stretch_is_silent_too),
+        TEST(unchanged_takes_everything_since),
         TEST(running_takes_all_cpu_and_waiting_leaves_it),
         TEST(cpu_time_before_the_start_is_not_ours),
         TEST(short_sleeps_are_neither_flooded_nor_lost),
@@ -802,6 +943,8 @@ int main(void)
         TEST(unchanged_adds_to_the_last_stack),
         TEST(unknown_goes_to_not_responding),
         TEST(the_rest_goes_where_it_is_known_to_belong),
+        TEST(the_last_stretch_may_reach_the_end),
+        TEST(nothing_is_left_behind_a_stretch_with_nothing_behind_it),
         TEST(a_thread_never_seen_has_its_lifetime),
         TEST(an_end_before_the_last_observation_adds_nothing),
         TEST(every_nanosecond_is_accounted_for_once),

@@ -181,15 +181,59 @@ static void walk_with(uint64_t stack_low, uint64_t stack_high, size_t capacity)
     depth = sig_unwind(&request, &context, &end);
 }
 
-/* Both with the stack known and with every page of it probed. */
+/* ---- the walk from outside ---- */
+
+static uint64_t other_addresses[CAPACITY];
+static size_t other_depth, other_bytes;
+static enum sig_unwind_end other_end;
+static uint64_t arguments[6];
+
+/* With nothing but the stack pointer and pc of the registers. */
+static void walk_other(uint64_t stack_low, uint64_t stack_high, size_t capacity)
+{
+    static uint64_t words[SIG_STACK_COPY_BYTES_MIN / sizeof(uint64_t)];
+    static struct sig_stack_copy copy = {
+        .words = words, .capacity_bytes = sizeof(words), .mem_descriptor = -1};
+    struct sig_unwind_request request = {.stack_low = stack_low,
+                                         .stack_high = stack_high,
+                                         .use_cache = true,
+                                         .modules = bare_module(),
+                                         .copy = &copy,
+                                         .addresses = other_addresses,
+                                         .capacity = capacity};
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, &context);
+    struct sig_place place = {.pc = regs.pc, .sp = regs.sp, .arguments = arguments};
+    other_depth = sig_unwind_other(&request, &place, &other_end, &other_bytes);
+}
+
+/* It comes as far as it can without the other registers, on the same way. */
+static void assert_other_agrees(void)
+{
+    if (!kernel_copies_memory())
+        return;
+    assert_in_range(other_depth, 1, depth);
+    assert_memory_equal(other_addresses, addresses, other_depth * sizeof(uint64_t));
+    if (other_end == SIG_UNWIND_ROOT || other_end == SIG_UNWIND_DEPTH)
+        assert_int_equal(other_depth, depth);
+    if (other_end != SIG_UNWIND_INEXPRESSIBLE)
+        assert_int_equal(other_end, end);
+}
+
+/* Both with the stack known and with every page of it probed, by the thread itself and by another one. */
 static void walk(void)
 {
     walk_with(address_of(0), address_of(WORDS), CAPACITY);
-    size_t known_depth = depth;
-    enum sig_unwind_end known_end = end;
+    walk_other(address_of(0), address_of(WORDS), CAPACITY);
+    assert_other_agrees();
+    size_t known_depth = depth, known_other_depth = other_depth;
+    enum sig_unwind_end known_end = end, known_other_end = other_end;
     walk_with(0, 0, CAPACITY);
+    walk_other(0, 0, CAPACITY);
     assert_int_equal(depth, known_depth);
     assert_int_equal(end, known_end);
+    assert_int_equal(other_depth, known_other_depth);
+    assert_int_equal(other_end, known_other_end);
 }
 
 static void assert_walk(enum sig_unwind_end expected_end, size_t count, const uint64_t *expected)
@@ -224,6 +268,44 @@ static void the_frame_pointer_is_carried(void **state)
     stack[41] = OUTER + 1;
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, MIDDLE, BY_FP, OUTER);
+}
+
+static void assert_other(enum sig_unwind_end expected_end, size_t count, size_t bytes)
+{
+    if (!kernel_copies_memory())
+        skip();
+    assert_int_equal(other_end, expected_end);
+    assert_int_equal(other_depth, count);
+    assert_int_equal(other_bytes, bytes);
+}
+
+/* Of another thread it becomes known where a callee has saved it. */
+static void an_unknown_frame_pointer_ends_the_walk(void **state)
+{
+    (void)state;
+    registers(LEAF, address_of(10), address_of(40));
+    stack[10] = MIDDLE + 1;
+    stack[13] = address_of(40);
+    stack[14] = BY_FP + 1;
+    stack[41] = OUTER + 1;
+    walk();
+    assert_other(SIG_UNWIND_ROOT, 4, 32 * 8);
+    stack[10] = BY_FP + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, BY_FP, OUTER);
+    assert_other(SIG_UNWIND_INEXPRESSIBLE, 2, 8);
+    registers(BY_FP, address_of(10), address_of(40));
+    walk();
+    assert_other(SIG_UNWIND_INEXPRESSIBLE, 1, 0);
+    registers(NOWHERE, address_of(10), address_of(40)); /* nor is there a step by frame pointer */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, OUTER);
+    assert_other(SIG_UNWIND_INEXPRESSIBLE, 1, 0);
+    registers(LEAF, address_of(10), 0); /* nor a root by a frame pointer of 0 */
+    stack[10] = BARE + 1;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, BARE);
+    assert_other(SIG_UNWIND_INEXPRESSIBLE, 2, 8);
 }
 
 static void the_cfa_may_lie_on_the_stack(void **state)
@@ -637,6 +719,8 @@ static void random_stacks_end(void **state)
         registers(pcs[rand() % 6], address_of((size_t)rand() % WORDS), address_of((size_t)rand() % WORDS));
         walk_with(round % 2 ? address_of(0) : 0, round % 2 ? address_of(WORDS) : 0, CAPACITY);
         assert_in_range(depth, 1, CAPACITY);
+        walk_other(round % 2 ? address_of(0) : 0, round % 2 ? address_of(WORDS) : 0, CAPACITY);
+        assert_other_agrees();
     }
 }
 
@@ -645,6 +729,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(to_the_root, setup),
         cmocka_unit_test_setup(the_frame_pointer_is_carried, setup),
+        cmocka_unit_test_setup(an_unknown_frame_pointer_ends_the_walk, setup),
         cmocka_unit_test_setup(the_cfa_may_lie_on_the_stack, setup),
         cmocka_unit_test_setup(a_frame_below_a_trampoline_is_exact, setup),
         cmocka_unit_test_setup(the_link_register_is_the_leafs, setup),

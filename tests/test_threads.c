@@ -1,8 +1,7 @@
-/* Every thread is seen to come and to go exactly once, and every set of threads is equally likely to be
- * looked at. */
+/* Every thread is seen to come and to go exactly once. */
 #include "threads.h"
 
-#include "fake_statistics.h"
+#include "random.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,8 +12,6 @@
 #include <time.h>
 
 #include <cmocka.h>
-
-enum { LIVE = 10, WANTED = 3, CHOICES = 100000 };
 
 static const char no_name[THREAD_NAME_BYTES] = "";
 
@@ -176,162 +173,11 @@ static void removal_keeps_the_others(void **state)
         assert_null(threads_find(threads, tid));
         all[victim] = all[left - 1];
         assert_int_equal(threads->live_count, left - 1);
+        if (left % 100 == 0)
+            assert_dense(threads);
     }
     for (int i = 0; i < MANY; i++)
         assert_null(threads_find(threads, i + 1));
-}
-
-static void removal_while_choosing_keeps_the_indexes(void **state)
-{
-    struct wp_threads *threads = *state;
-    struct wp_random random;
-    random_init(&random, 2);
-    for (int i = 0; i < 50; i++)
-        add(threads, i + 1);
-    while (threads->live_count > 0) {
-        threads_choose(threads, 8, &random);
-        assert_dense(threads);
-        threads_remove(threads, threads->live[random_below(&random, threads->live_count)]);
-        assert_dense(threads);
-    }
-}
-
-/* ---- choosing ---- */
-
-static void add_live(struct wp_threads *threads)
-{
-    for (int i = 0; i < LIVE; i++)
-        add(threads, i);
-}
-
-/* Ascending tids, as after start-up. */
-static void put_in_order(struct wp_threads *threads)
-{
-    for (uint32_t i = 0; i < threads->live_count; i++) {
-        while (threads->live[i]->tid != (pid_t)i) {
-            struct wp_thread *stray = threads->live[i], *other = threads->live[stray->tid];
-            threads->live[stray->tid] = stray;
-            threads->live[i] = other;
-            stray->live_index = (uint32_t)stray->tid;
-            other->live_index = i;
-        }
-    }
-}
-
-static void nobody_is_chosen_twice(void **state)
-{
-    struct wp_threads *threads = *state;
-    struct wp_random random;
-    random_init(&random, 3);
-    assert_int_equal(threads_choose(threads, WANTED, &random), 0);
-    add_live(threads);
-    for (uint32_t wanted = 0; wanted <= LIVE + 2; wanted++) {
-        for (int round = 0; round < 100; round++) {
-            unsigned seen = 0;
-            uint32_t count = threads_choose(threads, wanted, &random);
-            assert_int_equal(count, wanted < LIVE ? wanted : LIVE);
-            for (uint32_t i = 0; i < threads->live_count; i++)
-                seen |= 1U << threads->live[i]->tid;
-            assert_int_equal(seen, (1U << LIVE) -
-                                       1); /* a permutation: the first ones are different, none is lost */
-            assert_dense(threads);
-        }
-    }
-}
-
-static void choosing_costs_what_is_wanted(void **state)
-{
-    enum { MANY = 5000, FEW = 8 };
-    static struct wp_thread *before[MANY];
-    struct wp_threads *threads = *state;
-    struct wp_random random, same;
-    for (int i = 0; i < MANY; i++)
-        add(threads, i + 1);
-    random_init(&random, 4);
-    random_init(&same, 4);
-    for (int round = 0; round < 100; round++) {
-        uint32_t touched = 0;
-        memcpy(before, threads->live, sizeof(before));
-        assert_int_equal(threads_choose(threads, FEW, &random), FEW);
-        for (uint32_t i = 0; i < MANY; i++)
-            touched += before[i] != threads->live[i];
-        assert_in_range(touched, 1, 2 * FEW);
-        for (int i = 0; i < FEW; i++)
-            random_next(&same);
-        assert_memory_equal(&random, &same, sizeof(random));
-    }
-}
-
-struct frequencies {
-    uint64_t single[LIVE], pair[LIVE * (LIVE - 1) / 2], first[LIVE];
-    uint64_t in_a_row[LIVE * LIVE]; /* chosen in one round, chosen in the next */
-};
-
-static void count_round(const struct wp_threads *threads, struct frequencies *ret)
-{
-    for (int i = 0; i < WANTED; i++) {
-        ret->single[threads->live[i]->tid]++;
-        for (int j = 0; j < i; j++) {
-            pid_t a = threads->live[i]->tid, b = threads->live[j]->tid, high = a > b ? a : b,
-                  low = a + b - high;
-            ret->pair[high * (high - 1) / 2 + low]++;
-        }
-    }
-    ret->first[threads->live[0]->tid]++;
-}
-
-static void choose_often(struct wp_threads *threads, uint64_t seed, bool is_ordered, struct frequencies *ret)
-{
-    struct wp_random random;
-    pid_t before[WANTED] = {0};
-    random_init(&random, seed);
-    memset(ret, 0, sizeof(*ret));
-    for (int round = 0; round < CHOICES; round++) {
-        if (is_ordered)
-            put_in_order(threads);
-        assert_int_equal(threads_choose(threads, WANTED, &random), WANTED);
-        count_round(threads, ret);
-        for (int i = 0; i < WANTED; i++) {
-            for (int j = 0; round && j < WANTED; j++)
-                ret->in_a_row[before[i] * LIVE + threads->live[j]->tid]++;
-        }
-        for (int i = 0; i < WANTED; i++)
-            before[i] = threads->live[i]->tid;
-    }
-}
-
-static void assert_uniform(const uint64_t *counts, size_t classes, double expected)
-{
-    double chi_square = fake_chi_square(counts, classes, expected),
-           limit = fake_chi_square_limit(classes - 1);
-    if (chi_square >= limit)
-        fail_msg("chi square %.1f with %zu classes, limit %.1f", chi_square, classes, limit);
-}
-
-static void assert_fair(const struct frequencies *found)
-{
-    enum { PAIRS = LIVE * (LIVE - 1) / 2 };
-    assert_uniform(found->single, LIVE, (double)CHOICES * WANTED / LIVE);
-    assert_uniform(found->first, LIVE, (double)CHOICES / LIVE);
-    assert_uniform(found->pair, PAIRS, (double)CHOICES * WANTED * (WANTED - 1) / 2 / PAIRS);
-    assert_uniform(found->in_a_row, LIVE * LIVE, (double)(CHOICES - 1) * WANTED * WANTED / LIVE / LIVE);
-}
-
-static void every_thread_and_every_pair_is_equally_likely(void **state)
-{
-    static struct frequencies found;
-    add_live(*state);
-    choose_often(*state, 5, true, &found);
-    assert_fair(&found);
-}
-
-/* The array stays as the round before left it: who was chosen then must not be any likelier now. */
-static void rounds_are_independent(void **state)
-{
-    static struct frequencies found;
-    add_live(*state);
-    choose_often(*state, 6, false, &found);
-    assert_fair(&found);
 }
 
 /* ---- many threads at once ---- */
@@ -469,11 +315,6 @@ int main(void)
         TEST(the_free_list_never_looks_the_same_again),
         TEST(a_full_pool_is_refused),
         TEST(removal_keeps_the_others),
-        TEST(removal_while_choosing_keeps_the_indexes),
-        TEST(nobody_is_chosen_twice),
-        TEST(choosing_costs_what_is_wanted),
-        TEST(every_thread_and_every_pair_is_equally_likely),
-        TEST(rounds_are_independent),
         TEST(nobody_is_lost_between_many_threads),
         TEST(nobody_is_lost_to_a_taker_that_never_rests),
     };

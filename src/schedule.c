@@ -1,0 +1,198 @@
+/*
+ * See schedule.h for the rules. A look and the next one of a thread are less than two longest stretches
+ * apart, so one turn of the wheel holds every plan, and a slot keeps its tick's moment for as long as a
+ * stretch may have begun there.
+ */
+#include "schedule.h"
+#include "arena.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Lengths and rates are in units of 1/256 tick and 1/256 look a tick while they are worked out. */
+enum { ONE = 256, IDLE_PART = 4 };
+
+static const uint64_t not_planned = UINT64_MAX;
+
+int schedule_init(struct wp_schedule *schedule, uint32_t looks_per_tick, struct wp_random *random)
+{
+    *schedule = (struct wp_schedule){.random = random, .looks_per_tick = looks_per_tick};
+    schedule->slots = scratch_alloc(sizeof(*schedule->slots) * SCHEDULE_SLOTS);
+    return schedule->slots ? 0 : -ENOMEM;
+}
+
+void schedule_deinit(struct wp_schedule *schedule)
+{
+    scratch_free(schedule->slots, sizeof(*schedule->slots) * SCHEDULE_SLOTS);
+    *schedule = (struct wp_schedule){0};
+}
+
+/* ---- rings ---- */
+
+/* To the end of a ring. */
+static void append(struct schedule_thread **ring, struct schedule_thread *thread)
+{
+    struct schedule_thread *first = *ring ? *ring : thread, *last = *ring ? first->previous : thread;
+    *ring = first;
+    thread->next = first;
+    thread->previous = last;
+    last->next = first->previous = thread;
+}
+
+static void cut_out(struct schedule_thread **ring, struct schedule_thread *thread)
+{
+    if (*ring == thread)
+        *ring = thread->next == thread ? NULL : thread->next;
+    thread->previous->next = thread->next;
+    thread->next->previous = thread->previous;
+}
+
+/* All of a second ring to the end of a first. */
+static void append_all(struct schedule_thread **ring, struct schedule_thread **more)
+{
+    struct schedule_thread *first = *ring, *second = *more;
+    *more = NULL;
+    if (!first || !second) {
+        *ring = first ? first : second;
+        return;
+    }
+    struct schedule_thread *last = second->previous;
+    first->previous->next = second;
+    second->previous = first->previous;
+    last->next = first;
+    first->previous = last;
+}
+
+static struct schedule_slot *slot_of(const struct wp_schedule *schedule, uint64_t tick)
+{
+    return &schedule->slots[tick % SCHEDULE_SLOTS];
+}
+
+static struct schedule_thread **ring_of(struct wp_schedule *schedule, const struct schedule_thread *thread)
+{
+    if (thread->due == not_planned)
+        return &schedule->fresh;
+    return thread->due > schedule->tick ? &slot_of(schedule, thread->due)->threads : &schedule->due;
+}
+
+/* The moment of a tick; of one that has been forgotten (its thread's look came very late) the oldest known.
+ */
+static uint64_t time_of(const struct wp_schedule *schedule, uint64_t tick)
+{
+    bool is_known = schedule->tick - tick < SCHEDULE_SLOTS;
+    return slot_of(schedule, is_known ? tick : schedule->tick + 1)->time_ns;
+}
+
+/* ---- lengths ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* With half of all looks, or with what the idle ones leave that are looked at IDLE_PART times more rarely. */
+static uint64_t active_length(const struct wp_schedule *schedule)
+{
+    uint64_t by_half = (uint64_t)schedule->active * 2 * ONE;
+    uint64_t by_rest = (uint64_t)schedule->active * ONE + (uint64_t)schedule->idle * ONE / IDLE_PART;
+    return larger((by_half < by_rest ? by_half : by_rest) / schedule->looks_per_tick, ONE);
+}
+
+static uint64_t idle_length(const struct wp_schedule *schedule)
+{
+    uint64_t length = active_length(schedule), all = (uint64_t)schedule->looks_per_tick * ONE;
+    uint64_t taken = (uint64_t)schedule->active * ONE * ONE / length;
+    return larger((uint64_t)schedule->idle * ONE * ONE / (taken < all ? all - taken : 1), length);
+}
+
+/* Rounded up or down at random, so that it is right on average. */
+static uint32_t whole_length(struct wp_schedule *schedule, uint64_t length)
+{
+    if (length >= SCHEDULE_LENGTH_MAX * ONE)
+        return SCHEDULE_LENGTH_MAX;
+    return (uint32_t)((length + random_below(schedule->random, ONE)) / ONE);
+}
+
+/* Settles the stretch that begins at tick `begin`, and draws its look. */
+static void plan(struct wp_schedule *schedule, struct schedule_thread *thread)
+{
+    uint64_t length = thread->is_active ? active_length(schedule) : idle_length(schedule);
+    thread->length = whole_length(schedule, length);
+    thread->due = thread->begin + 1 + random_below(schedule->random, thread->length);
+    append(&slot_of(schedule, thread->due)->threads, thread);
+}
+
+/* ---- threads ---- */
+
+void schedule_add(struct wp_schedule *schedule, struct schedule_thread *thread)
+{
+    *thread = (struct schedule_thread){.begin = schedule->tick, .due = not_planned, .is_active = true};
+    append(&schedule->fresh, thread);
+    schedule->active++;
+}
+
+void schedule_remove(struct wp_schedule *schedule, struct schedule_thread *thread)
+{
+    cut_out(ring_of(schedule, thread), thread);
+    schedule->active -= thread->is_active;
+    schedule->idle -= !thread->is_active;
+}
+
+void schedule_seen(struct wp_schedule *schedule, struct schedule_thread *thread, bool is_active)
+{
+    if (thread->is_active == is_active)
+        return;
+    thread->is_active = is_active;
+    schedule->active += is_active ? 1 : -1U;
+    schedule->idle += is_active ? -1U : 1;
+    if (thread->due == not_planned || thread->begin < schedule->tick)
+        return;
+    cut_out(ring_of(schedule, thread), thread);
+    plan(schedule, thread);
+}
+
+uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns)
+{
+    if (*time_ns >= thread->look_ns)
+        return thread->goes_on ? UINT64_MAX : 0;
+    if (*time_ns > thread->begin_ns)
+        *time_ns = thread->begin_ns;
+    return thread->begin_ns;
+}
+
+uint64_t schedule_until(const struct wp_schedule *schedule, const struct schedule_thread *thread)
+{
+    return thread->begin <= schedule->tick ? time_of(schedule, thread->begin) : UINT64_MAX;
+}
+
+/* ---- ticks ---- */
+
+/* New threads are planned when all of them are counted. */
+void schedule_tick(struct wp_schedule *schedule, uint64_t now_ns)
+{
+    schedule->tick++;
+    struct schedule_slot *slot = slot_of(schedule, schedule->tick);
+    while (schedule->fresh) {
+        struct schedule_thread *thread = schedule->fresh;
+        cut_out(&schedule->fresh, thread);
+        plan(schedule, thread);
+    }
+    append_all(&schedule->due, &slot->threads);
+    slot->time_ns = now_ns;
+    schedule->looks_left = schedule->looks_per_tick * SCHEDULE_BURST;
+}
+
+struct schedule_thread *schedule_next(struct wp_schedule *schedule, uint64_t now_ns)
+{
+    struct schedule_thread *thread = schedule->due;
+    if (!thread || schedule->looks_left == 0)
+        return NULL;
+    schedule->looks_left--;
+    cut_out(&schedule->due, thread);
+    thread->begin_ns = time_of(schedule, thread->begin);
+    thread->look_ns = now_ns;
+    thread->begin = larger(thread->begin + thread->length, schedule->tick);
+    thread->goes_on = thread->begin > schedule->tick;
+    plan(schedule, thread);
+    return thread;
+}
