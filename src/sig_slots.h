@@ -46,6 +46,7 @@ struct sig_slots {
     uint32_t count;
     uint32_t capacity; /* addresses a slot can hold */
     uint32_t pending;  /* atomic, futex word: slots armed and neither finished nor cancelled */
+    uint32_t awaited;  /* atomic: the sampler is in sig_slots_wait */
 };
 
 /* slots and addresses are the caller's memory: count slots, and count * capacity addresses. */
@@ -60,7 +61,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
 /* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
 
-/* Handler: publishes the slot's content and wakes the sampler when it was the last one awaited. */
+/* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
 void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
 
 /* Sampler: true when the slot is DONE; its content stays valid until sig_slots_release. */
