@@ -135,6 +135,7 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     arena_ref root = tree_root(&sampler->tree, thread->number);
     thread->record = make_record(sampler, thread, root);
     fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
+    observe_begin(&sampler->observer, thread);
     schedule_add(&sampler->schedule, &thread->schedule);
 }
 
