@@ -40,6 +40,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         slot->stack_low = stack_low;
         slot->stack_high = stack_high;
         slot->memo = memo;
+        sig_store_relaxed(&slot->learns, false);
         sig_add_seq_cst(&slots->pending, 1);
         /* Release: partner of the acquire in sig_slots_claim, so that the handler sees the bounds. */
         sig_store_release(&slot->state, generation << STATE_BITS | SIG_SLOT_ARMED);
@@ -47,6 +48,11 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         return (int)i;
     }
     return -1;
+}
+
+void sig_slots_let_learn(struct sig_slots *slots, uint32_t index)
+{
+    sig_store_relaxed(&slots->slots[index].learns, true);
 }
 
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation)
