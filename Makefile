@@ -179,7 +179,7 @@ strict:
 # Every unit test under ASan and UBSan; what threads share without a lock under TSan.
 sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=asan unit
-	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules threads standstill)'
+	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules sig_distance threads standstill)'
 
 # Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
 FUZZ_SECONDS ?= 20

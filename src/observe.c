@@ -62,6 +62,12 @@ void observe_drop_descriptors(struct wp_observer *observer)
     watch_drop_all(&observer->blocked.watches);
 }
 
+void observe_begin(struct wp_observer *observer, struct wp_thread *thread)
+{
+    if (thread->number == 1)
+        watch_open(&observer->blocked.watches, &thread->watch, thread->tid);
+}
+
 /* ---- sending ---- */
 
 static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)

@@ -76,6 +76,12 @@ void observe_enter(struct wp_observer *observer, int task_directory, bool is_pri
 void observe_drop_descriptors(struct wp_observer *observer);
 
 /*
+ * A thread that is to be looked at from now on. The first one's descriptors are opened at once: a program
+ * that changes its user does so before it creates others, and after that none may be had.
+ */
+void observe_begin(struct wp_observer *observer, struct wp_thread *thread);
+
+/*
  * Looks at a chosen thread. True when that gave an observation: *ret, which is valid until the next call of
  * this or observe_next. False when it was signalled; or owes an answer, or is to be left alone for a while.
  */

@@ -20,6 +20,7 @@ static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
 static const uint64_t look_cost_ns = 100 * NS_PER_US;
 
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
+static const uint64_t modules_settle_ns = NS_PER_S / 2;
 
 /* ---- life ---- */
 
@@ -134,6 +135,7 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     arena_ref root = tree_root(&sampler->tree, thread->number);
     thread->record = make_record(sampler, thread, root);
     fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
+    observe_begin(&sampler->observer, thread);
     schedule_add(&sampler->schedule, &thread->schedule);
 }
 
@@ -313,6 +315,8 @@ static void refresh_modules(struct wp_sampler *sampler)
         locate_forget(&sampler->locate);
     sampler->modules_changed |= is_changed;
     sampler->unloads_ended = ended;
+    if (is_changed)
+        sampler->modules_quiet_ns = clock_monotonic_ns() + modules_settle_ns;
 }
 
 /* A table is built in memory that handlers have left for certain: only after the one before has been taken
@@ -396,6 +400,11 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         fold_stack(sampler, seen, &observation);
     sampler->counters.truncated += seen->is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
+}
+
+bool sampler_awaits_answers(const struct wp_sampler *sampler, uint64_t now_ns)
+{
+    return now_ns < sampler->modules_quiet_ns;
 }
 
 void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)

@@ -59,6 +59,7 @@ struct wp_sampler {
     arena_ref newest_record; /* struct wp_thread_record */
     struct wp_counters counters;
     bool modules_changed;                          /* since the last table was built */
+    uint64_t modules_quiet_ns;                     /* from when on the modules count as settled */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
     uint32_t unloads_ended, pending_unloads_ended; /* sig_unloads.ended as of the look, and of that table's */
 };
@@ -81,6 +82,14 @@ int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors);
 /* The first half of a tick: brings the registry and the handlers' modules up to date, and looks at the
  * threads that are due. */
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns);
+
+/*
+ * Whether the answers should be taken at once, as they come, and not only at the next tick. They keep until
+ * then, and a wake-up of the sampler, which the thread that answers last has to make, is a good part of what
+ * a sample costs. But while libraries come and go, an answer soon cannot be told any more in which of them
+ * its addresses are (modules.h).
+ */
+bool sampler_awaits_answers(const struct wp_sampler *sampler, uint64_t now_ns);
 
 /* The second half: takes the answers. */
 void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns);

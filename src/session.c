@@ -153,10 +153,11 @@ static void one_tick(struct session *session)
     sampler_send(sampler, now_ns);
     standstill_rest(&session->standstill);
 
+    if (!sampler_awaits_answers(sampler, now_ns))
+        return;
     uint64_t patience_ns = now_ns + answer_patience_ns;
     observe_wait(&sampler->observer,
                  sampler->tick.deadline_ns < patience_ns ? sampler->tick.deadline_ns : patience_ns);
-
     standstill_work(&session->standstill);
     sampler_collect(sampler, clock_monotonic_ns());
     standstill_rest(&session->standstill);

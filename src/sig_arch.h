@@ -52,14 +52,12 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
 static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret);
 
 /*
- * Whether the signal ended a wait in a system call: the kernel has set either -EINTR as its result, or the pc
- * back onto the instruction so that it is made again. Both leave the system call instruction next to the pc;
- * it is readable because the thread has just executed it, unless it lies on the page before.
+ * The address behind the system call in which the signal ended a wait, 0 when it did not: the kernel has set
+ * either -EINTR as its result, or the pc back onto the instruction so that it is made again. Both leave the
+ * instruction next to the pc; it is readable because the thread has just executed it, unless it lies on the
+ * page before.
  */
-static inline bool sig_was_blocked(const ucontext_t *context);
-
-/* Of such a thread: where its pc was while it waited, behind the system call instruction. */
-static inline uint64_t sig_pc_of_blocked(const ucontext_t *context);
+static inline uint64_t sig_behind_system_call(const ucontext_t *context);
 
 /* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline a signal handler returns to. */
 static inline bool sig_is_trampoline(const uint8_t *code);

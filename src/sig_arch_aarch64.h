@@ -69,21 +69,16 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
 }
 
 /* Instructions are aligned, so only the one before the pc can lie on another page. */
-static inline bool sig_was_blocked(const ucontext_t *context)
+static inline uint64_t sig_behind_system_call(const ucontext_t *context)
 {
     const uint32_t svc = 0xd4000001; /* svc #0 */
     const mcontext_t *machine = &context->uc_mcontext;
     uint64_t in_page = machine->pc & 4095;
     if (machine->pc < 4096 || in_page < SIG_CODE_ALIGN || in_page % SIG_CODE_ALIGN != 0)
-        return false;
+        return 0;
     const uint32_t *code = (const uint32_t *)(uintptr_t)machine->pc;
-    return code[machine->regs[0] == (uint64_t)-EINTR ? -1 : 0] == svc;
-}
-
-static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
-{
-    const mcontext_t *machine = &context->uc_mcontext;
-    return machine->pc + (machine->regs[0] == (uint64_t)-EINTR ? 0 : SIG_CODE_ALIGN);
+    int at = machine->regs[0] == (uint64_t)-EINTR ? -1 : 0;
+    return code[at] == svc ? machine->pc + (uint64_t)(4 * (at + 1)) : 0;
 }
 
 /* mov x8, #__NR_rt_sigreturn; svc #0. */

@@ -68,24 +68,16 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
     return false;
 }
 
-static inline bool sig_was_blocked(const ucontext_t *context)
+static inline uint64_t sig_behind_system_call(const ucontext_t *context)
 {
     const greg_t *gregs = context->uc_mcontext.gregs;
     uint64_t pc = (uint64_t)gregs[REG_RIP];
     uint64_t in_page = pc & 4095;
     if (pc < 4096 || in_page < 2 || in_page > 4094)
-        return false;
+        return 0;
     const uint8_t *code = (const uint8_t *)(uintptr_t)pc; /* 0f 05: syscall */
-    if (gregs[REG_RAX] == -EINTR)
-        return code[-2] == 0x0f && code[-1] == 0x05;
-    return code[0] == 0x0f && code[1] == 0x05;
-}
-
-static inline uint64_t sig_pc_of_blocked(const ucontext_t *context)
-{
-    enum { SYSCALL_BYTES = 2 };
-    const greg_t *gregs = context->uc_mcontext.gregs;
-    return (uint64_t)gregs[REG_RIP] + (gregs[REG_RAX] == -EINTR ? 0 : SYSCALL_BYTES);
+    int at = gregs[REG_RAX] == -EINTR ? -2 : 0;
+    return code[at] == 0x0f && code[at + 1] == 0x05 ? pc + (uint64_t)(at + 2) : 0;
 }
 
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so

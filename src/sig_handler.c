@@ -7,6 +7,7 @@
 #include "sig_handler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_distance.h"
 #include "sig_rules.h"
 
 #include <time.h>
@@ -205,10 +206,10 @@ static void note_place(struct sig_slot *slot, const ucontext_t *context)
 {
     struct sig_regs regs;
     sig_regs_from_context(&regs, context);
-    slot->was_blocked = sig_was_blocked(context);
     slot->sp = regs.sp;
-    slot->pc = slot->was_blocked ? sig_pc_of_blocked(context) : regs.pc;
+    slot->pc = sig_behind_system_call(context);
     slot->fp = regs.fp;
+    slot->was_blocked = slot->pc != 0;
 }
 
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
@@ -225,7 +226,8 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     note_place(slot, context);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
     slot->unloads = prepare(&request);
-    request.memo = request.use_cache ? slot->memo : NULL;
+    request.learns = request.use_cache && sig_load_relaxed(&slot->learns);
+    request.memo = request.use_cache && !request.learns ? slot->memo : NULL;
     walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
 }
@@ -240,7 +242,11 @@ void sig_handler_walk_other(struct sig_other *other)
         .capacity = other->capacity,
     };
     other->unloads = prepare(&request);
-    other->depth = (uint32_t)sig_unwind_other(&request, &other->place, &other->end, &other->bytes);
+    struct sig_unwind_course course;
+    other->depth = (uint32_t)sig_unwind_other(&request, &other->place, &course);
+    other->end = course.end;
+    other->bytes = course.bytes;
+    other->by_distance = course.by_distance;
 }
 
 /* Whether a signal is one of the sampler's, by what only the sampler of this process puts into it. */
@@ -341,6 +347,7 @@ bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t
     if (!wait_for_flights(deadline_ns))
         return false; /* the cache stays off: correct, only slower */
     sig_rules_clear();
+    sig_distance_clear();
     sig_store_seq_cst(&sig_published, ended);
     sig_store_seq_cst(&sig_cache_off, 0);
     return true;

@@ -97,7 +97,8 @@ struct sig_other {
     /* Written by the walk. */
     uint32_t depth;
     enum sig_unwind_end end;
-    size_t bytes;               /* see sig_unwind_other */
+    size_t bytes; /* this and the next one: struct sig_unwind_course */
+    bool by_distance;
     struct sig_unloads unloads; /* as of the walk */
 };
 

@@ -40,6 +40,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         slot->stack_low = stack_low;
         slot->stack_high = stack_high;
         slot->memo = memo;
+        sig_store_relaxed(&slot->learns, false);
         sig_add_seq_cst(&slots->pending, 1);
         /* Release: partner of the acquire in sig_slots_claim, so that the handler sees the bounds. */
         sig_store_release(&slot->state, generation << STATE_BITS | SIG_SLOT_ARMED);
@@ -47,6 +48,11 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         return (int)i;
     }
     return -1;
+}
+
+void sig_slots_let_learn(struct sig_slots *slots, uint32_t index)
+{
+    sig_store_relaxed(&slots->slots[index].learns, true);
 }
 
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation)
@@ -59,10 +65,13 @@ struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64
     return sig_cas_acq_rel(&slot->state, &armed, with_state(armed, SIG_SLOT_WRITING)) ? slot : NULL;
 }
 
-/* One awaited answer fewer; the last one wakes the sampler. */
+/*
+ * One pending answer fewer; the last one wakes a sampler that waits. The handler changes `pending`, then
+ * looks at `awaited`; the sampler the other way round (sig_slots_wait). One of the two sees the other.
+ */
 static void one_less_pending(struct sig_slots *slots, bool wake)
 {
-    if (sig_sub_seq_cst(&slots->pending, 1) == 1 && wake)
+    if (sig_sub_seq_cst(&slots->pending, 1) == 1 && wake && sig_load_seq_cst(&slots->awaited))
         sig_syscall4(SYS_futex, (long)&slots->pending, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0);
 }
 
@@ -100,15 +109,17 @@ void sig_slots_wait(struct sig_slots *slots, uint64_t deadline_ns)
 {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / ns_per_s),
                                 .tv_nsec = (long)(deadline_ns % ns_per_s)};
+    sig_store_seq_cst(&slots->awaited, 1);
     for (;;) {
         uint32_t pending = sig_load_seq_cst(&slots->pending);
         if (pending == 0)
-            return;
+            break;
         /* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC deadline. A change of `pending` between the
          * load and the call makes it return at once; a wake-up comes only with 0. */
         long status = sig_syscall6(SYS_futex, (long)&slots->pending, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
                                    pending, (long)&deadline, 0, FUTEX_BITSET_MATCH_ANY);
         if (status == -ETIMEDOUT)
-            return;
+            break;
     }
+    sig_store_seq_cst(&slots->awaited, 0);
 }

@@ -25,6 +25,7 @@ struct sig_slot {
     /* Written by the sampler before arming, read by the handler after claiming. */
     uint64_t stack_low, stack_high;
     struct sig_memo *memo; /* of the thread, the handler's between claim and finish; NULL without */
+    bool learns;           /* atomic: sig_slots_let_learn */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
@@ -33,7 +34,7 @@ struct sig_slot {
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
     bool was_blocked;           /* the signal interrupted a wait in a system call, */
-    uint64_t sp, pc, fp;        /* in this place (struct sig_place) */
+    uint64_t sp, pc, fp;        /* in this place (struct sig_place); else pc is 0 */
     bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
     bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
     uint64_t *addresses;
@@ -46,6 +47,7 @@ struct sig_slots {
     uint32_t count;
     uint32_t capacity; /* addresses a slot can hold */
     uint32_t pending;  /* atomic, futex word: slots armed and neither finished nor cancelled */
+    uint32_t awaited;  /* atomic: the sampler is in sig_slots_wait */
 };
 
 /* slots and addresses are the caller's memory: count slots, and count * capacity addresses. */
@@ -57,10 +59,16 @@ void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t c
 int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
                   uint64_t *ret_generation);
 
+/*
+ * Sampler, between arming a slot and sending the signal, whose delivery orders the two: the walk is to learn
+ * distances (sig_distance.h) for the next one from outside. It is somewhat slower then and has no memo.
+ */
+void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
+
 /* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
 
-/* Handler: publishes the slot's content and wakes the sampler when it was the last one awaited. */
+/* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
 void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
 
 /* Sampler: true when the slot is DONE; its content stays valid until sig_slots_release. */

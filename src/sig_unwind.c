@@ -7,6 +7,7 @@
  * whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h).
  */
 #include "sig_unwind.h"
+#include "sig_distance.h"
 #include "sig_rules.h"
 #include "sig_walk.h"
 
@@ -62,9 +63,10 @@ static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const
 /*
  * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
  * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
- * the memo may know. shift: sig_stack.h.
+ * the memo may know. shift: sig_stack.h. by_fp: also those whose tables count from the frame pointer.
  */
-static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk *walk, const uint64_t shift)
+static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk *walk, const uint64_t shift,
+                                                                const bool by_fp)
 {
     const struct sig_unwind_request *request = walk->request;
     const uint64_t memo_sp = sig_memo_next_sp(&walk->memo);
@@ -75,7 +77,8 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
         struct ordinary at;
         uint32_t rule = sig_rules_lookup_packed(regs.pc - 1);
         bool by_convention = !SIG_FP_STEP_HIDES_SP && sig_packed_form(rule) == SIG_PACKED_NONE;
-        if (!is_ordinary(walk, by_convention ? convention_rule : rule, &regs, fp_known, extra_known, &at))
+        if (!is_ordinary(walk, by_convention ? convention_rule : rule, &regs, fp_known, extra_known, &at) ||
+            (!by_fp && sig_packed_form(rule) == SIG_PACKED_FP))
             break;
         request->addresses[count++] = regs.pc - 1;
         if (walk->memo.memo)
@@ -106,16 +109,17 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
 
 /*
  * Not inline, so that what they have on the stack is not there while a rule is worked out; and two, because
- * the shift would cost a frame 0.6 ns.
+ * the shift alone would cost a frame 0.6 ns.
  */
 __attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk)
 {
-    step_ordinary(walk, 0);
+    step_ordinary(walk, 0, true);
 }
 
-__attribute__((noinline)) static void step_copied_frames(struct sig_walk *walk)
+/* Over a copy, or to learn distances. */
+__attribute__((noinline)) static void step_ordinary_frames_slowly(struct sig_walk *walk)
 {
-    step_ordinary(walk, walk->stack.shift);
+    step_ordinary(walk, walk->stack.shift, false);
 }
 
 /*
@@ -150,6 +154,18 @@ static bool step_remembered_frames(struct sig_walk *walk)
     return false;
 }
 
+/* To the caller by a rule; what it takes is known, or was learned, or is learned now. */
+static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
+{
+    if (walk->stack.copy && !walk->fp_known && sig_walk_counts_from_fp(rule))
+        return sig_walk_step_by_distance(walk, rule);
+    uint64_t learning_pc = sig_walk_learning_pc(walk, rule), sp = walk->regs.sp, fp = walk->regs.fp;
+    bool is_stepped = sig_walk_step(walk, rule);
+    if (is_stepped && learning_pc != 0)
+        sig_distance_learn(learning_pc, sp, fp);
+    return is_stepped;
+}
+
 /* One frame by its rule. False at the end of the walk, which is the root unless *ret_end says otherwise. */
 static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
@@ -162,7 +178,7 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
         report(walk, &here);
     if (is_code && rule.kind == SIG_RULE_ROOT)
         return false;
-    if (is_code && sig_walk_step(walk, &rule))
+    if (is_code && step_from(walk, &rule))
         return true;
     if (is_code && is_unmarked_root(walk, &rule))
         sig_memo_give_up(&walk->memo); /* that it leads nowhere is not said by the frame alone */
@@ -175,17 +191,21 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 /* Up to the end; returns how many frames are left out because they are shared with the last walk. */
 static uint32_t go(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
+    const bool is_slow = walk->stack.copy || walk->request->learns;
     *ret_end = SIG_UNWIND_ROOT;
     while (walk->count < walk->request->capacity) {
         size_t before = walk->count;
         if (walk->memo.left > 0 && step_remembered_frames(walk))
             return walk->memo.left;
         if (walk->request->use_cache && !walk->interrupted && !walk->fp_doubtful)
-            walk->stack.copy ? step_copied_frames(walk) : step_ordinary_frames(walk);
+            is_slow ? step_ordinary_frames_slowly(walk) : step_ordinary_frames(walk);
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
         if (walk->regs.pc == 0 && !walk->interrupted) {
             sig_memo_give_up(&walk->memo); /* not a property of the last frame, but of a word of the stack */
+            if (walk->sure_count > 0)
+                *ret_end =
+                    SIG_UNWIND_TRUNCATED; /* nor one to rely on when it is not known to be the right one */
             return 0;
         }
     }
@@ -201,7 +221,7 @@ static size_t bytes_from(const struct sig_walk *walk, uint64_t sp)
 }
 
 size_t sig_unwind_other(const struct sig_unwind_request *request, const struct sig_place *place,
-                        enum sig_unwind_end *ret_end, size_t *ret_bytes)
+                        struct sig_unwind_course *ret)
 {
     struct sig_walk walk = {
         .request = request,
@@ -211,9 +231,13 @@ size_t sig_unwind_other(const struct sig_unwind_request *request, const struct s
         .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
         .interrupted = true};
     sig_stack_begin(&walk.stack, place->sp);
-    go(&walk, ret_end);
-    *ret_bytes = bytes_from(&walk, place->sp);
-    return walk.count;
+    go(&walk, &ret->end);
+    ret->bytes = bytes_from(&walk, place->sp);
+    ret->by_distance = walk.sure_count > 0 && ret->end == SIG_UNWIND_ROOT;
+    if (walk.sure_count == 0 || ret->by_distance)
+        return walk.count;
+    ret->end = SIG_UNWIND_INEXPRESSIBLE;
+    return walk.sure_count;
 }
 
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,

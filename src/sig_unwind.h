@@ -35,6 +35,7 @@ struct sig_unwind_request {
     bool use_cache;                 /* false while the cache is being cleared, or modules is out of date */
     struct sig_memo *memo;          /* of this thread; NULL without, and when use_cache is false */
     struct sig_stack_copy *copy;    /* for sig_unwind_other; NULL for the thread's own walk */
+    bool learns;                    /* distances, for sig_unwind_other's sake; with use_cache, without memo */
     struct sig_column *rows;        /* scratch of sig_cfi_rule_in; NULL: it is taken from the stack */
     uint64_t *addresses;            /* result, innermost first */
     size_t capacity;
@@ -56,16 +57,23 @@ struct sig_place {
     const uint64_t *fp;        /* the frame pointer, where it is known from elsewhere; else NULL */
 };
 
+/* How such a walk went. */
+struct sig_unwind_course {
+    enum sig_unwind_end end;
+    size_t bytes; /* how far it has come from the stack pointer on: copy->expected_bytes of the next one */
+    bool by_distance; /* a frame pointer was found by a distance that was learned (sig_distance.h) */
+};
+
 /*
  * The same of another thread, over a copy of its stack (request->copy; memo is NULL). The frame pointer and
  * most other registers are not known, and never guessed: a frame that needs one ends the walk
- * (SIG_UNWIND_INEXPRESSIBLE). *ret_bytes: how far from the stack pointer on the walk has come, for
- * copy->expected_bytes of the next one.
+ * (SIG_UNWIND_INEXPRESSIBLE). But with use_cache, where a distance is known of the frame pointer, the walk
+ * goes on with it; what it finds so counts only if it comes to the root, and is dropped otherwise.
  *
  * What has been found holds if the thread has not run since before its place was read, which the caller must
  * find out; otherwise it may be anything.
  */
 size_t sig_unwind_other(const struct sig_unwind_request *request, const struct sig_place *place,
-                        enum sig_unwind_end *ret_end, size_t *ret_bytes);
+                        struct sig_unwind_course *ret);
 
 #endif

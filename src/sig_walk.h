@@ -25,6 +25,7 @@ struct sig_walk {
     struct sig_stack stack;
     bool fp_known, extra_known;
     bool fp_doubtful;    /* it may be another frame's (sig_landing.h, sig_bare.h) */
+    size_t sure_count;   /* addresses before the first that a distance has led to; 0: none has */
     bool interrupted;    /* the current frame was interrupted, not left by a call */
     bool lacks_register; /* a step needed one that is not known here */
     uint8_t switches;    /* to a stack further down in memory, so far */
@@ -46,6 +47,17 @@ bool sig_walk_find_rule(const struct sig_walk *walk, uint64_t lookup_pc, struct 
 /* To the caller by the current frame's rule, of whatever kind. lacks_register says whether false is for want
  * of a register that the walk does not carry. */
 bool sig_walk_step(struct sig_walk *walk, const struct sig_rule *rule);
+
+/* Whether a rule's CFA is found by the frame pointer. */
+bool sig_walk_counts_from_fp(const struct sig_rule *rule);
+
+/* To the caller by such a rule when the frame pointer is not known: by a distance that was learned. When
+ * false, the walk is of no more use. */
+bool sig_walk_step_by_distance(struct sig_walk *walk, const struct sig_rule *rule);
+
+/* What the distance of the current frame, if it is stepped from by this rule, is to be learned under; 0: it
+ * is not. */
+uint64_t sig_walk_learning_pc(const struct sig_walk *walk, const struct sig_rule *rule);
 
 /* The same where there is no unwind information: by what the code does, or the frame pointer. */
 bool sig_walk_step_without_rule(struct sig_walk *walk);

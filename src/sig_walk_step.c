@@ -95,7 +95,8 @@ static bool may_switch_stack(const struct sig_walk *walk, const struct sig_rule 
 {
     uint64_t sp = walk->regs.sp;
     return rule->cfa_register == SIG_DWARF_FP && !rule->cfa_deref && walk->switches < MAX_SWITCHES &&
-           sp > cfa && sp - cfa > STACKS_APART_BYTES && !sig_stack_is_one(&walk->stack, sp, cfa);
+           walk->sure_count == 0 && sp > cfa && sp - cfa > STACKS_APART_BYTES &&
+           !sig_stack_is_one(&walk->stack, sp, cfa);
 }
 
 static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)

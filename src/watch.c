@@ -86,11 +86,23 @@ static int open_file(const struct wp_watches *watches, pid_t tid, const char *na
     return descriptor < 0 ? -errno : descriptor;
 }
 
+/* The program may have lowered its limit of open files, or the system be out of them: then fewer are kept. */
+static int open_within_limits(struct wp_watches *watches, pid_t tid, const char *name)
+{
+    int opened = open_file(watches, tid, name);
+    while ((opened == -EMFILE || opened == -ENFILE) && watches->kept > 0) {
+        watch_close(watches, watches->oldest);
+        watches->kept_max = watches->kept > 0 ? watches->kept : 1;
+        opened = open_file(watches, tid, name);
+    }
+    return opened;
+}
+
 /* Opens one of a watch's two files, to be kept. 0 or -errno. */
 static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
 {
     if (*descriptor == 0) {
-        int opened = watches->kept_max > 0 ? open_file(watches, tid, name) : -EMFILE;
+        int opened = watches->kept_max > 0 ? open_within_limits(watches, tid, name) : -EMFILE;
         if (opened < 0)
             return opened;
         mark_used(watches, watch);

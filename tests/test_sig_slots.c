@@ -41,6 +41,20 @@ static void test_one_round(void **state)
     assert_false(sig_slots_is_done(&slots, 0));
 }
 
+static void test_learning_is_for_one_round(void **state)
+{
+    uint64_t generation;
+    (void)state;
+    for (int round = 0; round < 4; round++) {
+        assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), 0);
+        if (round % 2)
+            sig_slots_let_learn(&slots, 0);
+        assert_int_equal(sig_slots_claim(&slots, 0, generation)->learns, round % 2);
+        sig_slots_finish(&slots, &memory[0]);
+        sig_slots_release(&slots, 0);
+    }
+}
+
 static void test_late_signal_is_recognised(void **state)
 {
     uint64_t first, second;
@@ -197,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_one_round, setup),
+        cmocka_unit_test_setup(test_learning_is_for_one_round, setup),
         cmocka_unit_test_setup(test_late_signal_is_recognised, setup),
         cmocka_unit_test_setup(test_foreign_index_and_generation, setup),
         cmocka_unit_test_setup(test_claimed_slot_cannot_be_cancelled, setup),

@@ -184,8 +184,8 @@ static void walk_with(uint64_t stack_low, uint64_t stack_high, size_t capacity)
 /* ---- the walk from outside ---- */
 
 static uint64_t other_addresses[CAPACITY];
-static size_t other_depth, other_bytes;
-static enum sig_unwind_end other_end;
+static size_t other_depth;
+static struct sig_unwind_course other;
 static uint64_t arguments[6];
 
 /* With nothing but the stack pointer and pc of the registers. */
@@ -204,7 +204,7 @@ static void walk_other(uint64_t stack_low, uint64_t stack_high, size_t capacity)
     struct sig_regs regs;
     sig_regs_from_context(&regs, &context);
     struct sig_place place = {.pc = regs.pc, .sp = regs.sp, .arguments = arguments};
-    other_depth = sig_unwind_other(&request, &place, &other_end, &other_bytes);
+    other_depth = sig_unwind_other(&request, &place, &other);
 }
 
 /* It comes as far as it can without the other registers, on the same way. */
@@ -214,10 +214,10 @@ static void assert_other_agrees(void)
         return;
     assert_in_range(other_depth, 1, depth);
     assert_memory_equal(other_addresses, addresses, other_depth * sizeof(uint64_t));
-    if (other_end == SIG_UNWIND_ROOT || other_end == SIG_UNWIND_DEPTH)
+    if (other.end == SIG_UNWIND_ROOT || other.end == SIG_UNWIND_DEPTH)
         assert_int_equal(other_depth, depth);
-    if (other_end != SIG_UNWIND_INEXPRESSIBLE)
-        assert_int_equal(other_end, end);
+    if (other.end != SIG_UNWIND_INEXPRESSIBLE)
+        assert_int_equal(other.end, end);
 }
 
 /* Both with the stack known and with every page of it probed, by the thread itself and by another one. */
@@ -227,13 +227,13 @@ static void walk(void)
     walk_other(address_of(0), address_of(WORDS), CAPACITY);
     assert_other_agrees();
     size_t known_depth = depth, known_other_depth = other_depth;
-    enum sig_unwind_end known_end = end, known_other_end = other_end;
+    enum sig_unwind_end known_end = end, known_other_end = other.end;
     walk_with(0, 0, CAPACITY);
     walk_other(0, 0, CAPACITY);
     assert_int_equal(depth, known_depth);
     assert_int_equal(end, known_end);
     assert_int_equal(other_depth, known_other_depth);
-    assert_int_equal(other_end, known_other_end);
+    assert_int_equal(other.end, known_other_end);
 }
 
 static void assert_walk(enum sig_unwind_end expected_end, size_t count, const uint64_t *expected)
@@ -274,9 +274,9 @@ static void assert_other(enum sig_unwind_end expected_end, size_t count, size_t 
 {
     if (!kernel_copies_memory())
         skip();
-    assert_int_equal(other_end, expected_end);
+    assert_int_equal(other.end, expected_end);
     assert_int_equal(other_depth, count);
-    assert_int_equal(other_bytes, bytes);
+    assert_int_equal(other.bytes, bytes);
 }
 
 /* Of another thread it becomes known where a callee has saved it. */

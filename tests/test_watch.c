@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -229,6 +230,37 @@ static void only_the_last_used_keep_their_descriptors(void **state)
         end(&subjects[i]);
 }
 
+static void fewer_are_kept_when_descriptors_run_out(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    struct watch_call call;
+    struct rlimit limit, lower;
+    watch_init(&watches, directory, true);
+    for (int i = 0; i < THREADS; i++)
+        begin(&subjects[i]);
+    for (int i = 0; i < THREADS; i++)
+        wait_until(&watches, &subjects[i], WATCH_KNOWN, &call);
+    assert_int_equal(watches.kept, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        watch_close(&watches, &subjects[i].watch);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    lower = limit;
+    lower.rlim_cur = (rlim_t)subjects[THREADS - 1].wake[1] + 1 + 5;
+    setrlimit(RLIMIT_NOFILE, &lower);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++)
+            look_at(&watches, &subjects[i]);
+    }
+    setrlimit(RLIMIT_NOFILE, &limit);
+    assert_true(watches.kept <= 3);
+    for (int i = 0; i < THREADS; i++) {
+        watch_close(&watches, &subjects[i].watch);
+        end(&subjects[i]);
+    }
+}
+
 static void a_dropped_descriptor_is_nobodys(void **state)
 {
     (void)state;
@@ -255,6 +287,7 @@ int main(void)
         cmocka_unit_test(an_ended_thread_is_gone_by_its_descriptor),
         cmocka_unit_test(nothing_is_opened_in_the_programs_sight),
         cmocka_unit_test(only_the_last_used_keep_their_descriptors),
+        cmocka_unit_test(fewer_are_kept_when_descriptors_run_out),
         cmocka_unit_test(a_dropped_descriptor_is_nobodys),
     };
     return cmocka_run_group_tests(tests, open_directory, close_directory);
