@@ -3,9 +3,7 @@
  * half to one and a half periods so that the ticks cannot march in step with a periodic program.
  *
  * A tick that comes late is not made up for: the periods that passed are counted, and the next deadline lies
- * in the future. No weight is lost by that, because time is accounted by what has passed, not by ticks. So
- * may the period be changed at any time (restraint.h); only it must not depend on what the program is about
- * to do.
+ * in the future. No weight is lost by that, because time is accounted by what has passed, not by ticks.
  *
  * Called from: the sampler thread only.
  */
@@ -19,13 +17,10 @@
 struct wp_tick {
     uint64_t period_ns;
     uint64_t deadline_ns; /* of the tick being waited for, CLOCK_MONOTONIC */
-    uint64_t late;        /* periods, as they were then, that passed without a tick */
+    uint64_t late;        /* periods that passed without a tick */
 };
 
 void tick_init(struct wp_tick *tick, uint64_t period_ns, uint64_t now_ns, struct wp_random *random);
-
-/* From the next deadline that is drawn; the one being waited for stays. */
-void tick_set_period(struct wp_tick *tick, uint64_t period_ns);
 
 /* After the tick was reached at now_ns: counts what was missed and draws the next deadline. */
 void tick_advance(struct wp_tick *tick, uint64_t now_ns, struct wp_random *random);
