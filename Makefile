@@ -55,7 +55,7 @@ ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
 SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 # Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
-OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c target_cfi.c)
+OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c test_sig_prologue.c target_cfi.c)
 OTHERS_x86_64  := tests/test_sig_code.c
 # And under emulation what is about reading through the kernel, its memory map, or what it tells of other threads: qemu
 # has none as it is.
