@@ -55,7 +55,7 @@ ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
 SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 # Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
-OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c target_cfi.c)
+OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c test_sig_prologue.c target_cfi.c)
 OTHERS_x86_64  := tests/test_sig_code.c
 # And under emulation what is about reading through the kernel, its memory map, or what it tells of other threads: qemu
 # has none as it is.
@@ -76,7 +76,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind install uninstall clean targets aarch64
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers install uninstall clean targets aarch64
 
 all: $(LIB)
 
@@ -87,6 +87,7 @@ help:
 	@echo 'make bench    print the table of costs (takes some minutes)'
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
+	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
@@ -222,6 +223,12 @@ bench:
 # Of these only what a walk costs in the handler, and whether it comes to an end (4 minutes).
 bench-unwind: $(LIB) $(UNWIND_PROGRAMS)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind hang
+
+# Real servers under real load. SERVERS='redis nginx' are those two; tests/servers/lib.sh has the other settings.
+servers:
+	@scripts/setup-deps servers
+	@$(MAKE) --no-print-directory all build/pprof
+	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) tests/servers/run $(SERVERS)
 
 install: $(LIB)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)

@@ -15,6 +15,10 @@ static const uint64_t backoff_max_ns = NS_PER_S;
 /* A thread that let this much time pass between signal and answer without using CPU was waiting for a CPU. */
 static const uint64_t preempted_ns = 100 * NS_PER_US;
 
+/* One of so many walks in handlers learns what walks from outside need, whether one has been in need or not:
+ * so what was learned before is held to the truth. */
+enum { LEARN_EVERY = 16 };
+
 int observe_init(struct wp_observer *observer, uint32_t slot_count, uint32_t depth, size_t memo_bytes)
 {
     *observer = (struct wp_observer){.task_directory = -1, .held_slot = -1};
@@ -86,6 +90,8 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
+    if (thread->blocked.lacks_register || observer->sent++ % LEARN_EVERY == 0)
+        sig_slots_let_learn(&observer->slots, (uint32_t)slot);
     if (sig_handler_send(thread->tid, (uint32_t)slot, generation) == 0)
         return;
     sig_slots_cancel(&observer->slots, (uint32_t)slot); /* gone: nobody can have claimed it */

@@ -59,6 +59,7 @@ struct wp_observer {
         uint64_t unchanged, walked, answered;
         uint64_t unanswered; /* overdue because the signal is blocked */
     } made;
+    uint64_t sent;    /* signals */
     uint64_t no_slot; /* not asked because every slot was outstanding */
 };
 

@@ -11,11 +11,6 @@
 
 enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4, MEMO_MEMORY_SHARE = 16 };
 
-/* The kernel tells a thread's start to 10 ms, always the same; converting it between clocks adds less. */
-static const uint64_t start_precision_ns = NS_PER_MS;
-
-static const uint64_t scan_interval_ns = 100 * NS_PER_MS;
-
 /* An upper bound of what answering a signal takes. */
 static const uint64_t look_cost_ns = 100 * NS_PER_US;
 
@@ -35,13 +30,14 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
 {
     sampler->threads = threads;
     sampler->start_ns = start_ns;
-    sampler->task_directory = -1;
     sampler->path_capacity = (size_t)config->depth + 1;
     int status = arena_init(&sampler->arena, config->memory_bytes);
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
     if (status == 0)
         status = schedule_init(&sampler->schedule, config->threads, &sampler->random);
+    if (status == 0)
+        status = census_init(&sampler->census);
     if (status == 0)
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
@@ -69,6 +65,7 @@ void sampler_deinit(struct wp_sampler *sampler)
     scratch_free(sampler->inner, sizeof(uint32_t) * sampler->path_capacity);
     scratch_free(sampler->whole, sizeof(uint64_t) * sampler->path_capacity);
     observe_deinit(&sampler->observer);
+    census_deinit(&sampler->census);
     schedule_deinit(&sampler->schedule);
     modules_deinit(&sampler->modules);
     tree_deinit(&sampler->tree);
@@ -77,7 +74,7 @@ void sampler_deinit(struct wp_sampler *sampler)
 
 void sampler_drop_descriptors(struct wp_sampler *sampler)
 {
-    sampler->task_directory = -1;
+    sampler->census.task_directory = -1;
     observe_drop_descriptors(&sampler->observer);
 }
 
@@ -101,6 +98,7 @@ static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread 
 static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns,
                        uint64_t end_cpu_ns, enum fold_rest rest)
 {
+    census_forget(&sampler->census, thread, end_ns);
     if (thread->live_index == THREAD_NOT_LIVE) {
         threads_release(sampler->threads, thread);
         return;
@@ -114,16 +112,17 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
         record->end_ns = end_ns;
         memcpy(record->name, thread->end_name, sizeof(record->name));
     }
-    sampler->foreign_count -= thread->is_foreign;
-    sampler->left[sampler->left_count++ % SAMPLER_TASKS] = (struct sampler_task){thread->tid, end_ns};
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
 }
 
-/* A thread nobody reports the end of: what is known is that it was there at the last look. */
-static void end_foreign(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
+/* Nobody has reported its end: what is known is that it was there at the last look. */
+static void end_gone(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns)
 {
-    end_thread(sampler, thread, now_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    if (!thread->is_foreign)
+        threads_uncount(sampler->threads, thread);
+    sampler->was_left_silently |= !thread->is_foreign;
+    end_thread(sampler, thread, end_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
 }
 
 static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
@@ -144,10 +143,9 @@ static void begin_arrived(struct wp_sampler *sampler)
     struct wp_thread *thread = threads_take_arrived(sampler->threads), *next;
     for (; thread; thread = next) {
         next = thread->next_arrived;
-        struct wp_thread *double_found =
-            sampler->foreign_count ? threads_find(sampler->threads, thread->tid) : NULL;
-        if (double_found && double_found->is_foreign)
-            end_foreign(sampler, double_found, thread->start_ns);
+        struct wp_thread *former = threads_find(sampler->threads, thread->tid);
+        if (former)
+            end_gone(sampler, former, thread->start_ns);
         begin_thread(sampler, thread);
     }
 }
@@ -169,125 +167,41 @@ static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
 
 /* ---- threads no hook has seen ---- */
 
-static void adopt(struct wp_sampler *sampler, const struct sampler_task *task)
+static void adopt(struct wp_sampler *sampler, const struct census_task *stranger)
 {
     struct wp_thread *thread = threads_acquire(sampler->threads);
     if (!thread)
         return;
-    bool is_older = task->time_ns < sampler->start_ns;
-    thread->tid = task->tid;
+    bool is_older = stranger->time_ns < sampler->start_ns;
+    threads_uncount(sampler->threads, thread);
+    if (census_adopt(&sampler->census, thread, stranger) < 0) {
+        threads_release(sampler->threads, thread);
+        return;
+    }
+    thread->tid = stranger->tid;
     thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
-    thread->start_ns = is_older ? sampler->start_ns : task->time_ns;
-    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(task->tid)) : 0;
-    thread->is_foreign = true;
-    threads_uncount(sampler->threads);
-    sampler->foreign_count++;
+    thread->start_ns = is_older ? sampler->start_ns : stranger->time_ns;
+    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(stranger->tid)) : 0;
     begin_thread(sampler, thread);
-    tasks_name(sampler->task_directory, task->tid, thread->end_name, sizeof(thread->end_name));
+    tasks_name(sampler->census.task_directory, stranger->tid, thread->end_name, sizeof(thread->end_name));
 }
 
-/* A thread between its last hook and its end in the kernel: same tid, started before that one left. */
-static bool has_left(const struct wp_sampler *sampler, const struct sampler_task *task)
+static void adopt_strangers(struct wp_sampler *sampler)
 {
-    for (uint32_t i = 0; i < SAMPLER_TASKS; i++) {
-        if (sampler->left[i].tid == task->tid && task->time_ns < sampler->left[i].time_ns)
-            return true;
-    }
-    return false;
+    struct census_task stranger;
+    while (census_next_stranger(&sampler->census, sampler->threads, &stranger))
+        adopt(sampler, &stranger);
 }
 
-/* The same thread, not only the same tid, was there at the last scan. */
-static bool was_stranger(const struct wp_sampler *sampler, const struct sampler_task *task)
+static void take_census(struct wp_sampler *sampler, uint64_t now_ns)
 {
-    for (uint32_t i = 0; i < sampler->stranger_count; i++) {
-        uint64_t known_ns = sampler->strangers[i].time_ns;
-        uint64_t apart_ns = known_ns > task->time_ns ? known_ns - task->time_ns : task->time_ns - known_ns;
-        if (sampler->strangers[i].tid == task->tid && apart_ns < start_precision_ns)
-            return true;
-    }
-    return false;
-}
-
-/* The place of a tid in an ascending list, or -1. */
-static long place_of(const pid_t *tids, long count, pid_t tid)
-{
-    long low = 0, high = count;
-    while (low < high) {
-        long middle = low + (high - low) / 2;
-        if (tids[middle] < tid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && tids[low] == tid ? low : -1;
-}
-
-/* Marks the known threads in the list, and ends foreign ones that are not on it any more. */
-static void cross_off(struct wp_sampler *sampler, pid_t *tids, long count, bool *is_known, uint64_t now_ns)
-{
-    for (uint32_t i = sampler->threads->live_count; i-- > 0;) {
-        struct wp_thread *thread = sampler->threads->live[i];
-        long place = place_of(tids, count, thread->tid);
-        if (place >= 0)
-            is_known[place] = true;
-        else if (thread->is_foreign)
-            end_foreign(sampler, thread, now_ns);
-    }
-    long own = place_of(tids, count, sampler->own_tid);
-    if (own >= 0)
-        is_known[own] = true;
-}
-
-/*
- * A thread between its creation and its registration looks like one that no hook will ever report. So a
- * stranger is adopted only when two scans in a row have found it; at the start, at once.
- */
-static uint32_t meet(struct wp_sampler *sampler, pid_t tid, bool at_once, struct sampler_task *strangers,
-                     uint32_t count)
-{
-    struct sampler_task task = {.tid = tid};
-    char state;
-    if (!tasks_stat(sampler->task_directory, tid, &state, &task.time_ns) || state == 'Z' || state == 'X' ||
-        has_left(sampler, &task))
-        return count;
-    bool some_are_coming = sig_load_relaxed(&sampler->threads->coming) != 0;
-    if (at_once || (was_stranger(sampler, &task) && !some_are_coming))
-        adopt(sampler, &task);
-    else if (count < SAMPLER_TASKS)
-        strangers[count++] = task;
-    return count;
-}
-
-static void scan(struct wp_sampler *sampler, uint64_t now_ns, bool at_once)
-{
-    struct sampler_task strangers[SAMPLER_TASKS];
-    uint32_t stranger_count = 0;
-    pid_t *tids;
-    size_t bytes;
-    int count = tasks_list(sampler->task_directory, &tids, &bytes);
-    if (count <= 0)
+    struct wp_thread *gone;
+    if (!census_look(&sampler->census, sampler->threads, now_ns))
         return;
-    bool *is_known = scratch_alloc((size_t)count);
-    if (is_known)
-        cross_off(sampler, tids, count, is_known, now_ns);
-    for (int i = 0; is_known && i < count; i++) {
-        if (!is_known[i])
-            stranger_count = meet(sampler, tids[i], at_once, strangers, stranger_count);
-    }
-    memcpy(sampler->strangers, strangers, sizeof(strangers[0]) * stranger_count);
-    sampler->stranger_count = stranger_count;
-    scratch_free(is_known, (size_t)count);
-    scratch_free(tids, bytes);
-}
-
-static void scan_if_due(struct wp_sampler *sampler, uint64_t now_ns)
-{
-    if (sampler->task_directory < 0 || now_ns < sampler->next_scan_ns)
-        return;
-    sampler->next_scan_ns = now_ns + scan_interval_ns;
-    bool counts_agree = tasks_count(sampler->task_directory) == sampler->threads->live_count + 1;
-    if (!counts_agree || sampler->foreign_count > 0 || sampler->stranger_count > 0)
-        scan(sampler, now_ns, false);
+    begin_arrived(sampler);
+    while ((gone = census_next_gone(&sampler->census, sampler->threads)) != NULL)
+        end_gone(sampler, gone, now_ns);
+    adopt_strangers(sampler);
 }
 
 int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
@@ -295,12 +209,11 @@ int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
     int status = modules_init(&sampler->modules, &sampler->arena);
     if (status < 0)
         return status;
-    sampler->own_tid = gettid();
-    sampler->task_directory = tasks_open();
-    observe_enter(&sampler->observer, sampler->task_directory, has_own_descriptors);
+    census_open(&sampler->census);
+    observe_enter(&sampler->observer, sampler->census.task_directory, has_own_descriptors);
     begin_arrived(sampler);
-    if (sampler->task_directory >= 0)
-        scan(sampler, clock_monotonic_ns(), true);
+    while (census_look_at_start(&sampler->census, sampler->threads))
+        adopt_strangers(sampler);
     sampler->modules_changed = true;
     return 0;
 }
@@ -334,6 +247,12 @@ static void publish_modules(struct wp_sampler *sampler)
         sampler->pending_table = NULL;
     if (!sampler->pending_table && !sampler->modules_changed)
         sig_handler_confirm_modules(sampler->unloads_ended);
+}
+
+bool sampler_is_deserted(const struct wp_sampler *sampler)
+{
+    return sampler->was_left_silently && sampler->threads->live_count == 0 &&
+           sig_load_seq_cst(&sampler->threads->registered) == 0;
 }
 
 /* ---- the tick ---- */
@@ -444,7 +363,7 @@ static void look_at_threads(struct wp_sampler *sampler, uint64_t now_ns)
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
 {
     gather(sampler, now_ns);
-    scan_if_due(sampler, now_ns);
+    take_census(sampler, now_ns);
     refresh_modules(sampler);
     publish_modules(sampler);
     sampler->observer.look = sampler->modules.now.number;
@@ -458,7 +377,7 @@ static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uin
 {
     uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     char name[THREAD_NAME_BYTES];
-    tasks_name(sampler->task_directory, thread->tid, name, sizeof(name));
+    tasks_name(sampler->census.task_directory, thread->tid, name, sizeof(name));
     if (*name)
         memcpy(thread->end_name, name, sizeof(name));
     bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);

@@ -9,6 +9,7 @@
 #ifndef WALLPROF_SAMPLER_H
 #define WALLPROF_SAMPLER_H
 
+#include "census.h"
 #include "config.h"
 #include "fold.h"
 #include "locate.h"
@@ -22,14 +23,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { SAMPLER_TASKS = 64 };
-
-/* A thread as the kernel lists it: the tid alone may stand for another one a moment later. */
-struct sampler_task {
-    pid_t tid;
-    uint64_t time_ns; /* of a stranger its start, of one that left its end; CLOCK_MONOTONIC */
-};
 
 struct wp_sampler {
     struct wp_threads *threads; /* not owned */
@@ -47,15 +40,8 @@ struct wp_sampler {
     uint32_t *inner; /* and its locate_stack.inner */
     uint64_t *whole; /* and its addresses, when shared ones must be folded again */
     size_t path_capacity;
-    int task_directory; /* -1 when /proc is not to be had */
-    pid_t own_tid;
-    uint64_t next_scan_ns;  /* when to compare the kernel's thread count with ours */
-    uint32_t foreign_count; /* live threads that no hook registered */
-    uint32_t
-        stranger_count; /* found by the last scan and not known: adopted when the next one finds them still */
-    struct sampler_task strangers[SAMPLER_TASKS];
-    uint32_t left_count; /* threads that have left, a ring: the kernel may list them a little longer */
-    struct sampler_task left[SAMPLER_TASKS];
+    struct wp_census census;
+    bool was_left_silently;  /* a registered thread has ended without its hook */
     arena_ref newest_record; /* struct wp_thread_record */
     struct wp_counters counters;
     bool modules_changed;                          /* since the last table was built */
@@ -78,6 +64,9 @@ void sampler_drop_descriptors(struct wp_sampler *sampler);
  * has_own_descriptors: the program sees none of those that are opened here. 0 or -errno.
  */
 int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors);
+
+/* The last thread of the program has gone without its hook: only the sampler keeps the process alive. */
+bool sampler_is_deserted(const struct wp_sampler *sampler);
 
 /* The first half of a tick: brings the registry and the handlers' modules up to date, and looks at the
  * threads that are due. */

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Lengths and rates are in units of 1/256 tick and 1/256 look a tick while they are worked out. */
-enum { ONE = 256, IDLE_PART = 4 };
+/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 look a tick. */
+enum { ONE_TICK = 256, ONE_LOOK = 65536, IDLE_PART = 4, GROWTH = 2 };
 
 static const uint64_t not_planned = UINT64_MAX;
 
@@ -90,35 +90,84 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t length_of_rate(uint64_t threads, uint64_t rate)
+{
+    return threads * ONE_TICK * ONE_LOOK / larger(rate, 1);
+}
+
 /* With half of all looks, or with what the idle ones leave that are looked at IDLE_PART times more rarely. */
 static uint64_t active_length(const struct wp_schedule *schedule)
 {
-    uint64_t by_half = (uint64_t)schedule->active * 2 * ONE;
-    uint64_t by_rest = (uint64_t)schedule->active * ONE + (uint64_t)schedule->idle * ONE / IDLE_PART;
-    return larger((by_half < by_rest ? by_half : by_rest) / schedule->looks_per_tick, ONE);
+    uint64_t by_half = (uint64_t)schedule->active * 2 * ONE_TICK;
+    uint64_t by_rest =
+        (uint64_t)schedule->active * ONE_TICK + (uint64_t)schedule->idle * ONE_TICK / IDLE_PART;
+    return larger(smaller(by_half, by_rest) / schedule->looks_per_tick, ONE_TICK);
 }
 
-static uint64_t idle_length(const struct wp_schedule *schedule)
+/* The looks that are meant for idle threads. Active ones need less as long as some have not begun yet. */
+static uint64_t idle_rate(const struct wp_schedule *schedule)
 {
-    uint64_t length = active_length(schedule), all = (uint64_t)schedule->looks_per_tick * ONE;
-    uint64_t taken = (uint64_t)schedule->active * ONE * ONE / length;
-    return larger((uint64_t)schedule->idle * ONE * ONE / (taken < all ? all - taken : 1), length);
+    uint64_t all = (uint64_t)schedule->looks_per_tick * ONE_LOOK;
+    uint64_t active = (uint64_t)schedule->active * ONE_TICK * ONE_LOOK / active_length(schedule);
+    return all - smaller(active, all);
+}
+
+/*
+ * Of an idle thread, not counted at the moment. At rest it has its share of the looks that all others leave;
+ * no less than half of what idle ones are meant to have is kept for that. Until then its stretches grow.
+ */
+static uint64_t idle_length(const struct wp_schedule *schedule, uint32_t last_length, bool *is_resting)
+{
+    uint64_t all = (uint64_t)schedule->looks_per_tick * ONE_LOOK, kept = idle_rate(schedule) / 2;
+    uint64_t left = all - smaller(schedule->taken, all);
+    uint64_t at_rest = length_of_rate(schedule->resting + 1, larger(left, kept));
+    uint64_t grown = (uint64_t)last_length * GROWTH * ONE_TICK;
+    bool is_room = schedule->taken + length_of_rate(1, grown) + kept <= all;
+    *is_resting = at_rest <= grown || !is_room;
+    return larger(*is_resting ? at_rest : grown, active_length(schedule));
 }
 
 /* Rounded up or down at random, so that it is right on average. */
 static uint32_t whole_length(struct wp_schedule *schedule, uint64_t length)
 {
-    if (length >= SCHEDULE_LENGTH_MAX * ONE)
+    if (length >= SCHEDULE_LENGTH_MAX * ONE_TICK)
         return SCHEDULE_LENGTH_MAX;
-    return (uint32_t)((length + random_below(schedule->random, ONE)) / ONE);
+    return (uint32_t)((length + random_below(schedule->random, ONE_TICK)) / ONE_TICK);
+}
+
+static void uncount(struct wp_schedule *schedule, struct schedule_thread *thread)
+{
+    schedule->taken -= thread->rate;
+    schedule->resting -= thread->is_resting;
+    thread->rate = 0;
+    thread->is_resting = false;
+}
+
+/* A thread's rate until its next look is one look in the time that is to be expected until then. */
+static void count(struct wp_schedule *schedule, struct schedule_thread *thread, bool is_resting)
+{
+    uint64_t to_begin = thread->begin > schedule->tick ? thread->begin - schedule->tick : 0;
+    thread->is_resting = is_resting;
+    thread->rate = is_resting ? 0 : (uint32_t)(2 * ONE_LOOK / (2 * to_begin + thread->length + 1));
+    schedule->resting += thread->is_resting;
+    schedule->taken += thread->rate;
 }
 
 /* Settles the stretch that begins at tick `begin`, and draws its look. */
 static void plan(struct wp_schedule *schedule, struct schedule_thread *thread)
 {
-    uint64_t length = thread->is_active ? active_length(schedule) : idle_length(schedule);
+    bool is_resting = false;
+    uncount(schedule, thread);
+    uint64_t length =
+        thread->is_active ? active_length(schedule) : idle_length(schedule, thread->length, &is_resting);
     thread->length = whole_length(schedule, length);
     thread->due = thread->begin + 1 + random_below(schedule->random, thread->length);
+    count(schedule, thread, is_resting);
     append(&slot_of(schedule, thread->due)->threads, thread);
 }
 
@@ -134,6 +183,7 @@ void schedule_add(struct wp_schedule *schedule, struct schedule_thread *thread)
 void schedule_remove(struct wp_schedule *schedule, struct schedule_thread *thread)
 {
     cut_out(ring_of(schedule, thread), thread);
+    uncount(schedule, thread);
     schedule->active -= thread->is_active;
     schedule->idle -= !thread->is_active;
 }

@@ -21,11 +21,15 @@
  *
  * The rates. A thread is active when it was running at its last look or had run since the look before, else
  * idle; new ones are active. Active ones are looked at in every tick if half of all looks (`looks_per_tick`)
- * suffices for that, or more if the idle ones leave it: those are looked at by the looks that remain, at
- * least a quarter as often as active ones. So at most looks_per_tick threads have a look in every tick each;
- * 4 busy and 200 blocked threads with 8 looks, 100 times a second: each busy one has a look in every tick,
- * each blocked one two a second. (Drawing 8 of 204 would look 4 times a second at each.) A thread that
- * changes its ways is found out at its next look, and looked at in the new rate once that stretch is over.
+ * suffices for that, or more if the idle ones leave it. Idle ones share the looks that remain, and have at
+ * least a quarter of the looks that an active one has. A thread that has become idle is likely to go on like
+ * that for as long again as it has: as long as there are looks for it, its stretches double from look to look
+ * until they are as long as those of all threads at rest. A thread that changes its ways is found out at its
+ * next look, and looked at in the new rate once that stretch is over.
+ *
+ * So at most looks_per_tick threads have a look in every tick each. 4 busy and 200 blocked threads with 8
+ * looks, 100 times a second: each busy one has a look in every tick, each blocked one two a second. (8 out of
+ * 204 drawn at random would be 4 looks a second for each.)
  *
  * Bounds. Lengths are at most SCHEDULE_LENGTH_MAX. The looks of one tick are looks_per_tick on average; above
  * 4 times that number the rest waits for the next tick, in order. A look that comes late in this way
@@ -57,7 +61,9 @@ struct schedule_thread {
     uint64_t due;                            /* the tick of its next look */
     uint64_t begin;                          /* the next look's stretch is (begin, begin + length] */
     uint32_t length;
+    uint32_t rate; /* until its next look, in 1/65536 look a tick; 0 at rest */
     bool is_active;
+    bool is_resting;   /* idle, and looked at as rarely as that allows */
     bool goes_on;      /* the last look's stretch goes on behind it, up to the moment of tick `begin` */
     uint64_t begin_ns; /* moment at which the last look's stretch began */
     uint64_t look_ns;  /* when the last look was */
@@ -67,6 +73,8 @@ struct wp_schedule {
     struct wp_random *random; /* not owned */
     uint32_t looks_per_tick;
     uint32_t active, idle;         /* how many threads of each kind there are */
+    uint32_t resting;              /* how many of the idle ones are at rest */
+    uint64_t taken;                /* the rates of all threads that are not at rest */
     uint64_t tick;                 /* the last that has come */
     uint32_t looks_left;           /* in this tick */
     struct schedule_thread *fresh; /* added, not yet planned */

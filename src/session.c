@@ -245,9 +245,20 @@ static void wait_for_loader(void)
     loader_ask(&state);
 }
 
+/*
+ * The C library calls exit() when the last thread ends; but it still counts those that have ended by the bare
+ * system call, and then never does.
+ */
+static bool is_last_to_write(struct session *session)
+{
+    uint32_t no = 0;
+    return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
+}
+
 static void *sampler_main(void *argument)
 {
     struct session *session = argument;
+    uint32_t run = COMMAND_RUN;
     prctl(PR_SET_NAME, "wallprof");
     ask_for_short_slices();
     bool has_own_descriptors = leave_descriptors(session);
@@ -264,9 +275,11 @@ static void *sampler_main(void *argument)
         sleep_until(session, session->sampler.tick.deadline_ns);
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
             one_tick(session);
+        if (sampler_is_deserted(&session->sampler))
+            sig_cas_acq_rel(&session->command, &run, COMMAND_FINISH);
     }
     standstill_work(&session->standstill);
-    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH) {
+    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH || is_last_to_write(session)) {
         close_and_write(session);
         log_flush_through(&session->log, session->stderr_handle);
     }
@@ -474,10 +487,7 @@ struct wp_thread *session_thread_prepare(void)
 {
     struct session *session = current_session();
     bool is_ours = session && session->pid == getpid();
-    struct wp_thread *thread = is_ours ? threads_acquire(&session->threads) : NULL;
-    if (thread)
-        sig_add_relaxed(&session->threads.coming, 1);
-    return thread;
+    return is_ours ? threads_acquire(&session->threads) : NULL;
 }
 
 void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
@@ -487,8 +497,7 @@ void *session_thread_start_space(struct wp_thread *thread, size_t bytes)
 
 void session_thread_discard(struct wp_thread *thread)
 {
-    sig_add_relaxed(&current->threads.coming, -1);
-    threads_uncount(&current->threads);
+    threads_uncount(&current->threads, thread);
     threads_release(&current->threads, thread);
 }
 
@@ -498,7 +507,6 @@ void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t
     thread->stack_high = stack_high;
     threads_enter(&current->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0),
                   clock_monotonic_ns(), 0);
-    sig_add_relaxed(&current->threads.coming, -1);
 }
 
 /*

@@ -44,17 +44,17 @@ void sig_distance_learn(uint64_t lookup_pc, uint64_t sp, uint64_t fp)
     }
 }
 
-bool sig_distance_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp)
+enum sig_distance sig_distance_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp)
 {
     const uint64_t *set = set_of(lookup_pc);
     for (int way = 0; way < WAYS; way++) {
         uint64_t held = sig_load_relaxed(&set[way]), words = held & VARIES;
         if (held != 0 && held >> DISTANCE_BITS == lookup_pc) {
             *ret_fp = sp + words * WORD_BYTES;
-            return words != VARIES;
+            return words != VARIES ? SIG_DISTANCE_KNOWN : SIG_DISTANCE_VARIES;
         }
     }
-    return false;
+    return SIG_DISTANCE_UNKNOWN;
 }
 
 void sig_distance_clear(void)

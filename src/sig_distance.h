@@ -24,8 +24,10 @@
 /* lookup_pc as sig_unwind reports it; of an interrupted function the address behind the system call. */
 void sig_distance_learn(uint64_t lookup_pc, uint64_t sp, uint64_t fp);
 
-/* The frame pointer that belongs to a stack pointer; false when none is known to. */
-bool sig_distance_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp);
+enum sig_distance { SIG_DISTANCE_UNKNOWN, SIG_DISTANCE_KNOWN, SIG_DISTANCE_VARIES };
+
+/* The frame pointer that belongs to a stack pointer, if its distance is KNOWN at this address. */
+enum sig_distance sig_distance_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp);
 
 void sig_distance_clear(void);
 

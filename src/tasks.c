@@ -1,7 +1,5 @@
 #include "tasks.h"
-#include "arena.h"
 #include "clock.h"
-#include "sort.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FIRST_CAPACITY = 1024, DIRECTORY_BUFFER_BYTES = 32768 };
+/* Of an entry whose name is a digit: 19 bytes before it (struct linux_dirent64), rounded up to 8. */
+enum { ENTRY_BYTES_MIN = 24 };
 
 int tasks_open(void)
 {
@@ -27,61 +26,26 @@ uint32_t tasks_count(int directory_fd)
     return fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
-struct tid_list {
-    pid_t *tids;
-    size_t count, capacity;
-};
-
-static bool append(struct tid_list *list, pid_t tid)
+/* getdents64 itself: opendir would allocate. */
+int tasks_next(int directory_fd, pid_t ret_tids[TASKS_NEXT_MAX])
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : FIRST_CAPACITY;
-        list->tids = scratch_grow(list->tids, list->capacity * sizeof(pid_t), capacity * sizeof(pid_t));
-        list->capacity = list->tids ? capacity : 0;
-    }
-    if (!list->tids)
-        return false;
-    list->tids[list->count++] = tid;
-    return true;
-}
-
-static int compare_tids(const void *a, const void *b)
-{
-    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* One buffer of directory entries; opendir would allocate. */
-static bool append_entries(struct tid_list *list, const char *buffer, long bytes)
-{
+    char buffer[TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
+    int count = 0;
+    long bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer));
+    if (bytes < 0)
+        return -errno;
     for (long at = 0; at < bytes;) {
         const struct dirent64 *entry = (const void *)(buffer + at);
-        if (entry->d_name[0] != '.' && !append(list, (pid_t)strtol(entry->d_name, NULL, 10)))
-            return false;
+        if (entry->d_name[0] != '.')
+            ret_tids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
         at += entry->d_reclen;
     }
-    return true;
+    return count;
 }
 
-int tasks_list(int directory_fd, pid_t **ret_tids, size_t *ret_bytes)
+void tasks_rewind(int directory_fd)
 {
-    struct tid_list list = {0};
-    char buffer[DIRECTORY_BUFFER_BYTES] __attribute__((aligned(8)));
-    long bytes = 0;
-    if (lseek(directory_fd, 0, SEEK_SET) < 0)
-        return -errno;
-    bool has_room = true;
-    while (has_room && (bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer))) > 0)
-        has_room = append_entries(&list, buffer, bytes);
-    if (!has_room || bytes < 0) {
-        scratch_free(list.tids, list.capacity * sizeof(pid_t));
-        return has_room ? -errno : -ENOMEM;
-    }
-    if (list.count > 0)
-        sort_records(list.tids, list.count, sizeof(pid_t), compare_tids);
-    *ret_tids = list.tids;
-    *ret_bytes = list.capacity * sizeof(pid_t);
-    return (int)list.count;
+    lseek(directory_fd, 0, SEEK_SET);
 }
 
 /* Reads TID/NAME as a string; false when it cannot be read. */

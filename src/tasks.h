@@ -18,10 +18,15 @@ int tasks_open(void);
 uint32_t tasks_count(int directory_fd);
 
 /*
- * The tids, ascending, in scratch memory that the caller frees with scratch_free(*ret_tids, *ret_bytes).
- * Returns their number or -errno.
+ * The next tids of the list, in no order: their number, 0 at the end of the list, or -errno. The kernel goes
+ * on at the thread it stopped at; when that one is gone, at its number in the list, and may leave out some.
+ * About 1 us each.
  */
-int tasks_list(int directory_fd, pid_t **ret_tids, size_t *ret_bytes);
+enum { TASKS_NEXT_MAX = 170 };
+int tasks_next(int directory_fd, pid_t ret_tids[TASKS_NEXT_MAX]);
+
+/* The next call of tasks_next starts over. */
+void tasks_rewind(int directory_fd);
 
 /* A thread's state letter (man proc_pid_stat) and when it started on CLOCK_MONOTONIC (to 10 ms). False when
  * it is gone. */

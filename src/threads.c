@@ -20,7 +20,11 @@ int threads_init(struct wp_threads *threads)
     memset(threads, 0, sizeof(*threads));
     threads->live_capacity = LIVE_FIRST_CAPACITY;
     threads->live = scratch_alloc(sizeof(*threads->live) * threads->live_capacity);
-    return threads->live ? 0 : -ENOMEM;
+    threads->by_tid = scratch_alloc(sizeof(*threads->by_tid) * threads->live_capacity);
+    if (threads->live && threads->by_tid)
+        return 0;
+    threads_deinit(threads);
+    return -ENOMEM;
 }
 
 void threads_deinit(struct wp_threads *threads)
@@ -28,6 +32,7 @@ void threads_deinit(struct wp_threads *threads)
     for (uint32_t i = 0; i < THREADS_CHUNK_COUNT; i++)
         scratch_free(threads->chunks[i], chunk_bytes);
     scratch_free(threads->live, sizeof(*threads->live) * threads->live_capacity);
+    scratch_free(threads->by_tid, sizeof(*threads->by_tid) * threads->live_capacity);
     memset(threads, 0, sizeof(*threads));
 }
 
@@ -86,12 +91,24 @@ struct wp_thread *threads_acquire(struct wp_threads *threads)
         offsetof(struct wp_thread, number); /* index and next_free: others may be reading them */
     memset((char *)thread + kept_bytes, 0, sizeof(*thread) - kept_bytes);
     thread->observe.slot = -1;
+    thread->turn = sig_load_relaxed(&threads->turn) % 2;
+    thread->is_coming = true;
+    sig_add_relaxed(&threads->coming[thread->turn], 1); /* the kernel lists the thread after this */
     sig_add_seq_cst(&threads->registered, 1);
     return thread;
 }
 
-void threads_uncount(struct wp_threads *threads)
+/* After it has arrived: partner of the acquire in threads_have_come. */
+static void cease_coming(struct wp_threads *threads, uint8_t turn)
 {
+    sig_sub_seq_cst(&threads->coming[turn], 1);
+}
+
+void threads_uncount(struct wp_threads *threads, struct wp_thread *thread)
+{
+    if (thread->is_coming)
+        cease_coming(threads, thread->turn);
+    thread->is_coming = false;
     sig_sub_seq_cst(&threads->registered, 1);
 }
 
@@ -111,10 +128,13 @@ void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t t
     thread->number = sig_add_relaxed(&threads->next_number, 1) + 1;
     thread->start_ns = start_ns;
     thread->start_cpu_ns = start_cpu_ns;
+    thread->is_coming = false;
+    uint8_t turn = thread->turn; /* the record is the sampler's too, once it has arrived */
     struct wp_thread *head = sig_load_relaxed(&threads->arrived);
     do
         thread->next_arrived = head;
     while (!sig_cas_acq_rel(&threads->arrived, &head, thread)); /* release: partner in threads_take_arrived */
+    cease_coming(threads, turn);
 }
 
 int threads_leave(struct wp_threads *threads, struct wp_thread *thread, const char *name)
@@ -139,20 +159,71 @@ struct wp_thread *threads_take_left(struct wp_threads *threads)
     return sig_swap_acq_rel(&threads->left, NULL);
 }
 
+/* ---- the sampler's own ---- */
+
+bool threads_turn(struct wp_threads *threads)
+{
+    uint32_t other = (threads->turn + 1) % 2;
+    if (sig_load_acquire(&threads->coming[other]) != 0)
+        return false;
+    sig_store_seq_cst(&threads->turn, threads->turn + 1);
+    return true;
+}
+
+bool threads_have_come(const struct wp_threads *threads)
+{
+    uint32_t before = (threads->turn + 1) % 2;
+    return sig_load_acquire(&threads->coming[before]) == 0; /* partner: cease_coming */
+}
+
+/* Tids are given out in ascending order: their lowest bits spread them as well as any hash. */
+static struct wp_thread **bucket_of(const struct wp_threads *threads, pid_t tid)
+{
+    return &threads->by_tid[(uint32_t)tid & (threads->live_capacity - 1)];
+}
+
+static void link_tid(struct wp_threads *threads, struct wp_thread *thread)
+{
+    struct wp_thread **bucket = bucket_of(threads, thread->tid);
+    thread->next_of_tid = *bucket;
+    *bucket = thread;
+}
+
+static void unlink_tid(struct wp_threads *threads, struct wp_thread *thread)
+{
+    struct wp_thread **at = bucket_of(threads, thread->tid);
+    while (*at != thread)
+        at = &(*at)->next_of_tid;
+    *at = thread->next_of_tid;
+}
+
+static int double_capacity(struct wp_threads *threads)
+{
+    size_t bytes = sizeof(struct wp_thread *) * threads->live_capacity;
+    struct wp_thread **live = scratch_alloc(bytes * 2), **by_tid = scratch_alloc(bytes * 2);
+    if (!live || !by_tid) {
+        scratch_free(live, bytes * 2);
+        scratch_free(by_tid, bytes * 2);
+        return -ENOMEM;
+    }
+    memcpy(live, threads->live, bytes);
+    scratch_free(threads->live, bytes);
+    scratch_free(threads->by_tid, bytes);
+    threads->live = live;
+    threads->by_tid = by_tid;
+    threads->live_capacity *= 2;
+    for (uint32_t i = 0; i < threads->live_count; i++)
+        link_tid(threads, live[i]);
+    return 0;
+}
+
 int threads_add(struct wp_threads *threads, struct wp_thread *thread)
 {
-    if (threads->live_count == threads->live_capacity) {
-        size_t bytes = sizeof(*threads->live) * threads->live_capacity;
-        struct wp_thread **larger = scratch_alloc(bytes * 2);
-        if (!larger)
-            return -ENOMEM;
-        memcpy(larger, threads->live, bytes);
-        scratch_free(threads->live, bytes);
-        threads->live = larger;
-        threads->live_capacity *= 2;
-    }
+    if (threads->live_count == threads->live_capacity && double_capacity(threads) < 0)
+        return -ENOMEM;
     thread->live_index = threads->live_count;
     threads->live[threads->live_count++] = thread;
+    link_tid(threads, thread);
     return 0;
 }
 
@@ -161,13 +232,13 @@ void threads_remove(struct wp_threads *threads, struct wp_thread *thread)
     struct wp_thread *last = threads->live[--threads->live_count];
     threads->live[thread->live_index] = last;
     last->live_index = thread->live_index;
+    unlink_tid(threads, thread);
 }
 
 struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid)
 {
-    for (uint32_t i = 0; i < threads->live_count; i++) {
-        if (threads->live[i]->tid == tid)
-            return threads->live[i];
-    }
-    return NULL;
+    struct wp_thread *thread = *bucket_of(threads, tid);
+    while (thread && (thread->tid != tid || sig_load_acquire(&thread->end_ns) != 0)) /* as in observe.c */
+        thread = thread->next_of_tid;
+    return thread;
 }

@@ -10,6 +10,12 @@
  * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another
  * thread as soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c
  * drops it).
+ *
+ * Between acquire and enter a thread is coming: the kernel may list it already, and we do not know its tid.
+ * So that the sampler can tell such a thread from one that no hook has seen, the coming are counted in two
+ * groups that take turns, as readers are in sleepable RCU: whoever was coming at a turn has come when the
+ * group before it is empty, however many newer ones keep coming.
+ * Paper: McKenney, "Sleepable Read-Copy Update" (LWN 202847, 2006).
  */
 #ifndef WALLPROF_THREADS_H
 #define WALLPROF_THREADS_H
@@ -30,6 +36,8 @@ struct wp_thread {
     /* Written by the creating or the starting thread, constant once `arrived`. */
     uint32_t number; /* 1.. in the order of registration */
     pid_t tid;
+    uint8_t turn;   /* the group it is coming in: 0 or 1 */
+    bool is_coming; /* acquired, not yet entered */
     uint64_t start_ns, start_cpu_ns;
     uint64_t stack_low, stack_high; /* its own stack, 0 and 0 when not known */
 
@@ -46,13 +54,15 @@ struct wp_thread {
 
     /* The sampler's own. */
     uint32_t live_index;
+    struct wp_thread *next_of_tid; /* in its bucket of by_tid */
     arena_ref record;
     struct fold_thread fold;
     struct schedule_thread schedule;
     struct wp_memo *memo; /* of its last stack; NULL without */
     struct watch watch;   /* its descriptors */
     struct blocked_memory blocked;
-    bool is_foreign; /* found in /proc, not registered by a hook: nobody will tell us when it ends */
+    bool is_foreign; /* found by the census, not registered by a hook: nobody will tell us when it ends */
+    uint32_t foreign_index;
     struct {
         int slot;         /* outstanding signal, -1 without */
         uint32_t look;    /* the last look at the modules before it was sent */
@@ -77,12 +87,14 @@ struct wp_threads {
     uint64_t free_head;                            /* atomic: tag << 32 | index + 1 */
     uint32_t next_number;                          /* atomic */
     int32_t registered;                            /* atomic: acquired and not yet left */
-    int32_t coming;                                /* atomic: being created, not yet entered */
+    int32_t coming[2];                             /* atomic: being created, not yet entered; by group */
+    uint32_t turn;                                 /* atomic: the group newcomers count in is turn % 2 */
     struct wp_thread *arrived, *left;              /* atomic list heads */
 
     /* The sampler's own. */
     struct wp_thread **live;
-    uint32_t live_count, live_capacity;
+    struct wp_thread **by_tid;          /* as many buckets: lists of the live, by the tid's lowest bits */
+    uint32_t live_count, live_capacity; /* a power of two */
 };
 
 /* 0 or -errno. */
@@ -93,8 +105,8 @@ void threads_deinit(struct wp_threads *threads);
  * /proc). */
 struct wp_thread *threads_acquire(struct wp_threads *threads);
 
-/* A record that will not be left by its thread: it was not created, or nobody will tell when it ends. */
-void threads_uncount(struct wp_threads *threads);
+/* A record that will not be left by its thread: it was not created, or nobody tells when it ends. */
+void threads_uncount(struct wp_threads *threads, struct wp_thread *thread);
 
 /* Gives back a record that was never entered (uncounted), or (sampler only) one whose end has been folded. */
 void threads_release(struct wp_threads *threads, struct wp_thread *thread);
@@ -115,7 +127,17 @@ struct wp_thread *threads_take_left(struct wp_threads *threads);
 int threads_add(struct wp_threads *threads, struct wp_thread *thread);
 void threads_remove(struct wp_threads *threads, struct wp_thread *thread);
 
-/* Sampler: the live record of a tid, or NULL; O(live). */
+/*
+ * Sampler: from now on newcomers count in the other group. False, and nothing is changed, while that is not
+ * empty.
+ */
+bool threads_turn(struct wp_threads *threads);
+
+/* Sampler: whether everyone who was coming at the last turn has entered (threads_take_arrived has them), or
+ * never will. */
+bool threads_have_come(const struct wp_threads *threads);
+
+/* Sampler: the live record of a tid whose thread has not left, or NULL; O(1) as tids are dense. */
 struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid);
 
 #endif

@@ -117,6 +117,25 @@ SOURCE
     judge before 0 $?
 }
 
+# The process ends all the same, and a thread's time when it was seen to be gone, not with the process.
+bare_exit() { # COUNT
+    local file=$TMP/bare-$1.pb.gz program status
+    echo "== bare-exit $1"
+    profile_run "$file" "$TARGETS/target_threads" bare-exit "$1" >/dev/null 2>"$TMP/bare.err" &
+    program=$!
+    (sleep 60 && kill -9 "$program") 2>/dev/null &
+    wait "$program"
+    status=$?
+    kill $! 2>/dev/null
+    [ "$status" -eq 0 ] || complain "bare-exit $1: exit status $status"
+    (check_profile "$file") || complain "bare-exit $1: its profile is not good"
+    # Without its hook a thread's last name is not known.
+    read_pprof threads "$file" | awk '
+        { print }
+        $2 == "[nameless]" && ($6 >= 0.5e9 && $6 < 1.5e9 || $6 >= 3e9 && $6 < 4e9) { found++ }
+        END { exit NR != '"$1"' + 1 || found != '"$1"' }' || complain "bare-exit $1: not its threads' time"
+}
+
 mode 0 kinds
 mode 0 main-exits
 short=2000
@@ -127,5 +146,7 @@ mode 0 deaf
 mode 7 detached
 mode 9 thread-exits-process
 mode 11 nested-exit
+bare_exit 1
+bare_exit 2
 early_thread
 exit "$bad"

@@ -17,7 +17,6 @@ enum { FAKE_FUNCTIONS = 128, FAKE_STEPS_MAX = 2 };
 
 /* Letters are functions, capital ones run. Durations vary evenly by `vary` per cent up and down. */
 struct fake_kind {
-    const char *name;
     struct fake_step {
         char function;
         uint32_t ms, vary;

@@ -146,6 +146,8 @@ LIFE(life_detached_0, pass_time)
 LIFE(life_detached_1, pass_time)
 LIFE(life_detached_2, sleep_ns)
 LIFE(life_quits, pass_time)
+LIFE(life_ends_barely_0, pass_time)
+LIFE(life_ends_barely_1, pass_time)
 
 /* ---- kinds: every way to create a thread and every way to end one ---- */
 
@@ -437,8 +439,38 @@ static int run_nested_exit(void)
     return 1;
 }
 
+/*
+ * bare-exit: one thread or two end by the bare system call, and the main thread by pthread_exit, before the
+ * second or as the last. Nobody is left then, but the C library does not know: no exit handler runs, so the
+ * report comes first.
+ */
+#define START_BARE(number)                                                                                   \
+    static void *start_bare_##number(void *life)                                                             \
+    {                                                                                                        \
+        life_begin(life);                                                                                    \
+        life_ends_barely_##number(life);                                                                     \
+        life_end(life);                                                                                      \
+        syscall(SYS_exit, 0);                                                                                \
+        return NULL;                                                                                         \
+    }
+START_BARE(0)
+START_BARE(1)
+
+static int run_bare_exit(unsigned count)
+{
+    create(start_bare_0, life_add("bare-0", "life_ends_barely_0", 50, 500));
+    if (count == 2)
+        create(start_bare_1, life_add("bare-1", "life_ends_barely_1", 50, 3000));
+    sleep_ns(2000 * NS_PER_MS);
+    report();
+    fflush(stdout);
+    pthread_exit(NULL);
+}
+
 static int run(const char *mode, unsigned count)
 {
+    if (!strcmp(mode, "bare-exit"))
+        return run_bare_exit(count);
     if (!strcmp(mode, "kinds"))
         return run_kinds();
     if (!strcmp(mode, "main-exits"))

@@ -19,7 +19,7 @@ enum { LOOKS = 8, HZ = 100, TICK_NS = NS_PER_S / HZ };
 
 /* ---- a schedule alone: tick t is at t * TICK_NS ---- */
 
-enum { MANY = 5000 };
+enum { MANY = 5000, CROWD = 40000 };
 
 struct fixture {
     struct wp_random random;
@@ -28,7 +28,7 @@ struct fixture {
         struct schedule_thread schedule; /* first: what the schedule hands out is this too */
         bool is_there, is_busy;
         uint64_t looks, last_tick, end_ns; /* end_ns: of the last look's stretch, known at the next one */
-    } subjects[MANY];
+    } subjects[CROWD];
     uint64_t looks, most; /* in all, and in one tick */
 };
 
@@ -69,8 +69,8 @@ static void look(struct fixture *fixture, struct subject *subject)
     uint64_t tick = fixture->schedule.tick, until_ns = schedule_until(&fixture->schedule, plan);
     assert_true(subject->is_there);
     assert_true(subject->last_tick < tick);
-    if (subject->looks)
-        assert_true(subject->end_ns == UINT64_MAX || subject->end_ns == plan->begin_ns);
+    if (subject->looks && subject->end_ns != UINT64_MAX && tick - subject->last_tick < SCHEDULE_SLOTS)
+        assert_int_equal(subject->end_ns, plan->begin_ns);
     assert_true(plan->begin_ns < tick * TICK_NS);
     assert_int_equal(plan->look_ns, tick * TICK_NS);
     assert_true(plan->goes_on ? until_ns == UINT64_MAX : until_ns == tick * TICK_NS);
@@ -139,7 +139,7 @@ struct rate_case {
 
 static void assert_near(double found, double expected)
 {
-    if (found < expected * 0.97 || found > expected * 1.03)
+    if (found < expected * 0.94 || found > expected * 1.06)
         fail_msg("%.3f looks a second, not %.3f", found, expected);
 }
 
@@ -216,20 +216,21 @@ static void a_tick_has_a_bounded_number_of_looks(void **state)
     assert_in_range(fixture->most, LOOKS, SCHEDULE_BURST * LOOKS);
 }
 
-/* More than the longest stretches hold: everyone's turn comes, one after the other. */
+/* More than there are looks for even with the longest stretches: everyone's turn comes, one after the other.
+ */
 static void too_many_threads_wait_for_their_turn(void **state)
 {
-    enum { FEW_LOOKS = 1, TICKS = 4 * MANY / SCHEDULE_BURST };
+    enum { ROUND = CROWD / SCHEDULE_BURST };
     struct fixture *fixture = *state;
-    fixture->schedule.looks_per_tick = FEW_LOOKS;
-    add(fixture, 0, MANY, false);
-    for (uint32_t i = 0; i < MANY; i++) { /* as if all were due at once */
-        fixture->subjects[i].looks = 0;
-    }
-    pass(fixture, TICKS);
-    assert_in_range(fixture->most, 1, SCHEDULE_BURST * FEW_LOOKS);
-    for (uint32_t i = 0; i < MANY; i++)
-        assert_in_range(fixture->subjects[i].looks, 1, 8);
+    fixture->schedule.looks_per_tick = 1;
+    add(fixture, 0, CROWD, false);
+    pass(fixture, 2 * ROUND);
+    assert_int_equal(fixture->most, SCHEDULE_BURST);
+    for (uint32_t i = 0; i < CROWD; i++)
+        assert_in_range(fixture->subjects[i].looks, 1, 3);
+    pass(fixture, 3 * ROUND);
+    for (uint32_t i = 0; i < CROWD; i++)
+        assert_in_range(fixture->subjects[i].looks, 4, 6);
 }
 
 static void threads_come_and_go_at_any_time(void **state)
@@ -290,8 +291,47 @@ static void a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on(void
     assert_int_equal(subject->schedule.length, 1);
     look_again(fixture, subject);
     assert_int_equal(subject->last_tick, begin + 1);
+}
+
+static void a_thread_that_becomes_idle_has_stretches_that_grow(void **state)
+{
+    static const uint32_t lengths[] = {2, 4, 8, 16, 32};
+    struct fixture *fixture = *state;
+    struct subject *subject = &fixture->subjects[0];
+    add(fixture, 0, 1, true);
+    add(fixture, 1, 400, false);
+    pass(fixture, 2000);
+    assert_int_equal(subject->schedule.length, 1);
     schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy = false);
-    assert_in_range(subject->schedule.length, 49, 51);
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        assert_int_equal(subject->schedule.length, lengths[i]);
+        assert_false(subject->schedule.is_resting);
+        look_again(fixture, subject);
+    }
+    assert_in_range(subject->schedule.length, 45, 55);
+    assert_true(subject->schedule.is_resting);
+}
+
+/* When all become idle at once there are no looks for that: those at rest keep half of what idle ones have.
+ */
+static void growing_stretches_leave_looks_for_the_others(void **state)
+{
+    struct fixture *fixture = *state;
+    add(fixture, 0, 1000, true);
+    add(fixture, 1000, 1000, false);
+    pass(fixture, 5000);
+    for (int round = 0; round < 20; round++) {
+        uint64_t looks = fixture->looks, of_idle = 0;
+        for (int i = 1000; i < 2000; i++)
+            of_idle -= fixture->subjects[i].looks;
+        for (int i = 0; i < 1000; i++)
+            fixture->subjects[i].is_busy = random_below(&fixture->random, 4) == 0;
+        pass(fixture, 1000);
+        for (int i = 1000; i < 2000; i++)
+            of_idle += fixture->subjects[i].looks;
+        assert_in_range(fixture->looks - looks, 6 * 1000, LOOKS * 1080);
+        assert_true(of_idle > 500);
+    }
 }
 
 /* The stretch has begun: what has come to light since must not choose its length. */
@@ -355,11 +395,11 @@ struct play {
     uint32_t count, roots;
     uint64_t truth[FAKE_FUNCTIONS]; /* of the time that observations stand for */
     uint64_t blind[FAKE_FUNCTIONS]; /* of the rest: behind each thread's last stretch */
-    uint64_t lifetimes_ns, cpu_ns, blind_ns;
+    uint64_t lifetimes_ns, cpu_ns, blind_ns, looks;
 };
 
 struct cast {
-    struct fake_kind kind;
+    const struct fake_kind *kind;
     uint32_t count;
 };
 
@@ -430,6 +470,7 @@ static void play_tick(struct play *play, uint64_t now_ns)
     for (; (next = schedule_next(&play->schedule, now_ns + looks * 10 * NS_PER_US)); looks++)
         observe(play, (struct role *)next);
     assert_true(looks <= SCHEDULE_BURST * LOOKS);
+    play->looks += looks;
 }
 
 static void play_begin(struct play *play, const struct cast *cast, size_t kinds, uint64_t seed)
@@ -443,7 +484,7 @@ static void play_begin(struct play *play, const struct cast *cast, size_t kinds,
     tick_init(&play->tick, TICK_NS, NS_PER_S, &play->random);
     for (size_t k = 0; k < kinds; k++) {
         for (uint32_t i = 0; i < cast[k].count; i++)
-            enter(play, &play->roles[play->count++], &cast[k].kind, NS_PER_S);
+            enter(play, &play->roles[play->count++], cast[k].kind, NS_PER_S);
     }
 }
 
@@ -526,6 +567,7 @@ static void check(const struct cast *cast, size_t kinds, uint32_t seconds, uint3
         play_begin(&play, cast, kinds, i + 1);
         run(&play, seconds, found);
         add_errors(errors, &play, found);
+        assert_true(play.looks <= LOOKS * play.schedule.tick * 102 / 100);
         play_end(&play);
     }
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
@@ -533,73 +575,59 @@ static void check(const struct cast *cast, size_t kinds, uint32_t seconds, uint3
 }
 
 /* Waits are small letters, work capitals; durations in ms, and how much they vary in per cent. */
-#define SLEEPY                                                                                               \
-    {                                                                                                        \
-        "sleepy", {{'s', 40, 0}, {'t', 10, 0}}, 0                                                            \
-    }
-#define BURSTS                                                                                               \
-    {                                                                                                        \
-        "bursts", {{'w', 990, 0}, {'B', 10, 0}}, 0                                                           \
-    }
-#define BUSY                                                                                                 \
-    {                                                                                                        \
-        "busy", {{'F', 30, 50}, {'G', 10, 50}}, 0                                                            \
-    }
-#define IDLE                                                                                                 \
-    {                                                                                                        \
-        "idle", {{'i', 20000, 50}, {'R', 2000, 50}}, 0                                                       \
-    }
-#define FLICKER                                                                                              \
-    {                                                                                                        \
-        "flicker", {{'p', 300, 50}, {'Q', 3, 50}}, 0                                                         \
-    }
-#define SERVER                                                                                               \
-    {                                                                                                        \
-        "server", {{'x', 300, 90}, {'Y', 150, 90}}, 0                                                        \
-    }
-#define SHORT                                                                                                \
-    {                                                                                                        \
-        "short", {{'U', 60, 50}, {'v', 40, 50}}, 700                                                         \
-    }
-#define BLOCKED                                                                                              \
-    {                                                                                                        \
-        "blocked", {{'z', 1000000, 50}, {'z', 1000000, 50}}, 0                                               \
-    }
+static const struct fake_kind sleepy = {{{'s', 40, 0}, {'t', 10, 0}}, 0};
+static const struct fake_kind bursts = {{{'w', 990, 0}, {'B', 10, 0}}, 0};
+static const struct fake_kind busy = {{{'F', 30, 50}, {'G', 10, 50}}, 0};
+static const struct fake_kind idle = {{{'i', 20000, 50}, {'R', 2000, 50}}, 0};
+static const struct fake_kind flicker = {{{'p', 300, 50}, {'Q', 3, 50}}, 0};
+static const struct fake_kind server = {{{'x', 300, 90}, {'Y', 150, 90}}, 0};
+static const struct fake_kind brief = {{{'U', 60, 50}, {'v', 40, 50}}, 700};
+static const struct fake_kind waking = {{{'k', 500, 20}, {'K', 3, 50}}, 0};
+static const struct fake_kind blocked = {{{'z', 1000000, 50}, {'z', 1000000, 50}}, 0};
 
 static void five_threads(void **state)
 {
-    static const struct cast cast[] = {{SLEEPY, 1}, {BURSTS, 1}, {BUSY, 1}, {IDLE, 1}, {FLICKER, 1}};
+    static const struct cast cast[] = {{&sleepy, 1}, {&bursts, 1}, {&busy, 1}, {&idle, 1}, {&flicker, 1}};
     (void)state;
     check(cast, COUNT(cast), 60, 100);
 }
 
 static void thirty_threads(void **state)
 {
-    static const struct cast cast[] = {{SLEEPY, 6},  {BURSTS, 6}, {BUSY, 3}, {IDLE, 4},
-                                       {FLICKER, 4}, {SERVER, 4}, {SHORT, 3}};
+    static const struct cast cast[] = {{&sleepy, 6},  {&bursts, 6}, {&busy, 3}, {&idle, 4},
+                                       {&flicker, 4}, {&server, 4}, {&brief, 3}};
     (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
 static void a_few_busy_threads_among_idle_ones(void **state)
 {
-    static const struct cast cast[] = {{BUSY, 4}, {BURSTS, 20}, {SERVER, 10}, {IDLE, 10}, {BLOCKED, 160}};
+    static const struct cast cast[] = {
+        {&busy, 4}, {&bursts, 20}, {&server, 10}, {&idle, 10}, {&blocked, 160}};
     (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
 static void two_hundred_threads(void **state)
 {
-    static const struct cast cast[] = {{SLEEPY, 10},  {BURSTS, 50}, {BUSY, 4},  {IDLE, 50},
-                                       {FLICKER, 50}, {SERVER, 20}, {SHORT, 20}};
+    static const struct cast cast[] = {{&sleepy, 10},  {&bursts, 50}, {&busy, 4},  {&idle, 50},
+                                       {&flicker, 50}, {&server, 20}, {&brief, 20}};
     (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
+/* All of them idle lately, at any time: growing stretches alone would take twice the looks there are. */
+static void threads_that_wake_now_and_then(void **state)
+{
+    static const struct cast cast[] = {{&waking, 200}};
+    (void)state;
+    check(cast, COUNT(cast), 60, 20);
+}
+
 static void five_thousand_threads(void **state)
 {
-    static const struct cast cast[] = {{SLEEPY, 100},  {BURSTS, 1000}, {BUSY, 10},  {IDLE, 3000},
-                                       {FLICKER, 500}, {SERVER, 290},  {SHORT, 100}};
+    static const struct cast cast[] = {{&sleepy, 100},  {&bursts, 1000}, {&busy, 10},  {&idle, 3000},
+                                       {&flicker, 500}, {&server, 290},  {&brief, 100}};
     (void)state;
     check(cast, COUNT(cast), 120, 15);
 }
@@ -617,12 +645,15 @@ int main(void)
         TEST(too_many_threads_wait_for_their_turn),
         TEST(threads_come_and_go_at_any_time),
         TEST(a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on),
+        TEST(a_thread_that_becomes_idle_has_stretches_that_grow),
+        TEST(growing_stretches_leave_looks_for_the_others),
         TEST(a_late_answer_leaves_the_stretch_as_it_is),
         TEST(an_observation_stands_for_the_stretch_of_its_look),
         cmocka_unit_test(five_threads),
         cmocka_unit_test(thirty_threads),
         cmocka_unit_test(a_few_busy_threads_among_idle_ones),
         cmocka_unit_test(two_hundred_threads),
+        cmocka_unit_test(threads_that_wake_now_and_then),
         cmocka_unit_test(five_thousand_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

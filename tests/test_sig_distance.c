@@ -27,7 +27,7 @@ static const uint64_t some_pc = 0x7f1234567890, some_sp = 0x7ffdeadbee00;
 static uint64_t found_fp(uint64_t pc, uint64_t sp)
 {
     uint64_t fp = 0;
-    return sig_distance_find(pc, sp, &fp) ? fp : 0;
+    return sig_distance_find(pc, sp, &fp) == SIG_DISTANCE_KNOWN ? fp : 0;
 }
 
 static int clear(void **state)
@@ -101,7 +101,7 @@ static void nothing_is_forgotten(void **state)
     sig_distance_learn(some_pc, some_sp, some_sp + 48);
     assert_int_equal(found_fp(some_pc, some_sp), 0);
     for (uint64_t pc = 1; pc <= MANY; pc++) {
-        if (!sig_distance_find(pc * 16, some_sp, &fp))
+        if (sig_distance_find(pc * 16, some_sp, &fp) != SIG_DISTANCE_KNOWN)
             continue;
         assert_int_equal(fp, some_sp + distance_of(pc));
         found++;
@@ -118,7 +118,7 @@ static void *hammer(void *argument)
         for (uint64_t pc = 1; pc <= 3000; pc++) {
             uint64_t distance = pc % 2 ? 8 * own : distance_of(pc);
             sig_distance_learn(pc, sp, sp + distance);
-            if (sig_distance_find(pc, sp, &fp) && pc % 2 == 0 && fp != sp + distance)
+            if (sig_distance_find(pc, sp, &fp) == SIG_DISTANCE_KNOWN && pc % 2 == 0 && fp != sp + distance)
                 return argument;
         }
     }

@@ -256,6 +256,7 @@ static bool read_place(pid_t tid, struct sig_place *ret)
     long number;
     read_task_file(tid, "syscall", text, sizeof(text));
     ret->arguments = arguments;
+    ret->fp = NULL;
     int got = sscanf(text,
                      "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
                      " %" SCNx64,

@@ -180,6 +180,22 @@ static void removal_keeps_the_others(void **state)
         assert_null(threads_find(threads, i + 1));
 }
 
+/* One has left and is not yet taken off, another has its tid already: whichever way round they were added. */
+static void a_tid_is_that_of_the_thread_that_has_not_left(void **state)
+{
+    struct wp_threads *threads = *state;
+    struct wp_thread *first = add(threads, 7);
+    threads_leave(threads, first, no_name);
+    assert_null(threads_find(threads, 7));
+    struct wp_thread *second = add(threads, 7);
+    assert_ptr_equal(threads_find(threads, 7), second);
+    threads_remove(threads, first);
+    assert_ptr_equal(threads_find(threads, 7), second);
+    struct wp_thread *third = add(threads, 7);
+    threads_leave(threads, third, no_name);
+    assert_ptr_equal(threads_find(threads, 7), second);
+}
+
 /* ---- many threads at once ---- */
 
 enum { WORKERS = 8, ROUNDS = 20000, COMINGS = WORKERS * ROUNDS };
@@ -204,7 +220,7 @@ static void *work(void *argument)
         if (!thread)
             return NULL;
         if (round % 16 == 0) {
-            threads_uncount(stress->threads);
+            threads_uncount(stress->threads, thread);
             threads_release(stress->threads, thread);
             __atomic_fetch_add(&stress->discarded, 1, __ATOMIC_RELAXED);
             thread = threads_acquire(stress->threads);
@@ -315,6 +331,7 @@ int main(void)
         TEST(the_free_list_never_looks_the_same_again),
         TEST(a_full_pool_is_refused),
         TEST(removal_keeps_the_others),
+        TEST(a_tid_is_that_of_the_thread_that_has_not_left),
         TEST(nobody_is_lost_between_many_threads),
         TEST(nobody_is_lost_to_a_taker_that_never_rests),
     };
