@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { ONE_PERCENT = 10000 };
+enum { ONE_PERCENT = 10000, LONGEST = 4096 };
 
 struct fixture {
     struct wp_restraint restraint;
@@ -32,21 +32,21 @@ static int setup(void **state)
 /* Recording begins; what was used before must not matter. */
 static void begin(struct fixture *fixture, uint32_t limit_ppm, uint64_t asked_ns)
 {
-    restraint_init(&fixture->restraint, limit_ppm, asked_ns);
+    restraint_init(&fixture->restraint, limit_ppm, asked_ns, LONGEST);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
-    fixture->use = (struct restraint_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S};
+    fixture->use = (struct restraint_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1};
     fixture->allowed_ns = 0;
     restraint_judge(&fixture->restraint, &fixture->use);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
 }
 
-/* So much passes, and is judged. Returns the period. */
+/* So much passes, and is judged; ticks have one look each. Returns the period. */
 static uint64_t pass(struct fixture *fixture, uint64_t wall_ns, uint64_t program_ns, uint64_t ticks,
                      uint64_t own_ns)
 {
     fixture->use.now_ns += wall_ns;
     fixture->use.program_cpu_ns += program_ns;
-    fixture->use.ticks += ticks;
+    fixture->use.looks += ticks;
     fixture->use.own_cpu_ns += own_ns;
     fixture->allowed_ns +=
         (program_ns > wall_ns ? program_ns : wall_ns) / 1000 * fixture->restraint.limit_ppm / 1000;
@@ -56,28 +56,33 @@ static uint64_t pass(struct fixture *fixture, uint64_t wall_ns, uint64_t program
 
 /* ---- windows ---- */
 
-static void a_window_is_long_enough_or_has_ticks_enough(void **state)
+static void a_window_is_long_enough_or_has_looks_enough(void **state)
 {
     struct fixture *fixture = *state;
     struct wp_restraint *restraint = &fixture->restraint;
-    restraint_init(restraint, ONE_PERCENT, MS);
+    restraint_init(restraint, ONE_PERCENT, MS, LONGEST);
     assert_true(restraint_is_due(restraint, 5 * S, 3)); /* the first begins */
     begin(fixture, ONE_PERCENT, MS);
+    assert_false(restraint_is_due(restraint, 5 * S + 100 * S, 3));
     assert_false(restraint_is_due(restraint, 5 * S + 250 * MS - 1, 3 + 24));
     assert_true(restraint_is_due(restraint, 5 * S + 250 * MS, 3 + 1));
     assert_false(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 24));
     assert_true(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 25));
     assert_false(restraint_is_due(restraint, 5 * S + 25 * MS - 1, 3 + 2500));
+    fixture->use.looks_per_tick = 8;
+    restraint_judge(restraint, &fixture->use);
+    assert_false(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 199));
+    assert_true(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 200));
 }
 
 static void without_a_limit_no_window_begins(void **state)
 {
     struct fixture *fixture = *state;
     char text[RESTRAINT_TEXT_BYTES];
-    restraint_init(&fixture->restraint, 0, 10 * MS);
+    restraint_init(&fixture->restraint, 0, 10 * MS, LONGEST);
     assert_false(restraint_is_due(&fixture->restraint, 5 * S, 1));
     assert_false(restraint_is_due(&fixture->restraint, 500 * S, 100000));
-    restraint_describe(&fixture->restraint, 100, S, text);
+    restraint_describe(&fixture->restraint, 4 * S, 500 * S, text);
     assert_string_equal(text, "");
 }
 
@@ -92,7 +97,7 @@ static void what_is_allowed_changes_nothing(void **state)
         assert_int_equal(pass(fixture, 250 * MS, 100 * MS, 25, 2500 * US), 10 * MS); /* to the last of it */
     assert_int_equal(fixture->restraint.account_ns, 0);
     assert_int_equal(pass(fixture, 250 * MS, 0, 25, 0), 10 * MS);
-    restraint_describe(&fixture->restraint, 1000, 10 * S, text);
+    restraint_describe(&fixture->restraint, 4 * S, 15 * S, text);
     assert_string_equal(text, "");
 }
 
@@ -135,7 +140,7 @@ static void the_limit_is_the_one_given(void **state)
     static const struct {
         uint32_t limit_ppm;
         uint64_t period_ns;
-    } cases[] = {{1000000, MS}, {60000, MS}, {49000, 1020538}, {500, 200 * MS}, {10, 10 * S}};
+    } cases[] = {{1000000, MS}, {60000, MS}, {49000, 1020538}, {500, 200 * MS}, {10, LONGEST * MS}};
     struct fixture *fixture = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         begin(fixture, cases[i].limit_ppm, MS);
@@ -150,7 +155,7 @@ static void it_becomes_longer_at_once_and_shorter_by_halves(void **state)
     begin(fixture, ONE_PERCENT, MS);
     assert_int_equal(pass(fixture, 250 * MS, 250 * MS, 250, 250 * 200 * US), 40 * MS);
     fixture->restraint.account_ns = 0; /* none of it in the numbers that follow */
-    fixture->restraint.priced_ticks = fixture->restraint.priced_ns = 0;
+    fixture->restraint.priced_looks = fixture->restraint.priced_ns = 0;
     assert_int_equal(pass(fixture, 1000 * MS, 0, 25, 25 * 5 * US), 20 * MS);
     assert_int_equal(pass(fixture, 1000 * MS, 0, 50, 50 * 5 * US), 10 * MS);
     assert_int_equal(pass(fixture, 1000 * MS, 0, 100, 100 * 5 * US), 5 * MS);
@@ -159,21 +164,42 @@ static void it_becomes_longer_at_once_and_shorter_by_halves(void **state)
     assert_int_equal(pass(fixture, 1000 * MS, 0, 800, 800 * 5 * US), 1 * MS);
 }
 
-/* Of single ticks the price is that of the last few together. */
-static void one_tick_alone_says_little(void **state)
+/* Of single looks the price is that of the last few together. */
+static void one_look_alone_says_little(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, S);
     for (int i = 0; i < 4; i++)
         pass(fixture, S, 0, 1, MS);
-    assert_int_equal(fixture->restraint.priced_ticks, 4);
+    assert_int_equal(fixture->restraint.priced_looks, 4);
     fixture->restraint.account_ns = -10 * (int64_t)MS;
-    pass(fixture, S, 0, 1, 51 * MS); /* 55 ms for five ticks */
+    pass(fixture, S, 0, 1, 51 * MS); /* 55 ms for five */
     assert_int_equal(fixture->restraint.priced_ns, 55 * MS);
-    assert_int_equal(fixture->restraint.priced_ticks, 5);
+    assert_int_equal(fixture->restraint.priced_looks, 5);
     pass(fixture, S, 0, 1, MS); /* the five count as four */
     assert_int_equal(fixture->restraint.priced_ns, 45 * MS);
-    assert_int_equal(fixture->restraint.priced_ticks, 5);
+    assert_int_equal(fixture->restraint.priced_looks, 5);
+}
+
+/* 25 ticks of 8 looks, for 1 ms each; then, when there is only one thread, 10 looks for as much each. */
+static void a_tick_costs_as_much_as_its_looks(void **state)
+{
+    struct fixture *fixture = *state;
+    begin(fixture, ONE_PERCENT, 10 * MS);
+    fixture->use.looks_per_tick = 8;
+    assert_int_equal(pass(fixture, 250 * MS, 0, 200, 25 * MS), 200 * MS);
+    assert_int_equal(fixture->restraint.priced_looks, 200);
+    fixture->restraint.account_ns = 0;
+    pass(fixture, 8 * S, 0, 10, 80 * MS); /* the 200 count as 32 */
+    assert_int_equal(fixture->restraint.priced_looks, 42);
+    assert_int_equal(fixture->restraint.priced_ns, 84 * MS);
+    fixture->restraint.account_ns = 0;
+    fixture->use.looks_per_tick = 1;
+    pass(fixture, 8 * S, 0, 36, 72 * MS); /* the 42 as 4 */
+    assert_int_equal(fixture->restraint.priced_looks, 40);
+    assert_int_equal(fixture->restraint.priced_ns, 80 * MS);
+    assert_int_equal(fixture->restraint.account_ns, 8 * MS);
+    assert_int_equal(fixture->restraint.period_ns, 800 * MS);
 }
 
 /* Clocks that are not read at one instant. */
@@ -199,36 +225,38 @@ static void a_window_of_nothing_changes_nothing(void **state)
     assert_int_equal(fixture->restraint.account_ns, -22500000);
 }
 
-/* ---- samples ---- */
+/* ---- answers ---- */
 
-static void a_sample_costs_what_a_walk_can_take(void **state)
+static void an_answer_costs_what_a_walk_can_take(void **state)
 {
     (void)state;
-    assert_int_equal(restraint_sample_ns(0, 0), 10 * US);
-    assert_int_equal(restraint_sample_ns(2500, 30), 12500);
-    assert_int_equal(restraint_sample_ns(110 * US, 30), 120 * US);
-    assert_int_equal(restraint_sample_ns(4 * MS, 30), 120 * US); /* preempted */
-    assert_int_equal(restraint_sample_ns(4 * MS, 65536), 4010 * US);
-    assert_int_equal(restraint_sample_ns(S, UINT32_MAX), S + 10 * US);
+    assert_int_equal(restraint_answer_ns(0, 0), 10 * US);
+    assert_int_equal(restraint_answer_ns(2500, 30), 12500);
+    assert_int_equal(restraint_answer_ns(110 * US, 30), 120 * US);
+    assert_int_equal(restraint_answer_ns(4 * MS, 30), 120 * US); /* preempted */
+    assert_int_equal(restraint_answer_ns(4 * MS, 65536), 4010 * US);
+    assert_int_equal(restraint_answer_ns(S, UINT32_MAX), S + 10 * US);
 }
 
 /* ---- words ---- */
 
-static void the_rate_that_was_reached_is_told(void **state)
+static void the_rate_that_was_left_is_told(void **state)
 {
     struct fixture *fixture = *state;
     char text[RESTRAINT_TEXT_BYTES];
     begin(fixture, 500, 10 * MS);
-    pass(fixture, 250 * MS, 0, 25, 25 * MS);
-    restraint_describe(&fixture->restraint, 432, 10 * S, text);
-    assert_string_equal(text,
-                        "restrained to 0.05 % of the program's CPU time: 43.2 ticks a second on average; "
-                        "WALLPROF_OVERHEAD=off keeps the rate");
+    assert_int_equal(pass(fixture, S, 0, 100, 2 * MS), 80 * MS); /* 20 us, of half of 500 us a second */
+    assert_int_equal(pass(fixture, 9 * S, 0, 10, 0), 40 * MS);
+    /* From 4 s to 6 s 10 ms, to 15 s 80 ms, to 24 s 40 ms: 200, 112.5 and 225 ticks. */
+    restraint_describe(&fixture->restraint, 4 * S, 24 * S, text);
+    assert_string_equal(
+        text, "restrained to 0.05 % of the program's CPU time: as with 26.88 ticks a second on average; "
+              "WALLPROF_OVERHEAD=off keeps the rate");
     for (int i = 0; i < 100; i++)
         pass(fixture, 10 * S, 0, 1, 0);
     assert_int_equal(fixture->restraint.period_ns, 10 * MS);
-    restraint_describe(&fixture->restraint, UINT64_MAX, 1, text); /* it still has been */
-    assert_true(strlen(text) > 100);
+    restraint_describe(&fixture->restraint, 4 * S, fixture->use.now_ns, text); /* it still has been */
+    assert_true(strstr(text, "as with 9") != NULL);
 }
 
 /* ---- in the long run ---- */
@@ -241,7 +269,7 @@ struct phase {
     uint32_t upkeep_percent;
 };
 
-/* As session.c does it: ticks a period apart, judged when a window is over. */
+/* As sampler.c does it, with one thread: a look each period, judged when a window is over. */
 static void one_tick(struct fixture *fixture, const struct phase *phase, uint64_t price_ns)
 {
     uint64_t period_ns = fixture->restraint.period_ns, program_ns = period_ns / 100 * phase->cores_percent,
@@ -251,10 +279,10 @@ static void one_tick(struct fixture *fixture, const struct phase *phase, uint64_
     use->program_cpu_ns += program_ns;
     use->upkeep_cpu_ns += upkeep_ns;
     use->own_cpu_ns += upkeep_ns + price_ns;
-    use->ticks++;
+    use->looks++;
     fixture->allowed_ns +=
         (program_ns > period_ns ? program_ns : period_ns) / 1000 * fixture->restraint.limit_ppm / 1000;
-    if (restraint_is_due(&fixture->restraint, use->now_ns, use->ticks))
+    if (restraint_is_due(&fixture->restraint, use->now_ns, use->looks))
         restraint_judge(&fixture->restraint, use);
 }
 
@@ -362,7 +390,7 @@ static void what_threads_cost_leaves_ticks_their_half(void **state)
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
     assert_true(live_through(fixture, &phase, 20 * MS, 20 * MS) < 10 * S);
-    assert_true(fixture->use.ticks > 600 * 50);
+    assert_true(fixture->use.looks > 600 * 50);
 }
 
 /* Where it is not too much, it is paid by ticks. */
@@ -378,17 +406,18 @@ static void what_threads_cost_is_part_of_the_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_window_is_long_enough_or_has_ticks_enough, setup),
+        cmocka_unit_test_setup(a_window_is_long_enough_or_has_looks_enough, setup),
         cmocka_unit_test_setup(without_a_limit_no_window_begins, setup),
         cmocka_unit_test_setup(what_is_allowed_changes_nothing, setup),
         cmocka_unit_test_setup(the_first_window_says_what_is_needed, setup),
         cmocka_unit_test_setup(the_limit_is_the_one_given, setup),
         cmocka_unit_test_setup(it_becomes_longer_at_once_and_shorter_by_halves, setup),
-        cmocka_unit_test_setup(one_tick_alone_says_little, setup),
+        cmocka_unit_test_setup(one_look_alone_says_little, setup),
+        cmocka_unit_test_setup(a_tick_costs_as_much_as_its_looks, setup),
         cmocka_unit_test_setup(what_seems_to_go_back_is_nothing, setup),
         cmocka_unit_test_setup(a_window_of_nothing_changes_nothing, setup),
-        cmocka_unit_test(a_sample_costs_what_a_walk_can_take),
-        cmocka_unit_test_setup(the_rate_that_was_reached_is_told, setup),
+        cmocka_unit_test(an_answer_costs_what_a_walk_can_take),
+        cmocka_unit_test_setup(the_rate_that_was_left_is_told, setup),
         cmocka_unit_test_setup(a_steady_program_gets_a_steady_period, setup),
         cmocka_unit_test_setup(a_burst_is_met_within_a_second_and_soon_over, setup),
         cmocka_unit_test_setup(what_the_beginning_owes_is_repaid, setup),
