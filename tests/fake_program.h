@@ -22,6 +22,7 @@ struct fake_kind {
         uint32_t ms, vary;
     } steps[FAKE_STEPS_MAX];
     uint32_t life_ms; /* on average, half to one and a half of it; 0: for ever */
+    bool in_step;     /* it begins at the beginning, to change when others of its seed do */
 };
 
 struct fake_task {
@@ -50,14 +51,14 @@ static inline bool fake_is_running(const struct fake_task *task)
     return fake_function(task) < 'a';
 }
 
-/* Somewhere in the middle of its doings, so that threads of a kind are not in step. */
+/* Somewhere in the middle of its doings, unless threads of its kind are to be in step. */
 static inline void fake_begin(struct fake_task *task, const struct fake_kind *kind, uint64_t seed,
                               uint64_t now_ns, uint64_t *truth)
 {
     *task = (struct fake_task){.kind = kind, .now_ns = now_ns, .end_ns = UINT64_MAX, .truth = truth};
     random_init(&task->random, seed);
     uint64_t all_ms = kind->steps[0].ms + kind->steps[1].ms,
-             at_ns = random_next(&task->random) % (all_ms * NS_PER_MS);
+             at_ns = kind->in_step ? 0 : random_next(&task->random) % (all_ms * NS_PER_MS);
     uint64_t first_ns = (uint64_t)kind->steps[0].ms * NS_PER_MS;
     task->step = at_ns >= first_ns;
     task->step_end_ns = now_ns + (task->step ? all_ms * NS_PER_MS : first_ns) - at_ns;
