@@ -357,6 +357,7 @@ static void run_wakeups(uint64_t duration_ns, unsigned blocked)
     join_from(blocked);
 }
 
+/* The last one waits and runs in turn: it does not answer while it runs, and is seen while it waits. */
 static void run_deaf(uint64_t duration_ns, unsigned unused)
 {
     static const struct {
@@ -376,6 +377,11 @@ static void run_deaf(uint64_t duration_ns, unsigned unused)
         worker->mask = kinds[i].mask;
         worker->steps[0] = (struct step){kinds[i].work, duration_ns};
     }
+    struct worker *mixed = worker_add("mixed");
+    mixed->mask = MASK_KERNEL;
+    mixed->steps[0] = (struct step){wait_sleep, 60 * NS_PER_MS};
+    mixed->steps[1] = (struct step){spin_deaf, 40 * NS_PER_MS};
+    mixed->end_ns = now_ns() + duration_ns;
     start_all();
     sleep_until(NULL, now_ns() + duration_ns);
     release_readers();
