@@ -166,13 +166,26 @@ def judge_looks(case):
 
 
 def judge_busy(case):
-    """Oversubscribed CPUs: the two functions' times, over all busy threads."""
-    for function in ("busy_longer", "busy_shorter"):
-        true_ns, true_cpu_ns = case.truth.functions[function]
-        parts = [case.values(thread, function) for thread in case.truth.threads]
-        for label, type, true in (("wall", WALL, true_ns), ("cpu", CPU, true_cpu_ns)):
-            found = sum(part[type] for part in parts)
-            case.judge.close(f"{function}: {label} {100 * (found / true - 1):+.2f} %", found, true, case.busy_share * true)
+    """Oversubscribed CPUs. A thread that is in one function for all its life loses nothing but the rest after its last
+    look. One that changes is subject to chance: the bound of judge_truth.py, and what fell into missed ticks."""
+    wholly, partly = ("busy_whole",), ("busy_longer", "busy_shorter")
+    for label, type, column in (("wall", WALL, 0), ("cpu", CPU, 1)):
+        for functions in (wholly, partly):
+            true = sum(case.truth.functions[function][column] for function in functions)
+            threads = [thread for thread, function in case.truth.shares if function == functions[0]]
+            found = sum(case.values(thread, *functions)[type] for thread in threads)
+            rest = sum(case.values(thread, UNSAMPLED, SILENT)[type] for thread in threads)
+            text = f"{' and '.join(functions)}: {label} {found / 1e9:.4f} s and {rest / 1e9:.4f} s not seen"
+            good = (1 - case.busy_share) * true <= found + rest and found <= (1 + case.busy_share) * true
+            case.judge.verdict(good, f"{text}, truth {true / 1e9:.4f} s")
+        for function in partly:
+            found = sum(case.values(thread, function)[type] for thread in threads)
+            part = case.truth.functions[function][column]
+            samples = sum(case.values(thread, *partly)[SAMPLES] for thread in threads)
+            gap = true / max(samples, 1)
+            allowed = case.busy_share * part + bound(2 * gap * part * (1 - part / true), gap, 4)
+            allowed += true * case.missed / (case.made + case.missed)
+            case.judge.close(f"{function}: {label} {100 * (found / part - 1):+.2f} %", found, part, allowed)
 
 
 def judge_woken(case):

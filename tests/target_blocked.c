@@ -57,6 +57,7 @@ static void spawn_and_join(struct measured *self, uint64_t duration_ns);
     F(wait_pselect, wait_in_pselect)                                                                         \
     F(wait_epoll_pwait, wait_in_epoll_pwait)                                                                 \
     F(wait_signal, wait_for_signal)                                                                          \
+    F(busy_whole, spin)                                                                                      \
     F(busy_longer, spin)                                                                                     \
     F(busy_shorter, spin)                                                                                    \
     F(spin_deaf, spin)                                                                                       \
@@ -337,18 +338,29 @@ static void await_all_waiting(unsigned blocked)
     sleep_until(NULL, now_ns() + 200 * NS_PER_MS); /* from its function's first line into the kernel */
 }
 
+/* Two run in one function for all their life, two in either of two, out of step. */
+static void add_busy(void)
+{
+    static const struct step steps[BUSY_THREADS][2] = {
+        {{busy_whole, 50 * NS_PER_MS}},
+        {{busy_whole, 50 * NS_PER_MS}},
+        {{busy_longer, 90 * NS_PER_MS}, {busy_shorter, 60 * NS_PER_MS}},
+        {{busy_shorter, 60 * NS_PER_MS}, {busy_longer, 90 * NS_PER_MS}},
+    };
+    for (unsigned i = 0; i < BUSY_THREADS; i++) {
+        struct worker *worker = worker_add("busy");
+        memcpy(worker->steps, steps[i], sizeof steps[i]);
+        worker->end_ns = now_ns() + 1000 * NS_PER_S;
+    }
+}
+
 /* The waits outlast the program, the spins do not. */
 static void run_wakeups(uint64_t duration_ns, unsigned blocked)
 {
     static work_fn *const waits[] = {wait_futex, wait_sleep, wait_epoll, wait_poll};
     for (unsigned i = 0; i < blocked; i++)
         worker_add("blocked")->steps[0] = (struct step){waits[i % 4], 1000 * NS_PER_S};
-    for (unsigned i = 0; i < BUSY_THREADS; i++) {
-        struct worker *worker = worker_add("busy");
-        worker->steps[0] = (struct step){busy_longer, 90 * NS_PER_MS};
-        worker->steps[1] = (struct step){busy_shorter, 60 * NS_PER_MS};
-        worker->end_ns = now_ns() + 1000 * NS_PER_S;
-    }
+    add_busy();
     start_all();
     await_all_waiting(blocked);
     watch_switches(blocked, duration_ns);
