@@ -111,8 +111,8 @@ static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
     return tasks_blocked_signals(observer->task_directory, tid) >> (sig_handler_signal() - 1) & 1;
 }
 
-static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
-                          struct observation *ret)
+static void report_unknown(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                           struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
     bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
@@ -122,13 +122,20 @@ static void report_silent(struct wp_observer *observer, struct wp_thread *thread
                                 .is_running = has_run,
                                 .is_unknown = true};
     thread->observe.sent_cpu_ns = cpu_clock_ns;
+    observer->made.unanswered++;
+}
+
+/* It has the signal blocked: it is not asked again for a while. */
+static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                          struct observation *ret)
+{
+    report_unknown(observer, thread, now_ns, ret);
     thread->observe.backoff_ns =
         thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
     if (thread->observe.backoff_ns > backoff_max_ns)
         thread->observe.backoff_ns = backoff_max_ns;
     thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
     thread->observe.is_silent = true;
-    observer->made.unanswered++;
 }
 
 /* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later.
@@ -183,6 +190,28 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
     return result != BLOCKED_ASK;
 }
 
+/*
+ * A thread that could not answer the last time, and is not seen from outside. Where it would be seen if it
+ * waited, it runs: to leave that look out would give its time to the waits. Else all of them can be left out.
+ */
+static bool look_at_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                           struct observation *ret)
+{
+    bool is_left_alone = now_ns < thread->observe.check_ns;
+    if (is_left_alone && observer->by_signal_only)
+        return false;
+    if (is_left_alone)
+        report_unknown(observer, thread, now_ns, ret);
+    else if (has_signal_blocked(observer, thread->tid))
+        report_silent(observer, thread, now_ns, ret);
+    else {
+        thread->observe.is_silent = false;
+        send_signal(observer, thread, now_ns);
+        return false;
+    }
+    return true;
+}
+
 bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret)
 {
@@ -194,13 +223,8 @@ bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64
     thread->observe.look = observer->look;
     if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen))
         return is_seen;
-    if (thread->observe.is_silent && now_ns < thread->observe.check_ns)
-        return false;
-    if (thread->observe.is_silent && has_signal_blocked(observer, thread->tid)) {
-        report_silent(observer, thread, now_ns, ret);
-        return true;
-    }
-    thread->observe.is_silent = false;
+    if (thread->observe.is_silent)
+        return look_at_silent(observer, thread, now_ns, ret);
     send_signal(observer, thread, now_ns);
     return false;
 }
