@@ -34,9 +34,9 @@ that it is the number the rate promises.
 Where a virtual processor stands still while the clock goes on, the profiler cannot look, and all that time is found
 at one moment: target_truth reports how long that was, and a thread's estimate may be off by so much more.
 
-CPU time is the same with the thread's CPU clock in the place of time: observations that find the thread running take
-all CPU time since the last of their kind. Those that find it waiting take none; what little a waiting function uses
-can therefore be found in the thread's next spinning one.
+CPU time is that of the thread, which is exact, by the shares that its running functions have in the stretches whose look
+found it running. Of these what was said above holds, with the thread's CPU time in the place of T. A waiting function
+can be found running, for what little CPU time it uses.
 """
 
 import collections
