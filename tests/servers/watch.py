@@ -67,10 +67,11 @@ class Thread:
         """False when it has gone."""
         call = read(self.path + "/syscall").split()
         stat = read(self.path + "/stat")
-        if not call or start_of(stat) != self.start_s:
+        if start_of(stat) != self.start_s:
             return False
         self.name = name_of(stat)
-        self.calls[call[0]] = self.calls.get(call[0], 0) + 1
+        if call:
+            self.calls[call[0]] = self.calls.get(call[0], 0) + 1
         self.look_at_cpu()
         return True
 
@@ -173,7 +174,6 @@ class Watch:
         self.ended_s = now()
         _, status, self.usage = os.wait4(self.server.pid, 0)
         self.server.returncode = os.waitstatus_to_exitcode(status)
-        self.kill_all()
 
     def pause(self, step_s, is_over):
         """Until it is time for the next look."""
@@ -231,7 +231,10 @@ def main(arguments):
     else:  # settings of the profiler are for the profiled
         environment = {key: value for key, value in environment.items() if not key.startswith("WALLPROF_")}
     watch = Watch(server, environment, options.get("user"))
-    watch.run(stop_by(options.get("stop")))
+    try:
+        watch.run(stop_by(options.get("stop")))
+    finally:
+        watch.kill_all()
     with open(words[0], "w", encoding="utf-8") as file:
         json.dump(watch.report(), file, indent=1)
 
