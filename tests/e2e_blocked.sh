@@ -77,8 +77,8 @@ stop_and_go() { # SECONDS
     echo "$?" >"$TMP/stopped-auto.status"
     wait "${pids[1]}"
     echo "$?" >"$TMP/stopped-signal.status"
-    judge stopped-auto long --stopped=900000000
-    judge stopped-signal long --stopped=900000000 --by-signal
+    judge stopped-auto long --stops=3x300000000
+    judge stopped-signal long --stops=3x300000000 --by-signal
 }
 
 # As daemons do, which the kernel then lets look at less of themselves than before.

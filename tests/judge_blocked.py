@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares a profile of target_blocked or target_kernel_waits with the truth it printed.
 
-    judge_blocked.py MODE PROFILE TRUTH [--by-signal] [--wake-ups=RATIO] [--busy=SHARE] [--stopped=NANOSECONDS]
+    judge_blocked.py MODE PROFILE TRUTH [--by-signal] [--wake-ups=RATIO] [--busy=SHARE] [--stops=COUNTxNANOSECONDS]
 
 MODE is the target's, or kernel-waits. --by-signal: the profile was made with WALLPROF_OBSERVE=signal, of which not
 everything can be asked. --wake-ups: how many wake-ups there may be for one look at a blocked thread. --busy: how
-far the time of running functions may be off. --stopped: for how long the whole process was stopped meanwhile.
+far the time of running functions may be off. --stops: how often, and how long each time at least, the whole process
+was stopped meanwhile.
 
 Of a call that a thread makes once, the profile may be wrong at its two ends only: what lies between the last look
 before it and its beginning is found in it, what lies between the last look at it and its end is not. So it is off by
@@ -13,7 +14,8 @@ less than the largest gap between two looks at the thread, whatever the length o
 looked at in every tick that is the gap between two ticks. Ticks are due 0.5 to 1.5 periods apart (tick.h). One that
 comes a period or more late counts as missed, with every period that passed; so one that does not count is less than
 one period late, and with m missed ones two looks are less than 1.5 + 1 + m periods apart. A process that is stopped is
-not looked at: these ticks are missed without doing harm, as long as it is not stopped or resumed at the ends.
+not looked at: these ticks are missed without doing harm, as long as it is not stopped or resumed at the ends. A stop
+of s periods begins up to 1.5 before a tick is due, and its missed ticks are rounded down: s - 2.5 at least.
 
 Of functions that a thread changes between again and again, the ends' errors add up at random (judge_truth.py has the
 bound). Looked at every g = 10 ms, between a look and the change that follows it pass E[g^3] / 3E[g] - (E[g^2] / 2E[g])^2
@@ -68,11 +70,11 @@ class Case:
         self.by_signal = "by-signal" in options
         self.wake_ups = float(options.get("wake-ups", 0))
         self.busy_share = float(options.get("busy", 0))
-        self.stopped_ns = float(options.get("stopped", 0))
         self.found = estimates(profile, set(truth.functions) | PSEUDO)
         ticks = self.comment(r"asked, (\d+) made, (\d+) missed")
-        self.made, stopped = int(ticks[1]), self.stopped_ns / profile.message.period
-        self.missed = max(int(ticks[2]) - stopped, 0)
+        stops, stopped_ns = (float(part) for part in options.get("stops", "0x0").split("x"))
+        self.made, stopped = int(ticks[1]), stops * (stopped_ns / profile.message.period - 2.5)
+        self.missed = max(int(ticks[2]) - max(stopped, 0), 0)
         # Between two looks at one thread where each tick looks at all, see above.
         self.largest_gap_ns = (2.5 + self.missed) * profile.message.period
 
