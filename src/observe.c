@@ -106,13 +106,26 @@ void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
 
 /* ---- silent threads ---- */
 
-static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
+static bool is_in(uint64_t signals)
 {
-    return tasks_blocked_signals(observer->task_directory, tid) >> (sig_handler_signal() - 1) & 1;
+    return signals >> (sig_handler_signal() - 1) & 1;
 }
 
-static void report_unknown(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
-                           struct observation *ret)
+static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
+{
+    return is_in(tasks_signals(observer->task_directory, tid).blocked);
+}
+
+/* Blocked and still pending: while our handler runs, the signal is blocked too, but has been taken. */
+static bool holds_signal_back(const struct wp_observer *observer, pid_t tid)
+{
+    struct tasks_signals signals = tasks_signals(observer->task_directory, tid);
+    return is_in(signals.blocked) && is_in(signals.pending);
+}
+
+/* It has the signal blocked: it is not asked again for a while. */
+static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                          struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
     bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
@@ -122,20 +135,13 @@ static void report_unknown(struct wp_observer *observer, struct wp_thread *threa
                                 .is_running = has_run,
                                 .is_unknown = true};
     thread->observe.sent_cpu_ns = cpu_clock_ns;
-    observer->made.unanswered++;
-}
-
-/* It has the signal blocked: it is not asked again for a while. */
-static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
-                          struct observation *ret)
-{
-    report_unknown(observer, thread, now_ns, ret);
     thread->observe.backoff_ns =
         thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
     if (thread->observe.backoff_ns > backoff_max_ns)
         thread->observe.backoff_ns = backoff_max_ns;
     thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
     thread->observe.is_silent = true;
+    observer->made.unanswered++;
 }
 
 /* An answer is overdue: is the thread unable to give one? If it only cannot run, it is left to answer later.
@@ -145,7 +151,7 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
 {
     struct wp_thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
-    if (!has_signal_blocked(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
+    if (!holds_signal_back(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
         return false;
     observer->owner[slot] = NULL;
     thread->observe.slot = -1;
@@ -192,24 +198,20 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
 
 /*
  * A thread that could not answer the last time, and is not seen from outside. Where it would be seen if it
- * waited, it runs: to leave that look out would give its time to the waits. Else all of them can be left out.
+ * waited, it runs: to leave that look out would give its time to the waits. Else looks can be saved.
  */
 static bool look_at_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                            struct observation *ret)
 {
-    bool is_left_alone = now_ns < thread->observe.check_ns;
-    if (is_left_alone && observer->by_signal_only)
+    if (observer->by_signal_only && now_ns < thread->observe.check_ns)
         return false;
-    if (is_left_alone)
-        report_unknown(observer, thread, now_ns, ret);
-    else if (has_signal_blocked(observer, thread->tid))
+    if (has_signal_blocked(observer, thread->tid)) {
         report_silent(observer, thread, now_ns, ret);
-    else {
-        thread->observe.is_silent = false;
-        send_signal(observer, thread, now_ns);
-        return false;
+        return true;
     }
-    return true;
+    thread->observe.is_silent = false;
+    send_signal(observer, thread, now_ns);
+    return false;
 }
 
 bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
