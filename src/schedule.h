@@ -37,8 +37,8 @@
  * the same words: the thread has executed nothing of its own since, so it stands there at both, and the
  * answer stands for both stretches. A look that brings no observation (no signal could be sent, the thread is
  * silent and left alone, its answer came just before it) stands for nothing: its stretch is accounted for by
- * the next observation, whatever that is. When that happens has to do with other things than with what the
- * thread is at, and it is rare.
+ * the next observation, whatever that is. Of a thread that answers at all this is rare, and does not depend
+ * on what it is doing.
  *
  * Bounds. The looks of a tick are looks_per_tick on average, or a little less; more with more than
  * SCHEDULE_LENGTH_MAX / 2 threads to each of them, lengths being limited to that maximum. Above 4 times that
