@@ -14,7 +14,7 @@
 
 enum {
     CAPACITY = 64,
-    WORDS = 512,
+    WORDS = 1024,
     LOWER_WORDS = 1024,
     AT = 10 /* the stack pointer's word */,
     MANY = 100000
@@ -427,9 +427,9 @@ static void frames_below_a_trampoline_teach_nothing(void **state)
     put_rule(returns_to(OTHER, PLACE) - 1, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
     put_frames(AT, 5, 0);
     stack[AT] = returns_to(OTHER, PLACE);
-    set_registers(inner, place, address_of(400), address_of(405));
+    set_registers(inner, place, address_of(800), address_of(805));
     set_register(inner, 0, (uint64_t)-EINTR);
-    stack[406] = returns_to(ROOT, CALLS_BY_FP);
+    stack[806] = returns_to(ROOT, CALLS_BY_FP);
     assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
     assert_int_equal(depth, 4);
     assert_int_equal(found_fp(place, 8), 0);
