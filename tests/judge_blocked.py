@@ -30,7 +30,7 @@ brief run for none gives 74 to 26 instead of 80 to 20.
 import re
 import sys
 
-from judge_truth import LEVELS, Judge, Truth, bound, estimates, judge_stacks, judge_threads, sampler_cpu_ns
+from judge_truth import LEVELS, Judge, Truth, bound, estimates, judge_stacks, sampler_cpu_ns
 from pprof_read import CPU, PSEUDO, SAMPLES, WALL, Profile
 
 SILENT, UNSAMPLED = "[not responding]", "[unsampled]"
@@ -77,6 +77,13 @@ class Case:
         self.missed = max(int(ticks[2]) - max(stopped, 0), 0)
         # Between two looks at one thread where each tick looks at all, see above.
         self.largest_gap_ns = (2.5 + self.missed) * profile.message.period
+        self.after_report_ns = self._after_report_ns()
+
+    def _after_report_ns(self):
+        """The main thread begins a little before the report's time does, and ends after it."""
+        tids = {tid for tid, _, _ in self.truth.threads.values()}
+        main = [values[WALL] for (tid, _), values in self.profile.threads().items() if tid not in tids]
+        return max(main[0] - self.truth.main_ns, 0) if main else 0
 
     def comment(self, pattern):
         matches = [re.search(pattern, comment) for comment in self.profile.comments()]
@@ -214,9 +221,11 @@ def judge_still_blocked(case):
             off.append((case.values(thread, function)[WALL] - case.truth.shares[(thread, function)][0]) / 1e6)
     print(f"     blocked threads' calls are off by {min(off):+.3f} to {max(off):+.3f} ms")
     if not case.by_signal:
-        # Until it is first seen there, and from the report to the profile's end.
+        # Until it is first seen there: elsewhere, or there because it went there. And from the report to the end.
         allowed = 100 + case.truth.stalled_ns / 1e6
-        case.judge.verdict(-allowed <= min(off) and max(off) <= allowed, f"allowed {allowed:.1f} ms")
+        rest = case.after_report_ns / 1e6
+        good = -allowed <= min(off) and max(off) <= allowed + rest
+        case.judge.verdict(good, f"allowed {allowed:.1f} ms, and {rest:.3f} ms to the end")
 
 
 def judge_wakeups(case):
@@ -251,10 +260,30 @@ def judge_churn(case):
     case.judge.verdict(rest_ns <= allowed_ns, f"unsampled {rest_ns / 1e9:.4f} s, allowed {allowed_ns / 1e9:.4f} s")
 
 
+def judge_threads(case):
+    """Each is there once, by its name, with its lifetime; see judge_truth.py. Of those that are there to the end the
+    report cannot tell how long that was, but the main thread's time does. Of thousands that come and go a few wait for
+    a CPU between their start and their first line."""
+    judge, truth = case.judge, case.truth
+    by_tid = {tid: (name, values[WALL]) for (tid, name), values in case.profile.threads().items()}
+    judge.verdict(len(by_tid) == len(case.profile.threads()), f"{len(by_tid)} threads, each under one name")
+    judge.verdict(len(by_tid) == len(truth.threads) + 1, f"{len(by_tid)} threads found of {len(truth.threads) + 1}")
+    wrong = [name for name, (tid, _, _) in truth.threads.items() if by_tid.get(tid, ("",))[0] != name]
+    judge.verdict(not wrong, f"threads that are missing or have another name: {wrong[:5]}")
+    off = []
+    for name, (tid, lifetime_ns, _) in truth.threads.items():
+        rest_ns = case.after_report_ns if name in truth.woken else 0
+        found_ns = by_tid.get(tid, (name, 0))[1]
+        if not -0.01 * lifetime_ns - 20e6 <= found_ns - lifetime_ns <= 0.01 * lifetime_ns + 20e6 + rest_ns:
+            off.append(f"{name} {found_ns / 1e9:.4f} s, truth {lifetime_ns / 1e9:.4f} s")
+    judge.verdict(len(off) <= 0.01 * len(truth.threads), f"{len(off)} threads' wall times are off: {off[:5]}")
+
+
 def judge_sums(case):
     _, cpu_ns, offcpu_ns, wall_ns = case.profile.totals()
     truth = case.truth
     lifetimes_ns = truth.main_ns + sum(lifetime for _, lifetime, _ in truth.threads.values())
+    lifetimes_ns += case.after_report_ns * (len(truth.woken) + 1)
     case.judge.close("total wall is the sum of the lifetimes", wall_ns, lifetimes_ns, lifetimes_ns * 0.01 + 20e6)
     # Of a program that waits little CPU time is left, most of it outside: the loader's, and of each thread that of its
     # creation and its end in the kernel.
@@ -300,7 +329,7 @@ def main(mode, profile_path, truth_path, options):
     judge_pseudo(case)
     judge_sums(case)
     MODES[mode](case)
-    judge_threads(case.judge, case.profile, case.truth)
+    judge_threads(case)
     if mode in ("churn", "deaf", "kernel-waits"):  # some time of theirs is in no function
         judge_levels(case)
     else:
