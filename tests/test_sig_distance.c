@@ -148,10 +148,9 @@ enum { LEAF, BY_FP, OTHER, ROOT, MIDDLE };
 enum { PLACE = 0x40, CALLS_BY_FP = 0x60, CALLS_OTHER = 0x80, CALLS_SOMEWHERE = 0xa0, CALLS_NOTHING = 0xc0 };
 
 static struct table table;
-static struct {
-    struct sig_modules_table table;
-    struct sig_module module;
-} modules;
+static _Alignas(
+    struct sig_module) char modules_memory[sizeof(struct sig_modules_table) + sizeof(struct sig_module)];
+static struct sig_modules_table *const modules = (struct sig_modules_table *)(void *)modules_memory;
 static uint64_t two_stacks[LOWER_WORDS + WORDS], *const stack = two_stacks + LOWER_WORDS;
 static uint64_t addresses[CAPACITY];
 static ucontext_t context;
@@ -207,9 +206,9 @@ static int setup(void **state)
     add_fde(&table, middle, sizeof(middle));
     for (uint32_t i = LEAF; i <= MIDDLE; i++)
         put_calls(i);
-    modules.table.count = 1;
-    modules.module = table.module;
-    modules.module.is_permanent = true;
+    modules->count = 1;
+    modules->modules[0] = table.module;
+    modules->modules[0].is_permanent = true;
     memset(two_stacks, 0, sizeof(two_stacks));
     memset(&context, 0, sizeof(context));
     sig_rules_clear();
@@ -218,7 +217,7 @@ static int setup(void **state)
 
 static struct sig_unwind_request request_of(bool use_cache)
 {
-    return (struct sig_unwind_request){.modules = &modules.table,
+    return (struct sig_unwind_request){.modules = modules,
                                        .stack_low = address_of(0),
                                        .stack_high = address_of(WORDS),
                                        .use_cache = use_cache,
