@@ -1,11 +1,15 @@
 /* See fold.h for the rules. Cost: one hash lookup per frame, plus one step up per frame for the call counts.
- */
+ * At a thread's end: a step per node. */
 #include "fold.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
 {
-    *thread =
-        (struct fold_thread){.root = root, .node = root, .time_ns = time_ns, .cpu_clock_ns = cpu_clock_ns};
+    *thread = (struct fold_thread){.root = root,
+                                   .node = root,
+                                   .time_ns = time_ns,
+                                   .cpu_clock_ns = cpu_clock_ns,
+                                   .begin_ns = time_ns,
+                                   .begin_cpu_clock_ns = cpu_clock_ns};
 }
 
 void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
@@ -14,56 +18,54 @@ void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
         thread->until_ns = end_ns;
 }
 
-/* Moves the accounted-for point forward and returns the wall time that passed. */
-static uint64_t advance(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
+/* What has passed since the accounted-for point. */
+struct passed {
+    uint64_t wall_ns, cpu_ns;
+};
+
+/* Moves the accounted-for point forward. */
+static struct passed advance(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
 {
-    uint64_t wall_ns = time_ns > thread->time_ns ? time_ns - thread->time_ns : 0;
-    uint64_t cpu_ns = cpu_clock_ns > thread->cpu_clock_ns ? cpu_clock_ns - thread->cpu_clock_ns : 0;
-    thread->time_ns += wall_ns;
-    thread->cpu_clock_ns += cpu_ns;
-    thread->cpu_owed_ns += cpu_ns;
-    thread->offcpu_owed_ns += (int64_t)wall_ns - (int64_t)cpu_ns;
-    return wall_ns;
+    struct passed passed = {
+        .wall_ns = time_ns > thread->time_ns ? time_ns - thread->time_ns : 0,
+        .cpu_ns = cpu_clock_ns > thread->cpu_clock_ns ? cpu_clock_ns - thread->cpu_clock_ns : 0,
+    };
+    thread->time_ns += passed.wall_ns;
+    thread->cpu_clock_ns += passed.cpu_ns;
+    return passed;
 }
 
-/* At most so much of the CPU time that is owed. */
-static uint64_t take_cpu(struct fold_thread *thread, uint64_t most_ns)
+static uint64_t smaller(uint64_t a, uint64_t b)
 {
-    uint64_t cpu_ns = thread->cpu_owed_ns < most_ns ? thread->cpu_owed_ns : most_ns;
-    thread->cpu_owed_ns -= cpu_ns;
-    return cpu_ns;
+    return a < b ? a : b;
 }
 
-/* At most so much of the off-CPU time that is owed, in whole units. */
-static uint64_t take_offcpu(struct fold_thread *thread, uint64_t most_ns, uint64_t unit_ns)
+/* A shared root (0: memory was out) holds no claims: it would not be known whose they are. */
+static void claim(const struct wp_fold *fold, const struct fold_thread *thread, struct wp_values *self,
+                  uint64_t wall_ns, uint64_t cpu_ns)
 {
-    if (thread->offcpu_owed_ns < (int64_t)unit_ns)
-        return 0;
-    uint64_t owed_ns = (uint64_t)thread->offcpu_owed_ns;
-    uint64_t whole_ns = (owed_ns < most_ns ? owed_ns : most_ns) / unit_ns * unit_ns;
-    thread->offcpu_owed_ns -= (int64_t)whole_ns;
-    return whole_ns;
+    bool is_shared = tree_node(fold->tree, thread->root)->thread == 0;
+    self->wall_ns += wall_ns;
+    self->cpu_ns += is_shared ? 0 : cpu_ns;
+    self->offcpu_ns += is_shared ? 0 : wall_ns - cpu_ns;
 }
 
 /*
- * Of wall_ns that have just passed, the part that the last observation stands for goes where that went, with
- * the time of its kind that is owed. Returns the other part.
+ * Of what has just passed, the part that the last observation stands for goes where that went. Returns the
+ * other part; of the CPU time so much as cannot have been used in the first.
  */
-static uint64_t end_stretch(const struct wp_fold *fold, struct fold_thread *thread, uint64_t wall_ns,
-                            uint64_t unit_ns)
+static struct passed end_stretch(const struct wp_fold *fold, const struct fold_thread *thread,
+                                 struct passed passed)
 {
-    uint64_t begin_ns = thread->time_ns - wall_ns;
-    uint64_t end_ns = thread->until_ns < thread->time_ns ? thread->until_ns : thread->time_ns;
+    uint64_t begin_ns = thread->time_ns - passed.wall_ns;
+    uint64_t end_ns = smaller(thread->until_ns, thread->time_ns);
     if (end_ns <= begin_ns)
-        return wall_ns;
-    uint64_t part_ns = end_ns - begin_ns;
-    struct wp_values *self = &tree_node(fold->tree, thread->credited)->self;
-    self->wall_ns += part_ns;
-    if (thread->was_running)
-        self->cpu_ns += take_cpu(thread, part_ns);
-    else
-        self->offcpu_ns += take_offcpu(thread, part_ns, unit_ns);
-    return wall_ns - part_ns;
+        return passed;
+    uint64_t wall_ns = end_ns - begin_ns;
+    claim(fold, thread, &tree_node(fold->tree, thread->credited)->self, wall_ns,
+          thread->was_running ? wall_ns : 0);
+    uint64_t used_ns = thread->was_running ? smaller(passed.cpu_ns, wall_ns) : 0;
+    return (struct passed){passed.wall_ns - wall_ns, passed.cpu_ns - used_ns};
 }
 
 /* The node for a path, or for as much of it as there is memory for, then [overflow]. */
@@ -140,40 +142,92 @@ static arena_ref node_of_observation(struct wp_tree *tree, struct fold_thread *t
 void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
                   const struct fold_observation *observation)
 {
-    uint64_t wall_ns = advance(thread, observation->time_ns, observation->cpu_clock_ns);
+    struct passed passed = advance(thread, observation->time_ns, observation->cpu_clock_ns);
     if (!observation->is_unchanged)
-        wall_ns = end_stretch(fold, thread, wall_ns, fold->period_ns);
+        passed = end_stretch(fold, thread, passed);
     thread->credited = node_of_observation(fold->tree, thread, observation);
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
     struct wp_values *self = &tree_node(fold->tree, thread->credited)->self;
+    uint64_t cpu_ns = observation->is_running ? passed.wall_ns : 0;
+    if (observation->is_unknown) /* all that is known is the clock */
+        cpu_ns = smaller(passed.cpu_ns, passed.wall_ns);
+    claim(fold, thread, self, passed.wall_ns, cpu_ns);
     self->samples++;
-    self->wall_ns += wall_ns;
-    if (observation->is_running)
-        self->cpu_ns += take_cpu(thread, UINT64_MAX);
-    else
-        self->offcpu_ns += take_offcpu(thread, UINT64_MAX, fold->period_ns);
     fold->samples++;
+}
+
+/* ---- the end ---- */
+
+/* Claims that are scaled one after the other, so that nothing is lost by rounding. */
+struct scale {
+    uint64_t claimed_ns, true_ns, done_ns;
+};
+
+static uint64_t scale(struct scale *scale, uint64_t claim_ns)
+{
+    uint64_t from_ns = scale->done_ns;
+    scale->done_ns += claim_ns;
+    if (scale->claimed_ns == 0)
+        return 0;
+    unsigned __int128 before = (unsigned __int128)from_ns * scale->true_ns / scale->claimed_ns;
+    unsigned __int128 after = (unsigned __int128)scale->done_ns * scale->true_ns / scale->claimed_ns;
+    return (uint64_t)(after - before);
+}
+
+/* The node after this one in a root's tree, depth first; 0 after the last. */
+static arena_ref next_node(const struct wp_tree *tree, arena_ref root, arena_ref node)
+{
+    arena_ref next = tree_node(tree, node)->first_child;
+    for (; !next && node != root; node = tree_node(tree, node)->parent)
+        next = tree_node(tree, node)->next_sibling;
+    return next;
+}
+
+/* To what the thread's clocks say. Returns what nobody has claimed: CPU time of a thread never seen running,
+ * or the other way round. */
+static struct passed settle_claims(const struct wp_tree *tree, const struct fold_thread *thread)
+{
+    struct scale cpu = {.true_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns}, offcpu = {0};
+    uint64_t wall_ns = thread->time_ns - thread->begin_ns;
+    offcpu.true_ns = wall_ns - smaller(cpu.true_ns, wall_ns);
+    bool is_shared = tree_node(tree, thread->root)->thread == 0;
+    arena_ref first = is_shared ? 0 : thread->root;
+    for (arena_ref node = first; node; node = next_node(tree, thread->root, node)) {
+        cpu.claimed_ns += tree_node(tree, node)->self.cpu_ns;
+        offcpu.claimed_ns += tree_node(tree, node)->self.offcpu_ns;
+    }
+    for (arena_ref node = first; node; node = next_node(tree, thread->root, node)) {
+        struct wp_values *self = &tree_node(tree, node)->self;
+        self->cpu_ns = scale(&cpu, self->cpu_ns);
+        self->offcpu_ns = scale(&offcpu, self->offcpu_ns);
+    }
+    return (struct passed){.wall_ns = offcpu.claimed_ns ? 0 : offcpu.true_ns,
+                           .cpu_ns = cpu.claimed_ns ? 0 : cpu.true_ns};
+}
+
+static arena_ref node_of_rest(struct wp_tree *tree, const struct fold_thread *thread, enum fold_rest rest)
+{
+    if (rest == FOLD_REST_UNCHANGED)
+        return thread->node;
+    return tree_pseudo_child(tree, thread->root,
+                             rest == FOLD_REST_UNSAMPLED ? PSEUDO_UNSAMPLED : PSEUDO_NOT_RESPONDING);
 }
 
 void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,
                      uint64_t cpu_clock_ns, enum fold_rest rest)
 {
     struct wp_tree *tree = fold->tree;
-    uint64_t wall_ns = advance(thread, time_ns, cpu_clock_ns);
-    arena_ref node = thread->node;
+    struct passed passed = advance(thread, time_ns, cpu_clock_ns);
     if (rest != FOLD_REST_UNCHANGED)
-        wall_ns = end_stretch(fold, thread, wall_ns, 1);
-    uint64_t cpu_ns = take_cpu(thread, UINT64_MAX), offcpu_ns = take_offcpu(thread, UINT64_MAX, 1);
-    thread->offcpu_owed_ns = 0;
-    if (wall_ns + cpu_ns + offcpu_ns == 0)
+        passed = end_stretch(fold, thread, passed);
+    if (passed.wall_ns > 0)
+        claim(fold, thread, &tree_node(tree, node_of_rest(tree, thread, rest))->self, passed.wall_ns,
+              smaller(passed.cpu_ns, passed.wall_ns));
+    struct passed unclaimed = settle_claims(tree, thread);
+    if (unclaimed.wall_ns + unclaimed.cpu_ns == 0)
         return;
-    if (rest == FOLD_REST_UNSAMPLED)
-        node = tree_pseudo_child(tree, thread->root, PSEUDO_UNSAMPLED);
-    else if (rest == FOLD_REST_NOT_RESPONDING)
-        node = tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
-    struct wp_values *self = &tree_node(tree, node)->self;
-    self->wall_ns += wall_ns;
-    self->cpu_ns += cpu_ns;
-    self->offcpu_ns += offcpu_ns;
+    struct wp_values *self = &tree_node(tree, node_of_rest(tree, thread, rest))->self;
+    self->cpu_ns += unclaimed.cpu_ns;
+    self->offcpu_ns += unclaimed.wall_ns;
 }

@@ -5,19 +5,16 @@
  * - wall: an observation stands for a stretch of the thread's time, part of it before the look and part
  * behind (schedule.h says why, and which). All of it goes to the observed stack: what passed since the end of
  * the last observation's stretch at once, the rest of its own at the next observation. It always adds up.
- * - cpu: what the thread's CPU clock advanced is accumulated. An observation that found the thread running
- * takes of what is used behind it as much as passes until its stretch ends; then one that finds it running
- * takes all that is left, one that finds it waiting leaves it.
- * - offcpu: wall minus cpu is accumulated, and taken in the same way by observations that find the thread
- * waiting: in whole periods, the remainder being left, so that many short sleeps are neither flooded nor
- * lost.
+ * - cpu, offcpu: an observation claims the time it stands for as CPU time when it found the thread running,
+ * as off-CPU time when it found it waiting. At the thread's end its claims are scaled to what is true of it
+ * as a whole: of one kind to what its CPU clock advanced, of the other to the rest of its wall time. So both
+ * are as unbiased as wall time, and add up exactly. (To give a running observation all CPU time since the
+ * last running one is not: it favours what a thread does when it is looked at often.) Until the end the tree
+ * holds the claims.
  * - calls: of two successive stacks of a thread the frames with equal call sites are the same calls; what is
  * new below them is one new call each.
  *
- * The CPU clock is known at looks only. What it advanced between two is shared out when the second is there,
- * so what is placed never exceeds what was measured.
- *
- * Sources: the accumulator of samply (context_switch.rs), the call counts of rbspy (callgrind.rs).
+ * Source: the call counts of rbspy (callgrind.rs).
  *
  * Called from: the sampler thread only.
  */
@@ -36,14 +33,13 @@
 /* What one thread's time is owed since when. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock. */
 struct fold_thread {
     arena_ref root;
-    arena_ref node;         /* where it was last seen; the root before the first observation */
-    arena_ref credited;     /* where the last observation's time goes: that node or a pseudo-frame's */
-    bool was_running;       /* at the last observation */
-    uint64_t until_ns;      /* the last observation stands for the time up to here, or FOLD_GOES_ON */
-    uint64_t time_ns;       /* accounted for up to here */
-    uint64_t cpu_clock_ns;  /* the CPU clock then */
-    uint64_t cpu_owed_ns;   /* CPU time no running observation has taken yet */
-    int64_t offcpu_owed_ns; /* may be negative for a moment: the two clocks are not read at one instant */
+    arena_ref node;        /* where it was last seen; the root before the first observation */
+    arena_ref credited;    /* where the last observation's time goes: that node or a pseudo-frame's */
+    bool was_running;      /* at the last observation */
+    uint64_t until_ns;     /* the last observation stands for the time up to here, or FOLD_GOES_ON */
+    uint64_t time_ns;      /* accounted for up to here */
+    uint64_t cpu_clock_ns; /* the CPU clock then */
+    uint64_t begin_ns, begin_cpu_clock_ns;
 };
 
 /* One look at a thread. */
@@ -62,7 +58,7 @@ struct fold_observation {
 
 struct wp_fold {
     struct wp_tree *tree;
-    uint64_t period_ns; /* the unit of off-CPU time */
+    uint64_t period_ns; /* between ticks */
     uint64_t samples;   /* observations folded in */
 };
 
@@ -75,9 +71,9 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
                   const struct fold_observation *observation);
 
 /*
- * The thread's end: what lies in the last observation's stretch goes where that went. What is owed behind it
- * goes to [unsampled] below the root; or to where the thread was last seen when it provably has not run
- * since, or to [not responding] when it owes an answer.
+ * The thread's end, with one pass over its tree: what lies in the last observation's stretch goes where that
+ * went. What is owed behind it goes to [unsampled] below the root; or to where the thread was last seen when
+ * it provably has not run since, or to [not responding] when it owes an answer.
  */
 enum fold_rest { FOLD_REST_UNSAMPLED, FOLD_REST_UNCHANGED, FOLD_REST_NOT_RESPONDING };
 void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,

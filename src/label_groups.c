@@ -96,6 +96,17 @@ static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree 
     }
 }
 
+/* What lies on a root itself is written as [overflow]: one of its threads may have a node for that. */
+static int move_root_values(const struct wp_tree *tree, struct wp_tree *merged, arena_ref root)
+{
+    arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
+    if (!child)
+        return -ENOMEM;
+    add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
+    tree_node(merged, root)->self = (struct wp_values){0};
+    return 0;
+}
+
 int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
                       size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
 {
@@ -109,5 +120,5 @@ int label_group_merge(const struct label_groups *groups, const struct wp_profile
         *ret_root = tree_root(merged, 0);
     for (size_t i = 0; status == 0 && i < size; i++)
         status = merge_one(profile->tree, groups->members[first + i].root, merged, *ret_root);
-    return status;
+    return status ? status : move_root_values(profile->tree, merged, *ret_root);
 }

@@ -106,11 +106,24 @@ void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
 
 /* ---- silent threads ---- */
 
-static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
+static bool is_in(uint64_t signals)
 {
-    return tasks_blocked_signals(observer->task_directory, tid) >> (sig_handler_signal() - 1) & 1;
+    return signals >> (sig_handler_signal() - 1) & 1;
 }
 
+static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
+{
+    return is_in(tasks_signals(observer->task_directory, tid).blocked);
+}
+
+/* Blocked and still pending: while our handler runs, the signal is blocked too, but has been taken. */
+static bool holds_signal_back(const struct wp_observer *observer, pid_t tid)
+{
+    struct tasks_signals signals = tasks_signals(observer->task_directory, tid);
+    return is_in(signals.blocked) && is_in(signals.pending);
+}
+
+/* It has the signal blocked: it is not asked again for a while. */
 static void report_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                           struct observation *ret)
 {
@@ -138,7 +151,7 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
 {
     struct wp_thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
-    if (!has_signal_blocked(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
+    if (!holds_signal_back(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
         return false;
     observer->owner[slot] = NULL;
     thread->observe.slot = -1;
@@ -183,6 +196,24 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
     return result != BLOCKED_ASK;
 }
 
+/*
+ * A thread that could not answer the last time, and is not seen from outside. Where it would be seen if it
+ * waited, it runs: to leave that look out would give its time to the waits. Else looks can be saved.
+ */
+static bool look_at_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                           struct observation *ret)
+{
+    if (observer->by_signal_only && now_ns < thread->observe.check_ns)
+        return false;
+    if (has_signal_blocked(observer, thread->tid)) {
+        report_silent(observer, thread, now_ns, ret);
+        return true;
+    }
+    thread->observe.is_silent = false;
+    send_signal(observer, thread, now_ns);
+    return false;
+}
+
 bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret)
 {
@@ -194,13 +225,8 @@ bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64
     thread->observe.look = observer->look;
     if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen))
         return is_seen;
-    if (thread->observe.is_silent && now_ns < thread->observe.check_ns)
-        return false;
-    if (thread->observe.is_silent && has_signal_blocked(observer, thread->tid)) {
-        report_silent(observer, thread, now_ns, ret);
-        return true;
-    }
-    thread->observe.is_silent = false;
+    if (thread->observe.is_silent)
+        return look_at_silent(observer, thread, now_ns, ret);
     send_signal(observer, thread, now_ns);
     return false;
 }

@@ -138,13 +138,15 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     schedule_add(&sampler->schedule, &thread->schedule);
 }
 
+/* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
+ * to arrive comes first, and the one before it, of the same tid, may have left in the meantime. */
 static void begin_arrived(struct wp_sampler *sampler)
 {
     struct wp_thread *thread = threads_take_arrived(sampler->threads), *next;
     for (; thread; thread = next) {
         next = thread->next_arrived;
         struct wp_thread *former = threads_find(sampler->threads, thread->tid);
-        if (former)
+        if (former && former->start_ns < thread->start_ns)
             end_gone(sampler, former, thread->start_ns);
         begin_thread(sampler, thread);
     }

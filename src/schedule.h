@@ -13,6 +13,8 @@
  * come at moments that are independent of the program (tick.h). This holds for every stretch given all before
  * it, hence for the sum, however the lengths follow what was seen.
  *
+ * (Where between two ticks a function begins or ends is evened out by the ticks' jitter, as at any rate.)
+ *
  * Giving a look the time since the last look, with lengths that follow what was seen, would not do. A thread
  * that waits is looked at rarely; the look that finds it running takes the long wait before it along, and
  * from then on looks are frequent, so that nothing makes up for it: time asleep becomes time at work. Here
@@ -21,11 +23,11 @@
  *
  * The rates. A thread is active when it was running at its last look or had run since the look before, else
  * idle; new ones are active. Active ones are looked at in every tick if half of all looks (`looks_per_tick`)
- * suffices for that, or more if the idle ones leave it. Idle ones share the looks that remain, and have at
- * least a quarter of the looks that an active one has. A thread that has become idle is likely to go on like
- * that for as long again as it has: as long as there are looks for it, its stretches double from look to look
- * until they are as long as those of all threads at rest. A thread that changes its ways is found out at its
- * next look, and looked at in the new rate once that stretch is over.
+ * suffices for that, or more if the idle ones leave it: those share the looks that remain, and are meant to
+ * have a quarter of the looks that an active one has, at least. A thread that has become idle is likely to go
+ * on like that for as long again as it has: as long as there are looks for it, its stretches double from look
+ * to look until they are as long as those of all threads at rest. A thread that changes its ways is found out
+ * at its next look, and looked at in the new rate once that stretch is over.
  *
  * So at most looks_per_tick threads have a look in every tick each. 4 busy and 200 blocked threads with 8
  * looks, 100 times a second: each busy one has a look in every tick, each blocked one two a second. (8 out of
@@ -34,10 +36,18 @@
  * Restraint (restraint.h) makes all lengths longer alike, each from a thread's next stretch on. Ticks stay as
  * far apart as they were, or a tick would not be worth the same share of its stretch as any other.
  *
- * Bounds. Lengths are at most SCHEDULE_LENGTH_MAX. The looks of one tick are looks_per_tick on average; above
- * 4 times that number the rest waits for the next tick, in order. A look that comes late in this way
- * lengthens its stretch when it would lie behind it. Work per tick does not depend on the number of threads
- * but for those that are new.
+ * Answers that come late, or not at all. A look whose answer is outstanding at the next look is answered by
+ * the same words: the thread has executed nothing of its own since, so it stands there at both, and the
+ * answer stands for both stretches. A look that brings no observation (no signal could be sent, the thread is
+ * silent and left alone, its answer came just before it) stands for nothing: its stretch is accounted for by
+ * the next observation, whatever that is. Of a thread that answers at all this is rare, and does not depend
+ * on what it is doing.
+ *
+ * Bounds. The looks of a tick are looks_per_tick on average, or a little less; more with more than
+ * SCHEDULE_LENGTH_MAX / 2 threads to each of them, lengths being limited to that maximum. Above 4 times that
+ * number the rest waits for the next tick, in order. A look that comes late in this way lengthens its stretch
+ * when it would lie behind it. Work per tick does not depend on the number of threads but for those that are
+ * new.
  *
  * Called from: the sampler thread only. Times: CLOCK_MONOTONIC.
  * Data structure: Varghese, Lauck, "Hashed and hierarchical timing wheels" (SOSP 1987), scheme 4.

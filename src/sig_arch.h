@@ -15,6 +15,7 @@
  *   SIG_CODE_ALIGN        instructions lie at multiples of this
  *   SIG_UCONTEXT_OFFSET   where the ucontext lies from the stack pointer at a signal trampoline's entry
  *   SIG_UCONTEXT_BYTES    how much of it sig_regs_from_context and sig_leaf_register read
+ *   SIG_SYSTEM_CALL_BYTES see sig_is_system_call
  *   SIG_TRAMPOLINE_BYTES  see sig_is_trampoline
  *   SIG_CALL_BYTES_MAX    length of the longest call instruction
  *   SIG_DWARF_LANDING     a register that only who lands an exception saves (libgcc's unwinder)
@@ -58,6 +59,9 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
  * page before.
  */
 static inline uint64_t sig_behind_system_call(const ucontext_t *context);
+
+/* Whether SIG_SYSTEM_CALL_BYTES of code are the instruction that makes a system call. */
+static inline bool sig_is_system_call(const uint8_t *code);
 
 /* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline a signal handler returns to. */
 static inline bool sig_is_trampoline(const uint8_t *code);

@@ -29,6 +29,7 @@ enum {
     SIG_CODE_ALIGN = 4,
     SIG_UCONTEXT_OFFSET = 128, /* struct rt_sigframe { struct siginfo info; struct ucontext uc; } */
     SIG_UCONTEXT_BYTES = offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, pstate),
+    SIG_SYSTEM_CALL_BYTES = 4,
     SIG_TRAMPOLINE_BYTES = 8,
     SIG_CALL_BYTES_MAX = 4,
     SIG_DECODES_CALLS = 0,
@@ -68,17 +69,21 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
     return true;
 }
 
+/* svc #0 */
+static inline bool sig_is_system_call(const uint8_t *code)
+{
+    return code[0] == 0x01 && code[1] == 0 && code[2] == 0 && code[3] == 0xd4;
+}
+
 /* Instructions are aligned, so only the one before the pc can lie on another page. */
 static inline uint64_t sig_behind_system_call(const ucontext_t *context)
 {
-    const uint32_t svc = 0xd4000001; /* svc #0 */
     const mcontext_t *machine = &context->uc_mcontext;
     uint64_t in_page = machine->pc & 4095;
     if (machine->pc < 4096 || in_page < SIG_CODE_ALIGN || in_page % SIG_CODE_ALIGN != 0)
         return 0;
-    const uint32_t *code = (const uint32_t *)(uintptr_t)machine->pc;
-    int at = machine->regs[0] == (uint64_t)-EINTR ? -1 : 0;
-    return code[at] == svc ? machine->pc + (uint64_t)(4 * (at + 1)) : 0;
+    uint64_t at = machine->regs[0] == (uint64_t)-EINTR ? machine->pc - SIG_SYSTEM_CALL_BYTES : machine->pc;
+    return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
 }
 
 /* mov x8, #__NR_rt_sigreturn; svc #0. */

@@ -24,6 +24,7 @@ enum {
     SIG_CODE_ALIGN = 1,
     SIG_UCONTEXT_OFFSET = 0,
     SIG_UCONTEXT_BYTES = sizeof(ucontext_t),
+    SIG_SYSTEM_CALL_BYTES = 2,
     SIG_TRAMPOLINE_BYTES = 9,
     SIG_CALL_BYTES_MAX = 7,
     SIG_DECODES_CALLS = 1,
@@ -68,6 +69,12 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
     return false;
 }
 
+/* syscall */
+static inline bool sig_is_system_call(const uint8_t *code)
+{
+    return code[0] == 0x0f && code[1] == 0x05;
+}
+
 static inline uint64_t sig_behind_system_call(const ucontext_t *context)
 {
     const greg_t *gregs = context->uc_mcontext.gregs;
@@ -75,9 +82,8 @@ static inline uint64_t sig_behind_system_call(const ucontext_t *context)
     uint64_t in_page = pc & 4095;
     if (pc < 4096 || in_page < 2 || in_page > 4094)
         return 0;
-    const uint8_t *code = (const uint8_t *)(uintptr_t)pc; /* 0f 05: syscall */
-    int at = gregs[REG_RAX] == -EINTR ? -2 : 0;
-    return code[at] == 0x0f && code[at + 1] == 0x05 ? pc + (uint64_t)(at + 2) : 0;
+    uint64_t at = gregs[REG_RAX] == -EINTR ? pc - SIG_SYSTEM_CALL_BYTES : pc;
+    return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
 }
 
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so

@@ -1,10 +1,25 @@
 /* The call instructions are decoded by sig_call. */
 #include "sig_bare.h"
+#include "sig_arch.h"
 #include "sig_call.h"
 #include "sig_eh_frame.h"
 #include "sig_generated.h"
+#include "sig_memory.h"
 
 enum { SEARCH_WORDS = 512, CODE_BYTES = 65536 };
+
+/*
+ * The tables of the C library's clone and clone3 end with the system call, because they would be wrong in the
+ * child; but the function goes on. Where its tables begin, then; else 0.
+ */
+static uint64_t start_before_system_call(const struct sig_module *module, uint64_t gap, uint64_t lookup_pc)
+{
+    uint8_t code[SIG_SYSTEM_CALL_BYTES];
+    if (lookup_pc - gap != sizeof(code) || !sig_memory_peek(code, gap, sizeof(code)) ||
+        !sig_is_system_call(code))
+        return 0;
+    return sig_eh_frame_function_start(module, gap - 1, !module->is_permanent);
+}
 
 void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,
                      const struct sig_module *module, uint64_t lookup_pc)
@@ -12,6 +27,8 @@ void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modu
     bare->modules = modules;
     bare->high = lookup_pc;
     bare->low = sig_eh_frame_gap_start(module, lookup_pc, !module->is_permanent);
+    uint64_t start = start_before_system_call(module, bare->low, lookup_pc);
+    bare->low = start ? start : bare->low;
     if (lookup_pc - bare->low > CODE_BYTES)
         bare->low = lookup_pc - CODE_BYTES;
 }

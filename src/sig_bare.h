@@ -2,7 +2,7 @@
  * Assembly in a module, without unwind tables and mostly without a frame pointer (GMP, codecs): where its
  * caller is follows from what the call instructions before the words on the stack call.
  *
- * Called from: signal handlers, by the walk. Bounded. Where SIG_DECODES_CALLS only.
+ * Called from: signal handlers and the sampler thread, by the walk. Bounded. Where SIG_DECODES_CALLS only.
  */
 #ifndef WALLPROF_SIG_BARE_H
 #define WALLPROF_SIG_BARE_H

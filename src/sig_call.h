@@ -1,8 +1,9 @@
 /*
  * What the call instruction before a return address calls.
  *
- * Called from: signal handlers. Pure and bounded; reads code inside the modules of the table, and slots of
- * linkage tables that were found readable. What can be unmapped is read through the kernel.
+ * Called from: signal handlers and the sampler thread. Pure and bounded; reads code inside the modules of the
+ * table, and slots of linkage tables that were found readable. What can be unmapped is read through the
+ * kernel.
  */
 #ifndef WALLPROF_SIG_CALL_H
 #define WALLPROF_SIG_CALL_H

@@ -31,18 +31,20 @@ struct code {
 };
 
 /*
- * Asks before it reads, once for each piece of memory that lies in one page: outside of modules anything may
- * be there, and even a module's code need not be readable (a segment of PF_X alone, on processors that can
- * tell).
+ * Outside of modules anything may be there, or go away: through the kernel. Even a module's code need not be
+ * readable (a segment of PF_X alone, on processors that can tell): asks before it reads, once for each piece
+ * of memory that lies in one page.
  */
 static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, bool careful_reads,
                                  uint64_t *known_page)
 {
     uint32_t word;
     uint64_t page = pc & ~(uint64_t)(PAGE_BYTES - 1);
-    if (module && (pc < module->start_pc || pc + INSTRUCTION_BYTES > module->end_pc))
+    if (!module)
+        return sig_memory_peek((uint8_t *)&word, pc, sizeof(word)) ? word : 0;
+    if (pc < module->start_pc || pc + INSTRUCTION_BYTES > module->end_pc)
         return 0;
-    if (careful_reads && module)
+    if (careful_reads)
         return sig_memory_copy(&word, pc, sizeof(word)) ? word : 0;
     if (page != *known_page && !sig_memory_is_readable(page))
         return 0;
@@ -53,6 +55,8 @@ static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, b
 static void read_code(const struct sig_module *module, uint64_t pc, bool careful_reads, struct code *ret)
 {
     uint64_t known_page = UINT64_MAX;
+    if (!module && sig_memory_peek((uint8_t *)ret->words, pc - LOOK_BACK * INSTRUCTION_BYTES, sizeof(*ret)))
+        return;
     for (uint64_t i = 0; i < LOOK_BACK + 2; i++)
         ret->words[i] =
             read_instruction(module, pc + (i - LOOK_BACK) * INSTRUCTION_BYTES, careful_reads, &known_page);

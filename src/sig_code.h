@@ -2,8 +2,9 @@
  * How to step from code that has no unwind tables but is always the same: the kernel's signal trampoline, and
  * what linkers make (procedure linkage table, veneers). Needed where SIG_CODE_TELLS_RULES.
  *
- * Called from: signal handlers. Pure; reads what it has found readable, of a module nothing outside of its
- * executable segment (and that through the kernel with careful_reads, if it can be unmapped).
+ * Called from: signal handlers and the sampler thread. Pure; reads what it has found readable, of a module
+ * nothing outside of its executable segment (and that through the kernel with careful_reads, if it can be
+ * unmapped), and what is in no module through the kernel.
  */
 #ifndef WALLPROF_SIG_CODE_H
 #define WALLPROF_SIG_CODE_H

@@ -1,7 +1,8 @@
 /*
  * What machine code itself tells about the stack, where no table does: generated code.
  *
- * Called from: signal handlers. Bounded. Code is read as data that may be gone: through the kernel.
+ * Called from: signal handlers and the sampler thread. Bounded. Code is read as data that may be gone:
+ * through the kernel.
  */
 #ifndef WALLPROF_SIG_GENERATED_H
 #define WALLPROF_SIG_GENERATED_H

@@ -6,8 +6,8 @@
  * then moves the stack pointer there. A walk in between is put right by what the call instructions before the
  * return addresses on the stack call.
  *
- * Called from: signal handlers, by the walk, at frames whose rule says that they may land, and at the frames
- * that called these. Bounded.
+ * Called from: signal handlers and the sampler thread, by the walk, at frames whose rule says that they may
+ * land, and at the frames that called these. Bounded.
  */
 #ifndef WALLPROF_SIG_LANDING_H
 #define WALLPROF_SIG_LANDING_H

@@ -1,9 +1,9 @@
 /*
- * What a signal handler may know of the mapped modules: a sorted table of executable segments, replaced as a
- * whole.
+ * What a walk may know of the mapped modules, in a signal handler or in the sampler thread: a sorted table of
+ * executable segments, replaced as a whole.
  *
  * The sampler thread builds a table, publishes it, and reuses the old one's memory only when no handler is in
- * flight (sig_handler.h). Handlers only read.
+ * flight (sig_handler.h). Walks only read.
  *
  * A table may name a library that is gone: dlclose passes our hook, but the C library also unloads libraries
  * of its own accord (character sets, after iconv_close). So only the unwind tables of permanent modules are

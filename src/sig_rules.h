@@ -1,8 +1,9 @@
 /*
  * The cache of unwind rules: exact pc -> how to step to the caller, for the whole process, without a lock.
  *
- * Lookups and insertions come from signal handlers of any number of threads at once; sig_rules_clear from the
- * sampler thread, while no handler can be between its lookup and its insertion (sig_handler_publish_modules).
+ * Lookups and insertions come from signal handlers of any number of threads at once, and from the sampler
+ * thread; sig_rules_clear from that one, while no handler can be between its lookup and its insertion
+ * (sig_handler_publish_modules).
  *
  * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
  * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, a

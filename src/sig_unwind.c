@@ -4,7 +4,8 @@
  * (sigaltstack) or starting on a foreign one (coroutine) only changes which memory may be read.
  *
  * Three ways through a frame, the first that can: what is as it was at the last walk (the memo), callers
- * whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h).
+ * whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h). A walk of another
+ * thread has no memo, reads a copy (sig_stack.h), and begins with fewer registers; all else is the same.
  */
 #include "sig_unwind.h"
 #include "sig_distance.h"

@@ -99,11 +99,17 @@ void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity)
     memset(ret_name + length, 0, capacity - length);
 }
 
-uint64_t tasks_blocked_signals(int directory_fd, pid_t tid)
+static uint64_t read_set(const char *text, const char *label)
+{
+    const char *line = strstr(text, label);
+    return line ? strtoull(line + strlen(label), NULL, 16) : 0;
+}
+
+struct tasks_signals tasks_signals(int directory_fd, pid_t tid)
 {
     char text[4096];
     if (!read_file(directory_fd, tid, "status", text, sizeof(text)))
-        return 0;
-    const char *line = strstr(text, "\nSigBlk:");
-    return line ? strtoull(line + strlen("\nSigBlk:"), NULL, 16) : 0;
+        return (struct tasks_signals){0};
+    return (struct tasks_signals){.blocked = read_set(text, "\nSigBlk:"),
+                                  .pending = read_set(text, "\nSigPnd:")};
 }

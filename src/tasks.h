@@ -35,7 +35,13 @@ bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_star
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */
 void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity);
 
-/* The set of signals it has blocked, bit n-1 for signal n; 0 when that cannot be told. */
-uint64_t tasks_blocked_signals(int directory_fd, pid_t tid);
+/* Sets of signals, bit n-1 for signal n. */
+struct tasks_signals {
+    uint64_t blocked;
+    uint64_t pending; /* sent to this thread, and not taken yet */
+};
+
+/* Empty sets when they cannot be told. */
+struct tasks_signals tasks_signals(int directory_fd, pid_t tid);
 
 #endif

@@ -218,5 +218,7 @@ arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
 arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
 {
     arena_ref child = find_or_make_child(tree, parent, tree->pseudo[pseudo], arena_alloc_reserved);
+    if (!child)
+        child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
     return child ? child : parent;
 }

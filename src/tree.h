@@ -88,7 +88,8 @@ arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint6
 /* The child of a node for a location, made if new; 0 when memory is out. */
 arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location);
 
-/* The child that stands for a pseudo-frame; the node itself when memory is out. */
+/* The child that stands for a pseudo-frame. When memory is out: the one for [overflow], else the node itself.
+ */
 arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo);
 
 static inline struct wp_node *tree_node(const struct wp_tree *tree, arena_ref ref)

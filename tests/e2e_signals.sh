@@ -4,10 +4,16 @@
 . "$(dirname "$0")/lib.sh"
 
 "$TARGETS/target_signals" || fail "target_signals does not hold bare"
+
 # At a moderate rate: a standard signal that is raised while one of ours is pending in the same thread is one signal.
-profile_run "$TMP/signals.pb.gz" "$TARGETS/target_signals" 2>"$TMP/stderr" || fail "profiled: $(cat "$TMP/stderr")"
-[ ! -s "$TMP/stderr" ] || fail "profiled, on stderr: $(cat "$TMP/stderr")"
-check_profile "$TMP/signals.pb.gz" >/dev/null
+profiled() {
+    profile_run "$TMP/signals.pb.gz" "$TARGETS/target_signals" 2>"$TMP/stderr" || fail "profiled: $(cat "$TMP/stderr")"
+    [ ! -s "$TMP/stderr" ] || fail "profiled, on stderr: $(cat "$TMP/stderr")"
+    check_profile "$TMP/signals.pb.gz" >/dev/null
+}
+
+profiled
+WALLPROF_OBSERVE=signal profiled # which sends more of them
 
 # A SIGPROF from outside still ends a program that does not handle it.
 WALLPROF_OUT=$TMP/killed.pb.gz LD_PRELOAD=$LIBRARY sleep 10 &
@@ -34,8 +40,14 @@ assert_equal "SIGPROF in an inherited mask" "$output" True
 functions_of "$TMP/masked.pb.gz" | grep -F '[not responding]' && fail "a thread with an inherited mask does not respond"
 
 # 300 times over a chain of three programs, each taking the place of the one before while it is sampled.
-count=$(WALLPROF_HZ=10000 WALLPROF_OUT=$TMP/exec.%p.pb.gz LD_PRELOAD=$LIBRARY bash -c '
-    for ((i = 0; i < 300; i++)); do
-        (exec bash -c "exec sh -c \"echo alive\"")
-    done' | grep -c alive)
-[ "$count" -eq 300 ] || fail "$((300 - count)) of 300 programs were killed around exec"
+exec_chains() {
+    local count
+    count=$(WALLPROF_HZ=10000 WALLPROF_OUT=$TMP/exec.%p.pb.gz LD_PRELOAD=$LIBRARY bash -c '
+        for ((i = 0; i < 300; i++)); do
+            (exec bash -c "exec sh -c \"echo alive\"")
+        done' | grep -c alive)
+    [ "$count" -eq 300 ] || fail "$((300 - count)) of 300 programs were killed around exec"
+}
+
+exec_chains
+WALLPROF_OBSERVE=signal exec_chains

@@ -7,7 +7,7 @@ bad=0
 
 judge() { # NAME EXPECTED_STATUS STATUS
     local file=$TMP/$1.pb.gz
-    echo "== $1"
+    echo "== $1, observed ${WALLPROF_OBSERVE-as by default}"
     [ "$3" = "$2" ] || complain "$1: exit status $3, not $2"
     [ ! -s "$TMP/$1.err" ] || complain "$1: on stderr: $(cat "$TMP/$1.err")"
     (check_profile "$file") || complain "$1: its profile is not good"
@@ -136,17 +136,23 @@ bare_exit() { # COUNT
         END { exit NR != '"$1"' + 1 || found != '"$1"' }' || complain "bare-exit $1: not its threads' time"
 }
 
-mode 0 kinds
-mode 0 main-exits
-short=2000
-! is_emulated || short=300 # a thread is as much dearer to start
-WALLPROF_HZ=1000 mode 0 short $short
-tid_reuse
-mode 0 deaf
-mode 7 detached
-mode 9 thread-exits-process
-mode 11 nested-exit
-bare_exit 1
-bare_exit 2
-early_thread
+all_modes() {
+    local short=2000
+    ! is_emulated || short=300 # a thread is as much dearer to start
+    mode 0 kinds
+    mode 0 main-exits
+    WALLPROF_HZ=1000 mode 0 short $short
+    tid_reuse
+    mode 0 deaf
+    mode 7 detached
+    mode 9 thread-exits-process
+    mode 11 nested-exit
+    bare_exit 1
+    bare_exit 2
+    early_thread
+}
+
+all_modes
+# An emulator has one way only.
+is_emulated || WALLPROF_OBSERVE=signal all_modes
 exit "$bad"

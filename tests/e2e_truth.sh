@@ -17,8 +17,10 @@ judge() { # NAME SECONDS HZ THREADS
 
 verdict=0
 judge default 10 100 8
-# The second run is not about the machine.
+# What follows is not about the machine.
 ! is_emulated || exit "$verdict"
+WALLPROF_OBSERVE=signal judge default-signal 10 100 8
 # All threads at every tick, and more ticks: a tenth of the gap, so a third of the error allowed.
 judge dense 10 250 64
+WALLPROF_OBSERVE=signal judge dense-signal 10 250 64
 exit "$verdict"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FAKE_FUNCTIONS = 128, FAKE_STEPS_MAX = 2 };
+enum { FAKE_FUNCTIONS = 128, FAKE_STEPS_MAX = 4 };
 
 /* Letters are functions, capital ones run. Durations vary evenly by `vary` per cent up and down. */
 struct fake_kind {
@@ -55,13 +55,18 @@ static inline bool fake_is_running(const struct fake_task *task)
 static inline void fake_begin(struct fake_task *task, const struct fake_kind *kind, uint64_t seed,
                               uint64_t now_ns, uint64_t *truth)
 {
+    uint64_t all_ms = 0, passed_ns = 0;
     *task = (struct fake_task){.kind = kind, .now_ns = now_ns, .end_ns = UINT64_MAX, .truth = truth};
     random_init(&task->random, seed);
-    uint64_t all_ms = kind->steps[0].ms + kind->steps[1].ms,
-             at_ns = kind->in_step ? 0 : random_next(&task->random) % (all_ms * NS_PER_MS);
-    uint64_t first_ns = (uint64_t)kind->steps[0].ms * NS_PER_MS;
-    task->step = at_ns >= first_ns;
-    task->step_end_ns = now_ns + (task->step ? all_ms * NS_PER_MS : first_ns) - at_ns;
+    for (int i = 0; i < FAKE_STEPS_MAX; i++)
+        all_ms += kind->steps[i].ms;
+    uint64_t at_ns = kind->in_step ? 0 : random_next(&task->random) % (all_ms * NS_PER_MS);
+    for (;; task->step++) {
+        passed_ns += (uint64_t)kind->steps[task->step].ms * NS_PER_MS;
+        if (passed_ns > at_ns)
+            break;
+    }
+    task->step_end_ns = now_ns + passed_ns - at_ns;
     if (kind->life_ms)
         task->end_ns = now_ns + fake_vary(&task->random, kind->life_ms, 50);
 }
@@ -79,7 +84,9 @@ static inline void fake_advance(struct fake_task *task, uint64_t until_ns)
 {
     while (task->step_end_ns <= until_ns) {
         fake_pass(task, task->step_end_ns);
-        task->step = (task->step + 1) % FAKE_STEPS_MAX;
+        task->step++;
+        if (task->step == FAKE_STEPS_MAX || task->kind->steps[task->step].ms == 0)
+            task->step = 0;
         const struct fake_step *step = &task->kind->steps[task->step];
         task->step_end_ns += fake_vary(&task->random, step->ms, step->vary);
         task->wakings++;

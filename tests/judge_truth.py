@@ -5,38 +5,38 @@
 
 How far a function may be off is derived here, not tuned.
 
-The profiler looks at a thread at moments that are drawn independently of what the thread does, r times a second: each
-tick it is one of k out of n, so that the gaps between its observations are geometric sums of ticks, with mean
-g = 1/r and at most the coefficient of variation 1 of an exponential gap (it is 1 - 11q/12 for q = k/n, ticks being
-jittered uniformly by half a period). All time of a gap goes to the function that is found at its end. Let X(t) be 1
-while the thread is in the function, R(t) the first observation at or after t. The estimate is then the integral of
-X(R(t)), the truth that of X(t). With exponential gaps:
+The profiler cuts a thread's time into stretches of n ticks, looks at it once in each, at one of the n ticks, all equally
+likely, and gives the whole stretch to the function it finds then; n is settled before the stretch begins
+(src/schedule.h). Let a stretch last L, and the function be what the thread is in at the share q of its ticks:
 
-  - m(t) = E X(R(t)) is X smoothed over the coming gap. It has the integral of X but for the thread's last gap, which
-    goes to [unsampled]: the estimate may be short by one gap per thread, on average, and is otherwise unbiased.
-  - For s < t, Cov(X(R(s)), X(R(t))) = exp(-r(t-s)) m(t)(1 - m(t)): both depend on the same observation if none lies
-    between s and t, and are independent otherwise. Integrated over both: Var = 2g * integral of m(1 - m).
-  - x(1 - x) is concave, so by Jensen Var <= 2g p(1 - p) T for a function with the share p of T seconds. This is the
-    binomial variance p(1 - p)n of n = T/g independent samples, times E[gap^2] = 2g^2. It is reached when the
-    function changes much faster than the thread is looked at; longer visits make m(1 - m) smaller and so the
-    variance. It is an upper bound for every program.
+  - The function is given L with probability q, on average qL: the truth, but for where between two ticks it begins and
+    ends, which ticks at moments drawn at random even out. A thread's last stretch may go to [unsampled]: the estimate
+    may be short by one stretch per thread, and is otherwise unbiased.
+  - The variance of that is L^2 q(1 - q). Given everything before it, a stretch's error has mean 0, so the variances of a
+    thread's stretches add, however their lengths follow what was seen: Var = sum of L^2 q(1 - q).
+  - With no stretch longer than M that is at most M times the sum of L q(1 - q). x(1 - x) is concave, so by Jensen
+    Var <= M p(1 - p) T for a function with the share p of T seconds. This is reached when the function changes much
+    faster than the thread is looked at; longer visits make q(1 - q) smaller and so the variance.
+  - M: threads at rest share the looks that active ones leave, here half of them or more, as the threads that run at a
+    time are fewer than half of k: with k looks a tick and N threads their stretches are 2N/k ticks. It is not taken
+    for less than 2g, g being the mean time between two looks at the thread. When every tick has a look at every thread
+    that is two ticks, more than the 13/12 to which ticks that are jittered by half a period amount.
 
-Threads are chosen (almost) independently of each other; to choose without replacement only makes their errors more
-opposed. So variances add. The tail of a sum of exponential gaps is heavier than the normal one: such a sum is
-sub-gamma with scale g, for which Bernstein's inequality gives
+Threads are looked at independently of each other, so variances add over them too. No stretch is off by more than M, so
+that Freedman's inequality (Bernstein's for martingales) gives
 
-  P(|error| > sqrt(2 v z) + g z) <= 2 exp(-z)
+  P(|error| > sqrt(2 v z) + M z / 3) <= 2 exp(-z)
 
 and with z = ln(2N / 1e-4) for N comparisons (Bonferroni) a true profile fails less than once in 10,000 times. This is
-5.2 to 5.6 standard deviations plus the heavy tail. The number of gaps is taken from the profile, and it is checked
+5.2 to 5.6 standard deviations plus the heavy tail. The number of looks is taken from the profile, and it is checked
 that it is the number the rate promises.
 
 Where a virtual processor stands still while the clock goes on, the profiler cannot look, and all that time is found
 at one moment: target_truth reports how long that was, and a thread's estimate may be off by so much more.
 
-CPU time is the same with the thread's CPU clock in the place of time: observations that find the thread running take
-all CPU time since the last of their kind. Those that find it waiting take none; what little a waiting function uses
-can therefore be found in the thread's next spinning one.
+CPU time is that of the thread, which is exact, by the shares that its running functions have in the stretches whose look
+found it running. Of these what was said above holds, with the thread's CPU time in the place of T. A waiting function
+can be found running, for what little CPU time it uses.
 """
 
 import collections
@@ -155,14 +155,20 @@ def judge_rate(judge, profile, truth, hz, per_tick):
     judge.verdict(0.5 * due <= taken <= 1.1 * due, f"{taken} samples taken, {due:.0f} due")
 
 
-def bound(variance, gap_ns, comparisons):
+def stretches_ns(gaps, hz, per_tick):
+    """The longest stretch of a thread, by its name: M above."""
+    at_rest_ns = 2 * (len(gaps) + 1) / per_tick / hz * 1e9
+    return {name: max(2 * gap, at_rest_ns) for name, gap in gaps.items()}
+
+
+def bound(variance, stretch_ns, comparisons):
     z = math.log(2 * comparisons / ALPHA)
-    return math.sqrt(2 * variance * z) + gap_ns * z
+    return math.sqrt(2 * variance * z) + stretch_ns * z / 3
 
 
-def compare(judge, what, found_ns, true_ns, variance, gap_ns, edge_ns, over_ns, comparisons, stalled_ns):
+def compare(judge, what, found_ns, true_ns, variance, stretch_ns, edge_ns, over_ns, comparisons, stalled_ns):
     """edge_ns: how much may be missing, on average; over_ns: how much of other functions' may be found here."""
-    allowed = bound(variance, gap_ns, comparisons) + stalled_ns
+    allowed = bound(variance, stretch_ns, comparisons) + stalled_ns
     off = found_ns - true_ns
     sigma = math.sqrt(variance) if variance > 0 else math.inf
     text = f"{what:32} {found_ns / 1e9:9.4f} s, truth {true_ns / 1e9:9.4f} s, off {off / 1e9:+8.4f} s"
@@ -170,33 +176,33 @@ def compare(judge, what, found_ns, true_ns, variance, gap_ns, edge_ns, over_ns, 
     judge.verdict(-allowed - edge_ns <= off <= allowed + over_ns, text)
 
 
-def judge_functions(judge, profile, truth, type, label):
+def judge_functions(judge, profile, truth, hz, per_tick, type, label):
     """Every function, over all threads and in each thread, for one kind of time."""
     column = 0 if type == WALL else 1
     found = estimates(profile, set(truth.functions))
-    gaps = gaps_ns(profile, truth)
+    stretches = stretches_ns(gaps_ns(profile, truth), hz, per_tick)
     whole = {name: (life if type == WALL else cpu) for name, (_, life, cpu) in truth.threads.items()}
     comparisons = len(truth.functions) + len(truth.shares)
     variance, edge, over = collections.Counter(), collections.Counter(), collections.Counter()
-    largest_gap, threads_in = collections.Counter(), collections.Counter()
+    longest, threads_in = collections.Counter(), collections.Counter()
     for (thread, function), times in truth.shares.items():
-        true, total, gap = times[column], max(whole[thread], 1), gaps[thread]
+        true, total, stretch = times[column], max(whole[thread], 1), stretches[thread]
         share = min(true / total, 1.0)
-        part = 2 * share * (1 - share) * total * gap
+        part = share * (1 - share) * total * stretch
         waiting = 0 if type == WALL else waiting_cpu(truth, thread)
         compare(
-            judge, f"{label} of {thread} {function}", found[(thread, function)][type], true, part, gap, gap, waiting,
+            judge, f"{label} of {thread} {function}", found[(thread, function)][type], true, part, stretch, stretch, waiting,
             comparisons, truth.stalled_ns,
         )
         threads_in[function] += 1
         variance[function] += part
-        edge[function] += gap
+        edge[function] += stretch
         over[function] += waiting
-        largest_gap[function] = max(largest_gap[function], gap)
+        longest[function] = max(longest[function], stretch)
     for function, times in truth.functions.items():
         total = sum(values[type] for (_, name), values in found.items() if name == function)
         compare(
-            judge, f"{label} of {function}", total, times[column], variance[function], largest_gap[function],
+            judge, f"{label} of {function}", total, times[column], variance[function], longest[function],
             edge[function], over[function], comparisons, truth.stalled_ns * threads_in[function],
         )
 
@@ -233,8 +239,8 @@ def main(profile_path, truth_path, hz, per_tick):
     judge_threads(judge, profile, truth)
     judge_totals(judge, profile, truth)
     judge_rate(judge, profile, truth, int(hz), int(per_tick))
-    judge_functions(judge, profile, truth, WALL, "wall")
-    judge_functions(judge, profile, truth, CPU, "cpu")
+    judge_functions(judge, profile, truth, int(hz), int(per_tick), WALL, "wall")
+    judge_functions(judge, profile, truth, int(hz), int(per_tick), CPU, "cpu")
     judge_stacks(judge, profile, truth)
     print(f"{len(judge.failures)} bad")
     return 1 if judge.failures else 0

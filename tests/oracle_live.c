@@ -9,17 +9,22 @@
  * libunwind is loaded privately. In a handler it would deadlock in dl_iterate_phdr, so this library has one
  * of its own: it serves the walking thread a copy of the loader's list and passes everybody else on.
  *
+ * A thread that waits is also walked from outside, before its signal (oracle_live_other.h).
+ *
  * ORACLE_LIVE_OUT   where the result goes: this and the process id; without it nothing is done
  * ORACLE_LIVE_NAME  only in programs whose file has this name
  * ORACLE_LIVE_US    microseconds between two signals, 250
+ * ORACLE_LIVE_WAITING  if set, threads that wait are signalled as often as others
  *
  * The result is text for oracle_live_report.py: counts, groups of stacks that do not agree or end early with
  * one example each, and the memory map that their addresses belong to.
  */
 #include "arena.h"
 #include "modules.h"
+#include "oracle_live_other.h"
 #include "sig_atomic.h"
 #include "sig_cfi.h"
+#include "sig_distance.h"
 #include "sig_full_walk.h"
 #include "sig_handler.h"
 #include "sig_memo.h"
@@ -157,9 +162,9 @@ __attribute__((visibility("default"))) int dl_iterate_phdr(visit_fn *visit, void
 
 /* CALLER_ADDED: ours has the caller of code that has not set up its frame yet, where libunwind, without
  * unwind information, follows the frame pointer and skips it. */
-enum outcome { EQUAL, OURS_SHORTER, THEIRS_SHORTER, CALLER_ADDED, DIFFERENT, OUTCOMES };
-static const char *const outcome_names[OUTCOMES] = {"equal", "ours_shorter", "theirs_shorter", "caller_added",
-                                                    "different"};
+enum outcome { EQUAL, OURS_SHORTER, THEIRS_SHORTER, CALLER_ADDED, DIFFERENT, OUTSIDE_DIFFERENT, OUTCOMES };
+static const char *const outcome_names[OUTCOMES] = {"equal",        "ours_shorter", "theirs_shorter",
+                                                    "caller_added", "different",    "theirs_from_outside"};
 static const char *const end_names[] = {"root", "depth", "truncated"};
 
 struct stack {
@@ -269,6 +274,19 @@ static void walk_with_memo(const struct sig_unwind_request *request, ucontext_t 
                       memcmp(addresses, ours.addresses, count * sizeof(addresses[0])) != 0;
 }
 
+static void compare_with_outside(const ucontext_t *context, enum sig_unwind_end end)
+{
+    size_t agreed = 1;
+    if (oracle_other_compare(context, ours.addresses, ours.count, end))
+        return;
+    theirs.count = oracle_other.count;
+    memcpy(theirs.addresses, oracle_other.addresses, theirs.count * sizeof(theirs.addresses[0]));
+    while (agreed < ours.count && agreed < theirs.count && ours.addresses[agreed] == theirs.addresses[agreed])
+        agreed++;
+    outcomes[OUTSIDE_DIFFERENT]++;
+    note_group(OUTSIDE_DIFFERENT, end, agreed);
+}
+
 static void walk_twice(ucontext_t *context)
 {
     static struct sig_full_scratch scratch;
@@ -280,7 +298,10 @@ static void walk_twice(ucontext_t *context)
                                          .use_cache = true,
                                          .addresses = ours.addresses,
                                          .capacity = CAPACITY};
+    request.learns = oracle_other.is_to_learn;
     ours.count = sig_unwind(&request, context, &end);
+    request.learns = false;
+    compare_with_outside(context, end);
     if (is_main)
         walk_with_memo(&request, context, end);
     if (end == SIG_UNWIND_INEXPRESSIBLE) {
@@ -319,6 +340,7 @@ static void refresh(void)
         return;
     table = modules_table(&modules);
     sig_rules_clear();
+    sig_distance_clear();
     object_count = 0;
     real_dl_iterate_phdr()(copy_object, NULL);
 }
@@ -328,6 +350,10 @@ static void ask(pid_t tid)
 {
     uint32_t expected = ARMED;
     refresh();
+    oracle_other_look(tid, (struct sig_unwind_request){.modules = table,
+                                                       .stack_low = tid == process ? stack_low : 0,
+                                                       .stack_high = tid == process ? stack_high : 0,
+                                                       .use_cache = true});
     sig_store_release(&state, ARMED); /* partner: the compare-and-exchange in handle */
     if (syscall(SYS_tgkill, process, tid, SIGURG) < 0) {
         sig_store_release(&state, IDLE);
@@ -368,6 +394,8 @@ static bool is_running(pid_t tid)
     return after_name && strncmp(after_name, ") R", 3) == 0;
 }
 
+static bool asks_waiting;
+
 static void *help(void *period_us)
 {
     pid_t tids[TASKS];
@@ -376,7 +404,7 @@ static void *help(void *period_us)
         if (turn % RELIST_EVERY == 0 || count == 0)
             count = list_tasks(tids);
         pid_t tid = count ? tids[turn % count] : 0;
-        if (tid && (turn % RELIST_EVERY < count || is_running(tid)))
+        if (tid && (turn % RELIST_EVERY < count || asks_waiting || is_running(tid)))
             ask(tid);
         usleep((useconds_t)(uintptr_t)period_us);
     }
@@ -430,6 +458,7 @@ __attribute__((constructor)) static void start(void)
         modules_init(&modules, &arena) < 0)
         return;
     find_main_stack();
+    asks_waiting = getenv("ORACLE_LIVE_WAITING");
     refresh();
     sigfillset(&action.sa_mask);
     sigaction(SIGURG, &action, NULL);
@@ -473,6 +502,7 @@ static void write_result(FILE *out)
             frames, late, lost_groups);
     for (int i = 0; i < OUTCOMES; i++)
         fprintf(out, "count %s %lu\n", outcome_names[i], outcomes[i]);
+    oracle_other_write(out);
     for (int i = 0; i < 3; i++)
         fprintf(out, "count %s %lu\n", end_names[i], ends[i]);
     for (const struct group *group = groups; group < groups + GROUPS && group->count; group++)

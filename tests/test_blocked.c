@@ -127,6 +127,19 @@ static void settle(struct subject *subject)
     }
 }
 
+/* Until it has run for a letter, and waits again. */
+static void stir(struct subject *subject)
+{
+    struct watch_runs before, after;
+    assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &before), WATCH_KNOWN);
+    say(subject, 'a');
+    do {
+        usleep(100);
+        assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &after), WATCH_KNOWN);
+    } while (after.count == before.count);
+    settle(subject);
+}
+
 static enum blocked_result look(struct subject *subject, struct blocked_look *ret)
 {
     struct blocked_thread thread = {.tid = subject->tid,
@@ -179,8 +192,8 @@ static void who_has_not_run_is_where_it_was(void **state)
     struct subject subject;
     struct blocked_look first, again;
     begin(&subject, live_deep, false);
+    settle(&subject);
     for (int round = 0; round < ROUNDS; round++) {
-        settle(&subject);
         assert_false(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
         assert_int_equal(look(&subject, &first), BLOCKED_WALKED);
         assert_int_equal(first.end, SIG_UNWIND_ROOT);
@@ -190,9 +203,8 @@ static void who_has_not_run_is_where_it_was(void **state)
             assert_int_equal(again.cpu_ns, first.cpu_ns);
         }
         assert_true(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
-        say(&subject, 'a');
+        stir(&subject);
     }
-    settle(&subject);
     end(&subject);
 }
 
@@ -273,16 +285,15 @@ static void what_was_answered_serves_again(void **state)
     assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
     const struct sig_slot *slot = ask(&subject);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
+    settle(&subject);
     for (int i = 0; i < ROUNDS; i++) {
-        settle(&subject);
         assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
         assert_int_equal(seen.end, SIG_UNWIND_ROOT);
         assert_int_equal(seen.depth, slot->depth);
         assert_memory_equal(seen.addresses + 1, slot->addresses + 1, sizeof(uint64_t) * (slot->depth - 1));
         assert_int_equal(look(&subject, &seen), BLOCKED_UNCHANGED);
-        say(&subject, 'a');
+        stir(&subject);
     }
-    settle(&subject);
     subject.memory.answered.stack ^= 1; /* another stack at the same place */
     assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
     subject.memory.answered.stack ^= 1;

@@ -1,6 +1,8 @@
 /* Against the kernel's own answer: each wait is interrupted by a handler with SA_RESTART. */
 #include "unit.h"
 #include "cut_short.h"
+#include "tasks.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -17,6 +19,7 @@
 static uint32_t word;
 static struct timespec long_time = {.tv_sec = 1000};
 static int ends[2];
+static struct wp_watches watches;
 
 /* A call that blocks, with its arguments. */
 struct wait {
@@ -25,8 +28,11 @@ struct wait {
     uint64_t arguments[6];
 };
 
+static pid_t waiter; /* atomic */
+
 static void *wait_there(void *argument)
 {
+    __atomic_store_n(&waiter, gettid(), __ATOMIC_SEQ_CST);
     const struct wait *wait = argument;
     const uint64_t *a = wait->arguments;
     long status = syscall(wait->number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -38,6 +44,22 @@ static void ignore(int number)
     (void)number;
 }
 
+/* Waits until it waits, or has ended. A call that is not restarted any more has a number of its own. */
+static bool is_waiting_in(long number)
+{
+    enum watch_state state;
+    struct watch_call call;
+    struct watch watch = {0};
+    usleep(5000); /* until a signal has had its effect */
+    do {
+        usleep(1000);
+        pid_t tid = __atomic_load_n(&waiter, __ATOMIC_SEQ_CST);
+        state = tid ? watch_call(&watches, &watch, tid, &call) : WATCH_RUNNING;
+    } while (state == WATCH_RUNNING || (state == WATCH_KNOWN && call.number != number));
+    watch_close(&watches, &watch);
+    return state == WATCH_KNOWN;
+}
+
 /* Signals it a few times; if it still waits then, a signal whose handler does not ask for a restart ends it.
  */
 static bool is_cut_short(const struct wait *wait)
@@ -45,11 +67,10 @@ static bool is_cut_short(const struct wait *wait)
     pthread_t thread;
     void *status = NULL;
     struct timespec limit;
+    __atomic_store_n(&waiter, 0, __ATOMIC_SEQ_CST);
     pthread_create(&thread, NULL, wait_there, (void *)(uintptr_t)wait);
-    for (int i = 0; i < 3; i++) {
-        usleep(20000);
+    for (int i = 0; i < 3 && is_waiting_in(wait->number); i++)
         pthread_kill(thread, SIGUSR1);
-    }
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += 1;
     bool has_ended = pthread_timedjoin_np(thread, &status, &limit) == 0;
@@ -110,6 +131,7 @@ static int set_up(void **state)
     sigaction(SIGUSR1, &action, NULL);
     action.sa_flags = 0;
     sigaction(SIGUSR2, &action, NULL);
+    watch_init(&watches, tasks_open(), true);
     return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 }
 

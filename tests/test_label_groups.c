@@ -168,7 +168,9 @@ static void merged_trees_add_up(void **state)
     weigh(fixture, second, "abd", 4);
     weigh(fixture, second, "ab", 5);
     weigh(fixture, second, "f", 6);
-    weigh(fixture, second, "", 7);
+    weigh(fixture, second, "", 7); /* there was no memory for its [overflow] */
+    tree_node(&fixture->tree, tree_pseudo_child(&fixture->tree, first, PSEUDO_OVERFLOW))->self =
+        (struct wp_values){8, 80, 800, 8000};
     assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
     assert_int_equal(label_group_size(&groups, &fixture->profile, 0), 3);
     assert_int_equal(label_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
@@ -178,8 +180,10 @@ static void merged_trees_add_up(void **state)
     assert_merged(fixture, &merged, root, "ae", 3);
     assert_merged(fixture, &merged, root, "a", 0);
     assert_merged(fixture, &merged, root, "f", 6);
-    assert_merged(fixture, &merged, root, "", 7);
-    assert_int_equal(fake_sum(&merged, root).samples, 28);
+    assert_merged(fixture, &merged, root, "", 0);
+    fake_assert_values(&merged, fake_child(&merged, root, fixture->tree.pseudo[PSEUDO_OVERFLOW]),
+                       (struct wp_values){15, 150, 1500, 15000});
+    assert_int_equal(fake_sum(&merged, root).samples, 36);
     label_groups_deinit(&groups);
     tree_deinit(&merged);
     arena_deinit(&arena);

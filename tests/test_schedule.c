@@ -684,15 +684,19 @@ struct errors {
     double truth, sum, squares;
 };
 
+static void add_error(struct errors *errors, uint64_t found_ns, uint64_t true_ns)
+{
+    double off = ((double)found_ns - (double)true_ns) / NS_PER_S;
+    errors->truth += (double)true_ns / NS_PER_S;
+    errors->sum += off;
+    errors->squares += off * off;
+}
+
 static void add_errors(struct errors errors[FAKE_FUNCTIONS], const struct play *play,
                        const struct wp_values found[FAKE_FUNCTIONS])
 {
-    for (int i = 1; i < FAKE_FUNCTIONS; i++) {
-        double off = ((double)found[i].wall_ns - (double)play->truth[i]) / NS_PER_S;
-        errors[i].truth += (double)play->truth[i] / NS_PER_S;
-        errors[i].sum += off;
-        errors[i].squares += off * off;
-    }
+    for (int i = 1; i < FAKE_FUNCTIONS; i++)
+        add_error(&errors[i], found[i].wall_ns, play->truth[i]);
 }
 
 /* The mean error is within 4 standard errors of 0, or of the seconds allowed. */
@@ -740,6 +744,8 @@ static const struct fake_kind flicker = {{{'p', 300, 50}, {'Q', 3, 50}}, 0, fals
 static const struct fake_kind server = {{{'x', 300, 90}, {'Y', 150, 90}}, 0, false};
 static const struct fake_kind brief = {{{'U', 60, 50}, {'v', 40, 50}}, 700, false};
 static const struct fake_kind waking = {{{'k', 500, 20}, {'K', 3, 50}}, 0, false};
+static const struct fake_kind turns = {
+    {{'C', 30, 50}, {'c', 90, 50}, {'D', 10, 50}, {'d', 70, 50}}, 0, false};
 static const struct fake_kind blocked = {{{'z', 1000000, 50}, {'z', 1000000, 50}}, 0, false};
 static const struct fake_kind newborn = {{{'N', 150, 50}, {'n', 5000, 50}}, 700, true};
 static const struct fake_kind slow_phases = {{{'A', 2000, 30}, {'a', 2000, 30}}, 0, true};
@@ -782,6 +788,28 @@ static void threads_that_wake_now_and_then(void **state)
     static const struct cast cast[] = {{&waking, 200}};
     (void)state;
     check(cast, COUNT(cast), 60, 20);
+}
+
+/*
+ * A function's CPU time is the CPU time of its thread by what share of its work it has, which is only as good
+ * as the thread has been looked at often; so with some allowance: here D has 12 s.
+ */
+static void cpu_time_is_shared_out_rightly(void **state)
+{
+    enum { RUNS = 40 };
+    static const struct cast cast[] = {{&turns, 4}, {&sleepy, 10}, {&server, 4}, {&idle, 12}};
+    static struct play play;
+    static struct wp_values found[FAKE_FUNCTIONS];
+    struct errors errors = {0};
+    (void)state;
+    for (uint32_t i = 0; i < RUNS; i++) {
+        play_begin(&play, cast, COUNT(cast), i + 1);
+        run(&play, 60, found);
+        add_error(&errors, found['D'].cpu_ns, play.truth['D']);
+        play_end(&play);
+    }
+    if (errors.sum > 0.03 * errors.truth || errors.sum < -0.03 * errors.truth)
+        fail_msg("%+.4f s of %.4f s off on average", errors.sum / RUNS, errors.truth / RUNS);
 }
 
 static void five_thousand_threads(void **state)
@@ -846,6 +874,7 @@ int main(void)
         cmocka_unit_test(a_few_busy_threads_among_idle_ones),
         cmocka_unit_test(two_hundred_threads),
         cmocka_unit_test(threads_that_wake_now_and_then),
+        cmocka_unit_test(cpu_time_is_shared_out_rightly),
         cmocka_unit_test(five_thousand_threads),
         cmocka_unit_test(restraint_while_all_run_and_while_all_wait),
         cmocka_unit_test(restraint_while_threads_come_and_go),

@@ -14,7 +14,7 @@
 
 enum {
     CAPACITY = 64,
-    WORDS = 512,
+    WORDS = 1024,
     LOWER_WORDS = 1024,
     AT = 10 /* the stack pointer's word */,
     MANY = 100000
@@ -148,10 +148,9 @@ enum { LEAF, BY_FP, OTHER, ROOT, MIDDLE };
 enum { PLACE = 0x40, CALLS_BY_FP = 0x60, CALLS_OTHER = 0x80, CALLS_SOMEWHERE = 0xa0, CALLS_NOTHING = 0xc0 };
 
 static struct table table;
-static struct {
-    struct sig_modules_table table;
-    struct sig_module module;
-} modules;
+static _Alignas(
+    struct sig_module) char modules_memory[sizeof(struct sig_modules_table) + sizeof(struct sig_module)];
+static struct sig_modules_table *const modules = (struct sig_modules_table *)(void *)modules_memory;
 static uint64_t two_stacks[LOWER_WORDS + WORDS], *const stack = two_stacks + LOWER_WORDS;
 static uint64_t addresses[CAPACITY];
 static ucontext_t context;
@@ -207,9 +206,9 @@ static int setup(void **state)
     add_fde(&table, middle, sizeof(middle));
     for (uint32_t i = LEAF; i <= MIDDLE; i++)
         put_calls(i);
-    modules.table.count = 1;
-    modules.module = table.module;
-    modules.module.is_permanent = true;
+    modules->count = 1;
+    modules->modules[0] = table.module;
+    modules->modules[0].is_permanent = true;
     memset(two_stacks, 0, sizeof(two_stacks));
     memset(&context, 0, sizeof(context));
     sig_rules_clear();
@@ -218,7 +217,7 @@ static int setup(void **state)
 
 static struct sig_unwind_request request_of(bool use_cache)
 {
-    return (struct sig_unwind_request){.modules = &modules.table,
+    return (struct sig_unwind_request){.modules = modules,
                                        .stack_low = address_of(0),
                                        .stack_high = address_of(WORDS),
                                        .use_cache = use_cache,
@@ -427,9 +426,9 @@ static void frames_below_a_trampoline_teach_nothing(void **state)
     put_rule(returns_to(OTHER, PLACE) - 1, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
     put_frames(AT, 5, 0);
     stack[AT] = returns_to(OTHER, PLACE);
-    set_registers(inner, place, address_of(400), address_of(405));
+    set_registers(inner, place, address_of(800), address_of(805));
     set_register(inner, 0, (uint64_t)-EINTR);
-    stack[406] = returns_to(ROOT, CALLS_BY_FP);
+    stack[806] = returns_to(ROOT, CALLS_BY_FP);
     assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
     assert_int_equal(depth, 4);
     assert_int_equal(found_fp(place, 8), 0);

@@ -383,26 +383,35 @@ static uint64_t function_of(uint64_t address)
 static pid_t vfork_tid;
 static int vfork_pipe[2];
 
-/* The parent cannot take a signal until the child has ended, and has its return address in a register. */
-__attribute__((noinline)) static void *wait_in_vfork(void *argument)
+__attribute__((noinline, noreturn)) static void live_as_child(void)
 {
     const struct timespec most = {.tv_sec = 5};
     struct pollfd polled = {.fd = vfork_pipe[0], .events = POLLIN};
+    sig_syscall6(SYS_ppoll, (long)&polled, 1, (long)&most, 0, 0, 0);
+    _exit(0);
+}
+
+/* The parent cannot take a signal until the child has ended, and has its return address in a register. */
+__attribute__((noinline)) static void *wait_in_vfork(void *argument)
+{
     __atomic_store_n(&vfork_tid, gettid(), __ATOMIC_RELEASE);
     pid_t child = vfork();
-    if (child == 0) {
-        sig_syscall6(SYS_ppoll, (long)&polled, 1, (long)&most, 0, 0, 0);
-        _exit(0);
-    }
+    if (child == 0)
+        live_as_child();
     waitpid(child, NULL, 0);
     return argument;
 }
 
 static bool is_in_vfork(pid_t tid, struct sig_place *ret)
 {
+#ifdef SYS_vfork
+    const long number = SYS_vfork;
+#else
+    const long number = SYS_clone;
+#endif
     char text[256];
     read_task_file(tid, "syscall", text, sizeof(text));
-    return read_place(tid, ret) && atol(text) == SYS_vfork;
+    return read_place(tid, ret) && atol(text) == number;
 }
 
 static void test_in_vfork(void **state)

@@ -297,6 +297,18 @@ static void the_reserve_is_for_pseudo_children_and_roots(void **state)
     assert_int_equal(tree->overflows, 0);
 }
 
+/* Or a thread's time would be on its root and on that, which are written as one stack. */
+static void without_any_memory_time_goes_to_an_overflow_that_is_there(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wp_tree *tree = &fixture->tree;
+    arena_ref overflow = tree_pseudo_child(tree, fixture->root, PSEUDO_OVERFLOW);
+    fill(fixture);
+    while (tree_root(tree, 2) != tree->spare_root)
+        ;
+    assert_int_equal(tree_pseudo_child(tree, fixture->root, PSEUDO_UNSAMPLED), overflow);
+}
+
 static void without_any_memory_time_has_a_place_to_go(void **state)
 {
     struct fixture *fixture = *state;
@@ -349,6 +361,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_hundred_thousand_nodes_stay_what_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(the_index_is_at_most_half_full, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_tree_says_so_and_still_finds, setup_small, teardown),
+        cmocka_unit_test_setup_teardown(without_any_memory_time_goes_to_an_overflow_that_is_there,
+                                        setup_small, teardown),
         cmocka_unit_test_setup_teardown(the_reserve_is_for_pseudo_children_and_roots, setup_small, teardown),
         cmocka_unit_test_setup_teardown(without_any_memory_time_has_a_place_to_go, setup_small, teardown),
         cmocka_unit_test(an_arena_too_small_is_refused),

@@ -96,8 +96,9 @@ public class Server {
         server.createContext("/park", exchange -> answer(exchange, Server::park));
         server.createContext("/file", exchange -> answer(exchange, () -> Files.readString(file)));
         server.setExecutor(Executors.newFixedThreadPool(50, named("answer")));
+        ThreadFactory takers = named("queue");
         for (int i = 0; i < 20; i++)
-            named("queue").newThread(Server::take).start();
+            takers.newThread(Server::take).start();
         server.start();
     }
 }

@@ -32,5 +32,5 @@ expect 'HTTP-Dispatcher' 'epoll_wait < .*EPoll.*' 2
 expect 'G1 Service' 'pthread_cond_(wait|timedwait) < .* < G1ServiceThread::run_service.* < .* < start_thread' 50
 expect 'GC Thread#.*' '.*(sem_wait|PosixSemaphore::wait).* < GangWorker::loop.* < .* < start_thread' 50
 expect 'C[12] CompilerThre' 'CompileBroker::compiler_thread_loop.* < .* < start_thread' 50
-expect 'C2 CompilerThre' 'C2Compiler::compile_method.* < CompileBroker::.* < .* < start_thread' 1
+expect 'C2 CompilerThre' 'C2Compiler::compile_method.* < CompileBroker::.* < .* < start_thread' 0.01
 run_pairs

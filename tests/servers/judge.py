@@ -103,7 +103,7 @@ class Process:
             return
         judge.hold({thread["name"] for thread in threads} <= self.names[tid], f"{what} is called {self.names[tid]}")
         wall = self.by_tid[tid][WALL] / 1e9
-        at_least = sum(map(life_seen, threads))
+        at_least = sum(life_seen(thread, self.report["stopped_s"]) for thread in threads)
         at_most = self._end_of(threads[-1]) - threads[0]["start_s"] + GRAIN_S
         judge.hold(at_least <= wall <= at_most, f"{what} has {wall:.3f} s wall, not {at_least:.3f} to {at_most:.3f}")
         self._judge_cpu(judge, what, threads[-1], self.by_tid[tid][CPU] / 1e9)
@@ -121,9 +121,11 @@ class Process:
         return self.report["ended_s"] if was_last else thread["seen_s"] + 1.0
 
 
-def life_seen(thread):
-    """A thread's time begins when it is first given a CPU; then no wait for one may be missing."""
-    return thread["seen_s"] - thread["start_s"] - (thread["waited_s"] or 0.0) - GRAIN_S
+def life_seen(thread, stopped_s):
+    """What must be in the profile. A thread's time begins when it is first given a CPU, and ends when the profile is
+    written: it may have waited for either when it was looked at for the last time."""
+    last_s = stopped_s if thread["seen_s"] >= stopped_s else thread["seen_before_s"]
+    return last_s - thread["start_s"] - (thread["waited_s"] or 0.0) - GRAIN_S
 
 
 def is_short(thread):

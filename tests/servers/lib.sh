@@ -87,7 +87,7 @@ run_once() { # WITH_OR_WITHOUT NUMBER
     [ "$1" = without ] || options=("--preload=$TMP/libwallprof.so" "--out=$FILES/%n.%p.pb.gz")
     start_watch "${options[@]}"
     await
-    load >"$FILES/load" || fail "the load on $NAME $1 the profiler ended with status $?: $(tail "$FILES/load")"
+    load >"$FILES/load" || fail "the load on $NAME $1 the profiler ended with status $?: $(tail -n 3 "$FILES"/*)"
     kill -USR1 "$watch"
     wait "$watch" || fail "$NAME: watch.py ended with status $?"
     watch=

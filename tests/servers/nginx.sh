@@ -41,8 +41,8 @@ load() {
     load_by_wrk "$port" /small.txt /large.txt /small.txt /empty
 }
 
-expect nginx 'epoll_wait < .* < ngx_process_events_and_timers' 0.1
-expect nginx '.*(writev?|sendfile|send).* < .* < ngx_process_events_and_timers' 0.1
-expect nginx 'ngx_http_core_run_phases < .* < ngx_process_events_and_timers' 0.5
+expect nginx 'epoll_wait < .* < ngx_process_events_and_timers' 0.01
+expect nginx '.*(writev?|sendfile|send).* < .* < ngx_process_events_and_timers' 0.01
+expect nginx 'ngx_http_core_run_phases < .* < ngx_process_events_and_timers' 0.01
 expect nginx '(__)?sigsuspend < ngx_master_process_cycle < main' 10
 run_pairs

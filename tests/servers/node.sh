@@ -6,7 +6,8 @@
 need wrk node
 
 port=$(free_port)
-server=(node --perf-basic-prof --no-logfile-per-isolate --logfile="$TMP/v8.log" "$SERVERS/server.js" "$port")
+server=(node --perf-basic-prof --no-logfile-per-isolate --logfile="$TMP/v8.log" "$SERVERS/server.js" "$port" "$TMP/file")
+head -c 400000 /dev/zero >"$TMP/file"
 
 is_ready() {
     connects "$port"
@@ -23,11 +24,11 @@ load() {
 
 # All threads have the name of the program.
 expect node 'epoll_p?wait < uv__io_poll < uv_run < .* < node::NodeMainInstance::Run.*' 0.01
-expect node 'JS:.* < .* < Builtins_JSEntry < .* < uv__io_poll < uv_run < .* < node::NodeMainInstance::Run.*' 0.2
-expect node 'epoll_p?wait < uv__io_poll < .* < node::worker::Worker::Run.* < .* < start_thread' 1
-expect node 'JS:.* < .* < node::worker::Worker::Run.* < .* < start_thread' 0.1
+expect node 'JS:.* < .* < Builtins_JSEntry < .* < uv__io_poll < uv_run < .* < node::NodeMainInstance::Run.*' 0.01
+expect node 'epoll_p?wait < uv__io_poll < .* < node::worker::Worker::Run.* < .* < start_thread' 0.01
+expect node 'JS:.* < .* < node::worker::Worker::Run.* < .* < start_thread' 0.01
 expect node 'pthread_cond_wait < uv_cond_wait < worker < start_thread' 2
-expect node 'uv__fs_work < worker < start_thread' 0.001
-expect node 'PKCS5_PBKDF2_HMAC < .* < worker < start_thread' 0.001
+expect node 'uv__fs_work < worker < start_thread' 0.01
+expect node 'PKCS5_PBKDF2_HMAC < .* < worker < start_thread' 0.01
 expect node 'pthread_cond_wait < uv_cond_wait < .*PlatformWorkerThread.* < start_thread' 5
 run_pairs

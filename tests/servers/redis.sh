@@ -17,9 +17,9 @@ is_ready() {
 }
 
 batch() {
-    redis-benchmark -s "$TMP/socket" -c 40 -n 50000 -d 100 -P 4 -q -t set,get,incr,lpush,lrange_100 >"$TMP/benchmark" 2>&1 || return
+    redis-benchmark -s "$TMP/socket" -c 40 -n 10000 -d 100 -P 4 -q -t set,get,incr,lpush,lrange_100 >"$TMP/benchmark" 2>&1 || return
     ! grep -i -e error -e closed "$TMP/benchmark" >&2 || return
-    echo 250000
+    echo 50000
 }
 
 load() {
@@ -29,9 +29,9 @@ load() {
 }
 
 # Its threads name themselves.
-expect redis-server 'epoll_wait < aeMain' 0.2
-expect redis-server 'processCommand < processInputBuffer < .* < aeMain' 0.5
-expect redis-server 'writeToClient < aeMain' 0.05
-expect 'io_thd_1' 'write|writeToClient' 0.05
+expect redis-server 'epoll_wait < aeMain' 0.01
+expect redis-server 'processCommand < processInputBuffer < .* < aeMain' 0.01
+expect redis-server 'writeToClient < aeMain' 0.01
+expect 'io_thd_1' 'write|writeToClient' 0.01
 expect 'bio_(close_file|aof.*|lazy_free)' 'pthread_cond_wait.* < bioProcessBackgroundJobs' 90
 run_pairs

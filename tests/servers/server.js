@@ -1,6 +1,6 @@
 // A server that uses what node has: files, the thread pool, worker threads. SIGTERM ends it by exit.
 //
-//     node server.js PORT
+//     node server.js PORT FILE
 'use strict';
 const crypto = require('crypto');
 const fs = require('fs');
@@ -15,7 +15,7 @@ function work(number) {
     return JSON.stringify(rows).length;
 }
 
-function serve(port) {
+function serve(port, file) {
     const workers = [new Worker(__filename), new Worker(__filename)];
     const waiting = new Map();
     let number = 0;
@@ -26,8 +26,8 @@ function serve(port) {
         });
     const paths = {
         '/text': answer => answer('a short text'),
-        '/file': answer => fs.readFile(__filename, 'utf8', (error, text) => answer(error ? null : text)),
-        '/hash': answer => crypto.pbkdf2('secret', 'salt', 100, 32, 'sha256', (error, key) => answer(error ? null : key.toString('hex'))),
+        '/file': answer => fs.readFile(file, (error, bytes) => answer(error ? null : String(bytes.length))),
+        '/hash': answer => crypto.pbkdf2('secret', 'salt', 500, 32, 'sha256', (error, key) => answer(error ? null : key.toString('hex'))),
         '/work': answer => {
             waiting.set(++number, size => answer(String(size)));
             workers[number % 2].postMessage(number);
@@ -44,6 +44,6 @@ function serve(port) {
 }
 
 if (isMainThread)
-    serve(Number(process.argv[2]));
+    serve(Number(process.argv[2]), process.argv[3]);
 else
     parentPort.on('message', id => parentPort.postMessage([id, work(id)]));

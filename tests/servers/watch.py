@@ -22,7 +22,7 @@ import sys
 import time
 
 PERIOD_S = 0.2
-PERIOD_AT_END_S = 0.005
+STEP_S = 0.005
 PATIENCE_S = 60  # then it is killed
 OURS = "wallprof"
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -58,7 +58,7 @@ class Thread:
         self.pid, self.tid = pid, tid
         self.path = f"/proc/{pid}/task/{tid}"
         self.start_s = start_of(stat)
-        self.seen_s = now()
+        self.seen_s = self.seen_before_s = now()
         self.name = name_of(stat)
         self.calls = {}
         self.cpu_s = self.waited_s = self.switches = None
@@ -67,10 +67,11 @@ class Thread:
         """False when it has gone."""
         call = read(self.path + "/syscall").split()
         stat = read(self.path + "/stat")
-        if not call or start_of(stat) != self.start_s:
+        if start_of(stat) != self.start_s:
             return False
-        self.name = name_of(stat)
-        self.calls[call[0]] = self.calls.get(call[0], 0) + 1
+        self.name, self.seen_before_s = name_of(stat), self.seen_s
+        if call:
+            self.calls[call[0]] = self.calls.get(call[0], 0) + 1
         self.look_at_cpu()
         return True
 
@@ -87,7 +88,7 @@ class Thread:
                 self.switches = int(line.split()[1])
 
     def report(self):
-        kept = ("tid", "name", "start_s", "seen_s", "calls", "cpu_s", "waited_s", "switches")
+        kept = ("tid", "name", "start_s", "seen_s", "seen_before_s", "calls", "cpu_s", "waited_s", "switches")
         return {key: getattr(self, key) for key in kept}
 
 
@@ -160,7 +161,7 @@ class Watch:
     def run(self, stop):
         while not self.stop_asked and not self.has_ended():
             self.look()
-            self.pause(0.01, lambda: self.stop_asked)
+            self.pause(lambda: self.stop_asked)
         self.look()
         self.stopped_s = now()
         if not self.has_ended():
@@ -169,18 +170,18 @@ class Watch:
             if now() - self.stopped_s > PATIENCE_S:
                 self.server.kill()
             self.look()
-            self.pause(PERIOD_AT_END_S, self.has_ended)
+            self.pause(self.has_ended)
         self.ended_s = now()
         _, status, self.usage = os.wait4(self.server.pid, 0)
         self.server.returncode = os.waitstatus_to_exitcode(status)
-        self.kill_all()
 
-    def pause(self, step_s, is_over):
+    def pause(self, is_over):
         """Until it is time for the next look."""
         end = time.monotonic() + PERIOD_S
         while not is_over() and time.monotonic() < end:
-            time.sleep(step_s)
-            self.look_at_ours()
+            time.sleep(STEP_S)
+            if self.stop_asked:
+                self.look_at_ours()
 
     def kill_all(self):
         """What is left behind comes to this process: it is the reaper of all below it."""
@@ -231,7 +232,10 @@ def main(arguments):
     else:  # settings of the profiler are for the profiled
         environment = {key: value for key, value in environment.items() if not key.startswith("WALLPROF_")}
     watch = Watch(server, environment, options.get("user"))
-    watch.run(stop_by(options.get("stop")))
+    try:
+        watch.run(stop_by(options.get("stop")))
+    finally:
+        watch.kill_all()
     with open(words[0], "w", encoding="utf-8") as file:
         json.dump(watch.report(), file, indent=1)
 
