@@ -14,6 +14,9 @@ enum {
     THREADS_MAX = 1024,
     DEPTH_DEFAULT = 1024,
     DEPTH_MAX = 65536,
+    PERCENT_PPM = 10000,
+    OVERHEAD_DEFAULT_PPM = PERCENT_PPM,
+    OVERHEAD_MAX_PPM = 100 * PERCENT_PPM,
 };
 
 static const uint64_t memory_default_bytes = 64U << 20;
@@ -42,15 +45,18 @@ static bool parse_number(const char *text, uint64_t *ret, const char **ret_end)
     return at != text;
 }
 
-static void read_count(const struct reading *reading, const char *name, uint32_t max, uint32_t *value)
+/* Whether it could be used. */
+static bool read_count(const struct reading *reading, const char *name, uint32_t max, uint32_t *value)
 {
     uint64_t number;
     const char *end;
-    if (parse_number(reading->value, &number, &end) && *end == '\0' && number >= 1 && number <= max)
+    if (parse_number(reading->value, &number, &end) && *end == '\0' && number >= 1 && number <= max) {
         *value = (uint32_t)number;
-    else
-        log_add(reading->log, LOG_ERROR, "%s=%s is not a whole number from 1 to %u; using %u", name,
-                reading->value, max, *value);
+        return true;
+    }
+    log_add(reading->log, LOG_ERROR, "%s=%s is not a whole number from 1 to %u; using %u", name,
+            reading->value, max, *value);
+    return false;
 }
 
 static void read_out(const struct reading *reading)
@@ -63,9 +69,42 @@ static void read_out(const struct reading *reading)
                 sizeof(config->out) - 1);
 }
 
+/* A rate that is asked for is kept, whatever it costs, unless a limit is set too (read_overhead). */
 static void read_hz(const struct reading *reading)
 {
-    read_count(reading, "WALLPROF_HZ", HZ_MAX, &reading->config->hz);
+    if (read_count(reading, "WALLPROF_HZ", HZ_MAX, &reading->config->hz))
+        reading->config->overhead_ppm = 0;
+}
+
+/* 1, 0.5, 12.3456, 3%: four digits behind the point are a millionth. */
+static bool parse_percentage(const char *text, uint64_t *ret_ppm)
+{
+    enum { DIGITS = 4 };
+    uint64_t whole, fraction = 0;
+    const char *end;
+    if (!parse_number(text, &whole, &end) || whole > OVERHEAD_MAX_PPM)
+        return false; /* or the product would overflow */
+    if (*end == '.') {
+        const char *digits = end + 1;
+        if (!parse_number(digits, &fraction, &end) || end - digits > DIGITS)
+            return false;
+        for (long i = end - digits; i < DIGITS; i++)
+            fraction *= 10;
+    }
+    *ret_ppm = whole * PERCENT_PPM + fraction;
+    return *ret_ppm <= OVERHEAD_MAX_PPM && !strcmp(end, *end == '%' ? "%" : "");
+}
+
+static void read_overhead(const struct reading *reading)
+{
+    uint64_t ppm = 0;
+    if (strcmp(reading->value, "off") != 0 && !parse_percentage(reading->value, &ppm)) {
+        ppm = OVERHEAD_DEFAULT_PPM;
+        log_add(reading->log, LOG_ERROR,
+                "WALLPROF_OVERHEAD=%s is not a percentage from 0.0001 to 100, nor 0 or off; using 1",
+                reading->value);
+    }
+    reading->config->overhead_ppm = (uint32_t)ppm;
 }
 
 static void read_threads(const struct reading *reading)
@@ -212,14 +251,16 @@ static void read_log(const struct reading *reading)
             "WALLPROF_LOG=%s is not off, error, warning, info or debug; using warning", reading->value);
 }
 
-/* In this order, so that WALLPROF_LOG holds for complaints about the others. */
+/* In this order: the log level holds for complaints about the others, and an overhead overrides a rate. */
 static const struct variable {
     const char *name;
     void (*read)(const struct reading *reading);
 } variables[] = {
-    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},       {"WALLPROF_HZ", read_hz},
-    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},   {"WALLPROF_MEM", read_memory},
-    {"WALLPROF_SIGNAL", read_signal},   {"WALLPROF_LABELS", read_labels}, {"WALLPROF_OBSERVE", read_observe},
+    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},
+    {"WALLPROF_HZ", read_hz},           {"WALLPROF_OVERHEAD", read_overhead},
+    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},
+    {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
+    {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
     {"WALLPROF_SEED", read_seed},
 };
 
@@ -261,6 +302,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     config->hz = HZ_DEFAULT;
     config->threads = THREADS_DEFAULT;
     config->depth = DEPTH_DEFAULT;
+    config->overhead_ppm = OVERHEAD_DEFAULT_PPM;
     config->memory_bytes = memory_default_bytes;
     config->signal = SIGPROF;
     config->labels = LABELS_ID;

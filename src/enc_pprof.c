@@ -398,10 +398,12 @@ static void emit_comments(struct writer *writer)
     snprintf(text, sizeof(text), "command: %s", profile->command);
     emit_comment(writer, text);
     snprintf(text, sizeof(text),
-             "%.4g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
+             "%.5g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
              1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,
              profile->threads_per_tick);
     emit_comment(writer, text);
+    if (*profile->restraint)
+        emit_comment(writer, profile->restraint);
     snprintf(text, sizeof(text),
              "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64
              " late signals dropped",
@@ -418,8 +420,11 @@ static void emit_comments(struct writer *writer)
                  counters->full_walks, counters->samples);
         emit_comment(writer, text);
     }
-    snprintf(text, sizeof(text), "the sampler itself used %.3f s of CPU, which is not in this profile",
-             (double)counters->sampler_cpu_ns / 1e9);
+    snprintf(
+        text, sizeof(text),
+        "the sampler itself used %.3f s of CPU, which is not in this profile; signals took about %.3f s in "
+        "the program's threads, which is",
+        (double)counters->sampler_cpu_ns / 1e9, (double)counters->answers_cpu_ns / 1e9);
     emit_comment(writer, text);
     emit_lost_files(writer);
 }

@@ -61,6 +61,9 @@ int export_write(const struct export_request *request)
         symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules), &process);
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
+        char restraint[RESTRAINT_TEXT_BYTES];
+        restraint_describe(&sampler->restraint, sampler->start_ns, sampler->start_ns + request->duration_ns,
+                           restraint);
         index_threads(sampler, thread_of_number);
         struct wp_profile profile = {
             .arena = &sampler->arena,
@@ -75,6 +78,7 @@ int export_write(const struct export_request *request)
             .period_ns = sampler->fold.period_ns,
             .threads_per_tick = sampler->schedule.looks_per_tick,
             .counters = sampler->counters,
+            .restraint = restraint,
             .command = request->command,
         };
         status = write_profile(&profile, request);

@@ -1,6 +1,7 @@
 /* See observe.h. Each slot has at most one owner, each thread at most one slot. */
 #include "observe.h"
 #include "clock.h"
+#include "restraint.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
 #include "tasks.h"
@@ -265,6 +266,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
     struct wp_thread *thread = observer->owner[index];
     const struct sig_slot *slot = &observer->slots.slots[index];
     observer->held_slot = (int)index;
+    observer->answers_cpu_ns += restraint_answer_ns(slot->took_ns, slot->depth);
     if (!thread)
         return false;
     thread->observe.slot = -1;

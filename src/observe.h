@@ -61,6 +61,8 @@ struct wp_observer {
     } made;
     uint64_t sent;    /* signals */
     uint64_t no_slot; /* not asked because every slot was outstanding */
+    /* What the answers have cost the threads that gave them, about (restraint_answer_ns). */
+    uint64_t answers_cpu_ns;
 };
 
 /*

@@ -43,6 +43,7 @@ struct wp_counters {
     uint64_t full_walks;     /* stacks that took the walk with every register */
     uint64_t stray;          /* late or foreign signals recognised and dropped */
     uint64_t sampler_cpu_ns; /* CPU time of the sampler thread */
+    uint64_t answers_cpu_ns; /* of the program's threads, for our handler: about */
 };
 
 struct wp_profile {
@@ -55,10 +56,11 @@ struct wp_profile {
     enum wp_labels labels;
     uint64_t start_utc_ns; /* since the epoch */
     uint64_t duration_ns;
-    uint64_t period_ns; /* between ticks */
+    uint64_t period_ns; /* between ticks, as asked for */
     uint32_t threads_per_tick;
     struct wp_counters counters;
-    const char *command; /* the command line, for people */
+    const char *restraint; /* that the rate was lowered, and why, for people; "" when it was not */
+    const char *command;   /* the command line, for people */
 };
 
 /* A thread's name as it is written: valid UTF-8, and something also for a thread without a name. */

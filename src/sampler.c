@@ -14,6 +14,14 @@ enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4, MEMO_MEMOR
 /* An upper bound of what answering a signal takes. */
 static const uint64_t look_cost_ns = 100 * NS_PER_US;
 
+/*
+ * For how long ticks without a look are left out, or for that part of a period. Threads that begin are
+ * planned for afterwards only, and what they did until then is told by what they do when they are first
+ * looked at.
+ */
+static const uint64_t skip_ns = 50 * NS_PER_MS;
+enum { SKIP_PERIOD_PARTS = 8 };
+
 static const uint64_t publish_patience_ns = 2 * NS_PER_MS;
 static const uint64_t modules_settle_ns = NS_PER_S / 2;
 
@@ -56,6 +64,7 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     locate_init(&sampler->locate, &sampler->tree, &sampler->modules);
     random_init(&sampler->random, seed);
     tick_init(&sampler->tick, sampler->fold.period_ns, start_ns, &sampler->random);
+    restraint_init(&sampler->restraint, config->overhead_ppm, sampler->fold.period_ns, SCHEDULE_LENGTH_MAX);
     return 0;
 }
 
@@ -136,6 +145,8 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
     observe_begin(&sampler->observer, thread);
     schedule_add(&sampler->schedule, &thread->schedule);
+    for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= thread->start_ns; i++)
+        thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
 }
 
 /* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
@@ -143,6 +154,9 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
 static void begin_arrived(struct wp_sampler *sampler)
 {
     struct wp_thread *thread = threads_take_arrived(sampler->threads), *next;
+    if (!thread)
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     for (; thread; thread = next) {
         next = thread->next_arrived;
         struct wp_thread *former = threads_find(sampler->threads, thread->tid);
@@ -150,6 +164,7 @@ static void begin_arrived(struct wp_sampler *sampler)
             end_gone(sampler, former, thread->start_ns);
         begin_thread(sampler, thread);
     }
+    sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
 /* What is not covered by an observation: owed by a thread that does not answer, or simply not sampled. */
@@ -160,11 +175,15 @@ static enum fold_rest rest_of(const struct wp_thread *thread, uint64_t end_ns)
 
 static void end_left(struct wp_sampler *sampler, struct wp_thread *left)
 {
+    if (!left)
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     for (struct wp_thread *thread = left, *next; thread; thread = next) {
         next = thread->next_left;
         uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
         end_thread(sampler, thread, end_ns, thread->end_cpu_ns, rest_of(thread, end_ns));
     }
+    sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
 /* ---- threads no hook has seen ---- */
@@ -335,11 +354,26 @@ void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)
         fold_one(sampler, &seen);
 }
 
-/* Who left is closed only after what it answered has been taken, and after it has been begun. */
+/* Tells the schedule of the ticks that were left out, but for those that have not come yet. */
+static void count_skipped_ticks(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    uint32_t past = 0;
+    while (past < sampler->skipped && sampler->skipped_ns[past] <= now_ns)
+        schedule_tick(&sampler->schedule, sampler->skipped_ns[past++]);
+    sampler->counters.ticks += past;
+    sampler->skipped = 0;
+}
+
+/*
+ * Who left is closed only after what it answered has been taken, and after it has been begun. Who has come is
+ * planned with the ticks that were left out since; answers come behind these, as some have only been given
+ * then, and must not choose for them any more.
+ */
 static void gather(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct wp_thread *left = threads_take_left(sampler->threads);
     begin_arrived(sampler);
+    count_skipped_ticks(sampler, now_ns);
     sampler_collect(sampler, now_ns);
     end_left(sampler, left);
 }
@@ -356,6 +390,7 @@ static void look_at_threads(struct wp_sampler *sampler, uint64_t now_ns)
     schedule_tick(&sampler->schedule, now_ns);
     while ((look = schedule_next(&sampler->schedule, clock_monotonic_ns()))) {
         struct wp_thread *thread = thread_of(look);
+        sampler->looks++;
         fold_stretch_ended(&thread->fold, look->begin_ns);
         if (observe_look(&sampler->observer, thread, look->look_ns, &seen))
             fold_one(sampler, &seen);
@@ -371,6 +406,35 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->observer.look = sampler->modules.now.number;
     look_at_threads(sampler, now_ns);
     sampler->counters.ticks++;
+}
+
+void sampler_skip_ticks(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    uint32_t empty = schedule_empty_ticks(&sampler->schedule, SAMPLER_SKIPPED_MAX);
+    uint64_t part_ns = sampler->restraint.period_ns / SKIP_PERIOD_PARTS;
+    uint64_t until_ns = now_ns + (part_ns > skip_ns ? part_ns : skip_ns);
+    while (sampler->skipped < empty && sampler->tick.deadline_ns < until_ns) {
+        sampler->skipped_ns[sampler->skipped++] = sampler->tick.deadline_ns;
+        tick_advance(&sampler->tick, sampler->tick.deadline_ns, &sampler->random);
+    }
+}
+
+void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    struct wp_restraint *restraint = &sampler->restraint;
+    if (!restraint_is_due(restraint, now_ns, sampler->looks))
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    struct restraint_use use = {
+        .now_ns = now_ns,
+        .looks = sampler->looks,
+        .own_cpu_ns = cpu_ns + sampler->observer.answers_cpu_ns,
+        .upkeep_cpu_ns = sampler->upkeep_cpu_ns,
+        .program_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns,
+        .looks_per_tick = schedule_looks_per_tick(&sampler->schedule),
+    };
+    restraint_judge(restraint, &use);
+    sampler->schedule.spread = (uint32_t)(restraint->period_ns * SCHEDULE_SPREAD_ONE / restraint->asked_ns);
 }
 
 /* ---- the end ---- */
@@ -400,5 +464,6 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->counters.answered = sampler->observer.made.answered;
     sampler->counters.unanswered = sampler->observer.made.unanswered;
     sampler->counters.stray = sig_handler_stray_count();
+    sampler->counters.answers_cpu_ns = sampler->observer.answers_cpu_ns;
     sampler->counters.sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -16,6 +16,7 @@
 #include "modules.h"
 #include "observe.h"
 #include "random.h"
+#include "restraint.h"
 #include "schedule.h"
 #include "threads.h"
 #include "tick.h"
@@ -23,6 +24,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { SAMPLER_SKIPPED_MAX = 256 };
 
 struct wp_sampler {
     struct wp_threads *threads; /* not owned */
@@ -33,6 +36,11 @@ struct wp_sampler {
     struct wp_locate locate;
     struct wp_observer observer;
     struct wp_tick tick;
+    uint32_t skipped; /* ticks without a look: their moments, until the schedule is told */
+    uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];
+    struct wp_restraint restraint;
+    uint64_t looks;
+    uint64_t upkeep_cpu_ns; /* what threads that begin and end have cost: not less at a lower rate */
     struct wp_random random;
     struct wp_schedule schedule;
     uint64_t start_ns;
@@ -82,6 +90,13 @@ bool sampler_awaits_answers(const struct wp_sampler *sampler, uint64_t now_ns);
 
 /* The second half: takes the answers. */
 void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* After a tick: leaves out the next ones that have no look, up to a time; the deadline is then that of the
+ * first that is not left out. */
+void sampler_skip_ticks(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* Before a tick: looks at threads as rarely as the limit on their cost demands. */
+void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns);
 
 /* The end: what has been answered is taken, and every thread's time is closed at now_ns. */
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns);

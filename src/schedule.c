@@ -9,14 +9,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 look a tick. */
+/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 look a tick,
+ * both before they are spread: as if ticks were that much longer. */
 enum { ONE_TICK = 256, ONE_LOOK = 65536, IDLE_PART = 4, GROWTH = 2 };
 
 static const uint64_t not_planned = UINT64_MAX;
 
 int schedule_init(struct wp_schedule *schedule, uint32_t looks_per_tick, struct wp_random *random)
 {
-    *schedule = (struct wp_schedule){.random = random, .looks_per_tick = looks_per_tick};
+    *schedule = (struct wp_schedule){
+        .random = random, .looks_per_tick = looks_per_tick, .spread = SCHEDULE_SPREAD_ONE};
     schedule->slots = scratch_alloc(sizeof(*schedule->slots) * SCHEDULE_SLOTS);
     return schedule->slots ? 0 : -ENOMEM;
 }
@@ -126,7 +128,7 @@ static uint64_t idle_length(const struct wp_schedule *schedule, uint32_t last_le
     uint64_t all = (uint64_t)schedule->looks_per_tick * ONE_LOOK, kept = idle_rate(schedule) / 2;
     uint64_t left = all - smaller(schedule->taken, all);
     uint64_t at_rest = length_of_rate(schedule->resting + 1, larger(left, kept));
-    uint64_t grown = (uint64_t)last_length * GROWTH * ONE_TICK;
+    uint64_t grown = (uint64_t)last_length * GROWTH * ONE_TICK * SCHEDULE_SPREAD_ONE / schedule->spread;
     bool is_room = schedule->taken + length_of_rate(1, grown) + kept <= all;
     *is_resting = at_rest <= grown || !is_room;
     return larger(*is_resting ? at_rest : grown, active_length(schedule));
@@ -153,7 +155,8 @@ static void count(struct wp_schedule *schedule, struct schedule_thread *thread, 
 {
     uint64_t to_begin = thread->begin > schedule->tick ? thread->begin - schedule->tick : 0;
     thread->is_resting = is_resting;
-    thread->rate = is_resting ? 0 : (uint32_t)(2 * ONE_LOOK / (2 * to_begin + thread->length + 1));
+    uint64_t look = (uint64_t)ONE_LOOK * schedule->spread / SCHEDULE_SPREAD_ONE;
+    thread->rate = is_resting ? 0 : (uint32_t)(2 * look / (2 * to_begin + thread->length + 1));
     schedule->resting += thread->is_resting;
     schedule->taken += thread->rate;
 }
@@ -165,7 +168,7 @@ static void plan(struct wp_schedule *schedule, struct schedule_thread *thread)
     uncount(schedule, thread);
     uint64_t length =
         thread->is_active ? active_length(schedule) : idle_length(schedule, thread->length, &is_resting);
-    thread->length = whole_length(schedule, length);
+    thread->length = whole_length(schedule, length * schedule->spread / SCHEDULE_SPREAD_ONE);
     thread->due = thread->begin + 1 + random_below(schedule->random, thread->length);
     count(schedule, thread, is_resting);
     append(&slot_of(schedule, thread->due)->threads, thread);
@@ -245,4 +248,20 @@ struct schedule_thread *schedule_next(struct wp_schedule *schedule, uint64_t now
     thread->goes_on = thread->begin > schedule->tick;
     plan(schedule, thread);
     return thread;
+}
+
+uint32_t schedule_empty_ticks(const struct wp_schedule *schedule, uint32_t most)
+{
+    uint32_t count = 0;
+    if (schedule->due || schedule->fresh)
+        return 0;
+    while (count < most && !slot_of(schedule, schedule->tick + count + 1)->threads)
+        count++;
+    return count;
+}
+
+uint32_t schedule_looks_per_tick(const struct wp_schedule *schedule)
+{
+    uint32_t threads = schedule->active + schedule->idle;
+    return threads < schedule->looks_per_tick ? threads : schedule->looks_per_tick;
 }

@@ -33,6 +33,9 @@
  * looks, 100 times a second: each busy one has a look in every tick, each blocked one two a second. (8 out of
  * 204 drawn at random would be 4 looks a second for each.)
  *
+ * Restraint (restraint.h) makes all lengths longer alike, each from a thread's next stretch on. Ticks stay as
+ * far apart as they were, or a tick would not be worth the same share of its stretch as any other.
+ *
  * Answers that come late, or not at all. A look whose answer is outstanding at the next look is answered by
  * the same words: the thread has executed nothing of its own since, so it stands there at both, and the
  * answer stands for both stretches. A look that brings no observation (no signal could be sent, the thread is
@@ -63,6 +66,7 @@ enum {
     SCHEDULE_LENGTH_MAX = 4096, /* ticks */
     SCHEDULE_SLOTS = 2 * SCHEDULE_LENGTH_MAX,
     SCHEDULE_BURST = 4, /* looks in one tick, in looks_per_tick */
+    SCHEDULE_SPREAD_ONE = 256,
 };
 
 /* A thread's part. Ticks are numbered from 1; a stretch (a, b] has the ticks a + 1 to b. */
@@ -71,7 +75,7 @@ struct schedule_thread {
     uint64_t due;                            /* the tick of its next look */
     uint64_t begin;                          /* the next look's stretch is (begin, begin + length] */
     uint32_t length;
-    uint32_t rate; /* until its next look, in 1/65536 look a tick; 0 at rest */
+    uint32_t rate; /* until its next look, in 1/65536 look a tick, before it is spread; 0 at rest */
     bool is_active;
     bool is_resting;   /* idle, and looked at as rarely as that allows */
     bool goes_on;      /* the last look's stretch goes on behind it, up to the moment of tick `begin` */
@@ -82,6 +86,7 @@ struct schedule_thread {
 struct wp_schedule {
     struct wp_random *random; /* not owned */
     uint32_t looks_per_tick;
+    uint32_t spread;               /* how much longer stretches are, in units of SCHEDULE_SPREAD_ONE */
     uint32_t active, idle;         /* how many threads of each kind there are */
     uint32_t resting;              /* how many of the idle ones are at rest */
     uint64_t taken;                /* the rates of all threads that are not at rest */
@@ -105,6 +110,12 @@ void schedule_remove(struct wp_schedule *schedule, struct schedule_thread *threa
 
 /* The next tick has come, at now_ns. */
 void schedule_tick(struct wp_schedule *schedule, uint64_t now_ns);
+
+/* How many of the coming ticks have no look, as far as is known, up to `most` (less than SCHEDULE_SLOTS). */
+uint32_t schedule_empty_ticks(const struct wp_schedule *schedule, uint32_t most);
+
+/* How many looks a tick would have on average if spread were SCHEDULE_SPREAD_ONE. */
+uint32_t schedule_looks_per_tick(const struct wp_schedule *schedule);
 
 /*
  * The next thread to be looked at in this tick, NULL after the last. now_ns: when it is looked at. Its

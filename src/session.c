@@ -149,17 +149,22 @@ static void one_tick(struct session *session)
     struct wp_sampler *sampler = &session->sampler;
     standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
+    sampler_restrain(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
+    if (!sampler_awaits_answers(sampler, now_ns)) {
+        sampler_skip_ticks(sampler, now_ns);
+        standstill_rest(&session->standstill);
+        return;
+    }
     standstill_rest(&session->standstill);
 
-    if (!sampler_awaits_answers(sampler, now_ns))
-        return;
     uint64_t patience_ns = now_ns + answer_patience_ns;
     observe_wait(&sampler->observer,
                  sampler->tick.deadline_ns < patience_ns ? sampler->tick.deadline_ns : patience_ns);
     standstill_work(&session->standstill);
     sampler_collect(sampler, clock_monotonic_ns());
+    sampler_skip_ticks(sampler, now_ns);
     standstill_rest(&session->standstill);
 }
 
@@ -191,6 +196,14 @@ static void report_output(struct session *session, int error)
     session->is_output_reported |= error < 0;
 }
 
+static void report_restraint(struct session *session)
+{
+    char text[RESTRAINT_TEXT_BYTES];
+    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, text);
+    if (*text)
+        log_add(&session->log, LOG_INFO, "%s", text);
+}
+
 static void close_and_write(struct session *session)
 {
     session->end_ns = clock_monotonic_ns();
@@ -198,6 +211,7 @@ static void close_and_write(struct session *session)
     if (session->directory_fd < 0)
         session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     report_output(session, session->directory_fd < 0 ? -errno : write_profile(session));
+    report_restraint(session);
     if (session->sampler.tree.overflows > 0)
         log_add(
             &session->log, LOG_WARNING,
@@ -394,9 +408,10 @@ static int start(const struct session_libc *libc, char *const *environment, cons
     int status = choose_output(session, parent != NULL);
     if (status == 0)
         status = begin_recording(session, stack_low, stack_high);
-    log_add(&session->log, LOG_DEBUG, "%u ticks a second, up to %u threads each, signal %d, to %s/%s",
-            session->config.hz, session->config.threads, session->config.signal, session->output.directory,
-            session->output.name);
+    log_add(&session->log, LOG_DEBUG,
+            "%u ticks a second, up to %u threads each, at most %g %% overhead (0: any), signal %d, to %s/%s",
+            session->config.hz, session->config.threads, session->config.overhead_ppm / 1e4,
+            session->config.signal, session->output.directory, session->output.name);
     log_flush(&session->log);
     if (status == 0)
         sig_store_release(&current, session); /* partner: the acquire in current_session */

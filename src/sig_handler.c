@@ -230,6 +230,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     request.memo = request.use_cache && !request.learns ? slot->memo : NULL;
     walk_self(&request, context, slot);
     sig_sub_seq_cst(&sig_in_flight, 1);
+    slot->took_ns = clock_ns(CLOCK_MONOTONIC) - slot->time_ns;
 }
 
 void sig_handler_walk_other(struct sig_other *other)

@@ -30,6 +30,7 @@ struct sig_slot {
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
     uint64_t cpu_ns;            /* the thread's CPU clock then */
+    uint64_t took_ns;           /* from time_ns to the end of the walk, by the same clock */
     uint32_t depth;             /* addresses written */
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */

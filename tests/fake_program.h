@@ -22,6 +22,7 @@ struct fake_kind {
         uint32_t ms, vary;
     } steps[FAKE_STEPS_MAX];
     uint32_t life_ms; /* on average, half to one and a half of it; 0: for ever */
+    bool in_step;     /* it begins at the beginning, to change when others of its seed do */
 };
 
 struct fake_task {
@@ -50,7 +51,7 @@ static inline bool fake_is_running(const struct fake_task *task)
     return fake_function(task) < 'a';
 }
 
-/* Somewhere in the middle of its doings, so that threads of a kind are not in step. */
+/* Somewhere in the middle of its doings, unless threads of its kind are to be in step. */
 static inline void fake_begin(struct fake_task *task, const struct fake_kind *kind, uint64_t seed,
                               uint64_t now_ns, uint64_t *truth)
 {
@@ -59,7 +60,7 @@ static inline void fake_begin(struct fake_task *task, const struct fake_kind *ki
     random_init(&task->random, seed);
     for (int i = 0; i < FAKE_STEPS_MAX; i++)
         all_ms += kind->steps[i].ms;
-    uint64_t at_ns = random_next(&task->random) % (all_ms * NS_PER_MS);
+    uint64_t at_ns = kind->in_step ? 0 : random_next(&task->random) % (all_ms * NS_PER_MS);
     for (;; task->step++) {
         passed_ns += (uint64_t)kind->steps[task->step].ms * NS_PER_MS;
         if (passed_ns > at_ns)

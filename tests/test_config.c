@@ -76,6 +76,8 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->labels;
     if (!strcmp(name, "WALLPROF_OBSERVE"))
         return config->by_signal_only;
+    if (!strcmp(name, "WALLPROF_OVERHEAD"))
+        return config->overhead_ppm;
     if (!strcmp(name, "WALLPROF_LOG"))
         return config->log_level;
     assert_string_equal(name, "WALLPROF_SEED");
@@ -139,6 +141,19 @@ static const struct good_case good[] = {
     {"WALLPROF_OBSERVE", "", false},
     {"WALLPROF_OBSERVE", "auto", false},
     {"WALLPROF_OBSERVE", "signal", true},
+    {"WALLPROF_OVERHEAD", "", 10000},
+    {"WALLPROF_OVERHEAD", "off", 0},
+    {"WALLPROF_OVERHEAD", "0", 0},
+    {"WALLPROF_OVERHEAD", "0.0", 0},
+    {"WALLPROF_OVERHEAD", "1", 10000},
+    {"WALLPROF_OVERHEAD", "1%", 10000},
+    {"WALLPROF_OVERHEAD", "0.5", 5000},
+    {"WALLPROF_OVERHEAD", "0.05%", 500},
+    {"WALLPROF_OVERHEAD", "0.0001", 1},
+    {"WALLPROF_OVERHEAD", "2.3456", 23456},
+    {"WALLPROF_OVERHEAD", "007.10", 71000},
+    {"WALLPROF_OVERHEAD", "100", 1000000},
+    {"WALLPROF_OVERHEAD", "100.0000", 1000000},
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
@@ -174,6 +189,7 @@ static void the_defaults_are_as_documented(void **state)
     assert_int_equal(config->memory_bytes, 64 * MIB);
     assert_int_equal(config->signal, SIGPROF);
     assert_int_equal(config->labels, LABELS_ID);
+    assert_int_equal(config->overhead_ppm, 10000);
     assert_false(config->by_signal_only);
     assert_false(config->has_seed);
     assert_int_equal(config->log_level, LOG_WARNING);
@@ -198,6 +214,28 @@ static void all_at_once_do_not_disturb_each_other(void **state)
     assert_said(fixture, "");
 }
 
+/* A rate that was asked for is kept, unless a limit was asked for as well, wherever the two stand. */
+static void a_rate_goes_without_restraint(void **state)
+{
+    struct fixture *fixture = *state;
+    read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 0);
+    read_all(fixture, (const char *const[]){"WALLPROF_HZ=100", "WALLPROF_OVERHEAD=", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 0);
+    read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", "WALLPROF_OVERHEAD=2", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 20000);
+    read_all(fixture, (const char *const[]){"WALLPROF_OVERHEAD=2", "WALLPROF_HZ=1000", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 20000);
+    read_all(fixture, (const char *const[]){"WALLPROF_HZ=", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 10000);
+    assert_said(fixture, "");
+    read_all(fixture,
+             (const char *const[]){"WALLPROF_HZ=fast", NULL}); /* the default is used, restraint too */
+    assert_int_equal(fixture->config.overhead_ppm, 10000);
+    read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", "WALLPROF_OVERHEAD=few", NULL});
+    assert_int_equal(fixture->config.overhead_ppm, 10000);
+}
+
 /* ---- bad values ---- */
 
 struct bad_case {
@@ -205,16 +243,17 @@ struct bad_case {
     uint64_t instead;
 };
 
-#define HZ_SAID      "is not a whole number from 1 to 10000; using 100"
-#define THREADS_SAID "is not a whole number from 1 to 1024; using 8"
-#define DEPTH_SAID   "is not a whole number from 1 to 65536; using 1024"
-#define MEM_SAID     "is not a size from 1M to 32G (K, M, G); using 64M"
-#define NO_SIGNAL    "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
-#define REFUSED      "cannot be used for sampling; using SIGPROF"
-#define LABELS_SAID  "is not none, name or id; using id (name and id)"
-#define OBSERVE_SAID "is not auto or signal; using auto"
-#define SEED_SAID    "is not a whole number; using a random seed"
-#define LOG_SAID     "is not off, error, warning, info or debug; using warning"
+#define HZ_SAID       "is not a whole number from 1 to 10000; using 100"
+#define THREADS_SAID  "is not a whole number from 1 to 1024; using 8"
+#define DEPTH_SAID    "is not a whole number from 1 to 65536; using 1024"
+#define MEM_SAID      "is not a size from 1M to 32G (K, M, G); using 64M"
+#define NO_SIGNAL     "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
+#define REFUSED       "cannot be used for sampling; using SIGPROF"
+#define LABELS_SAID   "is not none, name or id; using id (name and id)"
+#define OBSERVE_SAID  "is not auto or signal; using auto"
+#define OVERHEAD_SAID "is not a percentage from 0.0001 to 100, nor 0 or off; using 1"
+#define SEED_SAID     "is not a whole number; using a random seed"
+#define LOG_SAID      "is not off, error, warning, info or debug; using warning"
 
 static const struct bad_case bad[] = {
     {"WALLPROF_HZ", "0", HZ_SAID, 100},
@@ -264,6 +303,21 @@ static const struct bad_case bad[] = {
     {"WALLPROF_OBSERVE", "AUTO", OBSERVE_SAID, false},
     {"WALLPROF_OBSERVE", "s", OBSERVE_SAID, false},
     {"WALLPROF_OBSERVE", "1", OBSERVE_SAID, false},
+    {"WALLPROF_OVERHEAD", "-1", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "101", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "100.0001", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "0.00001", OVERHEAD_SAID, 10000}, /* 0, if it were cut: off */
+    {"WALLPROF_OVERHEAD", "1.", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", ".5", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "0,5", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "1 %", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "1%%", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "%", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "1.5.5", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "OFF", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "none", OVERHEAD_SAID, 10000},
+    {"WALLPROF_OVERHEAD", "1844674407370956", OVERHEAD_SAID, 10000}, /* 0.04, if it overflowed */
+    {"WALLPROF_OVERHEAD", "18446744073709551617", OVERHEAD_SAID, 10000},
     {"WALLPROF_SEED", "x", SEED_SAID, 0},
     {"WALLPROF_SEED", "1x", SEED_SAID, 0},
     {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},
@@ -500,6 +554,7 @@ int main(void)
         cmocka_unit_test_setup(the_defaults_are_as_documented, setup),
         cmocka_unit_test_setup(good_values_are_used_without_a_word, setup),
         cmocka_unit_test_setup(all_at_once_do_not_disturb_each_other, setup),
+        cmocka_unit_test_setup(a_rate_goes_without_restraint, setup),
         cmocka_unit_test_setup(bad_values_are_named_with_what_is_used_instead, setup),
         cmocka_unit_test_setup(signals_that_mean_something_else_are_refused, setup),
         cmocka_unit_test_setup(unknown_variables_are_named, setup),

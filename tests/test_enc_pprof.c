@@ -116,6 +116,7 @@ static int setup(void **state)
                                           .duration_ns = UINT64_C(12345678901),
                                           .period_ns = 10000000,
                                           .threads_per_tick = 8,
+                                          .restraint = "",
                                           .command = "./app --flag"};
     return 0;
 }
@@ -383,7 +384,9 @@ static void comments_tell_people_what_happened(void **state)
         "a "
         "signal",
         "unwind: 99 of 4321 stacks by the full-register walk",
-        "the sampler itself used 0.250 s of CPU, which is not in this profile",
+        "the sampler itself used 0.250 s of CPU, which is not in this profile; signals took about 0.035 s in "
+        "the "
+        "program's threads, which is",
     };
     struct fixture *fixture = *state;
     fixture->profile.counters = (struct wp_counters){.ticks = 1234,
@@ -396,7 +399,8 @@ static void comments_tell_people_what_happened(void **state)
                                                      .truncated = 12,
                                                      .full_walks = 99,
                                                      .stray = 3,
-                                                     .sampler_cpu_ns = 250000000};
+                                                     .sampler_cpu_ns = 250000000,
+                                                     .answers_cpu_ns = 35000000};
     export(fixture);
     assert_int_equal(fixture->read.comments.count, COUNT(expected));
     for (size_t i = 0; i < COUNT(expected); i++)
@@ -404,6 +408,10 @@ static void comments_tell_people_what_happened(void **state)
     fixture->profile.counters.full_walks = 0; /* as nearly always: not worth a line */
     export(fixture);
     assert_int_equal(fixture->read.comments.count, COUNT(expected) - 1);
+    fixture->profile.restraint = "restrained: 43 ticks a second";
+    export(fixture);
+    assert_int_equal(fixture->read.comments.count, COUNT(expected));
+    assert_string_equal(text(fixture, fixture->read.comments.at[3]), fixture->profile.restraint);
 }
 
 static void a_long_odd_command_line_is_no_trouble(void **state)

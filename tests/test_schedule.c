@@ -9,6 +9,7 @@
 #include "fake_stacks.h"
 #include "fake_statistics.h"
 #include "fold.h"
+#include "restraint.h"
 #include "tick.h"
 
 #include <stdlib.h>
@@ -171,6 +172,63 @@ static void busy_threads_have_what_they_need_and_blocked_ones_the_rest(void **st
     }
 }
 
+/* All of them by the same factor, and that within one stretch of theirs. */
+static void spread_makes_all_looks_rarer(void **state)
+{
+    static const struct rate_case cases[] = {
+        {4, 200, 100, 2}, {6, 8, 100, 25}, {40, 200, 10, 2}, {40, 40, 16, 4}, {1, 0, 100, 0}};
+    static const double spreads[] = {1, 1.25, 3, 7.5, 20};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(cases) * COUNT(spreads); i++) {
+        const struct rate_case *c = &cases[i / COUNT(spreads)];
+        double spread = spreads[i % COUNT(spreads)];
+        fixture->schedule.spread = (uint32_t)(spread * SCHEDULE_SPREAD_ONE);
+        add(fixture, 0, c->busy, true);
+        add(fixture, c->busy, c->blocked, false);
+        assert_int_equal(schedule_looks_per_tick(&fixture->schedule),
+                         c->busy + c->blocked < LOOKS ? 1 : LOOKS);
+        pass(fixture, 4 * SCHEDULE_LENGTH_MAX);
+        double busy = rate_of(fixture, 0, c->busy) * spread / c->busy_rate;
+        double blocked = c->blocked ? rate_of(fixture, c->busy, c->blocked) * spread / c->blocked_rate : 1;
+        if (busy < 0.94 || busy > 1.06 || blocked < 0.88 || blocked > 1.12)
+            fail_msg("%u busy, %u blocked, spread %.2f: %.2f and %.2f of the looks", c->busy, c->blocked,
+                     spread, busy, blocked);
+        for (uint32_t j = 0; j < c->busy + c->blocked; j++)
+            take_away(fixture, &fixture->subjects[j]);
+    }
+}
+
+static void ticks_without_a_look_are_known_before(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t empty = 0;
+    assert_int_equal(schedule_empty_ticks(&fixture->schedule, 100), 100);
+    fixture->schedule.spread = 20 * SCHEDULE_SPREAD_ONE;
+    add(fixture, 0, 2, true);
+    assert_int_equal(schedule_empty_ticks(&fixture->schedule, 100), 0); /* not planned yet */
+    for (int i = 0; i < 10000; i++) {
+        tick(fixture);
+        uint32_t count = schedule_empty_ticks(&fixture->schedule, 15);
+        assert_in_range(count, 0, 15);
+        uint64_t looks = fixture->looks;
+        pass(fixture, count);
+        assert_int_equal(fixture->looks, looks);
+        if (count == 15)
+            continue;
+        tick(fixture);
+        assert_true(fixture->looks > looks);
+        empty += count;
+    }
+    assert_true(empty > 10000);
+    do
+        schedule_tick(&fixture->schedule, (fixture->schedule.tick + 1) * TICK_NS);
+    while (!fixture->schedule.due ||
+           fixture->schedule.slots[(fixture->schedule.tick + 1) % SCHEDULE_SLOTS].threads);
+    fixture->schedule.looks_left = 0; /* it is due in the next tick too, which has no other */
+    assert_null(schedule_next(&fixture->schedule, 0));
+    assert_int_equal(schedule_empty_ticks(&fixture->schedule, 15), 0);
+}
+
 static void every_tick_of_a_stretch_is_equally_likely(void **state)
 {
     enum { LENGTH = 20, ALL = LENGTH * LOOKS };
@@ -312,6 +370,27 @@ static void a_thread_that_becomes_idle_has_stretches_that_grow(void **state)
     assert_true(subject->schedule.is_resting);
 }
 
+static void stretches_that_are_spread_grow_alike(void **state)
+{
+    static const uint32_t lengths[] = {8, 16, 32, 64, 128};
+    struct fixture *fixture = *state;
+    struct subject *subject = &fixture->subjects[0];
+    fixture->schedule.spread = 4 * SCHEDULE_SPREAD_ONE;
+    add(fixture, 0, 1, true);
+    add(fixture, 1, 400, false);
+    pass(fixture, 8000);
+    do
+        look_again(fixture, subject);
+    while (!subject->schedule.goes_on);
+    assert_int_equal(subject->schedule.length, 4);
+    schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy = false);
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        assert_int_equal(subject->schedule.length, lengths[i]);
+        look_again(fixture, subject);
+    }
+    assert_in_range(subject->schedule.length, 180, 220);
+}
+
 /* When all become idle at once there are no looks for that: those at rest keep half of what idle ones have.
  */
 static void growing_stretches_leave_looks_for_the_others(void **state)
@@ -382,6 +461,7 @@ struct role {
     struct fold_thread fold;
     struct fake_task task;
     uint64_t start_ns, wakings; /* of the task, at the last look */
+    bool is_gone;
 };
 
 struct play {
@@ -396,6 +476,12 @@ struct play {
     uint64_t truth[FAKE_FUNCTIONS]; /* of the time that observations stand for */
     uint64_t blind[FAKE_FUNCTIONS]; /* of the rest: behind each thread's last stretch */
     uint64_t lifetimes_ns, cpu_ns, blind_ns, looks;
+    uint64_t seed_in_step;
+
+    /* With a limit, as sampler.c does it. */
+    struct wp_restraint restraint;
+    uint64_t own_cpu_ns, skipped_ns[SCHEDULE_LENGTH_MAX];
+    uint32_t skipped;
 };
 
 struct cast {
@@ -405,11 +491,15 @@ struct cast {
 
 static void enter(struct play *play, struct role *role, const struct fake_kind *kind, uint64_t now_ns)
 {
-    fake_begin(&role->task, kind, random_next(&play->random), now_ns, play->truth);
+    uint64_t seed = kind->in_step ? play->seed_in_step : random_next(&play->random);
+    fake_begin(&role->task, kind, seed, now_ns, play->truth);
     fold_thread_begin(&role->fold, tree_root(&play->tree, ++play->roots), now_ns, 0);
     schedule_add(&play->schedule, &role->schedule);
+    for (uint32_t i = 0; i < play->skipped && play->skipped_ns[i] <= now_ns; i++)
+        role->schedule.begin++;
     role->start_ns = now_ns;
     role->wakings = 0;
+    role->is_gone = false;
 }
 
 /* Up to the end of its last observation's stretch it has been observed, behind it not. */
@@ -426,6 +516,7 @@ static void leave(struct play *play, struct role *role, uint64_t end_ns)
     fold_thread_end(&play->fold, &role->fold, end_ns, task->cpu_ns, FOLD_REST_UNSAMPLED);
     play->lifetimes_ns += end_ns - role->start_ns;
     play->cpu_ns += task->cpu_ns;
+    role->is_gone = true;
 }
 
 static void observe(struct play *play, struct role *role)
@@ -460,23 +551,76 @@ static void replace_ended(struct play *play, uint64_t now_ns)
     }
 }
 
+/* The same where ticks have been left out: who begins is planned from then on, who ends has come through. */
+static void replace_ended_late(struct play *play, uint64_t now_ns)
+{
+    uint32_t count = play->count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t end_ns = play->roles[i].task.end_ns;
+        if (play->roles[i].is_gone || end_ns > now_ns)
+            continue;
+        assert_true(play->count < MANY);
+        enter(play, &play->roles[play->count++], play->roles[i].task.kind, end_ns + (now_ns - end_ns) / 2);
+    }
+    for (uint32_t i = 0; i < play->skipped; i++)
+        schedule_tick(&play->schedule, play->skipped_ns[i]);
+    play->skipped = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!play->roles[i].is_gone && play->roles[i].task.end_ns <= now_ns)
+            leave(play, &play->roles[i], play->roles[i].task.end_ns);
+    }
+}
+
+static void skip_ticks(struct play *play, uint64_t now_ns)
+{
+    uint32_t empty = schedule_empty_ticks(&play->schedule, COUNT(play->skipped_ns));
+    uint64_t part_ns = play->restraint.period_ns / 8, least_ns = 50 * NS_PER_MS;
+    uint64_t until_ns = now_ns + (part_ns > least_ns ? part_ns : least_ns);
+    while (play->skipped < empty && play->tick.deadline_ns < until_ns) {
+        play->skipped_ns[play->skipped++] = play->tick.deadline_ns;
+        tick_advance(&play->tick, play->tick.deadline_ns, &play->random);
+    }
+}
+
+/* Who runs is 20 times as dear to look at as who waits. */
+static void restrain(struct play *play, uint64_t now_ns)
+{
+    struct restraint_use use = {.now_ns = now_ns,
+                                .looks = play->looks,
+                                .own_cpu_ns = play->own_cpu_ns,
+                                .looks_per_tick = schedule_looks_per_tick(&play->schedule)};
+    if (!restraint_is_due(&play->restraint, now_ns, play->looks))
+        return;
+    restraint_judge(&play->restraint, &use);
+    play->schedule.spread = (uint32_t)(play->restraint.period_ns * SCHEDULE_SPREAD_ONE / TICK_NS);
+}
+
 static void play_tick(struct play *play, uint64_t now_ns)
 {
     struct schedule_thread *next;
     uint64_t looks = 0;
     tick_advance(&play->tick, now_ns, &play->random);
-    replace_ended(play, now_ns);
+    if (play->restraint.limit_ppm) {
+        restrain(play, now_ns);
+        replace_ended_late(play, now_ns);
+    } else
+        replace_ended(play, now_ns);
     schedule_tick(&play->schedule, now_ns);
-    for (; (next = schedule_next(&play->schedule, now_ns + looks * 10 * NS_PER_US)); looks++)
+    for (; (next = schedule_next(&play->schedule, now_ns + looks * 10 * NS_PER_US)); looks++) {
         observe(play, (struct role *)next);
+        play->own_cpu_ns += fake_is_running(&((struct role *)next)->task) ? 400 * NS_PER_US : 20 * NS_PER_US;
+    }
     assert_true(looks <= SCHEDULE_BURST * LOOKS);
     play->looks += looks;
+    if (play->restraint.limit_ppm)
+        skip_ticks(play, now_ns);
 }
 
 static void play_begin(struct play *play, const struct cast *cast, size_t kinds, uint64_t seed)
 {
     memset(play, 0, sizeof(*play));
     random_init(&play->random, seed);
+    play->seed_in_step = seed;
     assert_int_equal(schedule_init(&play->schedule, LOOKS, &play->random), 0);
     assert_int_equal(arena_init(&play->arena, 1 << 26), 0);
     assert_int_equal(tree_init(&play->tree, &play->arena), 0);
@@ -525,8 +669,10 @@ static void run(struct play *play, uint32_t seconds, struct wp_values found[FAKE
     uint64_t end_ns = (uint64_t)(seconds + 1) * NS_PER_S;
     while (play->tick.deadline_ns + NS_PER_MS < end_ns)
         play_tick(play, play->tick.deadline_ns);
-    for (uint32_t i = 0; i < play->count; i++)
-        leave(play, &play->roles[i], end_ns);
+    for (uint32_t i = 0; i < play->count; i++) {
+        if (!play->roles[i].is_gone)
+            leave(play, &play->roles[i], end_ns);
+    }
     add_up(play, found);
     assert_conserved(play, found);
 }
@@ -553,42 +699,57 @@ static void add_errors(struct errors errors[FAKE_FUNCTIONS], const struct play *
         add_error(&errors[i], found[i].wall_ns, play->truth[i]);
 }
 
-/* The mean error is within 4 standard errors of 0. */
-static void assert_unbiased(char function, const struct errors *errors, uint32_t runs)
+/* The mean error is within 4 standard errors of 0, or of the seconds allowed. */
+static void assert_unbiased(char function, const struct errors *errors, uint32_t runs, double allowed)
 {
     double mean = errors->sum / runs, variance = (errors->squares - mean * errors->sum) / (runs - 1);
-    if (mean * mean > 16 * variance / runs)
+    double above = mean > allowed ? mean - allowed : mean < -allowed ? mean + allowed : 0;
+    if (above * above > 16 * variance / runs)
         fail_msg("%c: %+.4f s of %.4f s off on average, variance of one run %.6f s^2, %u runs", function,
                  mean, errors->truth / runs, variance, runs);
 }
 
-static void check(const struct cast *cast, size_t kinds, uint32_t seconds, uint32_t runs)
+/* allowed: so much of each life in seconds. */
+static void check_limited(const struct cast *cast, size_t kinds, uint32_t seconds, uint32_t runs,
+                          uint32_t limit_ppm, double allowed)
 {
+    uint64_t lives = 0;
     static struct play play;
     static struct wp_values found[FAKE_FUNCTIONS];
     struct errors errors[FAKE_FUNCTIONS] = {0};
     for (uint32_t i = 0; i < runs; i++) {
         play_begin(&play, cast, kinds, i + 1);
+        restraint_init(&play.restraint, limit_ppm, TICK_NS, SCHEDULE_LENGTH_MAX);
         run(&play, seconds, found);
         add_errors(errors, &play, found);
+        lives += play.roots;
         assert_true(play.looks <= LOOKS * play.schedule.tick * 102 / 100);
         play_end(&play);
     }
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
-        assert_unbiased((char)i, &errors[i], runs);
+        assert_unbiased((char)i, &errors[i], runs, allowed * (double)lives / runs);
+}
+
+static void check(const struct cast *cast, size_t kinds, uint32_t seconds, uint32_t runs)
+{
+    check_limited(cast, kinds, seconds, runs, 0, 0);
 }
 
 /* Waits are small letters, work capitals; durations in ms, and how much they vary in per cent. */
-static const struct fake_kind sleepy = {{{'s', 40, 0}, {'t', 10, 0}}, 0};
-static const struct fake_kind bursts = {{{'w', 990, 0}, {'B', 10, 0}}, 0};
-static const struct fake_kind busy = {{{'F', 30, 50}, {'G', 10, 50}}, 0};
-static const struct fake_kind idle = {{{'i', 20000, 50}, {'R', 2000, 50}}, 0};
-static const struct fake_kind flicker = {{{'p', 300, 50}, {'Q', 3, 50}}, 0};
-static const struct fake_kind server = {{{'x', 300, 90}, {'Y', 150, 90}}, 0};
-static const struct fake_kind brief = {{{'U', 60, 50}, {'v', 40, 50}}, 700};
-static const struct fake_kind waking = {{{'k', 500, 20}, {'K', 3, 50}}, 0};
-static const struct fake_kind turns = {{{'C', 30, 50}, {'c', 90, 50}, {'D', 10, 50}, {'d', 70, 50}}, 0};
-static const struct fake_kind blocked = {{{'z', 1000000, 50}, {'z', 1000000, 50}}, 0};
+static const struct fake_kind sleepy = {{{'s', 40, 0}, {'t', 10, 0}}, 0, false};
+static const struct fake_kind bursts = {{{'w', 990, 0}, {'B', 10, 0}}, 0, false};
+static const struct fake_kind busy = {{{'F', 30, 50}, {'G', 10, 50}}, 0, false};
+static const struct fake_kind idle = {{{'i', 20000, 50}, {'R', 2000, 50}}, 0, false};
+static const struct fake_kind flicker = {{{'p', 300, 50}, {'Q', 3, 50}}, 0, false};
+static const struct fake_kind server = {{{'x', 300, 90}, {'Y', 150, 90}}, 0, false};
+static const struct fake_kind brief = {{{'U', 60, 50}, {'v', 40, 50}}, 700, false};
+static const struct fake_kind waking = {{{'k', 500, 20}, {'K', 3, 50}}, 0, false};
+static const struct fake_kind turns = {
+    {{'C', 30, 50}, {'c', 90, 50}, {'D', 10, 50}, {'d', 70, 50}}, 0, false};
+static const struct fake_kind blocked = {{{'z', 1000000, 50}, {'z', 1000000, 50}}, 0, false};
+static const struct fake_kind newborn = {{{'N', 150, 50}, {'n', 5000, 50}}, 700, true};
+static const struct fake_kind slow_phases = {{{'A', 2000, 30}, {'a', 2000, 30}}, 0, true};
+static const struct fake_kind fast_phases = {{{'C', 500, 30}, {'c', 500, 30}}, 0, true};
 
 static void five_threads(void **state)
 {
@@ -659,6 +820,35 @@ static void five_thousand_threads(void **state)
     check(cast, COUNT(cast), 120, 15);
 }
 
+/*
+ * 1 % of a core, where 8 looks at threads that run take 3.2 ms and at such that wait 0.16: the looks get
+ * rarer by up to 64 times when all threads begin to run, in step, and more frequent when they wait.
+ */
+static void restraint_while_all_run_and_while_all_wait(void **state)
+{
+    static const struct cast few[] = {{&slow_phases, 4}}, more[] = {{&slow_phases, 40}},
+                             fast[] = {{&fast_phases, 40}},
+                             mixed[] = {{&fast_phases, 20}, {&busy, 2}, {&brief, 5}, {&server, 10}};
+    (void)state;
+    check_limited(few, COUNT(few), 120, 100, 10000, 0);
+    check_limited(more, COUNT(more), 120, 40, 10000, 0);
+    check_limited(fast, COUNT(fast), 120, 40, 10000, 0);
+    check_limited(mixed, COUNT(mixed), 120, 40, 10000, 0);
+}
+
+/*
+ * Ticks are left out while threads begin, which all do the same thing first. Of that a look at the end of
+ * each tick, as without restraint, would miss half a tick: what a thread begins with is only ended by a look.
+ */
+static void restraint_while_threads_come_and_go(void **state)
+{
+    static const struct cast cast[] = {{&newborn, 6}, {&busy, 1}};
+    (void)state;
+    check_limited(cast, COUNT(cast), 120, 200, 3000, 0.5 / HZ);
+    check_limited(cast, COUNT(cast), 120, 100, 10000, 0.5 / HZ);
+    check_limited(cast, COUNT(cast), 120, 50, 0, 0.5 / HZ);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -667,12 +857,15 @@ int main(void)
         TEST(nobody_is_there),
         TEST(few_threads_are_looked_at_in_every_tick),
         TEST(busy_threads_have_what_they_need_and_blocked_ones_the_rest),
+        TEST(spread_makes_all_looks_rarer),
+        TEST(ticks_without_a_look_are_known_before),
         TEST(every_tick_of_a_stretch_is_equally_likely),
         TEST(a_tick_has_a_bounded_number_of_looks),
         TEST(too_many_threads_wait_for_their_turn),
         TEST(threads_come_and_go_at_any_time),
         TEST(a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on),
         TEST(a_thread_that_becomes_idle_has_stretches_that_grow),
+        TEST(stretches_that_are_spread_grow_alike),
         TEST(growing_stretches_leave_looks_for_the_others),
         TEST(a_late_answer_leaves_the_stretch_as_it_is),
         TEST(an_observation_stands_for_the_stretch_of_its_look),
@@ -683,6 +876,8 @@ int main(void)
         cmocka_unit_test(threads_that_wake_now_and_then),
         cmocka_unit_test(cpu_time_is_shared_out_rightly),
         cmocka_unit_test(five_thousand_threads),
+        cmocka_unit_test(restraint_while_all_run_and_while_all_wait),
+        cmocka_unit_test(restraint_while_threads_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,17 @@ static void test_errno_survives(void **state)
     assert_int_equal(errno, 4711);
 }
 
+/* By the clock: within the call, in which the answer is given, and more than nothing. */
+static void test_what_it_took_is_told(void **state)
+{
+    (void)state;
+    uint64_t before_ns = clock_monotonic_ns();
+    const struct sig_slot *slot = ask_self(0, 0);
+    uint64_t after_ns = clock_monotonic_ns();
+    assert_in_range(slot->time_ns, before_ns, after_ns);
+    assert_in_range(slot->took_ns, 1, after_ns - slot->time_ns);
+}
+
 static void test_gone_thread(void **state)
 {
     uint64_t generation;
@@ -463,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_reset_after_one),
         cmocka_unit_test(test_late_signal_is_counted_not_answered),
         cmocka_unit_test(test_errno_survives),
+        cmocka_unit_test(test_what_it_took_is_told),
         cmocka_unit_test(test_gone_thread),
         cmocka_unit_test(test_blocked_thread_says_so),
         cmocka_unit_test(test_a_library_that_is_gone),
