@@ -118,7 +118,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 # Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
 comma := ,
 $(BUILD)/tests/fuzz_cfi: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable)
-$(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable peek)
+$(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy copy_some is_readable peek)
 $(BUILD)/tests/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
 $(BUILD)/tests/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(ENGINE_OBJ)

@@ -1,6 +1,7 @@
 /*
  * The walk over hostile stacks: it ends within its result, touches nothing that is not there, and comes to
- * one result, with the cache and without, careful or not, knowing the stack or probing it.
+ * one result, with the cache and without, careful or not, knowing the stack or probing it. And the walk from
+ * outside, which knows less: it goes the same way, if not as far.
  *
  * Input: how the stack is described; capacity; registers; instructions of one hostile function; and then
  * words of the stack, until its end. Everything else stands: a stack and a foreign one between guard pages,
@@ -9,6 +10,7 @@
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "sig_arch.h"
+#include "sig_distance.h"
 #include "sig_full_walk.h"
 #include "sig_rules.h"
 #include "sig_unwind.h"
@@ -82,6 +84,8 @@ static union {
 
 bool __real_sig_memory_copy(void *to, uint64_t from, size_t bytes);
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes);
+size_t __real_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
+size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
 bool __real_sig_memory_is_readable(uint64_t address);
 bool __wrap_sig_memory_is_readable(uint64_t address);
 bool __real_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
@@ -98,6 +102,11 @@ bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
 {
     FUZZ_ASSERT(fuzz_arena_holds(from));
     return __real_sig_memory_copy(to, from, bytes);
+}
+
+size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
+{
+    return may_be_seen(from) ? __real_sig_memory_copy_some(to, from, bytes, mem_descriptor) : 0;
 }
 
 bool __wrap_sig_memory_is_readable(uint64_t address)
@@ -441,6 +450,53 @@ static void check_full_walk(struct sig_unwind_request request, const struct walk
     assert_same(&plain, &other);
 }
 
+static void walk_other(const struct sig_unwind_request *request, struct walked *ret, bool *ret_by_distance)
+{
+    static uint64_t words[2 * SIG_STACK_COPY_BYTES_MIN / WORD_BYTES];
+    static struct sig_stack_copy copy = {
+        .words = words, .capacity_bytes = sizeof(words), .mem_descriptor = -1};
+    const greg_t *regs = context->uc_mcontext.gregs;
+    uint64_t arguments[] = {(uint64_t)regs[REG_RDI], (uint64_t)regs[REG_RSI], (uint64_t)regs[REG_RDX],
+                            (uint64_t)regs[REG_R10], (uint64_t)regs[REG_R8],  (uint64_t)regs[REG_R9]};
+    struct sig_place place = {
+        .pc = (uint64_t)regs[REG_RIP], .sp = (uint64_t)regs[REG_RSP], .arguments = arguments};
+    struct sig_unwind_request own = *request;
+    struct sig_unwind_course course;
+    own.copy = &copy;
+    own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
+    ret->count = sig_unwind_other(&own, &place, &course);
+    ret->end = course.end;
+    *ret_by_distance = course.by_distance;
+    copy.expected_bytes = course.bytes;
+    FUZZ_ASSERT(ret->count <= request->capacity);
+    FUZZ_ASSERT(ret->end <= SIG_UNWIND_INEXPRESSIBLE);
+    FUZZ_ASSERT(!course.by_distance || ret->end == SIG_UNWIND_ROOT);
+    memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
+}
+
+/* With what handlers have learned and without; what is found by no distance is the same each time. */
+static void check_other(struct sig_unwind_request request, const struct walked *self)
+{
+    static struct walked plain, other;
+    bool by_distance;
+    sig_distance_clear();
+    request.use_cache = false;
+    walk_other(&request, &plain, &by_distance);
+    FUZZ_ASSERT(!by_distance);
+    request.use_cache = true;
+    for (int i = 0; i < 3; i++) {
+        walk_other(&request, &other, &by_distance);
+        if (!by_distance)
+            assert_same(&plain, &other);
+        request.learns = true;
+        walk(&request, &other);
+        request.learns = false;
+        assert_same(self, &other);
+    }
+    size_t shared = plain.count < self->count ? plain.count : self->count;
+    FUZZ_ASSERT(memcmp(plain.addresses, self->addresses, shared * sizeof(uint64_t)) == 0);
+}
+
 static bool goes_on_from(const struct walked *before, const struct walked *after)
 {
     return before->end == SIG_UNWIND_TRUNCATED && after->count >= before->count &&
@@ -468,6 +524,7 @@ static void check_walks(struct sig_unwind_request request)
     }
     walk_with_memo(request, &other);
     assert_same(&plain, &other);
+    check_other(request, &plain);
     bool is_bounded_by_guard = request.stack_high % FUZZ_PAGE_BYTES == 0;
     request.stack_low = request.stack_high = 0;
     walk(&request, &other);
