@@ -16,6 +16,7 @@
 # SERVERS_SECONDS   of load each time (default: 4)
 # SERVERS_HZ        WALLPROF_HZ of the profiled server
 # SERVERS_OBSERVE   signal: WALLPROF_OBSERVE of the profiled server
+# SERVERS_SETUID    not empty: mariadbd is started by root and becomes another user by itself, as memcached and nginx do
 # SERVERS_KEEP      a directory to keep profiles and reports in
 # SERVERS_ROWS      a file to append to what table.py makes a table of
 # shellcheck source=tests/lib.sh

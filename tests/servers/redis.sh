@@ -17,9 +17,10 @@ is_ready() {
 }
 
 batch() {
-    redis-benchmark -s "$TMP/socket" -c 40 -n 10000 -d 100 -P 4 -q -t set,get,incr,lpush,lrange_100 >"$TMP/benchmark" 2>&1 || return
-    ! grep -i -e error -e closed "$TMP/benchmark" >&2 || return
-    echo 50000
+    redis-benchmark -s "$TMP/socket" -c 40 -n 10000 -d 100 -P 4 -q -t set,get,incr,lpush,lrange_100 >"$TMP/benchmark" 2>&1 &&
+        ! grep -q -i -e error -e closed "$TMP/benchmark" && echo 50000 && return
+    tail -n 3 "$TMP/benchmark" >&2
+    return 1
 }
 
 load() {
