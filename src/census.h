@@ -5,11 +5,11 @@
  * there was no record; nor the end of a thread by the bare system call. Every 100 ms the census compares the
  * kernel's number of threads with ours. When they differ, it reads on in the kernel's list, TASKS_NEXT_MAX
  * threads at most, and remembers whom nobody knows. Such a stranger is reported at a later look, when it can
- * not be
+ * be none of these:
  *
- *     a thread that is still on its way to its hook: everyone who was coming meanwhile has come
- * (threads_turn) a thread on its way from its last hook to its end: a tid that has left, started before it
- * did a new thread with that tid: it has the same start time as before
+ *  - a thread that is still on its way to its hook: all who were coming have come (threads_turn);
+ *  - one on its way from its last hook to its end: its tid has left, and it started before that;
+ *  - a new thread with the tid of the one remembered: it has the same start time.
  *
  * And at each look it is asked of some of those we know whether they are still there: of 64 that no hook will
  * end, and of 64 others, in turn.
