@@ -5,11 +5,12 @@
  *
  * Each thread is in one function for all rounds, and each round takes half a second:
  *
- *     wait_vfork         until the child that shares its memory ends
- *     wait_vfork_exec    until such a child is another program
- *     wait_spawn         in posix_spawn, which blocks every signal until the child has opened its files: a
- * FIFO wait_child         for a child of the ordinary kind fault_page         for a page that it touches, and
- * that another thread provides (userfaultfd(2)) read_into_page     for such a page in a system call
+ *  - wait_vfork: until the child that shares its memory ends
+ *  - wait_vfork_exec: until such a child is another program
+ *  - wait_spawn: in posix_spawn, which blocks every signal until the child has opened its files, a FIFO
+ *  - wait_child: for a child of the ordinary kind
+ *  - fault_page: for a page that it touches, and that another thread provides (userfaultfd(2))
+ *  - read_into_page: for such a page in a system call
  *
  * On stdout stands what measured.h says, and "without REASON" if there is no userfaultfd here.
  */
