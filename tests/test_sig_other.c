@@ -340,6 +340,16 @@ static void compare(pid_t tid, struct counts *counts)
     }
 }
 
+/* Ends its wait, and returns when that has been seen to: until then the signal may still be on its way, and
+ * with it the handler's frame. */
+static void disturb(const struct waiter *waiter)
+{
+    uint64_t before = run_count(waiter->tid);
+    pthread_kill(waiter->thread, SIGUSR2);
+    while (run_count(waiter->tid) == before)
+        usleep(50);
+}
+
 static void test_as_their_own_handlers_see_them(void **state)
 {
     (void)state;
@@ -355,7 +365,7 @@ static void test_as_their_own_handlers_see_them(void **state)
             for (int i = 0; i < ROUNDS; i++) {
                 compare(waiter.tid, &counts);
                 if (kind == IN_VARYING && i % 10 == 9)
-                    pthread_kill(waiter.thread, SIGUSR2);
+                    disturb(&waiter);
             }
             stop(&waiter);
             print_message("%s, in %s: %d of %d to the root, %d of them by distance; %d different\n",
