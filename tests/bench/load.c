@@ -2,7 +2,8 @@
  * Fixed work, among threads that wait.
  *
  *     load BUSY BLOCKED UNITS     BUSY threads do UNITS of work each; with BUSY 0, the main thread does
- *     load calibrate              units a second of CPU time
+ *     load BUSY BLOCKED for MS MS the clocks run for so many milliseconds, after the BUSY have worked for as
+ * many load calibrate              units a second of CPU time
  *
  * BLOCKED threads wait all the time, in turn in a futex, nanosleep, epoll_wait and poll. All of them stand 25
  * frames deep. The clocks start when every thread has been waiting for a while, and stop when the last busy
@@ -13,12 +14,16 @@
  *     cpu_ns N          CPU time of the whole process meanwhile, a profiler's threads included
  *     busy_cpu_ns N     of it, that of the threads that did the work
  *     switches N        context switches of the process meanwhile
- *     interrupted N     calls that returned EINTR, from start to end of the process
- *     and the lines of report_end
+ *     woken N           of them, those of the threads that wait, by the kernel's counts of each
+ *     sampler_window_ns N, sampler_switches N
+ *                       CPU time of the thread called wallprof meanwhile, and how often it waited; 0 without
+ * one interrupted N     calls that returned EINTR, from start to end of the process and the lines of
+ * report_end
  */
 #define _GNU_SOURCE
 #include "report.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -37,7 +42,9 @@ extern void ProfilerRegisterThread(void) __attribute__((weak));
 struct task {
     void (*body)(struct task *task);
     uint64_t units;
+    uint64_t end_ns; /* when to end, 0: after so many units */
     uint64_t cpu_ns; /* what the work took */
+    pid_t tid;       /* of a thread that waits */
     uint64_t result; /* so that it is not optimised away */
 };
 
@@ -68,7 +75,7 @@ KEEP_FRAME static uint64_t unit(uint64_t *block, uint64_t value)
 static void work(struct task *task)
 {
     uint64_t block[BLOCK_WORDS] = {1}, begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    for (uint64_t i = 0; i < task->units; i++)
+    for (uint64_t i = 0; task->end_ns ? clock_ns(CLOCK_MONOTONIC) < task->end_ns : i < task->units; i++)
         task->result = unit(block, task->result);
     task->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
@@ -180,10 +187,12 @@ static void *busy_thread(void *argument)
 
 static void *blocked_thread(void *argument)
 {
+    struct task *task = argument;
     if (ProfilerRegisterThread)
         ProfilerRegisterThread();
+    task->tid = (pid_t)syscall(SYS_gettid);
     atomic_fetch_add(&waiting, 1);
-    level_1(argument);
+    level_1(task);
     return NULL;
 }
 
@@ -208,22 +217,100 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
+static uint64_t status_of(pid_t tid, const char *field)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+    return read_number(path, field);
+}
+
+/* How often threads that do nothing but wait were put on a CPU. */
+static uint64_t switches_of(const struct task *tasks, unsigned long count)
+{
+    uint64_t sum = 0;
+    for (unsigned long i = 0; i < count; i++)
+        sum += status_of(tasks[i].tid, "voluntary_ctxt_switches") +
+               status_of(tasks[i].tid, "nonvoluntary_ctxt_switches");
+    return sum;
+}
+
+/* The profiler's own thread, 0 without. */
+static pid_t find_sampler(void)
+{
+    DIR *directory = opendir("/proc/self/task");
+    pid_t found = 0;
+    for (struct dirent *entry; !found && directory && (entry = readdir(directory));) {
+        char path[300], name[16] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(name, sizeof(name), file) && strcmp(name, "wallprof\n") == 0)
+            found = (pid_t)atoi(entry->d_name);
+        if (file)
+            fclose(file);
+    }
+    if (directory)
+        closedir(directory);
+    return found;
+}
+
 static uint64_t process_cpu_ns(const struct rusage *usage)
 {
     return ns_of(usage->ru_utime) + ns_of(usage->ru_stime);
+}
+
+struct figures {
+    uint64_t time_ns, cpu_ns, switches, sampler_cpu_ns, sampler_switches;
+};
+
+static struct figures read_figures(pid_t sampler)
+{
+    struct rusage usage;
+    struct figures figures = {0};
+    if (sampler) {
+        clockid_t clock = (clockid_t)(~(unsigned)sampler << 3 | 6); /* as in include/linux/posix-timers.h */
+        figures.sampler_cpu_ns = clock_ns(clock);
+        figures.sampler_switches = status_of(sampler, "voluntary_ctxt_switches");
+    }
+    figures.time_ns = clock_ns(CLOCK_MONOTONIC);
+    getrusage(RUSAGE_SELF, &usage);
+    figures.cpu_ns = process_cpu_ns(&usage);
+    figures.switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+    return figures;
+}
+
+static void report_figures(const struct figures *before, const struct figures *after)
+{
+    report_number("wall_ns", after->time_ns - before->time_ns);
+    report_number("cpu_ns", after->cpu_ns - before->cpu_ns);
+    report_number("switches", after->switches - before->switches);
+    report_number("sampler_window_ns", after->sampler_cpu_ns - before->sampler_cpu_ns);
+    report_number("sampler_switches", after->sampler_switches - before->sampler_switches);
+}
+
+static void begin_work(void)
+{
+    atomic_store(&begun, 1);
+    syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT32_MAX);
 }
 
 static void do_work(pthread_t *threads, struct task *tasks, unsigned long busy)
 {
     if (busy == 0)
         level_1(&tasks[0]);
-    atomic_store(&begun, 1);
-    syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT32_MAX);
+    begin_work();
     for (unsigned long i = 0; i < busy; i++)
         pthread_join(threads[i], NULL);
 }
 
-static void measure(unsigned long busy, unsigned long blocked, uint64_t units)
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec rest = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    while (nanosleep(&rest, &rest) && errno == EINTR)
+        ;
+}
+
+static void measure(unsigned long busy, unsigned long blocked, uint64_t units, uint64_t for_ns,
+                    uint64_t after_ns)
 {
     unsigned long count = busy + blocked;
     struct task *tasks = calloc(count + 1, sizeof(*tasks));
@@ -240,19 +327,29 @@ static void measure(unsigned long busy, unsigned long blocked, uint64_t units)
         start(blocked_thread, &tasks[i]);
     }
     wait_until_waiting(count);
+    if (for_ns) {
+        for (unsigned long i = 0; i < busy; i++)
+            tasks[i].end_ns = clock_ns(CLOCK_MONOTONIC) + after_ns + for_ns;
+        begin_work();
+        sleep_ns(after_ns);
+    }
 
-    struct rusage before, after;
-    uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), busy_cpu_ns = 0;
-    getrusage(RUSAGE_SELF, &before);
-    do_work(threads, tasks, busy);
-    getrusage(RUSAGE_SELF, &after);
-    report_number("wall_ns", clock_ns(CLOCK_MONOTONIC) - begin_ns);
-    report_number("cpu_ns", process_cpu_ns(&after) - process_cpu_ns(&before));
+    pid_t sampler_tid = find_sampler();
+    uint64_t busy_cpu_ns = 0, switches = switches_of(tasks + busy, blocked);
+    struct figures before = read_figures(sampler_tid);
+    if (for_ns)
+        sleep_ns(for_ns);
+    else
+        do_work(threads, tasks, busy);
+    struct figures after = read_figures(sampler_tid);
+    switches = switches_of(tasks + busy, blocked) - switches;
+    for (unsigned long i = 0; for_ns && i < busy; i++)
+        pthread_join(threads[i], NULL);
+    report_figures(&before, &after);
     for (unsigned long i = 0; i < (busy ? busy : 1); i++)
         busy_cpu_ns += tasks[i].cpu_ns;
     report_number("busy_cpu_ns", busy_cpu_ns);
-    report_number("switches",
-                  (uint64_t)(after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw));
+    report_number("woken", switches);
     report_number("interrupted", atomic_load(&interrupted));
     report_end();
 }
@@ -271,7 +368,10 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "calibrate") == 0)
         calibrate();
     else if (argc == 4)
-        measure(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+        measure(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), 0, 0);
+    else if (argc == 6 && strcmp(argv[3], "for") == 0)
+        measure(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10), 0,
+                strtoull(argv[4], NULL, 10) * 1000000, strtoull(argv[5], NULL, 10) * 1000000);
     else
         return 2;
     return 0;

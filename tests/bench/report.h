@@ -28,28 +28,28 @@ static void report_number(const char *name, uint64_t value)
     printf("%s %llu\n", name, (unsigned long long)value);
 }
 
-/* "Field:   123 kB" of a file in /proc. */
-static uint64_t read_kib(const char *path, const char *field)
+/* "Field:   123 kB" of a file in /proc, or without the unit. */
+static uint64_t read_number(const char *path, const char *field)
 {
     char line[256];
-    unsigned long long kib = 0;
+    unsigned long long number = 0;
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof(line), file)) {
-        if (strncmp(line, field, strlen(field)) == 0 && sscanf(line + strlen(field), ": %llu", &kib) == 1)
+        if (strncmp(line, field, strlen(field)) == 0 && sscanf(line + strlen(field), ": %llu", &number) == 1)
             break;
     }
     if (file)
         fclose(file);
-    return kib;
+    return number;
 }
 
 /* The last thing a target does. VmHWM is summed from counters per core, which lag by up to a few hundred KiB;
  * the rollup is counted page by page. */
 static inline void report_end(void)
 {
-    report_number("hwm_kib", read_kib("/proc/self/status", "VmHWM"));
-    report_number("rss_kib", read_kib("/proc/self/smaps_rollup", "Rss"));
-    report_number("anonymous_kib", read_kib("/proc/self/smaps_rollup", "Anonymous"));
+    report_number("hwm_kib", read_number("/proc/self/status", "VmHWM"));
+    report_number("rss_kib", read_number("/proc/self/smaps_rollup", "Rss"));
+    report_number("anonymous_kib", read_number("/proc/self/smaps_rollup", "Anonymous"));
     fflush(stdout);
     report_number("exit_ns", clock_ns(CLOCK_MONOTONIC));
     fflush(stdout);
