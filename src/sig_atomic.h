@@ -3,6 +3,11 @@
  * used.
  *
  * All are lock-free on the supported machines, hence allowed in a signal handler.
+ *
+ * Where two threads each store and then look at the other's word (Dekker's protocol), a store must not pass
+ * the load behind it. A sequentially consistent store is therefore an exchange here: that is what x86_64
+ * makes of one anyway, and under emulation aarch64's own pair, stlr and ldar, becomes two plain moves that do
+ * pass each other.
  */
 #ifndef WALLPROF_SIG_ATOMIC_H
 #define WALLPROF_SIG_ATOMIC_H
@@ -15,7 +20,7 @@
 #define sig_load_seq_cst(ptr)         __atomic_load_n(ptr, __ATOMIC_SEQ_CST)
 #define sig_store_relaxed(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELAXED)
 #define sig_store_release(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELEASE)
-#define sig_store_seq_cst(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_SEQ_CST)
+#define sig_store_seq_cst(ptr, value) ((void)__atomic_exchange_n(ptr, value, __ATOMIC_SEQ_CST))
 #define sig_add_relaxed(ptr, value)   __atomic_fetch_add(ptr, value, __ATOMIC_RELAXED)
 #define sig_add_seq_cst(ptr, value)   __atomic_fetch_add(ptr, value, __ATOMIC_SEQ_CST)
 #define sig_sub_seq_cst(ptr, value)   __atomic_fetch_sub(ptr, value, __ATOMIC_SEQ_CST)
