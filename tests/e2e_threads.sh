@@ -117,11 +117,12 @@ SOURCE
     judge before 0 $?
 }
 
-# The process ends all the same, and a thread's time when it was seen to be gone, not with the process.
+# The process ends all the same, and a thread's time when it was seen to be gone, not with the process. Under
+# emulation /proc lists a thread of the emulator's own too: for all that can be seen, somebody is always left.
 bare_exit() { # COUNT
     local file=$TMP/bare-$1.pb.gz program status
     if is_emulated; then
-        echo "== bare-exit $1: not run, the emulator sometimes does not end then"
+        echo "== bare-exit $1: not run, the emulator's own thread never ends"
         return
     fi
     echo "== bare-exit $1"
