@@ -9,24 +9,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). The limit of open files
- * is the process's, but counts in each descriptor table by itself. */
-enum {
-    KEPT_MAX = 480,
-    DESCRIPTORS_EACH = 2,
-    DESCRIPTORS_LEFT_FREE = 32,
-    TEXT_BYTES = 256,
-    OWN_FRAMES_BYTES_MAX = 65536
-};
+/* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). A thread that never
+ * runs needs one only. The limit of open files is the process's, but counts in each descriptor table by
+ * itself. */
+enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, OWN_FRAMES_BYTES_MAX = 65536 };
 
 /* ---- the list of those that keep descriptors ---- */
+
+static bool is_listed(const struct watch *watch)
+{
+    return watch->schedstat || watch->syscall;
+}
 
 static void unlink_watch(struct wp_watches *watches, struct watch *watch)
 {
     *(watch->newer ? &watch->newer->older : &watches->newest) = watch->older;
     *(watch->older ? &watch->older->newer : &watches->oldest) = watch->newer;
     watch->newer = watch->older = NULL;
-    watches->kept--;
 }
 
 static void link_newest(struct wp_watches *watches, struct watch *watch)
@@ -34,23 +33,24 @@ static void link_newest(struct wp_watches *watches, struct watch *watch)
     watch->older = watches->newest;
     *(watches->newest ? &watches->newest->newer : &watches->oldest) = watch;
     watches->newest = watch;
-    watches->kept++;
 }
 
-static void close_descriptor(int *descriptor)
+static void close_descriptor(struct wp_watches *watches, int *descriptor)
 {
-    if (*descriptor)
-        close(*descriptor);
+    if (!*descriptor)
+        return;
+    close(*descriptor);
     *descriptor = 0;
+    watches->kept--;
 }
 
 void watch_close(struct wp_watches *watches, struct watch *watch)
 {
-    if (!watch->schedstat && !watch->syscall)
+    if (!is_listed(watch))
         return;
     unlink_watch(watches, watch);
-    close_descriptor(&watch->schedstat);
-    close_descriptor(&watch->syscall);
+    close_descriptor(watches, &watch->schedstat);
+    close_descriptor(watches, &watch->syscall);
 }
 
 void watch_drop_all(struct wp_watches *watches)
@@ -60,17 +60,22 @@ void watch_drop_all(struct wp_watches *watches)
         unlink_watch(watches, watch);
         watch->schedstat = watch->syscall = 0;
     }
+    watches->kept = 0;
     watches->task_directory = -1;
+}
+
+/* For one more. The watch keeps what it has. */
+static void make_room(struct wp_watches *watches, const struct watch *watch)
+{
+    while (watches->kept >= watches->kept_max && watches->oldest && watches->oldest != watch)
+        watch_close(watches, watches->oldest);
 }
 
 static void mark_used(struct wp_watches *watches, struct watch *watch)
 {
-    if (watches->newest == watch)
+    if (watches->newest == watch || !is_listed(watch))
         return;
-    if (watch->schedstat || watch->syscall)
-        unlink_watch(watches, watch);
-    else if (watches->kept >= watches->kept_max)
-        watch_close(watches, watches->oldest);
+    unlink_watch(watches, watch);
     link_newest(watches, watch);
 }
 
@@ -101,14 +106,17 @@ static int open_within_limits(struct wp_watches *watches, pid_t tid, const char 
 /* Opens one of a watch's two files, to be kept. 0 or -errno. */
 static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
 {
-    if (*descriptor == 0) {
-        int opened = watches->kept_max > 0 ? open_within_limits(watches, tid, name) : -EMFILE;
-        if (opened < 0)
-            return opened;
-        mark_used(watches, watch);
-        *descriptor = opened;
-    } else
-        mark_used(watches, watch);
+    mark_used(watches, watch);
+    if (*descriptor)
+        return 0;
+    make_room(watches, watch);
+    int opened = watches->kept_max > 0 ? open_within_limits(watches, tid, name) : -EMFILE;
+    if (opened < 0)
+        return opened;
+    if (!is_listed(watch))
+        link_newest(watches, watch);
+    *descriptor = opened;
+    watches->kept++;
     return 0;
 }
 
@@ -202,7 +210,7 @@ void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
     *watches = (struct wp_watches){.task_directory = is_private ? task_directory : -1};
     getrlimit(RLIMIT_NOFILE, &files);
     uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
-    watches->kept_max = room / DESCRIPTORS_EACH < KEPT_MAX ? (uint32_t)(room / DESCRIPTORS_EACH) : KEPT_MAX;
+    watches->kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX;
     if (!is_about_us(watches))
         watches->task_directory = -1;
 }

@@ -28,8 +28,8 @@ struct watch {
 };
 
 struct wp_watches {
-    int task_directory; /* /proc/self/task; -1: nothing can be watched. Not owned. */
-    uint32_t kept, kept_max;
+    int task_directory;            /* /proc/self/task; -1: nothing can be watched. Not owned. */
+    uint32_t kept, kept_max;       /* descriptors */
     struct watch *newest, *oldest; /* those that keep a descriptor, by their last use */
 };
 
