@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHECKS_PER_LOOK = 64, FOREIGN_FIRST_CAPACITY = 64 };
+enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64 };
 
 static const uint64_t interval_ns = 100 * NS_PER_MS;
 
@@ -87,15 +87,14 @@ bool census_look_at_start(struct wp_census *census, const struct wp_threads *thr
 }
 
 /* The list is read on with nobody left to judge, or not at all. */
-static void look_for_strangers(struct wp_census *census, struct wp_threads *threads)
+static void look_for_strangers(struct wp_census *census, struct wp_threads *threads, bool is_different)
 {
     if (census->is_turned && threads_have_come(threads)) {
         census->strangers = census->met;
         census->met.count = 0;
         census->is_turned = false;
     }
-    if (census->met.count == 0 && tasks_count(census->task_directory) != threads->live_count + 1 &&
-        meet_some(census, threads, &census->met) <= 0)
+    if (is_different && census->met.count == 0 && meet_some(census, threads, &census->met) <= 0)
         meet_some(census, threads, &census->met);
     if (census->met.count > 0 && !census->is_turned)
         census->is_turned = threads_turn(threads);
@@ -111,9 +110,11 @@ bool census_look(struct wp_census *census, struct wp_threads *threads, uint64_t 
     if (census->task_directory < 0 || now_ns < census->next_ns)
         return false;
     census->next_ns = now_ns + interval_ns;
-    look_for_strangers(census, threads);
-    census->foreign_checks = smaller(CHECKS_PER_LOOK, census->foreign_count);
-    census->live_checks = smaller(CHECKS_PER_LOOK, threads->live_count);
+    bool is_different = tasks_count(census->task_directory) != threads->live_count + 1;
+    uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
+    look_for_strangers(census, threads, is_different);
+    census->foreign_checks = smaller(checks, census->foreign_count);
+    census->live_checks = smaller(checks, threads->live_count);
     return true;
 }
 

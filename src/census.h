@@ -12,13 +12,15 @@
  *  - a new thread with the tid of the one remembered: it has the same start time.
  *
  * And at each look it is asked of some of those we know whether they are still there: of 64 that no hook will
- * end, and of 64 others, in turn.
+ * end, and of 64 others, in turn; of 8 each while the numbers agree, which they do when as many have come
+ * unseen as have gone.
  *
- * Cost: while the numbers agree, 64 reads of a clock every 100 ms; else 0.2-0.3 % of a core, however many
+ * Cost: while the numbers agree, 8 reads of a clock every 100 ms; else 0.2-0.3 % of a core, however many
  * threads there are. So a stranger is found late where there are many: 0.2 s after its start among a hundred
  * threads, up to 8 s among 10,000 (a pass over the whole list); its time counts from its start all the same.
  * That a thread has gone is found within n / 640 seconds, but 0.1 at least, n being how many no hook will end
- * or how many others there are; it is taken to have been there until then.
+ * or how many others there are (n / 80 when a stranger makes up for it); it is taken to have been there until
+ * then.
  *
  * Called from: the sampler thread only.
  */
