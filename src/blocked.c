@@ -90,6 +90,7 @@ enum blocked_result blocked_look(struct wp_blocked *blocked, const struct blocke
                               .addresses = blocked->addresses,
                               .capacity = blocked->capacity};
     enum watch_state state = watch_runs(watches, thread->watch, thread->tid, &before);
+    ret->cpu_ns = 0;
     for (int i = 0; i < TRIES && state == WATCH_KNOWN; i++, before = after) {
         ret->cpu_ns = before.cpu_ns;
         if (memory->is_reference && memory->reference == before.count)

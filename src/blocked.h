@@ -45,7 +45,9 @@ enum blocked_result {
 };
 
 struct blocked_look {
-    uint64_t cpu_ns; /* its CPU clock, of UNCHANGED and WALKED */
+    /* Its CPU clock, of UNCHANGED and WALKED; of ASK what it said when the kernel last took the thread off a
+     * CPU or counted its time, 0 when that cannot be read. */
+    uint64_t cpu_ns;
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next look */
     uint32_t depth;

@@ -75,7 +75,10 @@ void observe_begin(struct wp_observer *observer, struct wp_thread *thread)
 
 /* ---- sending ---- */
 
-static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns)
+/* cpu_ns: what its CPU clock said when it was last switched or counted, if that has been read; else 0. Of a
+ * thread on a CPU it is some milliseconds old, but then the thread does run at this moment. */
+static void send_signal(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
+                        uint64_t cpu_ns)
 {
     uint64_t generation;
     int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high,
@@ -89,7 +92,7 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
         observer->used_high = (uint32_t)slot + 1;
     thread->observe.slot = slot;
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
-    thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
+    thread->observe.sent_cpu_ns = cpu_ns ? cpu_ns : clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
     if (thread->blocked.lacks_register || observer->sent++ % LEARN_EVERY == 0)
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
@@ -178,9 +181,10 @@ static bool read_look(struct wp_thread *thread, uint64_t now_ns, const struct bl
     return true;
 }
 
-/* *ret_seen: whether there is an observation. False when the thread must be asked. */
+/* *ret_seen: whether there is an observation. False when the thread must be asked; *ret_cpu_ns is for
+ * send_signal then. */
 static bool look_from_outside(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
-                              struct observation *ret, bool *ret_seen)
+                              struct observation *ret, bool *ret_seen, uint64_t *ret_cpu_ns)
 {
     struct blocked_thread subject = {.tid = thread->tid,
                                      .stack_low = thread->stack_low,
@@ -190,6 +194,7 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
                                      .is_silent = thread->observe.is_silent};
     struct blocked_look look;
     enum blocked_result result = blocked_look(&observer->blocked, &subject, &look);
+    *ret_cpu_ns = look.cpu_ns;
     *ret_seen = (result == BLOCKED_UNCHANGED || result == BLOCKED_WALKED) &&
                 read_look(thread, now_ns, &look, result == BLOCKED_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == BLOCKED_UNCHANGED;
@@ -202,7 +207,7 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
  * waited, it runs: to leave that look out would give its time to the waits. Else looks can be saved.
  */
 static bool look_at_silent(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
-                           struct observation *ret)
+                           uint64_t cpu_ns, struct observation *ret)
 {
     if (observer->by_signal_only && now_ns < thread->observe.check_ns)
         return false;
@@ -211,7 +216,7 @@ static bool look_at_silent(struct wp_observer *observer, struct wp_thread *threa
         return true;
     }
     thread->observe.is_silent = false;
-    send_signal(observer, thread, now_ns);
+    send_signal(observer, thread, now_ns, cpu_ns);
     return false;
 }
 
@@ -219,16 +224,17 @@ bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64
                   struct observation *ret)
 {
     bool is_seen = false;
+    uint64_t cpu_ns = 0;
     if (thread->observe.slot >= 0) {
         thread->observe.chosen_ns = now_ns; /* it stands where its answer will say: it has not run since */
         return false;
     }
     thread->observe.look = observer->look;
-    if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen))
+    if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
     if (thread->observe.is_silent)
-        return look_at_silent(observer, thread, now_ns, ret);
-    send_signal(observer, thread, now_ns);
+        return look_at_silent(observer, thread, now_ns, cpu_ns, ret);
+    send_signal(observer, thread, now_ns, cpu_ns);
     return false;
 }
 
