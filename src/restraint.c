@@ -73,7 +73,8 @@ static struct window window_of(const struct wp_restraint *restraint, const struc
                             .used_ns = since(begin->own_cpu_ns, use->own_cpu_ns),
                             .upkeep_ns = since(begin->upkeep_cpu_ns, use->upkeep_cpu_ns)};
     uint64_t program_ns = since(begin->program_cpu_ns, use->program_cpu_ns);
-    uint64_t base_ns = program_ns > window.wall_ns ? program_ns : window.wall_ns;
+    uint64_t core_ns = window.wall_ns / use->processes;
+    uint64_t base_ns = program_ns > core_ns ? program_ns : core_ns;
     uint64_t horizon_ns = horizon_min_ns + HORIZON_PERIODS * restraint->period_ns;
     window.income_ns = (double)base_ns * restraint->limit_ppm / 1e6;
     window.per_horizon = (double)window.wall_ns / (double)horizon_ns;

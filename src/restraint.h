@@ -1,9 +1,11 @@
 /*
  * How rarely threads must be looked at, so that profiling takes no more than a given share of CPU.
  *
- * The share is one of the program's CPU time, or of one core where the program uses less. Two figures keep
- * to it. The *account* is what has been allowed less what has been used: it holds the mean of a long run to
- * the limit, whatever came between. The *price* is what a look costs: from it the period follows at once,
+ * The share is one of the program's CPU time, or of one core where the program uses less; of a core that it
+ * shares with the processes it was forked from and has forked (family.h): a server of thirty processes that
+ * wait would else have thirty times as much. Two figures keep to it. The *account* is what has been allowed
+ * less what has been used: it holds the mean of a long run to the limit, whatever came between. The *price*
+ * is what a look costs: from it the period follows at once,
  *
  *     period = looks of a tick * price / (income + account / horizon)
  *
@@ -45,6 +47,7 @@ struct restraint_use {
     uint64_t upkeep_cpu_ns; /* of it, for threads that began and ended */
     uint64_t program_cpu_ns;
     uint32_t looks_per_tick; /* not a total: how many a tick would have now without restraint */
+    uint32_t processes;      /* nor this: how many share one core, this one included */
 };
 
 struct wp_restraint {

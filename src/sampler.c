@@ -432,6 +432,7 @@ void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns)
         .upkeep_cpu_ns = sampler->upkeep_cpu_ns,
         .program_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns,
         .looks_per_tick = schedule_looks_per_tick(&sampler->schedule),
+        .processes = family_tell(&sampler->family, now_ns),
     };
     restraint_judge(restraint, &use);
     sampler->schedule.spread = (uint32_t)(restraint->period_ns * SCHEDULE_SPREAD_ONE / restraint->asked_ns);
@@ -455,6 +456,7 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
 {
     gather(sampler, now_ns);
     refresh_modules(sampler);
+    family_leave(&sampler->family);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     sampler->counters.samples = sampler->fold.samples;

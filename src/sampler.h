@@ -11,6 +11,7 @@
 
 #include "census.h"
 #include "config.h"
+#include "family.h"
 #include "fold.h"
 #include "locate.h"
 #include "modules.h"
@@ -39,6 +40,7 @@ struct wp_sampler {
     uint32_t skipped; /* ticks without a look: their moments, until the schedule is told */
     uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];
     struct wp_restraint restraint;
+    struct wp_family family; /* begun or joined before sampler_init */
     uint64_t looks;
     uint64_t upkeep_cpu_ns; /* what threads that begin and end have cost: not less at a lower rate */
     struct wp_random random;

@@ -395,10 +395,12 @@ static int start(const struct session_libc *libc, char *const *environment, cons
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns,
                    parent ? &parent->perf_maps : NULL);
     if (parent) {
+        family_join(&session->sampler.family, &parent->sampler.family);
         session->config = parent->config;
         log_init(&session->log, parent->config.log_level);
         strcpy(session->log.path, parent->log.path);
     } else {
+        family_begin(&session->sampler.family);
         log_init(&session->log, LOG_WARNING);
         config_read(&session->config, &session->log, environment);
         if (*session->config.log_path)

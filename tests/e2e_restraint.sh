@@ -63,5 +63,39 @@ awk '
     / signals took about / { sub(/.*took about /, ""); took = $1 }
     END { exit !(answers > 0 && took + 0.0005 >= answers * 10e-6) }' "$TMP/comments" || fail "answers cannot have taken so little"
 
+# What one core allows is for a family of forked processes together: each of 20 that wait has a twentieth of it.
+family() { # PROCESSES
+    local file
+    echo "== family $1"
+    rm -rf "$TMP/family" && mkdir "$TMP/family"
+    WALLPROF_OUT=$TMP/family/%p.pb.gz preload_run "$LIBRARY" "$TMP/wait" "$1" || fail "wait ended with status $?"
+    for file in "$TMP/family"/*; do
+        check_profile "$file" --main="$TMP/wait" >"$TMP/checked" || fail "$(cat "$TMP/checked")"
+        read_pprof comments "$file" | sed -n 's/^restrained .*as with \([0-9.]*\) ticks.*/\1/p'
+    done >"$TMP/rates"
+    sort -n "$TMP/rates" | tr '\n' ' '
+    echo
+}
+cat >"$TMP/wait.c" <<'SOURCE'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **arguments)
+{
+    for (int i = count > 1 ? atoi(arguments[1]) : 0; i > 0; i--) {
+        if (fork() == 0) {
+            sleep(4);
+            exit(0);
+        }
+    }
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}
+SOURCE
+"${CC:-cc}" -o "$TMP/wait" "$TMP/wait.c" || fail "cc does not work"
+family 20
+awk '$1 < 70 { few++ } END { exit few < 20 }' "$TMP/rates" || fail "they do not share a core"
+
 record off WALLPROF_HZ=10000 WALLPROF_OVERHEAD=off
 assert_not_restrained

@@ -34,7 +34,7 @@ static void begin(struct fixture *fixture, uint32_t limit_ppm, uint64_t asked_ns
 {
     restraint_init(&fixture->restraint, limit_ppm, asked_ns, LONGEST);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
-    fixture->use = (struct restraint_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1};
+    fixture->use = (struct restraint_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1, 1};
     fixture->allowed_ns = 0;
     restraint_judge(&fixture->restraint, &fixture->use);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
@@ -133,6 +133,20 @@ static void the_first_window_says_what_is_needed(void **state)
         assert_int_equal(pass(fixture, c->wall_ns, c->program_ns, c->ticks, c->own_ns), c->period_ns);
         assert_int_equal(fixture->restraint.account_ns, c->account_ns);
     }
+}
+
+/* What a process uses itself it need not share. */
+static void processes_share_a_core(void **state)
+{
+    struct fixture *fixture = *state;
+    begin(fixture, ONE_PERCENT, 10 * MS);
+    fixture->use.processes = 4;
+    assert_int_equal(pass(fixture, 250 * MS, 30 * MS, 25, 1 * MS), 16616966);
+    assert_int_equal(fixture->restraint.account_ns, -375000);
+    begin(fixture, ONE_PERCENT, 10 * MS);
+    fixture->use.processes = 4;
+    assert_int_equal(pass(fixture, 250 * MS, 1000 * MS, 25, 4 * MS), 10 * MS);
+    assert_int_equal(fixture->restraint.account_ns, 6000000);
 }
 
 static void the_limit_is_the_one_given(void **state)
@@ -410,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup(without_a_limit_no_window_begins, setup),
         cmocka_unit_test_setup(what_is_allowed_changes_nothing, setup),
         cmocka_unit_test_setup(the_first_window_says_what_is_needed, setup),
+        cmocka_unit_test_setup(processes_share_a_core, setup),
         cmocka_unit_test_setup(the_limit_is_the_one_given, setup),
         cmocka_unit_test_setup(it_becomes_longer_at_once_and_shorter_by_halves, setup),
         cmocka_unit_test_setup(one_look_alone_says_little, setup),

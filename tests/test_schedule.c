@@ -588,7 +588,8 @@ static void restrain(struct play *play, uint64_t now_ns)
     struct restraint_use use = {.now_ns = now_ns,
                                 .looks = play->looks,
                                 .own_cpu_ns = play->own_cpu_ns,
-                                .looks_per_tick = schedule_looks_per_tick(&play->schedule)};
+                                .looks_per_tick = schedule_looks_per_tick(&play->schedule),
+                                .processes = 1};
     if (!restraint_is_due(&play->restraint, now_ns, play->looks))
         return;
     restraint_judge(&play->restraint, &use);
