@@ -3,6 +3,7 @@
  * addresses are compared, not written, and a walk that leaves the path of the other one ends there.
  */
 #include "sig_full_walk.h"
+#include "sig_chain.h"
 #include "sig_code.h"
 #include "sig_full_frame.h"
 #include "sig_generated.h"
@@ -70,9 +71,12 @@ static enum result step_frame_pointer(struct walk *walk, bool is_in_module)
 {
     struct sig_registers *caller = walk->caller;
     uint64_t fp, saved_fp, ra;
-    if (!is_in_module && !walk->interrupted && !sig_generated_follows_call(walk->frame->pc))
+    bool has_fp = sig_registers_get(walk->frame, SIG_DWARF_FP, &fp);
+    if (!is_in_module && !walk->interrupted && !sig_generated_follows_call(walk->frame->pc) &&
+        !(has_fp && sig_chain_leads_to_call(&walk->stack, walk->request->modules,
+                                            walk->frame->value[SIG_DWARF_SP], fp)))
         return IMPLAUSIBLE;
-    if (!sig_registers_get(walk->frame, SIG_DWARF_FP, &fp))
+    if (!has_fp)
         return LOST;
     if (fp == 0 && !walk->interrupted && is_in_module)
         return AT_ROOT;

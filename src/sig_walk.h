@@ -42,7 +42,7 @@ static inline uint64_t sig_walk_lookup_pc(const struct sig_walk *walk)
 /* The rule at lookup_pc, from the cache or worked out and kept there. False when nothing can be executed
  * there.
  */
-bool sig_walk_find_rule(const struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret);
+bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret);
 
 /* To the caller by the current frame's rule, of whatever kind. lacks_register says whether false is for want
  * of a register that the walk does not carry. */

@@ -1,4 +1,5 @@
 /* Which rule holds at an address: the cache's, a table's, or what the code there is known to do. */
+#include "sig_chain.h"
 #include "sig_code.h"
 #include "sig_eh_frame.h"
 #include "sig_generated.h"
@@ -9,9 +10,11 @@
  * Code in no module is generated code, if it is code at all and not some word of the stack taken for a return
  * address. Asked once for each address: what is cached has been found to be code.
  */
-static bool is_plausible(const struct sig_walk *walk)
+static bool is_plausible(struct sig_walk *walk)
 {
-    return walk->interrupted || sig_generated_follows_call(walk->regs.pc);
+    return walk->interrupted || sig_generated_follows_call(walk->regs.pc) ||
+           (walk->fp_known &&
+            sig_chain_leads_to_call(&walk->stack, walk->request->modules, walk->regs.sp, walk->regs.fp));
 }
 
 /*
@@ -62,7 +65,7 @@ static bool is_to_be_kept(const struct sig_walk *walk, const struct sig_module *
 }
 
 /* False when nothing can be executed at this address. */
-bool sig_walk_find_rule(const struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
+bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     const struct sig_unwind_request *request = walk->request;
     if (find_cached_rule(walk, lookup_pc, ret))

@@ -26,9 +26,15 @@ enum {
     LANDING = 0xa00
 };
 
-/* Where a module without tables begins: readable, for machines that look at its code. */
-static const uint8_t bare_code[0x100];
+/* Where a module without tables begins: readable, for machines that look at its code. There is a call in it.
+ */
+#if defined(__x86_64__)
+static const uint8_t bare_code[0x100] = {[0x3b] = 0xe8, 1, 2, 3, 4};
+#else
+static const _Alignas(uint32_t) uint8_t bare_code[0x100] = {[0x3c] = 0x23, 1, 0, 0x94};
+#endif
 #define BARE ((uint64_t)(uintptr_t)bare_code)
+enum { BARE_CALL_END = 0x40 };
 
 /* Generated code, in a page of its own: offsets. */
 enum {
@@ -440,6 +446,47 @@ static void generated_code_is_returned_to_behind_a_call_only(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
 }
 
+/* Unless the frame records above lead behind a call in a module: then an interpreter has pushed it. */
+static void an_interpreter_is_known_by_where_its_frames_lead(void **state)
+{
+    (void)state;
+    registers(NOWHERE, address_of(10), address_of(12));
+    stack[12] = address_of(30);
+    stack[13] = at_code(CALL_END) + 4;
+    stack[30] = address_of(50);
+    stack[31] = at_code(INDIRECT_CALL_END) + 4;
+    stack[50] = address_of(60);
+    stack[51] = BARE + BARE_CALL_END;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, at_code(CALL_END) + 3, at_code(INDIRECT_CALL_END) + 3,
+                BARE + BARE_CALL_END - 1);
+    /* Each link counts. */
+    sig_rules_clear();
+    stack[51] = BARE + BARE_CALL_END + 4; /* behind no call */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+    stack[51] = BARE + BARE_CALL_END;
+    stack[30] = address_of(29); /* downwards */
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+    stack[30] = 0;
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+}
+
+/* For ever is no proof, however orderly. */
+static void a_chain_that_leads_nowhere_is_none(void **state)
+{
+    (void)state;
+    registers(NOWHERE, address_of(2), address_of(2));
+    for (size_t i = 2; i + 3 < WORDS; i += 2) {
+        stack[i] = address_of(i + 2);
+        stack[i + 1] = at_code(CALL_END) + 4;
+    }
+    walk();
+    ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
+}
+
 /* To have been interrupted somewhere is no proof that it can be returned to right behind, and the other way
  * round. */
 static void interruptions_teach_the_cache_nothing_about_returns(void **state)
@@ -739,6 +786,8 @@ int main(void)
 #endif
         cmocka_unit_test_setup(code_without_tables_goes_by_frame_pointer, setup),
         cmocka_unit_test_setup(generated_code_is_returned_to_behind_a_call_only, setup),
+        cmocka_unit_test_setup(an_interpreter_is_known_by_where_its_frames_lead, setup),
+        cmocka_unit_test_setup(a_chain_that_leads_nowhere_is_none, setup),
         cmocka_unit_test_setup(interruptions_teach_the_cache_nothing_about_returns, setup),
         cmocka_unit_test_setup(generated_code_outside_its_frame_has_its_caller_on_top, setup),
         cmocka_unit_test_setup(a_return_address_of_nothing_is_not_recorded, setup),

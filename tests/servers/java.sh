@@ -23,8 +23,6 @@ load() {
     load_by_wrk "$port" /text /lock /park /file
 }
 
-# What the interpreter calls returns to an address that is not behind a call: the walk ends there.
-bounds=(--truncated=90 --truncated-cpu=60)
 expect 'VM Thread' 'pthread_cond_timedwait < .* < VMThread::run.* < .* < start_thread' 50
 expect 'answer-.*' 'pthread_cond_(wait|timedwait) < Parker::park.* < Unsafe_Park' 5
 expect 'queue-.*' 'pthread_cond_wait < Parker::park.* < Unsafe_Park' 50
