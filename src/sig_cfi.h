@@ -46,6 +46,7 @@ struct sig_saved {
 struct sig_rule {
     uint8_t kind;         /* enum sig_rule_kind */
     uint8_t cfa_register; /* DWARF number */
+    bool not_called;      /* of none: no call stands before the return address (sig_chain.h) */
     bool starts_here;     /* of a root: the return address is the first of a function that nobody called */
     bool may_land;        /* the return address may have been overwritten with the one of another frame */
     bool cfa_deref;       /* CFA = *(register + offset) + offset_after instead of register + offset */

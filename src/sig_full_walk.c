@@ -16,6 +16,7 @@ struct walk {
     struct sig_full_scratch *scratch;
     struct sig_registers *frame, *caller; /* in the scratch memory, by turns */
     struct sig_stack stack;
+    struct sig_chain chain;
     struct sig_evaluation evaluation;
     bool interrupted; /* the current frame was interrupted, not left by a call */
 };
@@ -73,7 +74,7 @@ static enum result step_frame_pointer(struct walk *walk, bool is_in_module)
     uint64_t fp, saved_fp, ra;
     bool has_fp = sig_registers_get(walk->frame, SIG_DWARF_FP, &fp);
     if (!is_in_module && !walk->interrupted && !sig_generated_follows_call(walk->frame->pc) &&
-        !(has_fp && sig_chain_leads_to_call(&walk->stack, walk->request->modules,
+        !(has_fp && sig_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
                                             walk->frame->value[SIG_DWARF_SP], fp)))
         return IMPLAUSIBLE;
     if (!has_fp)

@@ -132,7 +132,7 @@ static uint64_t pack(const struct sig_rule *rule)
     case SIG_RULE_SIGNAL:
         return (uint64_t)SIG_PACKED_SIGNAL << SIG_PACKED_FORM_SHIFT;
     case SIG_RULE_NONE:
-        return (uint64_t)SIG_PACKED_NONE << SIG_PACKED_FORM_SHIFT;
+        return (uint64_t)SIG_PACKED_NONE << SIG_PACKED_FORM_SHIFT | rule->not_called;
     default:
         return 0;
     }
@@ -149,6 +149,7 @@ static void unpack(uint32_t bits, struct sig_rule *ret)
                     : form == SIG_PACKED_SIGNAL ? SIG_RULE_SIGNAL
                                                 : SIG_RULE_NONE;
         ret->starts_here = form == SIG_PACKED_ROOT && (bits & 1);
+        ret->not_called = form == SIG_PACKED_NONE && (bits & 1);
         return;
     }
     ret->cfa_register = register_of[form];

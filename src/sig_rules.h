@@ -41,7 +41,7 @@ uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
  *   6 frame pointer | 6 extra register | 1
  *   12 frame pointer, 1 word above it the extra register: a frame record, anywhere in the frame | 0
  * A register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; in a frame record n is 1..4095.
- * Of a root the last bit says that it starts here (struct sig_rule).
+ * Of a root the last bit says that it starts here, of none that it is not called (struct sig_rule).
  */
 enum {
     SIG_PACKED_FORM_SHIFT = 25,

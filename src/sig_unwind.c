@@ -77,7 +77,8 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
     while (count < request->capacity && regs.pc != 0) {
         struct ordinary at;
         uint32_t rule = sig_rules_lookup_packed(regs.pc - 1);
-        bool by_convention = !SIG_FP_STEP_HIDES_SP && sig_packed_form(rule) == SIG_PACKED_NONE;
+        bool by_convention = !SIG_FP_STEP_HIDES_SP && rule == (uint32_t)SIG_PACKED_NONE
+                                                                  << SIG_PACKED_FORM_SHIFT;
         if (!is_ordinary(walk, by_convention ? convention_rule : rule, &regs, fp_known, extra_known, &at) ||
             (!by_fp && sig_packed_form(rule) == SIG_PACKED_FP))
             break;
@@ -172,8 +173,8 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
     struct sig_rule rule;
     struct sig_memo_frame here = memo_frame(walk);
-    bool is_code = sig_walk_find_rule(walk, here.address, &rule);
     walk->lacks_register = false;
+    bool is_code = sig_walk_find_rule(walk, here.address, &rule);
     here.address += is_code && rule.starts_here;
     if (is_code)
         report(walk, &here);

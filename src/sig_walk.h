@@ -10,6 +10,7 @@
 
 #include "sig_arch.h"
 #include "sig_cfi.h"
+#include "sig_chain.h"
 #include "sig_memo.h"
 #include "sig_stack.h"
 #include "sig_unwind.h"
@@ -31,6 +32,7 @@ struct sig_walk {
     uint8_t switches;    /* to a stack further down in memory, so far */
     size_t count;        /* addresses written */
     struct sig_memo_walk memo;
+    struct sig_chain chain;
 };
 
 /* An address inside the current frame's instruction: of a return address the call before it. */
@@ -40,8 +42,7 @@ static inline uint64_t sig_walk_lookup_pc(const struct sig_walk *walk)
 }
 
 /* The rule at lookup_pc, from the cache or worked out and kept there. False when nothing can be executed
- * there.
- */
+ * there, as far as can be told with the registers that are known (lacks_register). */
 bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret);
 
 /* To the caller by the current frame's rule, of whatever kind. lacks_register says whether false is for want

@@ -8,13 +8,14 @@
 
 /*
  * Code in no module is generated code, if it is code at all and not some word of the stack taken for a return
- * address. Asked once for each address: what is cached has been found to be code.
+ * address. Whether a call stands before it is asked once for each address, and kept with the rule. Where none
+ * does, each walk has to see for itself.
  */
-static bool is_plausible(struct sig_walk *walk)
+static bool is_returned_to(struct sig_walk *walk)
 {
-    return walk->interrupted || sig_generated_follows_call(walk->regs.pc) ||
-           (walk->fp_known &&
-            sig_chain_leads_to_call(&walk->stack, walk->request->modules, walk->regs.sp, walk->regs.fp));
+    walk->lacks_register |= !walk->fp_known;
+    return walk->fp_known && sig_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
+                                                     walk->regs.sp, walk->regs.fp);
 }
 
 /*
@@ -69,7 +70,7 @@ bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_ru
 {
     const struct sig_unwind_request *request = walk->request;
     if (find_cached_rule(walk, lookup_pc, ret))
-        return true;
+        return !ret->not_called || walk->interrupted || is_returned_to(walk);
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     if (module)
@@ -80,7 +81,9 @@ bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_ru
         find_new_rule(request, lookup_pc, ret);
     if (module && ret->kind == SIG_RULE_NONE && is_made_up(walk, module))
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
-    if (!module && ret->kind == SIG_RULE_NONE && !is_plausible(walk))
+    ret->not_called = !module && ret->kind == SIG_RULE_NONE && !walk->interrupted &&
+                      !sig_generated_follows_call(walk->regs.pc);
+    if (ret->not_called && !is_returned_to(walk))
         return false;
     if (is_to_be_kept(walk, module, ret))
         sig_rules_insert(lookup_pc, ret);

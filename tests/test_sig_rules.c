@@ -36,6 +36,7 @@ static void assert_kept(uint64_t pc, const struct sig_rule *rule)
     assert_int_equal(found.cfa_offset_after, rule->cfa_offset_after);
     assert_int_equal(found.may_land, rule->may_land);
     assert_int_equal(found.starts_here, rule->starts_here);
+    assert_int_equal(found.not_called, rule->not_called);
     assert_same_saved(&found.ra, &rule->ra);
     assert_same_saved(&found.fp, &rule->fp);
     assert_same_saved(&found.extra, &rule->extra);
@@ -83,6 +84,8 @@ static void test_every_form_comes_back(void **state)
     assert_kept(pc++, &landing);
     struct sig_rule root = {.kind = SIG_RULE_ROOT, .starts_here = true};
     assert_kept(pc++, &root);
+    struct sig_rule not_called = {.kind = SIG_RULE_NONE, .not_called = true};
+    assert_kept(pc++, &not_called);
     for (unsigned kind = SIG_RULE_NONE; kind <= SIG_RULE_ROOT; kind++) {
         struct sig_rule rule = {.kind = (uint8_t)kind};
         if (kind != SIG_RULE_FRAME)
