@@ -103,27 +103,45 @@ static int open_within_limits(struct wp_watches *watches, pid_t tid, const char 
     return opened;
 }
 
-/* Opens one of a watch's two files, to be kept. 0 or -errno. */
-static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
+/* Whether fewer descriptors have been read since than are kept: then keeping its own pays. */
+static bool is_read_often(const struct wp_watches *watches, const struct watch *watch)
 {
-    mark_used(watches, watch);
-    if (*descriptor)
-        return 0;
-    make_room(watches, watch);
-    int opened = watches->kept_max > 0 ? open_within_limits(watches, tid, name) : -EMFILE;
-    if (opened < 0)
-        return opened;
+    return watch->read_at != 0 && watches->reads - watch->read_at < watches->kept_max;
+}
+
+static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, int opened)
+{
     if (!is_listed(watch))
         link_newest(watches, watch);
-    *descriptor = opened;
     watches->kept++;
-    return 0;
+    return *descriptor = opened;
+}
+
+/* One of a watch's two files, to be given back: a descriptor or -errno. */
+static int take(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
+{
+    bool is_often = is_read_often(watches, watch);
+    mark_used(watches, watch);
+    watch->read_at = ++watches->reads;
+    if (*descriptor || watches->kept_max == 0)
+        return *descriptor ? *descriptor : -EMFILE;
+    if (is_often)
+        make_room(watches, watch);
+    int opened = open_within_limits(watches, tid, name);
+    bool is_kept = opened >= 0 && (is_often || watches->kept < watches->kept_max);
+    return is_kept ? keep(watches, watch, descriptor, opened) : opened;
+}
+
+static void give_back(const int *descriptor, int taken)
+{
+    if (taken >= 0 && taken != *descriptor)
+        close(taken);
 }
 
 void watch_open(struct wp_watches *watches, struct watch *watch, pid_t tid)
 {
-    keep(watches, watch, &watch->schedstat, tid, "schedstat");
-    keep(watches, watch, &watch->syscall, tid, "syscall");
+    give_back(&watch->schedstat, take(watches, watch, &watch->schedstat, tid, "schedstat"));
+    give_back(&watch->syscall, take(watches, watch, &watch->syscall, tid, "syscall"));
 }
 
 static enum watch_state state_of_error(int error)
@@ -137,12 +155,14 @@ static enum watch_state read_file(struct wp_watches *watches, struct watch *watc
 {
     if (watches->task_directory < 0)
         return WATCH_UNREADABLE;
-    int status = keep(watches, watch, descriptor, tid, name);
-    if (status < 0)
-        return state_of_error(status);
-    ssize_t bytes = pread(*descriptor, text, TEXT_BYTES - 1, 0);
+    int taken = take(watches, watch, descriptor, tid, name);
+    if (taken < 0)
+        return state_of_error(taken);
+    ssize_t bytes = pread(taken, text, TEXT_BYTES - 1, 0);
+    int error = bytes < 0 ? -errno : 0;
+    give_back(descriptor, taken);
     if (bytes <= 0)
-        return bytes < 0 ? state_of_error(-errno) : WATCH_UNREADABLE;
+        return error ? state_of_error(error) : WATCH_UNREADABLE;
     text[bytes] = '\0';
     return WATCH_KNOWN;
 }

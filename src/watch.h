@@ -10,7 +10,9 @@
  * Descriptors are kept open: one that is kept costs a third of one that is opened for each look, it belongs
  * to the thread and not to its tid, which may be another thread's a moment later, and it can be read when the
  * program has changed its user and no new one can be opened. They lie in the sampler's own descriptor table.
- * Their number is bounded; past it the ones that were used least recently are closed.
+ * Their number is bounded; past it the ones that were used least recently are closed for those that are used
+ * often, and a thread that is looked at more rarely than all others together has its own closed again at
+ * once: what has just been opened is in the CPU's caches, and what has been kept for long is not.
  *
  * Called from: the sampler thread only.
  */
@@ -25,11 +27,13 @@
 struct watch {
     int schedstat, syscall; /* 0: not open. (0 to 2 are never ours.) */
     struct watch *newer, *older;
+    uint64_t read_at; /* struct wp_watches.reads when it was read last */
 };
 
 struct wp_watches {
     int task_directory;            /* /proc/self/task; -1: nothing can be watched. Not owned. */
     uint32_t kept, kept_max;       /* descriptors */
+    uint64_t reads;                /* so far, of any thread's */
     struct watch *newest, *oldest; /* those that keep a descriptor, by their last use */
 };
 

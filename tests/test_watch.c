@@ -230,6 +230,32 @@ static void only_the_last_used_keep_their_descriptors(void **state)
         end(&subjects[i]);
 }
 
+/* Those that are read more rarely than all others together: what is kept stays kept. */
+static void who_is_read_rarely_displaces_nobody(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    struct watch_runs runs;
+    int before = open_descriptors();
+    watch_init(&watches, directory, true);
+    watches.kept_max = 2;
+    for (int i = 0; i < THREADS; i++)
+        begin(&subjects[i]);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
+            assert_int_equal(!subjects[i].watch.schedstat, i >= 2);
+        }
+    }
+    assert_int_equal(watches.kept, 2);
+    assert_int_equal(open_descriptors(), before + 2 * THREADS + 2);
+    for (int i = 0; i < THREADS; i++) {
+        watch_close(&watches, &subjects[i].watch);
+        end(&subjects[i]);
+    }
+}
+
 /* So twice as many threads keep what they need when they do not run. */
 static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 {
@@ -315,6 +341,7 @@ int main(void)
         cmocka_unit_test(an_ended_thread_is_gone_by_its_descriptor),
         cmocka_unit_test(nothing_is_opened_in_the_programs_sight),
         cmocka_unit_test(only_the_last_used_keep_their_descriptors),
+        cmocka_unit_test(who_is_read_rarely_displaces_nobody),
         cmocka_unit_test(one_descriptor_is_enough_for_one_that_does_not_run),
         cmocka_unit_test(fewer_are_kept_when_descriptors_run_out),
         cmocka_unit_test(a_dropped_descriptor_is_nobodys),
