@@ -340,11 +340,16 @@ static void compare(pid_t tid, struct counts *counts)
     }
 }
 
-/* Ends its wait, and returns when that has been seen to: until then the signal may still be on its way, and
- * with it the handler's frame. */
+/* Ends its wait, once it waits (a thread that runs takes a signal without being put on a CPU again), and
+ * returns when that has been seen to: until then the signal may still be on its way, and with it the
+ * handler's frame. */
 static void disturb(const struct waiter *waiter)
 {
-    uint64_t before = run_count(waiter->tid);
+    struct sig_place place;
+    uint64_t before;
+    do
+        before = run_count(waiter->tid);
+    while (!read_place(waiter->tid, &place) || run_count(waiter->tid) != before);
     pthread_kill(waiter->thread, SIGUSR2);
     while (run_count(waiter->tid) == before)
         usleep(50);
