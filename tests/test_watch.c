@@ -198,19 +198,33 @@ static void look_at(struct wp_watches *watches, struct subject *subject)
     assert_int_equal(call.number, SYS_read);
 }
 
+/* All of them wait. */
+static void begin_all(struct wp_watches *watches, struct subject subjects[THREADS])
+{
+    struct watch_call call;
+    for (int i = 0; i < THREADS; i++)
+        begin(&subjects[i]);
+    for (int i = 0; i < THREADS; i++)
+        wait_until(watches, &subjects[i], WATCH_KNOWN, &call);
+}
+
+static void end_all(struct wp_watches *watches, struct subject subjects[THREADS])
+{
+    for (int i = 0; i < THREADS; i++) {
+        watch_close(watches, &subjects[i].watch);
+        end(&subjects[i]);
+    }
+}
+
 static void only_the_last_used_keep_their_descriptors(void **state)
 {
     (void)state;
     struct wp_watches watches;
     struct subject subjects[THREADS];
-    struct watch_call call;
     int before = open_descriptors();
     watch_init(&watches, directory, true);
     watches.kept_max = 6;
-    for (int i = 0; i < THREADS; i++)
-        begin(&subjects[i]);
-    for (int i = 0; i < THREADS; i++)
-        wait_until(&watches, &subjects[i], WATCH_KNOWN, &call);
+    begin_all(&watches, subjects);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
             look_at(&watches, &subjects[0]); /* used all the time: never closed */
@@ -250,10 +264,7 @@ static void who_is_read_rarely_displaces_nobody(void **state)
     }
     assert_int_equal(watches.kept, 2);
     assert_int_equal(open_descriptors(), before + 2 * THREADS + 2);
-    for (int i = 0; i < THREADS; i++) {
-        watch_close(&watches, &subjects[i].watch);
-        end(&subjects[i]);
-    }
+    end_all(&watches, subjects);
 }
 
 /* So twice as many threads keep what they need when they do not run. */
@@ -266,10 +277,9 @@ static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
     int kept[THREADS];
     watch_init(&watches, directory, true);
     watches.kept_max = THREADS;
-    for (int i = 0; i < THREADS; i++) {
-        begin(&subjects[i]);
+    begin_all(&watches, subjects);
+    for (int i = 0; i < THREADS; i++)
         look_at(&watches, &subjects[i]);
-    }
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
             assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
@@ -278,10 +288,7 @@ static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
         }
     }
     assert_int_equal(watches.kept, THREADS);
-    for (int i = 0; i < THREADS; i++) {
-        watch_close(&watches, &subjects[i].watch);
-        end(&subjects[i]);
-    }
+    end_all(&watches, subjects);
 }
 
 static void fewer_are_kept_when_descriptors_run_out(void **state)
@@ -289,13 +296,9 @@ static void fewer_are_kept_when_descriptors_run_out(void **state)
     (void)state;
     struct wp_watches watches;
     struct subject subjects[THREADS];
-    struct watch_call call;
     struct rlimit limit, lower;
     watch_init(&watches, directory, true);
-    for (int i = 0; i < THREADS; i++)
-        begin(&subjects[i]);
-    for (int i = 0; i < THREADS; i++)
-        wait_until(&watches, &subjects[i], WATCH_KNOWN, &call);
+    begin_all(&watches, subjects);
     assert_int_equal(watches.kept, THREADS);
     for (int i = 0; i < THREADS; i++)
         watch_close(&watches, &subjects[i].watch);
@@ -309,10 +312,7 @@ static void fewer_are_kept_when_descriptors_run_out(void **state)
     }
     setrlimit(RLIMIT_NOFILE, &limit);
     assert_in_range(watches.kept, 1, 5);
-    for (int i = 0; i < THREADS; i++) {
-        watch_close(&watches, &subjects[i].watch);
-        end(&subjects[i]);
-    }
+    end_all(&watches, subjects);
 }
 
 static void a_dropped_descriptor_is_nobodys(void **state)
