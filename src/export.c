@@ -61,9 +61,6 @@ int export_write(const struct export_request *request)
         symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules), &process);
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
-        char restraint[RESTRAINT_TEXT_BYTES];
-        restraint_describe(&sampler->restraint, sampler->start_ns, sampler->start_ns + request->duration_ns,
-                           restraint);
         index_threads(sampler, thread_of_number);
         struct wp_profile profile = {
             .arena = &sampler->arena,
@@ -78,7 +75,7 @@ int export_write(const struct export_request *request)
             .period_ns = sampler->fold.period_ns,
             .threads_per_tick = sampler->schedule.looks_per_tick,
             .counters = sampler->counters,
-            .restraint = restraint,
+            .restraint = request->restraint,
             .command = request->command,
         };
         status = write_profile(&profile, request);

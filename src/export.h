@@ -16,7 +16,7 @@ struct export_request {
     const struct wp_sampler *sampler; /* closed */
     enum wp_labels labels;
     uint64_t start_utc_ns, duration_ns;
-    const char *command;
+    const char *restraint, *command; /* struct wp_profile's */
     const struct perf_maps *perf_maps;
     struct wp_log *log;
     int directory_fd; /* where to, as openat takes it */

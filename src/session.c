@@ -168,13 +168,14 @@ static void one_tick(struct session *session)
     standstill_rest(&session->standstill);
 }
 
-static int write_profile(struct session *session)
+static int write_profile(struct session *session, const char *restraint)
 {
     struct export_request request = {
         .sampler = &session->sampler,
         .labels = session->config.labels,
         .start_utc_ns = session->start_utc_ns,
         .duration_ns = session->end_ns - session->start_ns,
+        .restraint = restraint,
         .command = session->command_text,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
@@ -196,22 +197,17 @@ static void report_output(struct session *session, int error)
     session->is_output_reported |= error < 0;
 }
 
-static void report_restraint(struct session *session)
-{
-    char text[RESTRAINT_TEXT_BYTES];
-    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, text);
-    if (*text)
-        log_add(&session->log, LOG_INFO, "%s", text);
-}
-
 static void close_and_write(struct session *session)
 {
+    char restraint[RESTRAINT_TEXT_BYTES];
     session->end_ns = clock_monotonic_ns();
     sampler_close(&session->sampler, session->end_ns);
+    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
     if (session->directory_fd < 0)
         session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session));
-    report_restraint(session);
+    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session, restraint));
+    if (*restraint)
+        log_add(&session->log, LOG_INFO, "%s", restraint);
     if (session->sampler.tree.overflows > 0)
         log_add(
             &session->log, LOG_WARNING,
