@@ -12,11 +12,13 @@
 #ifndef WALLPROF_FAMILY_H
 #define WALLPROF_FAMILY_H
 
+#include "clock.h"
+
 #include <stdint.h>
 
 enum { FAMILY_MARKS = 512 };
 
-#define FAMILY_SILENT_NS (60 * UINT64_C(1000000000))
+#define FAMILY_SILENT_NS (60 * (uint64_t)NS_PER_S)
 
 struct family_page;
 

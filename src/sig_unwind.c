@@ -40,6 +40,9 @@ struct ordinary {
 static const uint32_t convention_rule =
     SIG_PACKED_FP << SIG_PACKED_FORM_SHIFT | 2 << SIG_PACKED_CFA_SHIFT | 2 << SIG_PACKED_FP_SHIFT;
 
+/* Of generated code that has called, which keeps that convention. */
+static const uint32_t called_rule = (uint32_t)SIG_PACKED_NONE << SIG_PACKED_FORM_SHIFT;
+
 /*
  * Whether a rule is ordinary: CFA = register + offset, registers saved in this frame and within what is
  * readable for certain. sig_walk_step.c says what each condition is for.
@@ -77,8 +80,7 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
     while (count < request->capacity && regs.pc != 0) {
         struct ordinary at;
         uint32_t rule = sig_rules_lookup_packed(regs.pc - 1);
-        bool by_convention = !SIG_FP_STEP_HIDES_SP && rule == (uint32_t)SIG_PACKED_NONE
-                                                                  << SIG_PACKED_FORM_SHIFT;
+        bool by_convention = !SIG_FP_STEP_HIDES_SP && rule == called_rule;
         if (!is_ordinary(walk, by_convention ? convention_rule : rule, &regs, fp_known, extra_known, &at) ||
             (!by_fp && sig_packed_form(rule) == SIG_PACKED_FP))
             break;
