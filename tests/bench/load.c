@@ -1,24 +1,24 @@
 /*
  * Fixed work, among threads that wait.
  *
- *     load BUSY BLOCKED UNITS     BUSY threads do UNITS of work each; with BUSY 0, the main thread does
- *     load BUSY BLOCKED for MS MS the clocks run for so many milliseconds, after the BUSY have worked for as
- * many load calibrate              units a second of CPU time
+ *     load BUSY BLOCKED UNITS        BUSY threads do UNITS of work each; with BUSY 0, the main thread does
+ *     load BUSY BLOCKED for MS1 MS2  the BUSY work for MS2 and then MS1 milliseconds; the clocks run for MS1
+ *     load calibrate                 units a second of CPU time
  *
  * BLOCKED threads wait all the time, in turn in a futex, nanosleep, epoll_wait and poll. All of them stand 25
  * frames deep. The clocks start when every thread has been waiting for a while, and stop when the last busy
  * one is done.
  *
  * Report on stdout:
- *     wall_ns N         from start to end of the work
- *     cpu_ns N          CPU time of the whole process meanwhile, a profiler's threads included
- *     busy_cpu_ns N     of it, that of the threads that did the work
- *     switches N        context switches of the process meanwhile
- *     woken N           of them, those of the threads that wait, by the kernel's counts of each
- *     sampler_window_ns N, sampler_switches N
- *                       CPU time of the thread called wallprof meanwhile, and how often it waited; 0 without
- * one interrupted N     calls that returned EINTR, from start to end of the process and the lines of
- * report_end
+ *     wall_ns N            from start to end of the work
+ *     cpu_ns N             CPU time of the whole process meanwhile, a profiler's threads included
+ *     busy_cpu_ns N        of it, that of the threads that did the work
+ *     switches N           context switches of the process meanwhile
+ *     woken N              of them, those of the threads that wait, by the kernel's counts of each
+ *     sampler_window_ns N  CPU time of the thread called wallprof meanwhile; 0 without one
+ *     sampler_switches N   and how often it waited
+ *     interrupted N        calls that returned EINTR, from start to end of the process
+ *     and the lines of report_end
  */
 #define _GNU_SOURCE
 #include "report.h"
