@@ -8,9 +8,15 @@
 #ifndef WALLPROF_REAL_H
 #define WALLPROF_REAL_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <pty.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
 #include <threads.h>
 
 typedef void real_handler_fn(int);
@@ -27,6 +33,25 @@ struct real {
     pid_t (*fork)(void);
     int (*daemon)(int, int);
     pid_t (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
+    int (*clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
+    int (*poll)(struct pollfd *, nfds_t, int);
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*epoll_wait)(int, struct epoll_event *, int, int);
+    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+    int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+    int (*sem_wait)(sem_t *);
+    int (*sem_timedwait)(sem_t *, const struct timespec *);
+    int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
+    int (*semop)(int, struct sembuf *, size_t);
+    int (*semtimedop)(int, struct sembuf *, size_t, const struct timespec *);
+    int (*msgsnd)(int, const void *, size_t, int);
+    ssize_t (*msgrcv)(int, void *, size_t, long, int);
+    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+    int (*sigsuspend)(const sigset_t *);
+    int (*pause)(void);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);

@@ -9,6 +9,7 @@
 #include "sig_atomic.h"
 #include "sig_distance.h"
 #include "sig_rules.h"
+#include "sig_wait.h"
 
 #include <time.h>
 
@@ -263,6 +264,7 @@ static void handle(int number, siginfo_t *info, void *context)
         pass_to_program(number, info, context);
         return;
     }
+    sig_wait_interrupt(context);
     uint32_t index = value & ((1 << SLOT_BITS) - 1);
     struct sig_slot *slot =
         !sig_slots_in_use ? NULL

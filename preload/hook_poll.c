@@ -1,0 +1,158 @@
+/*
+ * Waiting for descriptors: as long as asked, and for what is left when our signal comes. A call that cannot
+ * wait, or waits for ever, needs no clock.
+ */
+#include "hook_wait.h"
+#include "real.h"
+
+#include <poll.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+static uint64_t deadline_of_ms(int ms)
+{
+    return ms > 0 ? clock_monotonic_ns() + (uint64_t)ms * NS_PER_MS : 0;
+}
+
+static uint64_t deadline_of_timespec(const struct timespec *time)
+{
+    return time && (time->tv_sec > 0 || time->tv_nsec > 0)
+               ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
+               : 0;
+}
+
+/* What is left, in whole milliseconds, not too few. */
+static int left_ms(uint64_t deadline_ns)
+{
+    struct timespec left = hook_wait_left(deadline_ns);
+    return (int)((clock_timespec_ns(&left) + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns, const sigset_t *mask)
+{
+    struct timespec left = hook_wait_left(deadline_ns);
+    return real_functions()->ppoll(fds, count, &left, mask);
+}
+
+WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
+{
+    uint64_t deadline_ns = deadline_of_ms(ms);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->poll(fds, count, ms);
+    while (hook_wait_goes_on(NULL, result < 0))
+        result =
+            deadline_ns ? poll_until(fds, count, deadline_ns, NULL) : real_functions()->poll(fds, count, ms);
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+{
+    uint64_t deadline_ns = deadline_of_timespec(time);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->ppoll(fds, count, time, mask);
+    while (hook_wait_goes_on(mask, result < 0))
+        result = deadline_ns ? poll_until(fds, count, deadline_ns, mask)
+                             : real_functions()->ppoll(fds, count, time, mask);
+    hook_wait_end(&wait);
+    return result;
+}
+
+/* Programs that are compiled with _FORTIFY_SOURCE call these; they end in the C library's own poll. */
+extern int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes);
+extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask,
+                       size_t bytes);
+extern void __chk_fail(void) __attribute__((noreturn));
+
+WALLPROF_HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes)
+{
+    if (bytes / sizeof(*fds) < count)
+        __chk_fail();
+    return poll(fds, count, ms);
+}
+
+WALLPROF_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
+                              const sigset_t *mask, size_t bytes)
+{
+    if (bytes / sizeof(*fds) < count)
+        __chk_fail();
+    return ppoll(fds, count, time, mask);
+}
+
+/* Linux writes what is left into *time, so that needs no clock; what passed since is taken off. */
+static void take_off_since(struct timeval *time, uint64_t since_ns)
+{
+    uint64_t left_ns = (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * NS_PER_US;
+    struct timespec left = hook_wait_left(since_ns + left_ns);
+    *time = (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / NS_PER_US};
+}
+
+WALLPROF_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
+                         struct timeval *restrict time)
+{
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->select(count, reads, writes, others, time);
+    while (hook_wait_goes_on(NULL, result < 0)) {
+        if (time)
+            take_off_since(time, sig_wait_here.time_ns);
+        result = real_functions()->select(count, reads, writes, others, time);
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
+                          const struct timespec *restrict time, const sigset_t *restrict mask)
+{
+    uint64_t deadline_ns = deadline_of_timespec(time);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->pselect(count, reads, writes, others, time, mask);
+    while (hook_wait_goes_on(mask, result < 0)) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->pselect(count, reads, writes, others, deadline_ns ? &left : time, mask);
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, int ms, const sigset_t *mask)
+{
+    uint64_t deadline_ns = deadline_of_ms(ms);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->epoll_pwait(epoll, events, count, ms, mask);
+    while (hook_wait_goes_on(mask, result < 0))
+        result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
+                                               mask);
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, int ms)
+{
+    uint64_t deadline_ns = deadline_of_ms(ms);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->epoll_wait(epoll, events, count, ms);
+    while (hook_wait_goes_on(NULL, result < 0))
+        result = real_functions()->epoll_wait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms);
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct timespec *time,
+                               const sigset_t *mask)
+{
+    uint64_t deadline_ns = deadline_of_timespec(time);
+    if (!real_functions()->epoll_pwait2) { /* before glibc 2.35 */
+        errno = ENOSYS;
+        return -1;
+    }
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->epoll_pwait2(epoll, events, count, time, mask);
+    while (hook_wait_goes_on(mask, result < 0)) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time, mask);
+    }
+    hook_wait_end(&wait);
+    return result;
+}

@@ -1,0 +1,122 @@
+/* Waiting in a queue: for semaphores, messages and signals. Those until a moment are simply asked again. */
+#include "hook_wait.h"
+#include "real.h"
+
+#include <semaphore.h>
+#include <stddef.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <unistd.h>
+
+/* real: the call, made again as it was. */
+#define WAIT_AGAIN(type, real)                                                                               \
+    do {                                                                                                     \
+        struct hook_wait wait = hook_wait_begin();                                                           \
+        type result;                                                                                         \
+        do                                                                                                   \
+            result = (real);                                                                                 \
+        while (hook_wait_goes_on(NULL, result < 0));                                                         \
+        hook_wait_end(&wait);                                                                                \
+        return result;                                                                                       \
+    } while (0)
+
+WALLPROF_HOOK int sem_wait(sem_t *semaphore)
+{
+    WAIT_AGAIN(int, real_functions()->sem_wait(semaphore));
+}
+
+WALLPROF_HOOK int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict moment)
+{
+    WAIT_AGAIN(int, real_functions()->sem_timedwait(semaphore, moment));
+}
+
+WALLPROF_HOOK int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                                const struct timespec *restrict moment)
+{
+    WAIT_AGAIN(int, real_functions()->sem_clockwait(semaphore, clock, moment));
+}
+
+WALLPROF_HOOK int semop(int set, struct sembuf *operations, size_t count)
+{
+    WAIT_AGAIN(int, real_functions()->semop(set, operations, count));
+}
+
+WALLPROF_HOOK int msgsnd(int queue, const void *message, size_t bytes, int flags)
+{
+    WAIT_AGAIN(int, real_functions()->msgsnd(queue, message, bytes, flags));
+}
+
+WALLPROF_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, int flags)
+{
+    WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
+}
+
+WALLPROF_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    WAIT_AGAIN(int, real_functions()->sigwaitinfo(set, info));
+}
+
+WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
+{
+    struct hook_wait wait = hook_wait_begin();
+    int result;
+    do
+        result = real_functions()->sigsuspend(mask);
+    while (hook_wait_goes_on(mask, true));
+    hook_wait_end(&wait);
+    return result;
+}
+
+/* Nothing but a signal ends it, and none may pass unseen: with the signals still blocked it becomes a
+ * sigsuspend for the mask it was called with. */
+WALLPROF_HOOK int pause(void)
+{
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->pause();
+    if (sig_wait_here.was_interrupted) {
+        sigset_t mask = {.__val = {sig_wait_here.mask}};
+        uint64_t before = sig_wait_here.mask;
+        do {
+            sig_wait_here.was_interrupted = false;
+            result = real_functions()->sigsuspend(&mask);
+        } while (sig_wait_here.was_interrupted);
+        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
+        errno = EINTR;
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+static uint64_t deadline_of(const struct timespec *time)
+{
+    return time && (time->tv_sec > 0 || time->tv_nsec > 0)
+               ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
+               : 0;
+}
+
+WALLPROF_HOOK int semtimedop(int set, struct sembuf *operations, size_t count, const struct timespec *time)
+{
+    uint64_t deadline_ns = deadline_of(time);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->semtimedop(set, operations, count, time);
+    while (hook_wait_goes_on(NULL, result < 0)) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->semtimedop(set, operations, count, deadline_ns ? &left : time);
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                               const struct timespec *restrict time)
+{
+    uint64_t deadline_ns = deadline_of(time);
+    struct hook_wait wait = hook_wait_begin();
+    int result = real_functions()->sigtimedwait(set, info, time);
+    while (hook_wait_goes_on(NULL, result < 0)) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->sigtimedwait(set, info, deadline_ns ? &left : time);
+    }
+    hook_wait_end(&wait);
+    return result;
+}

@@ -1,0 +1,97 @@
+/*
+ * Sleeping: nanosleep and what is built on it, as long as asked.
+ *
+ * The kernel says what was left when our signal came. From then on it is slept until a moment, not for a
+ * time, so that nothing is added however often it comes.
+ */
+#include "hook_wait.h"
+#include "real.h"
+
+#include <stddef.h>
+
+/* Clocks by which so much time passes as by CLOCK_MONOTONIC, for a sleep that is not until a moment. */
+static bool is_steady(clockid_t clock)
+{
+    return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
+}
+
+/* Our signal was alone in cutting it short, with so much left. Returns what clock_nanosleep does. */
+__attribute__((noinline)) static int sleep_on(struct timespec *left)
+{
+    uint64_t deadline_ns = sig_wait_here.time_ns + hook_wait_timespec_ns(left);
+    struct timespec deadline = clock_ns_timespec(deadline_ns);
+    int error;
+    do
+        error = real_functions()->clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
+    while (hook_wait_goes_on_after(NULL, error));
+    *left = hook_wait_left(deadline_ns);
+    return error;
+}
+
+/* As clock_nanosleep. *left: what is left when it returns EINTR. */
+static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
+{
+    struct hook_wait wait = hook_wait_begin();
+    int error = real_functions()->clock_nanosleep(clock, 0, asked, left);
+    while (hook_wait_goes_on_after(NULL, error)) {
+        struct timespec rest = *left;
+        error = is_steady(clock) ? sleep_on(left) : real_functions()->clock_nanosleep(clock, 0, &rest, left);
+    }
+    hook_wait_end(&wait);
+    return error;
+}
+
+static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
+{
+    struct hook_wait wait = hook_wait_begin();
+    int error;
+    do
+        error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
+    while (hook_wait_goes_on_after(NULL, error));
+    hook_wait_end(&wait);
+    return error;
+}
+
+WALLPROF_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked,
+                                  struct timespec *rest)
+{
+    struct timespec left = {0};
+    if (flags & TIMER_ABSTIME)
+        return sleep_until(clock, flags, asked);
+    int error = sleep_for(clock, asked, &left);
+    if (error == EINTR && rest)
+        *rest = left;
+    return error;
+}
+
+WALLPROF_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
+{
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+WALLPROF_HOOK int usleep(useconds_t us)
+{
+    struct timespec asked = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    return nanosleep(&asked, NULL);
+}
+
+/* The whole seconds that are left; errno stays what it was when there are none. */
+WALLPROF_HOOK unsigned sleep(unsigned seconds)
+{
+    struct timespec asked = {.tv_sec = seconds}, left = {0};
+    int error = sleep_for(CLOCK_REALTIME, &asked, &left);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return (unsigned)left.tv_sec;
+}
+
+WALLPROF_HOOK int thrd_sleep(const struct timespec *asked, struct timespec *rest)
+{
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
+    return error == 0 ? 0 : error == EINTR ? -1 : -2;
+}

@@ -1,0 +1,36 @@
+#include "sig_wait.h"
+#include "clock.h"
+#include "sig_arch.h"
+
+#include <signal.h>
+
+/* How deep the C library's functions are in the stack when they wait. A frame of the kernel's for a handler
+ * takes more, so a wait within a handler of the program's is not taken for the one that it interrupted. */
+enum { LIBRARY_BYTES_MAX = 1024 };
+
+/* What a thread does to itself, and the C library's own (SIGCANCEL, SIGSETXID). */
+static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
+                                      1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
+                                      1ULL << (32 - 1) | 1ULL << (33 - 1);
+
+__thread struct sig_wait sig_wait_here;
+
+static bool is_cut_short(const ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    uint64_t sp = sig_wait_here.sp;
+    return sp != 0 && regs.sp <= sp && sp - regs.sp < LIBRARY_BYTES_MAX &&
+           sig_behind_system_call(context) == regs.pc;
+}
+
+void sig_wait_interrupt(ucontext_t *context)
+{
+    if (!is_cut_short(context))
+        return;
+    uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
+    sig_wait_here.was_interrupted = true;
+    sig_wait_here.mask = *blocked;
+    sig_wait_here.time_ns = clock_read_ns(CLOCK_MONOTONIC);
+    *blocked |= ~never_blocked;
+}

@@ -1,0 +1,33 @@
+/*
+ * Waits of the program that our signal has cut short: which ones, and since when.
+ *
+ * Some system calls return EINTR after any handler, whatever SA_RESTART says (signal(7)). The hooks of the
+ * functions that make them (preload/hook_wait.h) say here that they wait. A handler of ours that finds itself
+ * behind such a call, cut short, leaves word, and every signal blocked: so until the hook has looked, no
+ * handler of the program's can run whose EINTR would be taken for ours. One that had run before stands
+ * between the call and our handler, which then does not find itself behind the call.
+ *
+ * Each thread has its own; a handler runs on the thread it speaks of, so nothing here is atomic.
+ */
+#ifndef WALLPROF_SIG_WAIT_H
+#define WALLPROF_SIG_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+struct sig_wait {
+    uint64_t sp;          /* of the hook that waits; 0 outside of one */
+    bool was_interrupted; /* by a handler of ours, and nothing else; then: */
+    uint64_t mask;        /* the signals that were blocked, which the hook has to put back */
+    uint64_t time_ns;     /* CLOCK_MONOTONIC when it was */
+};
+
+/* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */
+extern __thread struct sig_wait sig_wait_here
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* In the handler, which returns to this context. */
+void sig_wait_interrupt(ucontext_t *context);
+
+#endif
