@@ -29,10 +29,12 @@ static int left_ms(uint64_t deadline_ns)
     return (int)((clock_timespec_ns(&left) + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns, const sigset_t *mask)
+/* Without a deadline as it was asked for. */
+static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns, const struct timespec *time,
+                      const sigset_t *mask)
 {
     struct timespec left = hook_wait_left(deadline_ns);
-    return real_functions()->ppoll(fds, count, &left, mask);
+    return real_functions()->ppoll(fds, count, deadline_ns ? &left : time, mask);
 }
 
 WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
@@ -40,9 +42,8 @@ WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->poll(fds, count, ms);
-    while (hook_wait_goes_on(NULL, result < 0))
-        result =
-            deadline_ns ? poll_until(fds, count, deadline_ns, NULL) : real_functions()->poll(fds, count, ms);
+    while (hook_wait_holds(&wait, result < 0))
+        result = poll_until(fds, count, deadline_ns, NULL, &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -52,9 +53,8 @@ WALLPROF_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec 
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->ppoll(fds, count, time, mask);
-    while (hook_wait_goes_on(mask, result < 0))
-        result = deadline_ns ? poll_until(fds, count, deadline_ns, mask)
-                             : real_functions()->ppoll(fds, count, time, mask);
+    while (hook_wait_holds(&wait, result < 0))
+        result = poll_until(fds, count, deadline_ns, time, mask ? mask : &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -80,25 +80,33 @@ WALLPROF_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct tim
     return ppoll(fds, count, time, mask);
 }
 
-/* Linux writes what is left into *time, so that needs no clock; what passed since is taken off. */
-static void take_off_since(struct timeval *time, uint64_t since_ns)
+/* Linux writes what was left into *time, rounded down, so that this needs no clock until our signal comes. */
+static uint64_t deadline_of_rest(const struct timeval *time)
 {
-    uint64_t left_ns = (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * NS_PER_US;
-    struct timespec left = hook_wait_left(since_ns + left_ns);
-    *time = (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / NS_PER_US};
+    return sig_wait_here.time_ns + (uint64_t)time->tv_sec * NS_PER_S +
+           ((uint64_t)time->tv_usec + 1) * NS_PER_US;
+}
+
+static struct timeval left_until(uint64_t deadline_ns)
+{
+    struct timespec left = hook_wait_left(deadline_ns);
+    return (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / NS_PER_US};
 }
 
 WALLPROF_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
                          struct timeval *restrict time)
 {
+    uint64_t deadline_ns = 0;
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->select(count, reads, writes, others, time);
-    while (hook_wait_goes_on(NULL, result < 0)) {
-        if (time)
-            take_off_since(time, sig_wait_here.time_ns);
-        result = real_functions()->select(count, reads, writes, others, time);
+    while (hook_wait_holds(&wait, result < 0)) {
+        deadline_ns = time && !deadline_ns ? deadline_of_rest(time) : deadline_ns;
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->pselect(count, reads, writes, others, time ? &left : NULL, &wait.mask);
     }
     hook_wait_end(&wait);
+    if (deadline_ns)
+        *time = left_until(deadline_ns);
     return result;
 }
 
@@ -108,9 +116,10 @@ WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict wr
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->pselect(count, reads, writes, others, time, mask);
-    while (hook_wait_goes_on(mask, result < 0)) {
+    while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->pselect(count, reads, writes, others, deadline_ns ? &left : time, mask);
+        result = real_functions()->pselect(count, reads, writes, others, deadline_ns ? &left : time,
+                                           mask ? mask : &wait.mask);
     }
     hook_wait_end(&wait);
     return result;
@@ -121,9 +130,9 @@ WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, 
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->epoll_pwait(epoll, events, count, ms, mask);
-    while (hook_wait_goes_on(mask, result < 0))
+    while (hook_wait_holds(&wait, result < 0))
         result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
-                                               mask);
+                                               mask ? mask : &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -133,8 +142,9 @@ WALLPROF_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, i
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->epoll_wait(epoll, events, count, ms);
-    while (hook_wait_goes_on(NULL, result < 0))
-        result = real_functions()->epoll_wait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms);
+    while (hook_wait_holds(&wait, result < 0))
+        result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
+                                               &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -149,9 +159,10 @@ WALLPROF_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count,
     }
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->epoll_pwait2(epoll, events, count, time, mask);
-    while (hook_wait_goes_on(mask, result < 0)) {
+    while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time, mask);
+        result = real_functions()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time,
+                                                mask ? mask : &wait.mask);
     }
     hook_wait_end(&wait);
     return result;

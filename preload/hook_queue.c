@@ -15,7 +15,7 @@
         type result;                                                                                         \
         do                                                                                                   \
             result = (real);                                                                                 \
-        while (hook_wait_goes_on(NULL, result < 0));                                                         \
+        while (hook_wait_goes_on(result < 0));                                                               \
         hook_wait_end(&wait);                                                                                \
         return result;                                                                                       \
     } while (0)
@@ -62,27 +62,18 @@ WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
     int result;
     do
         result = real_functions()->sigsuspend(mask);
-    while (hook_wait_goes_on(mask, true));
+    while (hook_wait_holds(&wait, true));
     hook_wait_end(&wait);
     return result;
 }
 
-/* Nothing but a signal ends it, and none may pass unseen: with the signals still blocked it becomes a
- * sigsuspend for the mask it was called with. */
+/* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */
 WALLPROF_HOOK int pause(void)
 {
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->pause();
-    if (sig_wait_here.was_interrupted) {
-        sigset_t mask = {.__val = {sig_wait_here.mask}};
-        uint64_t before = sig_wait_here.mask;
-        do {
-            sig_wait_here.was_interrupted = false;
-            result = real_functions()->sigsuspend(&mask);
-        } while (sig_wait_here.was_interrupted);
-        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
-        errno = EINTR;
-    }
+    while (hook_wait_holds(&wait, true))
+        result = real_functions()->sigsuspend(&wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -99,7 +90,7 @@ WALLPROF_HOOK int semtimedop(int set, struct sembuf *operations, size_t count, c
     uint64_t deadline_ns = deadline_of(time);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->semtimedop(set, operations, count, time);
-    while (hook_wait_goes_on(NULL, result < 0)) {
+    while (hook_wait_goes_on(result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
         result = real_functions()->semtimedop(set, operations, count, deadline_ns ? &left : time);
     }
@@ -113,7 +104,7 @@ WALLPROF_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict
     uint64_t deadline_ns = deadline_of(time);
     struct hook_wait wait = hook_wait_begin();
     int result = real_functions()->sigtimedwait(set, info, time);
-    while (hook_wait_goes_on(NULL, result < 0)) {
+    while (hook_wait_goes_on(result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
         result = real_functions()->sigtimedwait(set, info, deadline_ns ? &left : time);
     }

@@ -23,7 +23,7 @@ __attribute__((noinline)) static int sleep_on(struct timespec *left)
     int error;
     do
         error = real_functions()->clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
-    while (hook_wait_goes_on_after(NULL, error));
+    while (hook_wait_goes_on_after(error));
     *left = hook_wait_left(deadline_ns);
     return error;
 }
@@ -33,7 +33,7 @@ static int sleep_for(clockid_t clock, const struct timespec *asked, struct times
 {
     struct hook_wait wait = hook_wait_begin();
     int error = real_functions()->clock_nanosleep(clock, 0, asked, left);
-    while (hook_wait_goes_on_after(NULL, error)) {
+    while (hook_wait_goes_on_after(error)) {
         struct timespec rest = *left;
         error = is_steady(clock) ? sleep_on(left) : real_functions()->clock_nanosleep(clock, 0, &rest, left);
     }
@@ -47,7 +47,7 @@ static int sleep_until(clockid_t clock, int flags, const struct timespec *moment
     int error;
     do
         error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
-    while (hook_wait_goes_on_after(NULL, error));
+    while (hook_wait_goes_on_after(error));
     hook_wait_end(&wait);
     return error;
 }

@@ -4,9 +4,15 @@
  *
  *     struct hook_wait wait = hook_wait_begin();
  *     int result = real(...);
- *     while (hook_wait_goes_on(NULL, result < 0))
+ *     while (hook_wait_goes_on(result < 0))
  *         result = real(... with what is left ...);
  *     hook_wait_end(&wait);
+ *
+ * After our signal every other is blocked (sig_wait.h). hook_wait_goes_on puts the program's mask back,
+ * unless a handler of the program's is about to run for it: then the call has ended. A signal that comes
+ * between its look and the next wait is taken as one that came before the wait: some 200 ns in which a caller
+ * that must not miss it could. Functions that wait with a mask of their own have no such gap: with
+ * hook_wait_holds the signals stay blocked until the wait itself lets them in, or until its end.
  *
  * Called from: any thread of the program, handlers included; waits nest. errno is what the last real function
  * has set.
@@ -23,11 +29,15 @@
 
 struct hook_wait {
     uint64_t outer_sp; /* of the wait that this one is within a handler of */
+    bool is_holding;   /* signals are blocked until the end; then: */
+    sigset_t mask;     /* the program's, to wait with */
 };
 
 static inline struct hook_wait hook_wait_begin(void)
 {
-    struct hook_wait wait = {.outer_sp = sig_wait_here.sp};
+    struct hook_wait wait;
+    wait.outer_sp = sig_wait_here.sp;
+    wait.is_holding = false;
     sig_wait_here.was_interrupted = false;
     sig_wait_here.sp = sig_stack_pointer();
     return wait;
@@ -36,26 +46,34 @@ static inline struct hook_wait hook_wait_begin(void)
 static inline void hook_wait_end(const struct hook_wait *wait)
 {
     sig_wait_here.sp = wait->outer_sp;
+    if (__builtin_expect(wait->is_holding, 0))
+        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
 }
 
-/* Puts the program's mask back. Whether no handler of the program's was waiting for that. wait_mask: what the
- * call itself blocks instead, NULL when it does not. */
-bool hook_wait_resume(const sigset_t *wait_mask);
+/* The parts that are rarely needed: the mask is put back, or kept for the next wait and the end. */
+bool hook_wait_resume(void);
+void hook_wait_hold(struct hook_wait *wait);
 
-/* Whether to wait again: for the time that was left at sig_wait_here.time_ns. */
-static inline bool hook_wait_goes_on(const sigset_t *wait_mask, bool failed)
+/* Whether to wait again, for what was left at sig_wait_here.time_ns. */
+static inline bool hook_wait_goes_on(bool failed)
 {
-    if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
-        return false;
-    return hook_wait_resume(wait_mask) && failed && errno == EINTR;
+    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume() && failed &&
+           errno == EINTR;
 }
 
 /* The same for functions that return an error number. */
-static inline bool hook_wait_goes_on_after(const sigset_t *wait_mask, int error)
+static inline bool hook_wait_goes_on_after(int error)
+{
+    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume() && error == EINTR;
+}
+
+/* The same for a wait with a mask: the caller's, or wait->mask if the function has none. */
+static inline bool hook_wait_holds(struct hook_wait *wait, bool failed)
 {
     if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
         return false;
-    return hook_wait_resume(wait_mask) && error == EINTR;
+    hook_wait_hold(wait);
+    return failed && errno == EINTR;
 }
 
 /* ---- what is left ---- */

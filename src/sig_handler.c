@@ -148,6 +148,7 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         sig_handler_swap_action(&plain, NULL);
     }
     restore_signals(mask);
+    sig_wait_here.was_passed = true;
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(number, info, context);
     else
@@ -158,11 +159,14 @@ static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
 {
     struct sigaction action;
     program_action(&action);
-    if (action.sa_handler == SIG_IGN && !(action.sa_flags & SA_SIGINFO))
-        return;
-    if (action.sa_handler != SIG_DFL || (action.sa_flags & SA_SIGINFO))
+    bool is_dropped = !(action.sa_flags & SA_SIGINFO) &&
+                      (action.sa_handler == SIG_IGN ||
+                       (action.sa_handler == SIG_DFL && !ends_the_process_by_default(number)));
+    if (is_dropped)
+        sig_wait_interrupt(context); /* without us the kernel would not have delivered it */
+    else if (action.sa_handler != SIG_DFL || (action.sa_flags & SA_SIGINFO))
         call_program_handler(&action, number, info, context);
-    else if (ends_the_process_by_default(number))
+    else
         die_by(number);
 }
 

@@ -21,13 +21,14 @@ struct sig_wait {
     bool was_interrupted; /* by a handler of ours, and nothing else; then: */
     uint64_t mask;        /* the signals that were blocked, which the hook has to put back */
     uint64_t time_ns;     /* CLOCK_MONOTONIC when it was */
+    bool was_passed;      /* a signal of our number was the program's, and went to its handler */
 };
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */
 extern __thread struct sig_wait sig_wait_here
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* In the handler, which returns to this context. */
+/* In the handler, which returns to this context, for a signal that the program is not to see. */
 void sig_wait_interrupt(ucontext_t *context);
 
 #endif
