@@ -1,8 +1,8 @@
 #include "sig_wait.h"
-#include "clock.h"
 #include "sig_arch.h"
 
 #include <signal.h>
+#include <time.h>
 
 /* How deep the C library's functions are in the stack when they wait. A frame of the kernel's for a handler
  * takes more, so a wait within a handler of the program's is not taken for the one that it interrupted. */
@@ -13,7 +13,14 @@ static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 
                                       1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
                                       1ULL << (32 - 1) | 1ULL << (33 - 1);
 
-__thread struct sig_wait sig_wait_here;
+__thread struct sig_wait sig_wait_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now); /* vDSO; neither fails nor touches errno */
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
 
 static bool is_cut_short(const ucontext_t *context)
 {
@@ -31,6 +38,6 @@ void sig_wait_interrupt(ucontext_t *context)
     uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
     sig_wait_here.was_interrupted = true;
     sig_wait_here.mask = *blocked;
-    sig_wait_here.time_ns = clock_read_ns(CLOCK_MONOTONIC);
+    sig_wait_here.time_ns = monotonic_ns();
     *blocked |= ~never_blocked;
 }
