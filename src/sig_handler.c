@@ -39,6 +39,7 @@ static uint32_t sig_life;      /* a number of this process's own among its ances
 static uint64_t sig_unloaded;  /* objects, as of the last end */
 static uint32_t sig_published; /* sig_unloads_ended as of the look at the loader that the table comes from */
 static uint64_t sig_stray;
+static uint32_t sig_on_the_way; /* sent, and not seen; it stays too high by those that never arrive */
 
 /* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd
  * value. */
@@ -255,24 +256,49 @@ void sig_handler_walk_other(struct sig_other *other)
     other->by_distance = course.by_distance;
 }
 
-/* Whether a signal is one of the sampler's, by what only the sampler of this process puts into it. */
-static bool is_ours(const siginfo_t *info, uint64_t value)
+static uint64_t value_of(const siginfo_t *info)
 {
-    return info->si_code == SI_QUEUE && value >> (SLOT_BITS + GENERATION_BITS) == sig_cookie;
+    return (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+}
+
+/* Whether a signal is one of the sampler's, by what only the sampler of this process puts into it. */
+static bool is_ours(const siginfo_t *info)
+{
+    return info->si_code == SI_QUEUE && value_of(info) >> (SLOT_BITS + GENERATION_BITS) == sig_cookie;
+}
+
+/*
+ * Where the user's pending signals are at their limit (RLIMIT_SIGPENDING), the kernel delivers a signal of
+ * ours but loses what is in it, and writes this instead (__send_signal_locked and collect_signal in
+ * kernel/signal.c). So does a kill from outside the process's namespace, so ours must be on the way.
+ */
+static bool may_be_ours(const siginfo_t *info)
+{
+    return info->si_code == SI_USER && info->si_pid == 0 && info->si_uid == 0 &&
+           (int32_t)sig_load_relaxed(&sig_on_the_way) > 0; /* only a number: nothing is ordered by it */
+}
+
+static struct sig_slot *claim(const siginfo_t *info, bool is_whole)
+{
+    uint64_t value = value_of(info);
+    if (!sig_slots_in_use)
+        return NULL;
+    if (!is_whole)
+        return sig_slots_claim_of(sig_slots_in_use, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0));
+    return sig_slots_claim(sig_slots_in_use, value & ((1 << SLOT_BITS) - 1),
+                           value >> SLOT_BITS & generation_mask);
 }
 
 static void handle(int number, siginfo_t *info, void *context)
 {
-    uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-    if (!is_ours(info, value)) {
+    bool is_whole = is_ours(info);
+    if (!is_whole && !may_be_ours(info)) {
         pass_to_program(number, info, context);
         return;
     }
+    sig_add_relaxed(&sig_on_the_way, -1U);
     sig_wait_interrupt(context);
-    uint32_t index = value & ((1 << SLOT_BITS) - 1);
-    struct sig_slot *slot =
-        !sig_slots_in_use ? NULL
-                          : sig_slots_claim(sig_slots_in_use, index, value >> SLOT_BITS & generation_mask);
+    struct sig_slot *slot = claim(info, is_whole);
     if (!slot) {
         sig_add_relaxed(&sig_stray, 1);
         return;
@@ -321,7 +347,12 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
     siginfo_t info = {.si_signo = sig_number, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)pid;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
-    return (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, sig_number, (long)&info);
+    sig_slots_address(sig_slots_in_use, slot_index, tid);
+    sig_add_relaxed(&sig_on_the_way, 1);
+    int status = (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, sig_number, (long)&info);
+    if (status < 0)
+        sig_add_relaxed(&sig_on_the_way, -1U);
+    return status;
 }
 
 /* Until every handler that was in flight at the call has left; handlers wait for nobody, so only the
@@ -369,7 +400,7 @@ void sig_handler_forget_parent(void)
 {
     sig_program_sequence =
         (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
-    sig_in_flight = sig_cache_off = 0;
+    sig_in_flight = sig_cache_off = sig_on_the_way = 0;
     sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
     sig_life++;
     sig_modules_in_use = NULL;

@@ -65,6 +65,22 @@ struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64
     return sig_cas_acq_rel(&slot->state, &armed, with_state(armed, SIG_SLOT_WRITING)) ? slot : NULL;
 }
 
+void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid)
+{
+    sig_store_relaxed(&slots->slots[index].tid, tid); /* the signal's delivery orders it */
+}
+
+struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
+{
+    for (uint32_t i = 0; i < slots->count; i++) {
+        struct sig_slot *slot = &slots->slots[i];
+        uint64_t word = sig_load_relaxed(&slot->state); /* looked at again by sig_slots_claim */
+        if ((word & STATE_MASK) == SIG_SLOT_ARMED && sig_load_relaxed(&slot->tid) == tid)
+            return sig_slots_claim(slots, i, word >> STATE_BITS);
+    }
+    return NULL;
+}
+
 /*
  * One pending answer fewer; the last one wakes a sampler that waits. The handler changes `pending`, then
  * looks at `awaited`; the sampler the other way round (sig_slots_wait). One of the two sees the other.

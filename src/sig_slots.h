@@ -26,6 +26,7 @@ struct sig_slot {
     uint64_t stack_low, stack_high;
     struct sig_memo *memo; /* of the thread, the handler's between claim and finish; NULL without */
     bool learns;           /* atomic: sig_slots_let_learn */
+    int32_t tid;           /* atomic: sig_slots_address */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
@@ -66,8 +67,14 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
  */
 void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
 
+/* Sampler, between the two as well: whose the slot is, for a signal that arrives without its value. */
+void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);
+
 /* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
+
+/* Handler: the same by the thread alone, NULL when none is armed for it. */
+struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid);
 
 /* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
 void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);

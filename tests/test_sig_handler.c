@@ -17,10 +17,13 @@
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -164,31 +167,64 @@ static void test_through_the_c_library(void **state)
 
 /*
  * vfork takes its return address off the stack, and a signal that came while the parent waited for its child
- * is delivered right there. The child sends it as the sampler would: same cookie, slot and generation.
+ * is delivered right there. Another thread sends it, as the sampler would.
  */
+struct vfork_sender {
+    atomic_int child_runs, is_sent;
+    pid_t tid;
+    int index;
+    uint64_t generation;
+};
+
+static void *send_into_vfork(void *argument)
+{
+    struct vfork_sender *sender = argument;
+    while (!atomic_load(&sender->child_runs))
+        sched_yield();
+    sig_handler_send(sender->tid, (uint32_t)sender->index, sender->generation);
+    atomic_store(&sender->is_sent, 1);
+    return NULL;
+}
+
 static void test_in_vfork(void **state)
 {
-    uint64_t generation;
+    static struct vfork_sender sender;
+    pthread_t thread;
     int status;
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it puts a vfork of its own before the C library's */
 #endif
-    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
-    pid_t pid = getpid(), tid = gettid();
-    siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
-    info.si_value.sival_ptr =
-        (void *)(uintptr_t)((uint64_t)0xabcd << 48 | generation << 12 | (uint64_t)index);
+    sender.index = sig_slots_arm(&slots, 0, 0, NULL, &sender.generation);
+    sender.tid = gettid();
+    assert_int_equal(pthread_create(&thread, NULL, send_into_vfork, &sender), 0);
     pid_t child = vfork();
     if (child == 0) {
-        syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGPROF, &info);
+        atomic_store(&sender.child_runs, 1);
+        while (!atomic_load(&sender.is_sent))
+            sched_yield();
         _exit(0);
     }
     waitpid(child, &status, 0);
-    assert_true(sig_slots_is_done(&slots, (uint32_t)index));
-    assert_int_equal(memory[index].end, SIG_UNWIND_ROOT);
-    assert_true(memory[index].depth > 4);
-    sig_slots_release(&slots, (uint32_t)index);
+    pthread_join(thread, NULL);
+    assert_true(sig_slots_is_done(&slots, (uint32_t)sender.index));
+    assert_int_equal(memory[sender.index].end, SIG_UNWIND_ROOT);
+    assert_true(memory[sender.index].depth > 4);
+    sig_slots_release(&slots, (uint32_t)sender.index);
+}
+
+/* Where the user's pending signals are at their limit the kernel delivers the signal but loses what is in it;
+ * then it would be taken for the program's. */
+static void test_at_the_limit_of_pending_signals(void **state)
+{
+    struct rlimit before, none;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+    struct sig_slot *slot = ask_self(0, 0);
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
+    assert_int_equal(slot->end, SIG_UNWIND_ROOT);
 }
 
 /* ---- signal frames, other stacks ---- */
@@ -466,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_same_stack_with_known_bounds),
         cmocka_unit_test(test_through_the_c_library),
         cmocka_unit_test(test_in_vfork),
+        cmocka_unit_test(test_at_the_limit_of_pending_signals),
         cmocka_unit_test(test_through_a_signal_frame),
         cmocka_unit_test(test_from_an_alternate_stack),
         cmocka_unit_test(test_coroutine_stack_with_a_guard_above),
