@@ -40,7 +40,8 @@ static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns, co
 WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->poll(fds, count, ms);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, NULL, &wait.mask);
@@ -51,7 +52,8 @@ WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 WALLPROF_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
 {
     uint64_t deadline_ns = deadline_of_timespec(time);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->ppoll(fds, count, time, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, time, mask ? mask : &wait.mask);
@@ -97,7 +99,8 @@ WALLPROF_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict wri
                          struct timeval *restrict time)
 {
     uint64_t deadline_ns = 0;
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->select(count, reads, writes, others, time);
     while (hook_wait_holds(&wait, result < 0)) {
         deadline_ns = time && !deadline_ns ? deadline_of_rest(time) : deadline_ns;
@@ -114,7 +117,8 @@ WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict wr
                           const struct timespec *restrict time, const sigset_t *restrict mask)
 {
     uint64_t deadline_ns = deadline_of_timespec(time);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->pselect(count, reads, writes, others, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
@@ -128,7 +132,8 @@ WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict wr
 WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, int ms, const sigset_t *mask)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->epoll_pwait(epoll, events, count, ms, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
@@ -140,7 +145,8 @@ WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, 
 WALLPROF_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, int ms)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->epoll_wait(epoll, events, count, ms);
     while (hook_wait_holds(&wait, result < 0))
         result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
@@ -157,7 +163,8 @@ WALLPROF_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count,
         errno = ENOSYS;
         return -1;
     }
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->epoll_pwait2(epoll, events, count, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);

@@ -1,4 +1,4 @@
-/* Waiting in a queue: for semaphores, messages and signals. Those until a moment are simply asked again. */
+/* Waiting in a queue: for semaphores and messages. Those until a moment are simply asked again. */
 #include "hook_wait.h"
 #include "real.h"
 
@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
-#include <unistd.h>
 
 /* real: the call, made again as it was. */
 #define WAIT_AGAIN(type, real)                                                                               \
     do {                                                                                                     \
-        struct hook_wait wait = hook_wait_begin();                                                           \
+        struct hook_wait wait;                                                                               \
+        hook_wait_begin(&wait);                                                                              \
         type result;                                                                                         \
         do                                                                                                   \
             result = (real);                                                                                 \
-        while (hook_wait_goes_on(result < 0));                                                               \
+        while (hook_wait_goes_on(&wait, result < 0));                                                        \
         hook_wait_end(&wait);                                                                                \
         return result;                                                                                       \
     } while (0)
@@ -51,33 +51,6 @@ WALLPROF_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, 
     WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
 }
 
-WALLPROF_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
-{
-    WAIT_AGAIN(int, real_functions()->sigwaitinfo(set, info));
-}
-
-WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
-{
-    struct hook_wait wait = hook_wait_begin();
-    int result;
-    do
-        result = real_functions()->sigsuspend(mask);
-    while (hook_wait_holds(&wait, true));
-    hook_wait_end(&wait);
-    return result;
-}
-
-/* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */
-WALLPROF_HOOK int pause(void)
-{
-    struct hook_wait wait = hook_wait_begin();
-    int result = real_functions()->pause();
-    while (hook_wait_holds(&wait, true))
-        result = real_functions()->sigsuspend(&wait.mask);
-    hook_wait_end(&wait);
-    return result;
-}
-
 static uint64_t deadline_of(const struct timespec *time)
 {
     return time && (time->tv_sec > 0 || time->tv_nsec > 0)
@@ -88,25 +61,12 @@ static uint64_t deadline_of(const struct timespec *time)
 WALLPROF_HOOK int semtimedop(int set, struct sembuf *operations, size_t count, const struct timespec *time)
 {
     uint64_t deadline_ns = deadline_of(time);
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int result = real_functions()->semtimedop(set, operations, count, time);
-    while (hook_wait_goes_on(result < 0)) {
+    while (hook_wait_goes_on(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
         result = real_functions()->semtimedop(set, operations, count, deadline_ns ? &left : time);
-    }
-    hook_wait_end(&wait);
-    return result;
-}
-
-WALLPROF_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
-                               const struct timespec *restrict time)
-{
-    uint64_t deadline_ns = deadline_of(time);
-    struct hook_wait wait = hook_wait_begin();
-    int result = real_functions()->sigtimedwait(set, info, time);
-    while (hook_wait_goes_on(result < 0)) {
-        struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->sigtimedwait(set, info, deadline_ns ? &left : time);
     }
     hook_wait_end(&wait);
     return result;

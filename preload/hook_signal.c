@@ -2,34 +2,57 @@
  * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
  * ours, but for the stack it runs on.
  *
- * Every other signal goes straight through.
+ * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h).
  */
 #include "real.h"
+#include "sig_counted.h"
 #include "sig_handler.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 static bool is_ours(int number)
 {
     return number != 0 && number == sig_handler_signal() && sig_handler_is_of_this_process();
 }
 
+static void count(struct sigaction *action)
+{
+    action->sa_handler = (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler);
+}
+
+static void uncount(struct sigaction *action)
+{
+    action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
+}
+
 WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
                             struct sigaction *restrict old)
 {
-    if (!is_ours(number))
-        return real_functions()->sigaction(number, action, old);
-    sig_handler_swap_action(action, old);
-    if (action)
-        sig_handler_follow_action(real_functions()->sigaction);
-    return 0;
+    if (is_ours(number)) {
+        sig_handler_swap_action(action, old);
+        if (action)
+            sig_handler_follow_action(real_functions()->sigaction);
+        return 0;
+    }
+    struct sigaction counted;
+    if (action) {
+        counted = *action;
+        count(&counted);
+    }
+    int status = real_functions()->sigaction(number, action ? &counted : NULL, old);
+    if (status == 0 && old)
+        uncount(old);
+    return status;
 }
 
 /* signal() of the C library means BSD semantics: restarting, not reset, its own signal blocked meanwhile. */
 WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
     if (!is_ours(number) || handler == SIG_ERR)
-        return real_functions()->signal(number, handler);
+        return (real_handler_fn *)sig_uncounted(
+            (uintptr_t)real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler)));
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, number);

@@ -2,7 +2,7 @@
  * Sleeping: nanosleep and what is built on it, as long as asked.
  *
  * The kernel says what was left when our signal came. From then on it is slept until a moment, not for a
- * time, so that nothing is added however often it comes.
+ * time, so that nothing is added however often it comes; but for the clocks of CPU time, which stand still.
  */
 #include "hook_wait.h"
 #include "real.h"
@@ -15,39 +15,35 @@ static bool is_steady(clockid_t clock)
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }
 
-/* Our signal was alone in cutting it short, with so much left. Returns what clock_nanosleep does. */
-__attribute__((noinline)) static int sleep_on(struct timespec *left)
-{
-    uint64_t deadline_ns = sig_wait_here.time_ns + hook_wait_timespec_ns(left);
-    struct timespec deadline = clock_ns_timespec(deadline_ns);
-    int error;
-    do
-        error = real_functions()->clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
-    while (hook_wait_goes_on_after(error));
-    *left = hook_wait_left(deadline_ns);
-    return error;
-}
-
 /* As clock_nanosleep. *left: what is left when it returns EINTR. */
 static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
 {
-    struct hook_wait wait = hook_wait_begin();
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
     int error = real_functions()->clock_nanosleep(clock, 0, asked, left);
-    while (hook_wait_goes_on_after(error)) {
+    if (is_steady(clock) && hook_wait_holds_after(&wait, error)) {
+        uint64_t deadline_ns = sig_wait_here.time_ns + hook_wait_timespec_ns(left);
+        error = hook_wait_until(&wait, deadline_ns);
+        *left = hook_wait_left(deadline_ns);
+    }
+    while (hook_wait_goes_on_after(&wait, error)) {
         struct timespec rest = *left;
-        error = is_steady(clock) ? sleep_on(left) : real_functions()->clock_nanosleep(clock, 0, &rest, left);
+        error = real_functions()->clock_nanosleep(clock, 0, &rest, left);
     }
     hook_wait_end(&wait);
     return error;
 }
 
+/* A clock that is set, or that does not run, ends a sleep at another time than CLOCK_MONOTONIC would tell. */
 static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
-    struct hook_wait wait = hook_wait_begin();
-    int error;
-    do
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
+    if (clock == CLOCK_MONOTONIC && hook_wait_holds_after(&wait, error))
+        error = hook_wait_until(&wait, hook_wait_timespec_ns(moment));
+    while (hook_wait_goes_on_after(&wait, error))
         error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
-    while (hook_wait_goes_on_after(error));
     hook_wait_end(&wait);
     return error;
 }

@@ -1,40 +1,14 @@
 #include "hook_wait.h"
-#include "sig_handler.h"
+#include "real.h"
 
 #include <stddef.h>
 
-/* What the kernel takes and gives; sigaction of the C library is interposed by ourselves. */
-struct kernel_action {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
-static bool is_ignored_by_default(int number)
+bool hook_wait_resume(const struct hook_wait *wait)
 {
-    return number == SIGCHLD || number == SIGURG || number == SIGWINCH || number == SIGCONT;
-}
-
-/* Whether a handler of the program's runs for it. While a signal is blocked it is pending even if ignored. */
-static bool is_handled(int number)
-{
-    struct kernel_action action = {.handler = SIG_DFL};
-    sig_syscall4(SYS_rt_sigaction, number, 0, (long)&action, sizeof(action.mask));
-    return action.handler != SIG_IGN && (action.handler != SIG_DFL || !is_ignored_by_default(number));
-}
-
-bool hook_wait_resume(void)
-{
-    uint64_t mask = sig_wait_here.mask, pending = 0;
-    bool is_ours = true;
-    sig_syscall4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0);
-    pending &= ~mask;
-    for (int number = 1; number <= 64 && pending; number++)
-        is_ours &= !(pending >> (number - 1) & 1) || number == sig_handler_signal() || !is_handled(number);
-    sig_wait_here.was_interrupted = sig_wait_here.was_passed = false;
+    uint64_t mask = sig_wait_here.mask;
+    sig_wait_here.was_interrupted = false;
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
-    return is_ours && !sig_wait_here.was_passed; /* whose a signal of our number is shows when it arrives */
+    return !hook_wait_was_handled(wait);
 }
 
 void hook_wait_hold(struct hook_wait *wait)
@@ -44,4 +18,44 @@ void hook_wait_hold(struct hook_wait *wait)
         return; /* what was blocked this time was our doing */
     wait->is_holding = true;
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
+}
+
+/*
+ * The kernel may be late by a thousandth of a poll's time, by a two-hundredth in a process of low priority,
+ * and 100 ms at most (select_estimate_accuracy in fs/select.c), where a sleep is late by 50 us. So most of
+ * the time first, and then of what is left.
+ */
+static struct timespec step_towards(uint64_t left_ns)
+{
+    return clock_ns_timespec(left_ns > NS_PER_MS ? left_ns - left_ns / 128 : left_ns);
+}
+
+int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
+{
+    int result = 0, before = errno;
+    while (result == 0) {
+        uint64_t now_ns = clock_monotonic_ns();
+        if (now_ns >= deadline_ns)
+            break;
+        struct timespec step = step_towards(deadline_ns - now_ns);
+        result = real_functions()->ppoll(NULL, 0, &step, &wait->mask);
+        if (hook_wait_holds(wait, result < 0))
+            result = 0;
+    }
+    errno = before;
+    return result == 0 ? 0 : EINTR;
+}
+
+_Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, uint64_t class,
+                                          struct _Unwind_Exception *exception,
+                                          struct _Unwind_Context *context)
+{
+    (void)version, (void)class, (void)exception, (void)context;
+    struct hook_wait *wait = (struct hook_wait *)(uintptr_t)sig_wait_here.waits;
+    if (!(actions & _UA_CLEANUP_PHASE) || !wait)
+        return _URC_CONTINUE_UNWIND;
+    if (sig_wait_here.was_interrupted)
+        hook_wait_hold(wait);
+    hook_wait_end(wait);
+    return _URC_CONTINUE_UNWIND;
 }

@@ -2,17 +2,21 @@
  * For hooks of functions that our signal would cut short: they begin, wait, and wait again for what is left
  * when it was ours alone.
  *
- *     struct hook_wait wait = hook_wait_begin();
+ *     struct hook_wait wait;
+ *     hook_wait_begin(&wait);
  *     int result = real(...);
- *     while (hook_wait_goes_on(result < 0))
- *         result = real(... with what is left ...);
+ *     while (hook_wait_holds(&wait, result < 0))
+ *         result = real(... with what is left and wait.mask ...);
  *     hook_wait_end(&wait);
  *
- * After our signal every other is blocked (sig_wait.h). hook_wait_goes_on puts the program's mask back,
- * unless a handler of the program's is about to run for it: then the call has ended. A signal that comes
- * between its look and the next wait is taken as one that came before the wait: some 200 ns in which a caller
- * that must not miss it could. Functions that wait with a mask of their own have no such gap: with
- * hook_wait_holds the signals stay blocked until the wait itself lets them in, or until its end.
+ * After our signal every other is blocked (sig_wait.h), so that no handler of the program's has run whose
+ * EINTR would be taken for ours. hook_wait_holds leaves it so, for functions that can wait with a mask of
+ * their own: they let the signals in and wait in one step, and the mask is put back at the end. For the
+ * others hook_wait_goes_on puts it back; if a handler of the program's has run for it, the call has ended. A
+ * signal that comes between that and the next wait is taken as one that came before the wait: some 20 ns in
+ * which a caller that must not miss it could.
+ *
+ * A cancelled thread is unwound through the hook: hook_wait_personality ends the wait then.
  *
  * Called from: any thread of the program, handlers included; waits nest. errno is what the last real function
  * has set.
@@ -26,45 +30,63 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <unwind.h>
 
 struct hook_wait {
-    uint64_t outer_sp; /* of the wait that this one is within a handler of */
-    bool is_holding;   /* signals are blocked until the end; then: */
-    sigset_t mask;     /* the program's, to wait with */
+    struct sig_waiting waiting;
+    bool is_holding; /* signals are blocked until the end; then: */
+    sigset_t mask;   /* the program's, to wait with */
 };
 
-static inline struct hook_wait hook_wait_begin(void)
+/* Ends the innermost wait when a thread is unwound through its hook: of all frames that have it as their
+ * personality routine (Itanium C++ ABI: Exception Handling, 1.3 and 2.5.2), and nothing else in them. */
+_Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, uint64_t class,
+                                          struct _Unwind_Exception *exception,
+                                          struct _Unwind_Context *context);
+
+/* Always inlined: the directive is for the frame of the hook. 0x1b: relative, 4 bytes with a sign. */
+__attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wait *wait)
 {
-    struct hook_wait wait;
-    wait.outer_sp = sig_wait_here.sp;
-    wait.is_holding = false;
+    __asm__ volatile(".cfi_personality 0x1b, hook_wait_personality");
+    wait->waiting.outer = sig_wait_here.waits;
+    wait->waiting.handled = sig_wait_here.handled;
+    wait->is_holding = false;
     sig_wait_here.was_interrupted = false;
-    sig_wait_here.sp = sig_stack_pointer();
-    return wait;
+    sig_wait_here.waits = &wait->waiting;
 }
 
 static inline void hook_wait_end(const struct hook_wait *wait)
 {
-    sig_wait_here.sp = wait->outer_sp;
+    sig_wait_here.waits = wait->waiting.outer;
     if (__builtin_expect(wait->is_holding, 0))
         sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
 }
 
 /* The parts that are rarely needed: the mask is put back, or kept for the next wait and the end. */
-bool hook_wait_resume(void);
+bool hook_wait_resume(const struct hook_wait *wait);
 void hook_wait_hold(struct hook_wait *wait);
 
-/* Whether to wait again, for what was left at sig_wait_here.time_ns. */
-static inline bool hook_wait_goes_on(bool failed)
+/* Whether a handler of the program's has run since the wait began. */
+static inline bool hook_wait_was_handled(const struct hook_wait *wait)
 {
-    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume() && failed &&
+    return wait->waiting.handled != sig_wait_here.handled;
+}
+
+/* Until a moment by CLOCK_MONOTONIC, when the wait holds: 0, or EINTR for a handler of the program's. */
+int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns);
+
+/* Whether to wait again, for what was left at sig_wait_here.time_ns. */
+static inline bool hook_wait_goes_on(const struct hook_wait *wait, bool failed)
+{
+    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume(wait) && failed &&
            errno == EINTR;
 }
 
 /* The same for functions that return an error number. */
-static inline bool hook_wait_goes_on_after(int error)
+static inline bool hook_wait_goes_on_after(const struct hook_wait *wait, int error)
 {
-    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume() && error == EINTR;
+    return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume(wait) && error == EINTR;
 }
 
 /* The same for a wait with a mask: the caller's, or wait->mask if the function has none. */
@@ -74,6 +96,14 @@ static inline bool hook_wait_holds(struct hook_wait *wait, bool failed)
         return false;
     hook_wait_hold(wait);
     return failed && errno == EINTR;
+}
+
+static inline bool hook_wait_holds_after(struct hook_wait *wait, int error)
+{
+    if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
+        return false;
+    hook_wait_hold(wait);
+    return error == EINTR;
 }
 
 /* ---- what is left ---- */

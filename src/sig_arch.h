@@ -81,9 +81,6 @@ static inline bool sig_ends_in_call(const uint8_t *code);
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes);
 
 /* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */
-/* The stack pointer, here. */
-static inline uint64_t sig_stack_pointer(void);
-
 static inline long sig_syscall4(long number, long a, long b, long c, long d);
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f);
 

@@ -151,13 +151,6 @@ static inline long sig_syscall6(long number, long a, long b, long c, long d, lon
     return x0;
 }
 
-static inline uint64_t sig_stack_pointer(void)
-{
-    uint64_t sp;
-    __asm__ volatile("mov %0, sp" : "=r"(sp));
-    return sp;
-}
-
 static inline long sig_syscall4(long number, long a, long b, long c, long d)
 {
     register long x8 __asm__("x8") = number;

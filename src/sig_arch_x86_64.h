@@ -156,13 +156,6 @@ static inline uint64_t sig_plain_return_address(uint64_t address)
     return address;
 }
 
-static inline uint64_t sig_stack_pointer(void)
-{
-    uint64_t sp;
-    __asm__ volatile("mov %%rsp, %0" : "=r"(sp));
-    return sp;
-}
-
 static inline long sig_syscall4(long number, long a, long b, long c, long d)
 {
     register long r10 __asm__("r10") = d;

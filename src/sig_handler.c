@@ -149,7 +149,7 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         sig_handler_swap_action(&plain, NULL);
     }
     restore_signals(mask);
-    sig_wait_here.was_passed = true;
+    sig_wait_here.handled++;
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(number, info, context);
     else
@@ -278,12 +278,12 @@ static bool may_be_ours(const siginfo_t *info)
            (int32_t)sig_load_relaxed(&sig_on_the_way) > 0; /* only a number: nothing is ordered by it */
 }
 
-static struct sig_slot *claim(const siginfo_t *info, bool is_whole)
+__attribute__((noinline)) static struct sig_slot *claim(const siginfo_t *info)
 {
     uint64_t value = value_of(info);
     if (!sig_slots_in_use)
         return NULL;
-    if (!is_whole)
+    if (!is_ours(info))
         return sig_slots_claim_of(sig_slots_in_use, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0));
     return sig_slots_claim(sig_slots_in_use, value & ((1 << SLOT_BITS) - 1),
                            value >> SLOT_BITS & generation_mask);
@@ -291,14 +291,13 @@ static struct sig_slot *claim(const siginfo_t *info, bool is_whole)
 
 static void handle(int number, siginfo_t *info, void *context)
 {
-    bool is_whole = is_ours(info);
-    if (!is_whole && !may_be_ours(info)) {
+    if (!is_ours(info) && !may_be_ours(info)) {
         pass_to_program(number, info, context);
         return;
     }
     sig_add_relaxed(&sig_on_the_way, -1U);
     sig_wait_interrupt(context);
-    struct sig_slot *slot = claim(info, is_whole);
+    struct sig_slot *slot = claim(info);
     if (!slot) {
         sig_add_relaxed(&sig_stray, 1);
         return;

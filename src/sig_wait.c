@@ -4,9 +4,10 @@
 #include <signal.h>
 #include <time.h>
 
-/* How deep the C library's functions are in the stack when they wait. A frame of the kernel's for a handler
- * takes more, so a wait within a handler of the program's is not taken for the one that it interrupted. */
-enum { LIBRARY_BYTES_MAX = 1024 };
+/* How deep the hook and the C library's functions are in the stack when they wait. With a frame of the
+ * kernel's for a handler it is more, so a wait within a handler of the program's is not taken for the one
+ * that it interrupted. */
+enum { DEPTH_BYTES_MAX = 1024 };
 
 /* What a thread does to itself, and the C library's own (SIGCANCEL, SIGSETXID). */
 static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
@@ -25,10 +26,11 @@ static uint64_t monotonic_ns(void)
 static bool is_cut_short(const ucontext_t *context)
 {
     struct sig_regs regs;
+    const struct sig_waiting *wait = sig_wait_here.waits;
     sig_regs_from_context(&regs, context);
-    uint64_t sp = sig_wait_here.sp;
-    return sp != 0 && regs.sp <= sp && sp - regs.sp < LIBRARY_BYTES_MAX &&
-           sig_behind_system_call(context) == regs.pc;
+    uint64_t hook = (uint64_t)(uintptr_t)wait;
+    return wait && regs.sp <= hook && hook - regs.sp < DEPTH_BYTES_MAX &&
+           wait->handled == sig_wait_here.handled && sig_behind_system_call(context) == regs.pc;
 }
 
 void sig_wait_interrupt(ucontext_t *context)

@@ -4,8 +4,8 @@
  * Some system calls return EINTR after any handler, whatever SA_RESTART says (signal(7)). The hooks of the
  * functions that make them (preload/hook_wait.h) say here that they wait. A handler of ours that finds itself
  * behind such a call, cut short, leaves word, and every signal blocked: so until the hook has looked, no
- * handler of the program's can run whose EINTR would be taken for ours. One that had run before stands
- * between the call and our handler, which then does not find itself behind the call.
+ * handler of the program's can run whose EINTR would be taken for ours. If one has run since the wait began
+ * (sig_counted.h), the EINTR is the program's and nothing is left.
  *
  * Each thread has its own; a handler runs on the thread it speaks of, so nothing here is atomic.
  */
@@ -16,12 +16,18 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+/* In the frame of the hook that waits. */
+struct sig_waiting {
+    const struct sig_waiting *outer; /* the wait that this one is within a handler of, or NULL */
+    uint32_t handled;                /* as it was when the wait began */
+};
+
 struct sig_wait {
-    uint64_t sp;          /* of the hook that waits; 0 outside of one */
-    bool was_interrupted; /* by a handler of ours, and nothing else; then: */
-    uint64_t mask;        /* the signals that were blocked, which the hook has to put back */
-    uint64_t time_ns;     /* CLOCK_MONOTONIC when it was */
-    bool was_passed;      /* a signal of our number was the program's, and went to its handler */
+    uint32_t handled;                /* calls of handlers of the program's; the first, see sig_counted.c */
+    bool was_interrupted;            /* by a handler of ours, and nothing else; then: */
+    uint64_t mask;                   /* the signals that were blocked, which the hook has to put back */
+    uint64_t time_ns;                /* CLOCK_MONOTONIC when it was */
+    const struct sig_waiting *waits; /* the innermost wait, NULL outside of one */
 };
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */

@@ -46,6 +46,7 @@ struct waiter {
     void (*call)(struct waiter *waiter);
     bool is_signalled; /* a helper sends SIGUSR1 some milliseconds after each call has begun */
     pthread_t thread, helper;
+    atomic_int tid;
     atomic_uint begun, ended;
     unsigned calls, bad;
     char what[96];
@@ -239,6 +240,86 @@ static void nanosleep_ended(struct waiter *waiter)
            "%ju us and %ju us left", (uintmax_t)took_ns / 1000, (uintmax_t)left_ns / 1000);
 }
 
+/* Whether it sleeps in the kernel: a thread that has begun its call may still wait for a processor. */
+static bool is_asleep(const struct waiter *waiter)
+{
+    char path[64], line[256] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)atomic_load(&waiter->tid));
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    const char *state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return state && !strncmp(state, ") S", 3);
+}
+
+/* ---- that a cancelled thread leaves a wait as it entered it ---- */
+
+enum cancelled_in { IN_NANOSLEEP, IN_POLL, IN_SEM_WAIT };
+
+struct cancelled {
+    enum cancelled_in wait;
+    bool has_signal_blocked; /* in its cleanup handler */
+    int slept;
+};
+
+static void clean_up(void *argument)
+{
+    struct cancelled *cancelled = argument;
+    struct timespec time = span(NS_PER_MS);
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    cancelled->has_signal_blocked = sigismember(&mask, SIGUSR1) || sigismember(&mask, SIGTERM);
+    cancelled->slept = nanosleep(&time, NULL);
+}
+
+static void *wait_to_be_cancelled(void *argument)
+{
+    struct cancelled *cancelled = argument;
+    struct timespec time = span(NEVER_MS * NS_PER_MS);
+    pthread_cleanup_push(clean_up, argument);
+    if (cancelled->wait == IN_NANOSLEEP)
+        nanosleep(&time, NULL);
+    else if (cancelled->wait == IN_POLL)
+        poll(NULL, 0, -1);
+    else
+        sem_wait(&(sem_t){0});
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static void cancel_in(struct waiter *waiter, enum cancelled_in wait)
+{
+    struct timespec grace = span(5 * NS_PER_MS);
+    struct cancelled cancelled = {.wait = wait};
+    pthread_t thread;
+    void *result = NULL;
+    pthread_create(&thread, NULL, wait_to_be_cancelled, &cancelled);
+    nanosleep(&grace, NULL);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    expect(waiter, result == PTHREAD_CANCELED, "was not cancelled");
+    expect(waiter, !cancelled.has_signal_blocked, "its cleanup handler has signals blocked");
+    expect(waiter, cancelled.slept == 0, "its cleanup handler slept too little");
+}
+
+static void cancelled_nanosleep(struct waiter *waiter)
+{
+    cancel_in(waiter, IN_NANOSLEEP);
+}
+
+static void cancelled_poll(struct waiter *waiter)
+{
+    cancel_in(waiter, IN_POLL);
+}
+
+static void cancelled_sem_wait(struct waiter *waiter)
+{
+    cancel_in(waiter, IN_SEM_WAIT);
+}
+
+/* ---- */
+
 static void *send_signals(void *argument)
 {
     struct waiter *waiter = argument;
@@ -248,7 +329,8 @@ static void *send_signals(void *argument)
         unsigned begun = atomic_load(&waiter->begun);
         clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
         turns = begun == done ? turns + 1 : 0;
-        if ((begun != done || turns == AGAIN_TURNS) && begun != atomic_load(&waiter->ended)) {
+        if ((begun != done || turns == AGAIN_TURNS) && begun != atomic_load(&waiter->ended) &&
+            is_asleep(waiter)) {
             pthread_kill(waiter->thread, SIGUSR1);
             done = begun;
             turns = 0;
@@ -260,6 +342,7 @@ static void *send_signals(void *argument)
 static void *wait_again_and_again(void *argument)
 {
     struct waiter *waiter = argument;
+    atomic_store(&waiter->tid, gettid());
     while (now_ns() < end_ns) {
         waiter->begin_ns = now_ns();
         atomic_fetch_add(&waiter->begun, 1);
@@ -300,6 +383,9 @@ static struct waiter waiters[] = {
     {.name = "epoll_wait-ended", .call = epoll_wait_ended, .is_signalled = true},
     {.name = "sem_timedwait-ended", .call = sem_wait_ended, .is_signalled = true},
     {.name = "semop-ended", .call = semop_ended, .is_signalled = true},
+    {.name = "nanosleep-cancelled", .call = cancelled_nanosleep},
+    {.name = "poll-cancelled", .call = cancelled_poll},
+    {.name = "sem_wait-cancelled", .call = cancelled_sem_wait},
     {.name = "msgrcv-ended", .call = msgrcv_ended, .is_signalled = true},
 };
 

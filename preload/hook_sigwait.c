@@ -1,0 +1,116 @@
+/*
+ * Waiting for signals.
+ *
+ * sigtimedwait has no mask to let the other signals in while it waits. After our signal, when all are
+ * blocked, it waits for those as well; one that a handler runs for is sent to the thread again, as it was,
+ * and let in.
+ */
+#include "hook_wait.h"
+#include "real.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+enum { KERNEL_SIGSET_BYTES = sizeof(uint64_t) };
+
+static uint64_t bits_of(const sigset_t *set)
+{
+    return set->__val[0];
+}
+
+/* The system call itself: the C library's function makes SI_USER of SI_TKILL, which a handler must not see.
+ * It is a cancellation point as it is there. -1 and errno, or a signal's number. */
+static int take_signal(uint64_t set, siginfo_t *info, const struct timespec *time)
+{
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    long result = sig_syscall4(SYS_rt_sigtimedwait, (long)&set, (long)info, (long)time, KERNEL_SIGSET_BYTES);
+    pthread_setcanceltype(type, NULL);
+    if (result >= 0)
+        return (int)result;
+    errno = (int)-result;
+    return -1;
+}
+
+/* Lets the thread's handler have a signal that was taken. Whether one of the program's has run. */
+static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
+{
+    uint64_t all;
+    sig_syscall4(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, (long)info);
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, (long)&all, KERNEL_SIGSET_BYTES);
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_SIGSET_BYTES);
+    return hook_wait_was_handled(wait);
+}
+
+/* As sigtimedwait, when the wait holds. deadline_ns: 0 for none. */
+static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *info, uint64_t deadline_ns)
+{
+    for (;;) {
+        siginfo_t taken;
+        struct timespec left = hook_wait_left(deadline_ns);
+        int number = take_signal(bits_of(set) | ~bits_of(&wait->mask), &taken, deadline_ns ? &left : NULL);
+        if (number < 0 && hook_wait_holds(wait, true))
+            continue;
+        if (number < 0)
+            return -1;
+        if (sigismember(set, number)) {
+            if (taken.si_code == SI_TKILL)
+                taken.si_code = SI_USER;
+            if (info)
+                *info = taken;
+            return number;
+        }
+        if (let_in(wait, number, &taken)) {
+            errno = EINTR;
+            return -1;
+        }
+    }
+}
+
+static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+{
+    bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
+    uint64_t deadline_ns = has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int result = real_functions()->sigtimedwait(set, info, time);
+    if (hook_wait_holds(&wait, result < 0))
+        result = wait_for_any(&wait, set, info, deadline_ns);
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+    return wait_for_signal(set, info, NULL);
+}
+
+WALLPROF_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                               const struct timespec *restrict time)
+{
+    return wait_for_signal(set, info, time);
+}
+
+WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
+{
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int result;
+    do
+        result = real_functions()->sigsuspend(mask);
+    while (hook_wait_holds(&wait, true));
+    hook_wait_end(&wait);
+    return result;
+}
+
+/* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */
+WALLPROF_HOOK int pause(void)
+{
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int result = real_functions()->pause();
+    while (hook_wait_holds(&wait, true))
+        result = real_functions()->sigsuspend(&wait.mask);
+    hook_wait_end(&wait);
+    return result;
+}

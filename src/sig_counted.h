@@ -1,0 +1,28 @@
+/*
+ * The program's signal handlers, counted as they are called, so that a wait can tell whether one has run.
+ *
+ * Nothing else tells for certain: a signal of ours that arrives while a handler of the program's returns
+ * finds the same registers as one that cuts a wait short. The kernel is given a small entry in the handler's
+ * place, which counts in the thread's sig_wait_here and jumps to the handler: same arguments, same stack, no
+ * frame of its own. An entry is one handler's for ever, so the kernel's table stays the only one of who
+ * handles what.
+ *
+ * Called from: any thread of the program, before our constructor too, children of vfork included; without
+ * locks.
+ */
+#ifndef WALLPROF_SIG_COUNTED_H
+#define WALLPROF_SIG_COUNTED_H
+
+#include <stdint.h>
+
+/* How many different handlers a process can have counted. */
+enum { SIG_COUNTED_MAX = 256 };
+
+/* The entry for a handler, or the handler itself when there is none left, or it is none (SIG_DFL, SIG_IGN,
+ * SIG_ERR). */
+uintptr_t sig_counted(uintptr_t handler);
+
+/* The handler of an entry, or what was given if that is none. */
+uintptr_t sig_uncounted(uintptr_t entry);
+
+#endif
