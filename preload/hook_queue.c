@@ -1,7 +1,8 @@
-/* Waiting in a queue: for semaphores and messages. Those until a moment are simply asked again. */
+/* Waiting in a queue: for semaphores, messages and requests. Those until a moment are simply asked again. */
 #include "hook_wait.h"
 #include "real.h"
 
+#include <aio.h>
 #include <semaphore.h>
 #include <stddef.h>
 #include <sys/msg.h>
@@ -70,4 +71,30 @@ WALLPROF_HOOK int semtimedop(int set, struct sembuf *operations, size_t count, c
     }
     hook_wait_end(&wait);
     return result;
+}
+
+static int aio_wait(const struct aiocb *const requests[], int count, const struct timespec *time)
+{
+    uint64_t deadline_ns = deadline_of(time);
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int result = real_functions()->aio_suspend(requests, count, time);
+    while (hook_wait_goes_on(&wait, result < 0)) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->aio_suspend(requests, count, deadline_ns ? &left : time);
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK int aio_suspend(const struct aiocb *const requests[], int count, const struct timespec *time)
+{
+    return aio_wait(requests, count, time);
+}
+
+/* The same structure on machines of 64 bits. */
+WALLPROF_HOOK int aio_suspend64(const struct aiocb64 *const requests[], int count,
+                                const struct timespec *time)
+{
+    return aio_wait((const struct aiocb *const *)requests, count, time);
 }

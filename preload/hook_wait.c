@@ -20,6 +20,15 @@ void hook_wait_hold(struct hook_wait *wait)
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
 }
 
+bool hook_wait_let_go(struct hook_wait *wait)
+{
+    if (wait->is_holding) {
+        wait->is_holding = false;
+        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
+    }
+    return !hook_wait_was_handled(wait);
+}
+
 /*
  * The kernel may be late by a thousandth of a poll's time, by a two-hundredth in a process of low priority,
  * and 100 ms at most (select_estimate_accuracy in fs/select.c), where a sleep is late by 50 us. So most of

@@ -51,6 +51,7 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     __asm__ volatile(".cfi_personality 0x1b, hook_wait_personality");
     wait->waiting.outer = sig_wait_here.waits;
     wait->waiting.handled = sig_wait_here.handled;
+    wait->waiting.may_be_short = false;
     wait->is_holding = false;
     sig_wait_here.was_interrupted = false;
     sig_wait_here.waits = &wait->waiting;
@@ -66,6 +67,20 @@ static inline void hook_wait_end(const struct hook_wait *wait)
 /* The parts that are rarely needed: the mask is put back, or kept for the next wait and the end. */
 bool hook_wait_resume(const struct hook_wait *wait);
 void hook_wait_hold(struct hook_wait *wait);
+
+/* For calls that give less than they were asked for when a signal comes: whether ours came, and at the end of
+ * the call, however it ended. The wait holds then. */
+static inline bool hook_wait_was_cut(struct hook_wait *wait)
+{
+    if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
+        return false;
+    hook_wait_hold(wait);
+    return true;
+}
+
+/* Ends a hold before the wait's end: for calls that have no mask. False when a handler of the program's has
+ * run: then the call has ended. */
+bool hook_wait_let_go(struct hook_wait *wait);
 
 /* Whether a handler of the program's has run since the wait began. */
 static inline bool hook_wait_was_handled(const struct hook_wait *wait)

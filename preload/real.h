@@ -8,6 +8,7 @@
 #ifndef WALLPROF_REAL_H
 #define WALLPROF_REAL_H
 
+#include <aio.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pty.h>
@@ -17,6 +18,8 @@
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <threads.h>
 
 typedef void real_handler_fn(int);
@@ -52,6 +55,26 @@ struct real {
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*sigsuspend)(const sigset_t *);
     int (*pause)(void);
+    int (*aio_suspend)(const struct aiocb *const[], int, const struct timespec *);
+    long (*syscall)(long, ...);
+    ssize_t (*read)(int, void *, size_t);
+    ssize_t (*readv)(int, const struct iovec *, int);
+    ssize_t (*write)(int, const void *, size_t);
+    ssize_t (*writev)(int, const struct iovec *, int);
+    ssize_t (*getrandom)(void *, size_t, unsigned);
+    int (*tcdrain)(int);
+    int (*setsockopt)(int, int, int, const void *, socklen_t);
+    int (*accept)(int, struct sockaddr *, socklen_t *);
+    int (*accept4)(int, struct sockaddr *, socklen_t *, int);
+    int (*connect)(int, const struct sockaddr *, socklen_t);
+    ssize_t (*recv)(int, void *, size_t, int);
+    ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+    ssize_t (*recvmsg)(int, struct msghdr *, int);
+    int (*recvmmsg)(int, struct mmsghdr *, unsigned, int, struct timespec *);
+    ssize_t (*send)(int, const void *, size_t, int);
+    ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+    ssize_t (*sendmsg)(int, const struct msghdr *, int);
+    int (*sendmmsg)(int, struct mmsghdr *, unsigned, int);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);

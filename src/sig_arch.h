@@ -60,6 +60,9 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
  */
 static inline uint64_t sig_behind_system_call(const ucontext_t *context);
 
+/* Whether the instruction before the context's is a system call: one that is over, whatever it gave. */
+static inline bool sig_has_made_system_call(const ucontext_t *context);
+
 /* Whether SIG_SYSTEM_CALL_BYTES of code are the instruction that makes a system call. */
 static inline bool sig_is_system_call(const uint8_t *code);
 

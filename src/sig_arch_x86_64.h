@@ -86,6 +86,13 @@ static inline uint64_t sig_behind_system_call(const ucontext_t *context)
     return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
 }
 
+static inline bool sig_has_made_system_call(const ucontext_t *context)
+{
+    uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    return pc >= 4096 && (pc & 4095) >= SIG_SYSTEM_CALL_BYTES &&
+           sig_is_system_call((const uint8_t *)(uintptr_t)(pc - SIG_SYSTEM_CALL_BYTES));
+}
+
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so
  * too. */
 static inline bool sig_is_trampoline(const uint8_t *code)

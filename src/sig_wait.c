@@ -30,7 +30,9 @@ static bool is_cut_short(const ucontext_t *context)
     sig_regs_from_context(&regs, context);
     uint64_t hook = (uint64_t)(uintptr_t)wait;
     return wait && regs.sp <= hook && hook - regs.sp < DEPTH_BYTES_MAX &&
-           wait->handled == sig_wait_here.handled && sig_behind_system_call(context) == regs.pc;
+           wait->handled == sig_wait_here.handled &&
+           (wait->may_be_short ? sig_has_made_system_call(context)
+                               : sig_behind_system_call(context) == regs.pc);
 }
 
 void sig_wait_interrupt(ucontext_t *context)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Waits last as long as asked, and end when a signal of the program's own comes, however often ours does: target_waits.c
-# makes every call that a handler cuts short. By signal only, each of them is interrupted hundreds of times a second.
+# Waits last as long as asked, transfers move as much, and a signal of the program's own ends them, however often ours does:
+# target_waits.c and target_transfers.c make every call that a handler cuts short. By signal only, each of them is
+# interrupted hundreds of times a second.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 ms=${WAITS_MS:-1500}
@@ -20,16 +21,18 @@ record() { # NAME VARIABLE=VALUE...
         for variable; do
             export "${variable?}"
         done
-        profile_run "$TMP/$name.pb.gz" "$TARGETS/target_waits" "$ms"
+        profile_run "$TMP/$name.pb.gz" "$TARGETS/$target" "$ms"
     ) >"$TMP/$name.out" 2>"$TMP/$name.err"
     assert_good "$name" $?
-    check_profile "$TMP/$name.pb.gz" --main="$TARGETS/target_waits"
+    check_profile "$TMP/$name.pb.gz" --main="$TARGETS/$target"
     read_pprof comments "$TMP/$name.pb.gz" | grep -e ' EINTR' -e '^looks'
 }
 
-echo "== bare"
-bare_run "$TARGETS/target_waits" "$ms" >"$TMP/bare.out" 2>"$TMP/bare.err"
-assert_good bare $?
-record auto WALLPROF_HZ=1000
-record signal WALLPROF_HZ=1000 WALLPROF_OBSERVE=signal
-record dense WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal WALLPROF_THREADS=16
+for target in target_waits target_transfers; do
+    echo "== bare $target"
+    bare_run "$TARGETS/$target" "$ms" >"$TMP/bare.out" 2>"$TMP/bare.err"
+    assert_good bare $?
+    record auto WALLPROF_HZ=1000
+    record signal WALLPROF_HZ=1000 WALLPROF_OBSERVE=signal WALLPROF_THREADS=32
+    record dense WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal WALLPROF_THREADS=16
+done

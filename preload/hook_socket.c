@@ -1,0 +1,322 @@
+/*
+ * Sockets: calls on one with a time limit (SO_RCVTIMEO, SO_SNDTIMEO) end with EINTR after any handler, and
+ * those that move much data with less than asked for. They take as long, and move as much, as without us.
+ */
+#include "hook_transfer.h"
+#include "real.h"
+
+#include <sys/socket.h>
+
+WALLPROF_HOOK int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
+{
+    if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+        __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* no more than a hint */
+    return real_functions()->setsockopt(fd, level, name, value, bytes);
+}
+
+/* ---- connections ---- */
+
+/* real: the call. It is made again once it need not wait, with no more than a signal's worth of time lost. */
+#define CONNECTION(limit, error_at_end, real)                                                                \
+    do {                                                                                                     \
+        struct hook_transfer transfer;                                                                       \
+        hook_transfer_begin(&transfer, fd, 0);                                                               \
+        int result = (real);                                                                                 \
+        while (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR) {                          \
+            if (!hook_transfer_await(&transfer, limit)) {                                                    \
+                errno = errno == EAGAIN ? error_at_end : errno;                                              \
+                break;                                                                                       \
+            }                                                                                                \
+            if (!hook_wait_let_go(&transfer.wait)) {                                                         \
+                errno = EINTR;                                                                               \
+                break;                                                                                       \
+            }                                                                                                \
+            result = (real);                                                                                 \
+        }                                                                                                    \
+        hook_wait_end(&transfer.wait);                                                                       \
+        return result;                                                                                       \
+    } while (0)
+
+WALLPROF_HOOK int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
+{
+    CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept(fd, address, length));
+}
+
+WALLPROF_HOOK int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
+{
+    CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept4(fd, address, length, flags));
+}
+
+/* A second call waits for the connection that the first has begun (inet_stream_connect, SS_CONNECTING). */
+WALLPROF_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    CONNECTION(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
+               real_functions()->connect(fd, address, length));
+}
+
+/* ---- receiving ---- */
+
+static bool waits_for_all(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
+{
+    return transfer->flags & MSG_WAITALL && !(transfer->flags & MSG_PEEK) && result > 0 &&
+           (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
+}
+
+/* The wait has ended with EINTR, or with a part of what MSG_WAITALL has asked for. */
+static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
+{
+    if (result < 0)
+        return errno == EINTR ? hook_transfer_get(transfer, to, bytes) : result;
+    while (waits_for_all(transfer, result, bytes)) {
+        ssize_t step = hook_transfer_get(transfer, (char *)to + result, bytes - (size_t)result);
+        if (step <= 0)
+            break;
+        result += step;
+    }
+    return result;
+}
+
+WALLPROF_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->recv(fd, to, bytes, flags);
+    if (hook_wait_was_cut(&transfer.wait))
+        result = receive_on(&transfer, to, bytes, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* With the sender's address, or in several parts: what comes first is taken in one call. */
+static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
+{
+    while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
+        ssize_t result = real_functions()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
+        if (result >= 0 || errno != EAGAIN)
+            return result;
+    }
+    return -1;
+}
+
+WALLPROF_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
+                               struct sockaddr *restrict address, socklen_t *restrict length)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->recvfrom(fd, to, bytes, flags, address, length);
+    if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR && address) {
+        struct iovec part = {.iov_base = to, .iov_len = bytes};
+        struct msghdr message = {
+            .msg_name = address, .msg_namelen = *length, .msg_iov = &part, .msg_iovlen = 1};
+        result = receive_message(&transfer, &message);
+        *length = result >= 0 ? message.msg_namelen : *length;
+    } else if (transfer.wait.is_holding)
+        result = receive_on(&transfer, to, bytes, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->recvmsg(fd, message, flags);
+    if (hook_wait_was_cut(&transfer.wait)) {
+        if (result < 0 && errno == EINTR)
+            result = receive_message(&transfer, message);
+        else if (message->msg_iovlen == 1)
+            result = receive_on(&transfer, message->msg_iov->iov_base, message->msg_iov->iov_len, result);
+    }
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+extern ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+extern ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
+                              struct sockaddr *restrict address, socklen_t *restrict length);
+extern void __chk_fail(void) __attribute__((noreturn));
+
+WALLPROF_HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
+{
+    if (bytes > room)
+        __chk_fail();
+    return recv(fd, to, bytes, flags);
+}
+
+WALLPROF_HOOK ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
+                                     struct sockaddr *restrict address, socklen_t *restrict length)
+{
+    if (bytes > room)
+        __chk_fail();
+    return recvfrom(fd, to, bytes, flags, address, length);
+}
+
+/* ---- sending ---- */
+
+/* Whether a send that was cut by our signal alone is to go on: of a stream, with the rest. */
+static bool goes_on_sending(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
+{
+    if (result < 0)
+        return errno == EINTR;
+    return (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
+}
+
+static ssize_t send_on(struct hook_transfer *transfer, const void *from, size_t bytes, ssize_t result)
+{
+    size_t done = result > 0 ? (size_t)result : 0;
+    ssize_t rest = hook_transfer_put(transfer, (const char *)from + done, bytes - done);
+    return rest > 0 ? (ssize_t)done + rest : done ? (ssize_t)done : rest;
+}
+
+WALLPROF_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->send(fd, from, bytes, flags);
+    if (hook_wait_was_cut(&transfer.wait) && goes_on_sending(&transfer, result, bytes))
+        result = send_on(&transfer, from, bytes, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* A message with an address, or with more than one part: sent once more as a whole when none of it was. */
+static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
+{
+    while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
+        ssize_t result = real_functions()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
+        if (result >= 0 || errno != EAGAIN)
+            return result;
+    }
+    return -1;
+}
+
+static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message, ssize_t result)
+{
+    size_t before = 0, done = (size_t)result;
+    for (size_t i = 0; i < message->msg_iovlen; i++) {
+        const struct iovec *part = &message->msg_iov[i];
+        if (done < before + part->iov_len) {
+            result = send_on(transfer, part->iov_base, part->iov_len, (ssize_t)(done - before));
+            done = before + (result > 0 ? (size_t)result : 0);
+            if (done < before + part->iov_len)
+                break;
+        }
+        before += part->iov_len;
+    }
+    return (ssize_t)done;
+}
+
+static size_t bytes_of(const struct msghdr *message)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < message->msg_iovlen; i++)
+        bytes += message->msg_iov[i].iov_len;
+    return bytes;
+}
+
+static ssize_t send_message_on(struct hook_transfer *transfer, const struct msghdr *message, ssize_t result)
+{
+    if (result < 0 && errno == EINTR)
+        result = send_message(transfer, message);
+    if (result > 0 && goes_on_sending(transfer, result, bytes_of(message)))
+        result = send_rest(transfer, message, result);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->sendmsg(fd, message, flags);
+    if (hook_wait_was_cut(&transfer.wait))
+        result = send_message_on(&transfer, message, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int flags,
+                             const struct sockaddr *address, socklen_t length)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    ssize_t result = real_functions()->sendto(fd, from, bytes, flags, address, length);
+    if (hook_wait_was_cut(&transfer.wait)) {
+        struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+        struct msghdr message = {
+            .msg_name = (void *)(uintptr_t)address, .msg_namelen = length, .msg_iov = &part, .msg_iovlen = 1};
+        result = send_message_on(&transfer, &message, result);
+    }
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* ---- several messages ---- */
+
+static bool waits_for_more(const struct hook_transfer *transfer, int result, unsigned count)
+{
+    return result < 0 ? errno == EINTR
+                      : (unsigned)result < count && !(transfer->flags & MSG_WAITFORONE) &&
+                            !hook_transfer_is_impatient(transfer);
+}
+
+static bool is_spent(const struct timespec *time)
+{
+    return time && time->tv_sec == 0 && time->tv_nsec == 0;
+}
+
+/* As many as there are once there is one, again and again. The time is looked at after each message only
+ * (recvmmsg(2), BUGS), and what is left is written into it. */
+static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages, unsigned count,
+                            struct timespec *time, int result)
+{
+    unsigned done = result > 0 ? (unsigned)result : 0;
+    while (done < count && !is_spent(time) && hook_transfer_await(transfer, SO_RCVTIMEO)) {
+        int some = real_functions()->recvmmsg(transfer->fd, messages + done, count - done,
+                                              transfer->flags | MSG_DONTWAIT, time);
+        if (some < 0 && errno == EAGAIN)
+            continue;
+        if (some <= 0)
+            break;
+        done += (unsigned)some;
+        if (transfer->flags & MSG_WAITFORONE)
+            break;
+    }
+    return done ? (int)done : -1;
+}
+
+static int send_messages(struct hook_transfer *transfer, struct mmsghdr *messages, unsigned count, int result)
+{
+    unsigned done = result > 0 ? (unsigned)result : 0;
+    while (done < count && hook_transfer_await(transfer, SO_SNDTIMEO)) {
+        int some = real_functions()->sendmmsg(transfer->fd, messages + done, count - done,
+                                              transfer->flags | MSG_DONTWAIT);
+        if (some < 0 && errno == EAGAIN)
+            continue;
+        if (some <= 0)
+            break;
+        done += (unsigned)some;
+    }
+    return done ? (int)done : -1;
+}
+
+WALLPROF_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *time)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    int result = real_functions()->recvmmsg(fd, messages, count, flags, time);
+    if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
+        result = receive_messages(&transfer, messages, count, time, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+WALLPROF_HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, flags);
+    int result = real_functions()->sendmmsg(fd, messages, count, flags);
+    if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
+        result = send_messages(&transfer, messages, count, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}

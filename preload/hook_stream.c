@@ -1,0 +1,172 @@
+/*
+ * Reading and writing: as much as without our signal.
+ *
+ * A large write to a pipe or a socket, and a read of /dev/zero or /dev/urandom, end with less than was asked
+ * for when a signal comes; many programs take that for all there is. Sockets with a time limit end with
+ * EINTR.
+ */
+#include "hook_transfer.h"
+#include "real.h"
+
+#include <sys/random.h>
+#include <sys/uio.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* ---- writing ---- */
+
+static bool is_short(ssize_t result, size_t bytes)
+{
+    return result < 0 ? errno == EINTR : (size_t)result < bytes;
+}
+
+/* Whether a write that has ended short, and was cut by our signal alone, is to go on. */
+static bool goes_on_writing(const struct hook_transfer *transfer, ssize_t result)
+{
+    int before = errno;
+    enum hook_transfer_kind kind = hook_transfer_kind(transfer);
+    bool goes_on = result < 0 || ((kind == HOOK_TRANSFER_PIPE || kind == HOOK_TRANSFER_SOCKET) &&
+                                  !hook_transfer_is_impatient(transfer));
+    errno = before;
+    return goes_on;
+}
+
+/* The rest after *done bytes of what is in the parts, each in calls of its own. */
+static ssize_t put_parts(struct hook_transfer *transfer, const struct iovec *parts, int count, ssize_t result)
+{
+    size_t before = 0, done = result > 0 ? (size_t)result : 0;
+    for (int i = 0; i < count; i++) {
+        size_t bytes = parts[i].iov_len, skip = done - before;
+        if (skip < bytes) {
+            ssize_t step = hook_transfer_put(transfer, (const char *)parts[i].iov_base + skip, bytes - skip);
+            done += step > 0 ? (size_t)step : 0;
+            if (step < (ssize_t)(bytes - skip))
+                break;
+        }
+        before += bytes;
+    }
+    return done ? (ssize_t)done : -1;
+}
+
+static size_t bytes_of(const struct iovec *parts, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += parts[i].iov_len;
+    return bytes;
+}
+
+WALLPROF_HOOK ssize_t write(int fd, const void *from, size_t bytes)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, 0);
+    ssize_t result = real_functions()->write(fd, from, bytes);
+    if (hook_wait_was_cut(&transfer.wait) && is_short(result, bytes) && goes_on_writing(&transfer, result)) {
+        struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+        result = put_parts(&transfer, &part, 1, result);
+    }
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, 0);
+    ssize_t result = real_functions()->writev(fd, parts, count);
+    if (hook_wait_was_cut(&transfer.wait) && (result >= 0 || errno == EINTR) &&
+        is_short(result, bytes_of(parts, count)) && goes_on_writing(&transfer, result))
+        result = put_parts(&transfer, parts, count, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* ---- reading ---- */
+
+/* What the kernel makes up has no end: less than asked for is what our signal has left. */
+static ssize_t fill(struct hook_transfer *transfer, char *to, size_t bytes, ssize_t result)
+{
+    size_t done = (size_t)result;
+    while (done < bytes) {
+        ssize_t step = hook_transfer_get(transfer, to + done, bytes - done);
+        if (step <= 0)
+            break;
+        done += (size_t)step;
+    }
+    return (ssize_t)done;
+}
+
+static ssize_t read_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
+{
+    if (result < 0 && errno == EINTR)
+        return hook_transfer_get(transfer, to, bytes);
+    if (result > 0 && (size_t)result < bytes && hook_transfer_kind(transfer) == HOOK_TRANSFER_MEMORY)
+        return fill(transfer, to, bytes, result);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t read(int fd, void *to, size_t bytes)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, 0);
+    ssize_t result = real_functions()->read(fd, to, bytes);
+    if (hook_wait_was_cut(&transfer.wait))
+        result = read_on(&transfer, to, bytes, result);
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* Programs that are compiled with _FORTIFY_SOURCE call this. */
+extern ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
+extern void __chk_fail(void) __attribute__((noreturn));
+
+WALLPROF_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
+{
+    if (bytes > room)
+        __chk_fail();
+    return read(fd, to, bytes);
+}
+
+/* For the first part that has room, which is as much as a call may give. */
+WALLPROF_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, fd, 0);
+    ssize_t result = real_functions()->readv(fd, parts, count);
+    if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR) {
+        int first = 0;
+        while (first < count - 1 && parts[first].iov_len == 0)
+            first++;
+        result = hook_transfer_get(&transfer, parts[first].iov_base, parts[first].iov_len);
+    }
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+WALLPROF_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
+{
+    struct hook_transfer transfer;
+    hook_transfer_begin(&transfer, -1, 0);
+    ssize_t result = real_functions()->getrandom(to, bytes, flags);
+    while (hook_wait_was_cut(&transfer.wait) && is_short(result, bytes) && hook_wait_let_go(&transfer.wait)) {
+        size_t done = result > 0 ? (size_t)result : 0;
+        ssize_t step = real_functions()->getrandom((char *)to + done, bytes - done, flags);
+        result = step >= 0 ? (ssize_t)done + step : done ? (ssize_t)done : step;
+    }
+    hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* ---- and waiting for what was written ---- */
+
+WALLPROF_HOOK int tcdrain(int fd)
+{
+    struct hook_wait wait;
+    hook_wait_begin(&wait);
+    int result;
+    do
+        result = real_functions()->tcdrain(fd);
+    while (hook_wait_goes_on(&wait, result < 0));
+    hook_wait_end(&wait);
+    return result;
+}

@@ -1,0 +1,233 @@
+/*
+ * syscall(): the calls that are never restarted, made by number. They are not the C library's functions of
+ * the same name, which are cancellation points and keep other books, so they are made again here; so is
+ * libaio's io_getevents, which is nothing but its system call.
+ */
+#include "hook_wait.h"
+#include "real.h"
+
+#include <linux/aio_abi.h>
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+enum { ARGUMENTS = 6 };
+
+enum kind {
+    STRAIGHT,   /* restarted by the kernel, or not to be made again */
+    AGAIN,      /* the same again: without an end, or until a moment */
+    FOR_TIME,   /* for a struct timespec, which stays as it is */
+    FOR_REST,   /* for a struct timespec that the kernel writes what is left to */
+    FOR_PERIOD, /* for a struct timeval, likewise */
+    FOR_MS,     /* for milliseconds, without an end if negative */
+    FOR_RING    /* for what a struct io_uring_getevents_arg points to */
+};
+
+/* A call's kind, and which argument says how long. */
+struct form {
+    enum kind kind;
+    int at;
+};
+
+/* Of futexes only FUTEX_WAIT is for a time, and of sleeps those not until a moment. The clocks of CPU time
+ * are left alone: they do not pass by CLOCK_MONOTONIC. */
+static struct form form_by_arguments(long number, const long *arguments)
+{
+    if (number == SYS_futex)
+        return (arguments[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct form){FOR_TIME, 3}
+                                                             : (struct form){AGAIN, 0};
+    if (number == SYS_io_uring_enter)
+        return arguments[3] & IORING_ENTER_EXT_ARG ? (struct form){FOR_RING, 4} : (struct form){AGAIN, 0};
+    if (arguments[1] & TIMER_ABSTIME)
+        return (struct form){AGAIN, 0};
+    return arguments[0] == CLOCK_REALTIME || arguments[0] == CLOCK_MONOTONIC ? (struct form){FOR_TIME, 2}
+                                                                             : (struct form){STRAIGHT, 0};
+}
+
+static struct form form_of(long number, const long *arguments)
+{
+    switch (number) {
+    case SYS_futex:
+    case SYS_io_uring_enter:
+    case SYS_clock_nanosleep:
+        return form_by_arguments(number, arguments);
+    case SYS_nanosleep:
+        return (struct form){FOR_TIME, 0};
+#ifdef SYS_poll /* older calls, which newer machines do not have */
+    case SYS_poll:
+        return (struct form){FOR_MS, 2};
+    case SYS_select:
+        return (struct form){FOR_PERIOD, 4};
+    case SYS_epoll_wait:
+        return (struct form){FOR_MS, 3};
+    case SYS_pause:
+        return (struct form){AGAIN, 0};
+#endif
+    case SYS_ppoll:
+        return (struct form){FOR_REST, 2};
+    case SYS_pselect6:
+        return (struct form){FOR_REST, 4};
+    case SYS_epoll_pwait:
+        return (struct form){FOR_MS, 3};
+    case SYS_epoll_pwait2:
+    case SYS_semtimedop:
+        return (struct form){FOR_TIME, 3};
+    case SYS_rt_sigtimedwait:
+        return (struct form){FOR_TIME, 2};
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+        return (struct form){FOR_TIME, 4};
+    case SYS_rt_sigsuspend:
+    case SYS_semop:
+    case SYS_msgsnd:
+    case SYS_msgrcv:
+        return (struct form){AGAIN, 0};
+    default:
+        return (struct form){STRAIGHT, 0};
+    }
+}
+
+/* What a call is made again with. */
+struct rest {
+    uint64_t deadline_ns; /* 0 until it is known, and without one */
+    struct timespec time;
+    struct io_uring_getevents_arg ring;
+};
+
+static uint64_t deadline_of(const struct timespec *time)
+{
+    bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
+    return has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
+}
+
+static const struct timespec *time_of_ring(const struct io_uring_getevents_arg *ring)
+{
+    return ring ? (const struct timespec *)(uintptr_t)ring->ts : NULL;
+}
+
+/* Before the call. Those whose rest the kernel tells need no clock. */
+static uint64_t deadline_before(struct form form, long argument)
+{
+    switch (form.kind) {
+    case FOR_TIME:
+        return deadline_of((const struct timespec *)argument);
+    case FOR_MS:
+        return (int)argument > 0 ? clock_monotonic_ns() + (uint64_t)(int)argument * NS_PER_MS : 0;
+    case FOR_RING:
+        return deadline_of(time_of_ring((const struct io_uring_getevents_arg *)argument));
+    default:
+        return 0;
+    }
+}
+
+/* After our signal, from the rest that the kernel has written at sig_wait_here.time_ns. */
+static uint64_t deadline_after(struct form form, long argument)
+{
+    if (form.kind == FOR_REST && argument)
+        return sig_wait_here.time_ns + hook_wait_timespec_ns((const struct timespec *)argument);
+    const struct timeval *period = (const struct timeval *)argument;
+    if (form.kind == FOR_PERIOD && period)
+        return sig_wait_here.time_ns + (uint64_t)period->tv_sec * NS_PER_S +
+               ((uint64_t)period->tv_usec + 1) * NS_PER_US; /* it is rounded down */
+    return 0;
+}
+
+/* The argument to make the call again with, and what was given to be told the rest. */
+static long argument_for(struct form form, struct rest *rest, long argument)
+{
+    if (!rest->deadline_ns)
+        return argument;
+    rest->time = hook_wait_left(rest->deadline_ns);
+    switch (form.kind) {
+    case FOR_TIME:
+        return (long)&rest->time;
+    case FOR_REST:
+        *(struct timespec *)argument = rest->time;
+        return argument;
+    case FOR_PERIOD:
+        *(struct timeval *)argument =
+            (struct timeval){.tv_sec = rest->time.tv_sec, .tv_usec = rest->time.tv_nsec / NS_PER_US};
+        return argument;
+    case FOR_MS:
+        return (long)((clock_timespec_ns(&rest->time) + NS_PER_MS - 1) / NS_PER_MS);
+    case FOR_RING:
+        rest->ring = *(const struct io_uring_getevents_arg *)argument;
+        rest->ring.ts = (uint64_t)(uintptr_t)&rest->time;
+        return (long)&rest->ring;
+    default:
+        return argument;
+    }
+}
+
+static long call(long number, const long *arguments)
+{
+    return real_functions()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                                     arguments[4], arguments[5]);
+}
+
+__attribute__((noinline)) static long wait_by_number(long number, const long *asked, struct form form)
+{
+    long arguments[ARGUMENTS];
+    struct rest rest = {.deadline_ns = deadline_before(form, asked[form.at])};
+    struct hook_wait wait;
+    for (int i = 0; i < ARGUMENTS; i++)
+        arguments[i] = asked[i];
+    hook_wait_begin(&wait);
+    long result = call(number, arguments);
+    while (hook_wait_goes_on(&wait, result < 0)) {
+        if (!rest.deadline_ns)
+            rest.deadline_ns = deadline_after(form, asked[form.at]);
+        arguments[form.at] = argument_for(form, &rest, asked[form.at]);
+        result = call(number, arguments);
+    }
+    hook_wait_end(&wait);
+    return result;
+}
+
+WALLPROF_HOOK long syscall(long number, ...)
+{
+    long arguments[ARGUMENTS];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < ARGUMENTS; i++)
+        arguments[i] = va_arg(list, long); /* as many as there may be, as the C library takes them */
+    va_end(list);
+    struct form form = form_of(number, arguments);
+    return form.kind == STRAIGHT ? call(number, arguments) : wait_by_number(number, arguments, form);
+}
+
+/* libaio's: the error's number with a minus, errno untouched. */
+static int events_or_error(long result, int errno_before)
+{
+    if (result >= 0)
+        return (int)result;
+    int error = errno;
+    errno = errno_before;
+    return -error;
+}
+
+extern int io_getevents(aio_context_t context, long least, long most, struct io_event *events,
+                        struct timespec *time);
+extern int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
+                         struct timespec *time, sigset_t *mask);
+
+WALLPROF_HOOK int io_getevents(aio_context_t context, long least, long most, struct io_event *events,
+                               struct timespec *time)
+{
+    int before = errno;
+    return events_or_error(syscall(SYS_io_getevents, context, least, most, events, time), before);
+}
+
+WALLPROF_HOOK int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
+                                struct timespec *time, sigset_t *mask)
+{
+    struct {
+        sigset_t *mask;
+        size_t bytes;
+    } given = {.mask = mask, .bytes = sizeof(uint64_t)};
+    int before = errno;
+    return events_or_error(syscall(SYS_io_pgetevents, context, least, most, events, time, &given), before);
+}

@@ -1,0 +1,138 @@
+#include "hook_transfer.h"
+#include "real.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+bool hook_transfer_has_limits;
+
+enum { MEMORY_DEVICES = 1 }; /* the major number: Documentation/admin-guide/devices.txt */
+
+/* The socket's limit in ns, 0 for none. */
+static uint64_t limit_of(int fd, int limit)
+{
+    struct timeval time = {0};
+    socklen_t bytes = sizeof(time);
+    if (getsockopt(fd, SOL_SOCKET, limit, &time, &bytes) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
+}
+
+/* Also when it has become ready: what is ready may go to others again and again. */
+static bool is_over(uint64_t deadline_ns)
+{
+    return deadline_ns && clock_monotonic_ns() >= deadline_ns;
+}
+
+bool hook_transfer_await(struct hook_transfer *transfer, int limit)
+{
+    struct pollfd ready = {.fd = transfer->fd, .events = limit == SO_RCVTIMEO ? POLLIN : POLLOUT};
+    uint64_t limit_ns = limit_of(transfer->fd, limit);
+    if (!transfer->begun_ns)
+        transfer->begun_ns = sig_wait_here.time_ns;
+    uint64_t deadline_ns = limit_ns ? transfer->begun_ns + limit_ns : 0;
+    int result;
+    do {
+        struct timespec left = hook_wait_left(deadline_ns);
+        result = real_functions()->ppoll(&ready, 1, deadline_ns ? &left : NULL, &transfer->wait.mask);
+    } while (hook_wait_holds(&transfer->wait, result < 0));
+    if (result >= 0 && (result == 0 || is_over(deadline_ns))) {
+        errno = EAGAIN;
+        return false;
+    }
+    return result > 0;
+}
+
+enum hook_transfer_kind hook_transfer_kind(const struct hook_transfer *transfer)
+{
+    struct stat status;
+    if (fstat(transfer->fd, &status) != 0)
+        return HOOK_TRANSFER_OTHER;
+    if (S_ISSOCK(status.st_mode))
+        return HOOK_TRANSFER_SOCKET;
+    if (S_ISCHR(status.st_mode) && major(status.st_rdev) == MEMORY_DEVICES)
+        return HOOK_TRANSFER_MEMORY;
+    return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) ? HOOK_TRANSFER_PIPE : HOOK_TRANSFER_OTHER;
+}
+
+bool hook_transfer_is_impatient(const struct hook_transfer *transfer)
+{
+    return transfer->flags & MSG_DONTWAIT || fcntl(transfer->fd, F_GETFL) & O_NONBLOCK;
+}
+
+/* A socket's wait holds all the time: what is ready is taken without waiting, unless another thread has been
+ * faster. */
+static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
+{
+    while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
+        ssize_t step = real_functions()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT);
+        if (step >= 0 || errno != EAGAIN)
+            return step;
+    }
+    return -1;
+}
+
+static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
+{
+    while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
+        ssize_t step = real_functions()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT);
+        if (step >= 0 || errno != EAGAIN)
+            return step;
+    }
+    return -1;
+}
+
+/* Whether a call that has no mask may be made once more. */
+static bool may_call(struct hook_transfer *transfer)
+{
+    bool goes_on = hook_wait_let_go(&transfer->wait);
+    if (!goes_on)
+        errno = EINTR;
+    return goes_on;
+}
+
+static ssize_t write_some(struct hook_transfer *transfer, const void *from, size_t bytes)
+{
+    while (may_call(transfer)) {
+        ssize_t step = real_functions()->write(transfer->fd, from, bytes);
+        if (!hook_wait_was_cut(&transfer->wait) || step >= 0 || errno != EINTR)
+            return step;
+    }
+    return -1;
+}
+
+static ssize_t read_some(struct hook_transfer *transfer, void *to, size_t bytes)
+{
+    while (may_call(transfer)) {
+        ssize_t step = real_functions()->read(transfer->fd, to, bytes);
+        if (!hook_wait_was_cut(&transfer->wait) || step >= 0 || errno != EINTR)
+            return step;
+    }
+    return -1;
+}
+
+ssize_t hook_transfer_put(struct hook_transfer *transfer, const void *from, size_t bytes)
+{
+    bool is_socket = hook_transfer_kind(transfer) == HOOK_TRANSFER_SOCKET;
+    size_t done = 0;
+    while (done < bytes) {
+        const char *rest = (const char *)from + done;
+        ssize_t step =
+            is_socket ? send_some(transfer, rest, bytes - done) : write_some(transfer, rest, bytes - done);
+        if (step <= 0)
+            break;
+        done += (size_t)step;
+    }
+    return done ? (ssize_t)done : -1;
+}
+
+ssize_t hook_transfer_get(struct hook_transfer *transfer, void *to, size_t bytes)
+{
+    return hook_transfer_kind(transfer) == HOOK_TRANSFER_SOCKET ? receive_some(transfer, to, bytes)
+                                                                : read_some(transfer, to, bytes);
+}
