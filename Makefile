@@ -76,7 +76,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers install uninstall clean targets aarch64
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture install uninstall clean targets aarch64
 
 all: $(LIB)
 
@@ -88,6 +88,7 @@ help:
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
+	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
@@ -197,6 +198,12 @@ aarch64:
 oracle: $(BUILD)/tests/oracle_static $(BUILD)/liboracle_live.so
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_static.sh --all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_live.sh
+
+# Programs that do all at once what has gone wrong, at 10,000 Hz, for so many seconds each. Short forms are in check.
+TORTURE_SECONDS ?= 120
+torture: $(LIB) $(TARGETS) build/pprof
+	@TORTURE_SECONDS=$(TORTURE_SECONDS) CC='$(CC)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
+	    WALLPROF_TEST_TIMEOUT=$$(($(TORTURE_SECONDS) * 20 + 600)) scripts/run-tests $(sort $(wildcard tests/torture_*.sh))
 
 lint:
 	@scripts/lint
