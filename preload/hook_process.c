@@ -17,9 +17,14 @@
 #include <stddef.h>
 #include <unistd.h>
 
+static void hold_for_fork(void)
+{
+    session_hold(SESSION_HOLD_FORK);
+}
+
 int hook_process_init(void)
 {
-    return pthread_atfork(session_hold, session_release, NULL);
+    return pthread_atfork(hold_for_fork, session_release, NULL);
 }
 
 /*
@@ -63,7 +68,7 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
 
 static void hold_for_exec(void)
 {
-    session_hold();
+    session_hold(SESSION_HOLD_EXEC);
     sched_yield();
 }
 

@@ -1,5 +1,6 @@
 #include "export.h"
 #include "enc_pprof.h"
+#include "loader.h"
 #include "symbolize.h"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@ static bool has_cxx_runtime(const struct wp_modules *modules)
  * the program's malloc, so it is asked only where there is something to find. */
 static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules)
 {
-    if (!has_cxx_runtime(modules))
+    if (!has_cxx_runtime(modules) || loader_has_no_lock()) /* dlsym takes it too */
         return NULL;
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }

@@ -6,6 +6,7 @@
 #include "elf.h"
 #include "modules.h"
 #include "sig_handler.h"
+#include "sig_memory.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -37,10 +38,67 @@ static int ask_first(struct dl_phdr_info *info, size_t size, void *data)
     return 1; /* the first object is enough */
 }
 
+/* ---- without the lock ---- */
+
+/* Set once, by the thread that reads the list, before it reads again. */
+static bool is_without_lock;
+
+void loader_do_without_lock(void)
+{
+    is_without_lock = true;
+}
+
+bool loader_has_no_lock(void)
+{
+    return is_without_lock;
+}
+
+/* The program headers of an object, where they can be read: the program's are the kernel's word, others'
+ * lie behind the ELF header at the start of what is mapped. */
+static bool headers_of(const struct link_map *object, bool is_first, struct dl_phdr_info *ret)
+{
+    ElfW(Ehdr) header;
+    *ret = (struct dl_phdr_info){
+        .dlpi_addr = object->l_addr, .dlpi_name = object->l_name, .dlpi_adds = 1, .dlpi_subs = 0};
+    if (is_first) {
+        ret->dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+        ret->dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
+        return ret->dlpi_phdr != NULL;
+    }
+    if (!sig_memory_copy(&header, object->l_addr, sizeof(header)) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
+        header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > PAGE_BYTES) /* of the same page */
+        return false;
+    ret->dlpi_phdr = (const ElfW(Phdr) *)(object->l_addr + header.e_phoff);
+    ret->dlpi_phnum = header.e_phnum;
+    return true;
+}
+
+/* What dl_iterate_phdr does, of the program's own namespace. */
+static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    const struct link_map *first = _r_debug.r_map;
+    for (const struct link_map *object = first; object; object = object->l_next) {
+        struct dl_phdr_info info;
+        if (headers_of(object, object == first, &info) && visit(&info, sizeof(info), data))
+            return;
+    }
+}
+
+static void iterate(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    if (is_without_lock)
+        iterate_without_lock(visit, data);
+    else
+        dl_iterate_phdr(visit, data);
+}
+
+/* ---- the list ---- */
+
 void loader_ask(struct loader_state *ret)
 {
     ret->before = sig_handler_unloads();
-    dl_iterate_phdr(ask_first, ret);
+    iterate(ask_first, ret);
     ret->after = sig_handler_unloads();
 }
 
@@ -170,6 +228,6 @@ void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *co
                           .is_first_object = true,
                           .is_permanent = _r_debug.r_ldbase != 0};
     ret->before = sig_handler_unloads();
-    dl_iterate_phdr(visit_object, &visit);
+    iterate(visit_object, &visit);
     ret->after = sig_handler_unloads();
 }

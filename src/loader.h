@@ -9,6 +9,7 @@
 
 #include "sig_modules.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wp_module;
@@ -18,6 +19,13 @@ struct loader_state {
     uint64_t loads, unloads;          /* objects so far, by its own count */
     struct sig_unloads before, after; /* read just before and just after the loader was asked */
 };
+
+/*
+ * For the caller, the sampler: from now on the list is read without its lock, which somebody holds who is not
+ * there any more. Nothing can come or go then: that takes the same lock.
+ */
+void loader_do_without_lock(void);
+bool loader_has_no_lock(void);
 
 /* 22 ns. */
 void loader_ask(struct loader_state *ret);

@@ -8,6 +8,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+static const char default_pattern[] = "wallprof.%p.pb.gz";
+
 void output_command_line(char *ret, size_t capacity)
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -21,6 +23,25 @@ void output_command_line(char *ret, size_t capacity)
             ret[i] = ' ';
     }
     ret[bytes > 0 ? bytes : 0] = '\0';
+}
+
+void output_anchor(char *pattern, size_t capacity)
+{
+    char directory[PATH_MAX], anchored[2 * PATH_MAX];
+    size_t used = 0;
+    if (*pattern == '/' || !getcwd(directory, sizeof(directory)) || *directory != '/')
+        return;
+    for (const char *at = directory; *at; at++) {
+        if (*at == '%')
+            anchored[used++] = '%'; /* stands for itself */
+        anchored[used++] = *at;
+    }
+    const char *name = *pattern ? pattern : default_pattern;
+    if (used + 1 + strlen(name) >= capacity)
+        return;
+    anchored[used++] = '/';
+    strcpy(anchored + used, name);
+    strcpy(pattern, anchored);
 }
 
 static const char *program_name(char *buffer, size_t capacity)
@@ -62,6 +83,8 @@ int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint
     char path[PATH_MAX], buffer[PATH_MAX];
     struct utsname host;
     bool has_pid;
+    if (!*pattern)
+        pattern = default_pattern;
     uname(&host);
     struct config_names names = {
         .pid = (uint32_t)pid,

@@ -25,6 +25,10 @@ struct wp_output {
 int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
                   bool is_child);
 
+/* Makes a pattern ("": the default) absolute: the program, and the children it forks, may go elsewhere. One
+ * that does not fit is left as it is. */
+void output_anchor(char *pattern, size_t capacity);
+
 /* The command line, for people: arguments separated by blanks, cut to capacity, no control characters. */
 void output_command_line(char *ret, size_t capacity);
 

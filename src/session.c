@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -36,12 +37,17 @@ enum { SAMPLER_STACK_BYTES = 1024 * 1024, COMMAND_TEXT_BYTES = 512 };
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
 /*
- * How long a forked child waits for its sampler to run: at its start, so that it is recorded from the start,
- * and at its end. A sampler that does not run by then does not because the loader's list was locked at the
- * fork (wait_for_loader), and never will.
+ * A forked child is recorded from the start, but the recorder is set up only when it has lived for so long,
+ * or a period if that is less: most children execute another program or end before, and it takes ten times
+ * as long as their fork.
  */
-static const uint64_t child_start_patience_ns = 20 * NS_PER_MS;
-static const uint64_t child_end_patience_ns = 500 * NS_PER_MS;
+static const uint64_t birth_min_ns = NS_PER_MS, birth_max_ns = 10 * NS_PER_MS;
+
+/* For a fork; it gains little from being waited for by everybody. */
+static const uint64_t hold_patience_ns = 100 * NS_PER_MS;
+
+/* A loader's lock that has not been free for so long is one that nobody will ever release. */
+static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 
 /* An answer that has not come by then is taken at a later tick. */
 static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
@@ -61,11 +67,14 @@ struct session {
     uint64_t start_ns, start_utc_ns, end_ns;
     struct perf_maps perf_maps;
     struct wp_standstill standstill;
-    uint32_t command;   /* atomic, futex: enum command */
-    uint32_t phase;     /* atomic, futex: enum phase */
-    uint32_t finishing; /* atomic: session_finish has begun */
-    int enter_status;   /* of sampler_enter, once the phase is PHASE_RUNNING */
-    bool is_child;      /* of a fork */
+    uint32_t command;          /* atomic, futex: enum command */
+    uint32_t phase;            /* atomic, futex: enum phase */
+    uint32_t finishing;        /* atomic: session_finish has begun */
+    uint32_t loader_is_free;   /* atomic, futex: it was, once */
+    int enter_status;          /* of the set-up, once the phase is PHASE_RUNNING */
+    bool is_child;             /* of a fork */
+    bool has_probe;            /* a thread that waits for the loader's lock for ever */
+    struct session *inherited; /* a child's, until it is set up: its parent's, in the child's copy of it */
     struct wp_output output;
     int directory_fd;        /* of the output, in the sampler's descriptor table */
     int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
@@ -90,26 +99,22 @@ static void set_phase(struct session *session, enum phase phase)
     futex_wake_all(&session->phase);
 }
 
-/* Whether the sampler runs, at the latest at the deadline (0: none). */
-static bool wait_for_sampler(struct session *session, uint64_t deadline_ns)
+static void wait_for_sampler(struct session *session)
 {
     uint32_t seen;
-    while ((seen = sig_load_seq_cst(&session->phase)) != PHASE_RUNNING) {
-        if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
-            return false;
-        futex_wait(&session->phase, seen, deadline_ns);
-    }
-    return true;
+    while ((seen = sig_load_seq_cst(&session->phase)) != PHASE_RUNNING)
+        futex_wait(&session->phase, seen, 0);
 }
 
 /* ---- standing still --------------------------------------------------------------------------------------
  */
 
-void session_hold(void)
+void session_hold(enum session_hold why)
 {
     struct session *session = current_session();
     if (session && session->pid == getpid())
-        standstill_hold(&session->standstill);
+        standstill_hold(&session->standstill,
+                        why == SESSION_HOLD_FORK ? clock_monotonic_ns() + hold_patience_ns : 0);
 }
 
 void session_release(void)
@@ -244,15 +249,51 @@ static void ask_for_short_slices(void)
     sig_syscall4(SYS_sched_setattr, 0, (long)&attributes, 0, 0);
 }
 
-/*
- * Until the loader's list has been free for a moment. In the child of a fork that may be never: a thread that
- * was looking at the list, and is not in the child, has left it locked, and the C library does not mend that
- * (glibc 2.36: _dl_load_write_lock).
- */
-static void wait_for_loader(void)
+/* Creates a thread of ours with every signal blocked, so that it never runs a handler of the program. */
+static int create_thread(const struct session *session, pthread_t *ret, void *(*routine)(void *),
+                         void *argument)
 {
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
+    session->libc.pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = session->libc.pthread_create(ret, &attributes, routine, argument);
+    session->libc.pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return -error;
+}
+
+static void *probe_main(void *argument)
+{
+    struct session *session = argument;
     struct loader_state state;
+    prctl(PR_SET_NAME, "wallprof");
     loader_ask(&state);
+    sig_store_seq_cst(&session->loader_is_free, 1);
+    futex_wake_all(&session->loader_is_free);
+    return NULL;
+}
+
+/*
+ * In the child of a fork the loader's list may be locked for ever: by a thread that was looking at it, and is
+ * not in the child. The C library does not mend that (glibc 2.36: _dl_load_write_lock). To find out, a thread
+ * has to try; if it does not come back, the list is read without the lock: nobody can change it any more.
+ */
+static void find_out_about_loader(struct session *session)
+{
+    pthread_t probe;
+    if (create_thread(session, &probe, probe_main, session) < 0)
+        return;
+    uint64_t deadline_ns = clock_monotonic_ns() + loader_patience_ns;
+    while (!sig_load_seq_cst(&session->loader_is_free) && clock_monotonic_ns() < deadline_ns)
+        futex_wait(&session->loader_is_free, 0, deadline_ns);
+    session->has_probe = !sig_load_seq_cst(&session->loader_is_free);
+    if (session->has_probe)
+        loader_do_without_lock();
+    else
+        session->libc.pthread_join(probe, NULL);
 }
 
 /*
@@ -265,59 +306,11 @@ static bool is_last_to_write(struct session *session)
     return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
 }
 
-static void *sampler_main(void *argument)
+static int choose_output(struct session *session)
 {
-    struct session *session = argument;
-    uint32_t run = COMMAND_RUN;
-    prctl(PR_SET_NAME, "wallprof");
-    ask_for_short_slices();
-    bool has_own_descriptors = leave_descriptors(session);
-    check_output(session);
-    if (session->is_child)
-        wait_for_loader(); /* not while anybody could wait for us */
-    standstill_work(&session->standstill);
-    session->enter_status = sampler_enter(&session->sampler, has_own_descriptors);
-    standstill_rest(&session->standstill);
-    set_phase(session, PHASE_RUNNING);
-    if (session->enter_status < 0)
-        return NULL;
-    while (sig_load_seq_cst(&session->command) == COMMAND_RUN) {
-        sleep_until(session, session->sampler.tick.deadline_ns);
-        if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
-            one_tick(session);
-        if (sampler_is_deserted(&session->sampler))
-            sig_cas_acq_rel(&session->command, &run, COMMAND_FINISH);
-    }
-    standstill_work(&session->standstill);
-    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH || is_last_to_write(session)) {
-        close_and_write(session);
-        log_flush_through(&session->log, session->stderr_handle);
-    }
-    standstill_rest(&session->standstill);
-    return NULL;
-}
-
-/* Creates the sampler with every signal blocked, so that it never runs a handler of the program. */
-static int create_sampler(struct session *session)
-{
-    pthread_attr_t attributes;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
-    session->libc.pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = session->libc.pthread_create(&session->thread, &attributes, sampler_main, session);
-    session->libc.pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
-    return -error;
-}
-
-/* ---- start ---- */
-
-static int choose_output(struct session *session, bool is_child)
-{
-    const char *pattern = *session->config.out ? session->config.out : "wallprof.%p.pb.gz";
-    int status = output_choose(&session->output, pattern, session->pid, session->start_utc_ns, is_child);
+    const char *pattern = session->config.out;
+    int status =
+        output_choose(&session->output, pattern, session->pid, session->start_utc_ns, session->is_child);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s; not recording", pattern,
                 strerrordesc_np(-status));
@@ -334,6 +327,112 @@ static uint64_t random_seed(const struct session *session)
     return seed;
 }
 
+/* But for what choose_output has said. */
+static void report_failure(struct session *session, int status)
+{
+    if (*session->output.name)
+        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
+}
+
+static int prepare_sampling(struct session *session)
+{
+    uint64_t seed = random_seed(session);
+    int status = choose_output(session);
+    if (status < 0)
+        return status;
+    status = sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
+    if (status < 0)
+        return status;
+    sig_modules_use_loader(loader_find_object());
+    return sig_handler_install(session->config.signal, &session->sampler.observer.slots,
+                               (uint32_t)(seed >> 7), session->libc.sigaction);
+}
+
+static void report_settings(struct session *session)
+{
+    log_add(&session->log, LOG_DEBUG,
+            "%u ticks a second, up to %u threads each, at most %g %% overhead (0: any), signal %d, to %s/%s",
+            session->config.hz, session->config.threads, session->config.overhead_ppm / 1e4,
+            session->config.signal, session->output.directory, session->output.name);
+}
+
+/* What the child has of its ancestors' sessions is of no use to it. One that was at work at the fork is not
+ * whole, and is left where it is. */
+static void discard_inherited(struct session *session)
+{
+    struct session *ancestor = session->inherited, *next;
+    session->inherited = NULL;
+    for (; ancestor; ancestor = next) {
+        next = ancestor->inherited;
+        if (sig_load_seq_cst(&ancestor->standstill.busy))
+            continue;
+        sampler_deinit(&ancestor->sampler);
+        threads_deinit(&ancestor->threads);
+        scratch_free(ancestor, sizeof(*ancestor));
+    }
+}
+
+/* In a forked child's sampler: when the time has come, or somebody is in need of it. */
+static int be_born(struct session *session)
+{
+    uint64_t period_ns = NS_PER_S / session->config.hz;
+    uint64_t after_ns = period_ns < birth_min_ns   ? birth_min_ns
+                        : period_ns > birth_max_ns ? birth_max_ns
+                                                   : period_ns;
+    sleep_until(session, session->start_ns + after_ns);
+    find_out_about_loader(session);
+    standstill_work(&session->standstill);
+    discard_inherited(session);
+    int status = prepare_sampling(session);
+    if (status == 0) /* its first tick, too, at random */
+        tick_init(&session->sampler.tick, period_ns, clock_monotonic_ns(), &session->sampler.random);
+    standstill_rest(&session->standstill);
+    report_settings(session);
+    return status;
+}
+
+static int enter(struct session *session)
+{
+    ask_for_short_slices();
+    bool has_own_descriptors = leave_descriptors(session);
+    check_output(session);
+    standstill_work(&session->standstill);
+    int status = sampler_enter(&session->sampler, has_own_descriptors);
+    standstill_rest(&session->standstill);
+    return status;
+}
+
+static void *sampler_main(void *argument)
+{
+    struct session *session = argument;
+    uint32_t run = COMMAND_RUN;
+    prctl(PR_SET_NAME, "wallprof");
+    int status = session->is_child ? be_born(session) : 0;
+    session->enter_status = status == 0 ? enter(session) : status;
+    set_phase(session, PHASE_RUNNING);
+    if (session->enter_status < 0) {
+        if (session->is_child)
+            report_failure(session, session->enter_status);
+        return NULL;
+    }
+    while (sig_load_seq_cst(&session->command) == COMMAND_RUN) {
+        sleep_until(session, session->sampler.tick.deadline_ns);
+        if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
+            one_tick(session);
+        if (sampler_is_deserted(&session->sampler))
+            sig_cas_acq_rel(&session->command, &run, COMMAND_FINISH);
+    }
+    standstill_work(&session->standstill);
+    if (sig_load_seq_cst(&session->command) == COMMAND_FINISH || is_last_to_write(session)) {
+        close_and_write(session);
+        log_flush_through(&session->log, session->stderr_handle);
+    }
+    standstill_rest(&session->standstill);
+    return NULL;
+}
+
+/* ---- start ---- */
+
 /* The calling thread's record: the main thread, or the one that forked. */
 static void register_caller(struct session *session, uint64_t stack_low, uint64_t stack_high)
 {
@@ -347,74 +446,64 @@ static void register_caller(struct session *session, uint64_t stack_low, uint64_
                   clock_read_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
-static int begin_recording(struct session *session, uint64_t stack_low, uint64_t stack_high)
-{
-    uint64_t seed = random_seed(session);
-    int status = threads_init(&session->threads);
-    if (status == 0)
-        status =
-            sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
-    if (status == 0) {
-        register_caller(session, stack_low, stack_high);
-        sig_modules_use_loader(loader_find_object());
-        status = sig_handler_install(session->config.signal, &session->sampler.observer.slots,
-                                     (uint32_t)(seed >> 7), session->libc.sigaction);
-    }
-    if (status == 0)
-        status = create_sampler(session);
-    if (status == 0) {
-        uint64_t deadline_ns = session->is_child ? clock_monotonic_ns() + child_start_patience_ns : 0;
-        status = wait_for_sampler(session, deadline_ns) ? session->enter_status : 0;
-        if (status == 0)
-            return 0;
-        session->libc.pthread_join(session->thread, NULL);
-    }
-    log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
-    sampler_deinit(&session->sampler);
-    threads_deinit(&session->threads);
-    return status;
-}
-
-/* Everything up to the running sampler; a forked child inherits its parent's configuration. */
-static int start(const struct session_libc *libc, char *const *environment, const struct session *parent,
-                 uint64_t stack_low, uint64_t stack_high)
+/* The process's own: what it is called, when it began, and the thread that is there. */
+static struct session *create_session(const struct session_libc *libc, uint64_t stack_low,
+                                      uint64_t stack_high)
 {
     struct session *session = scratch_alloc(sizeof(*session));
     if (!session)
-        return -ENOMEM;
+        return NULL;
     session->libc = *libc;
     session->pid = getpid();
-    session->is_child = parent != NULL;
     session->directory_fd = -1;
     session->start_ns = clock_monotonic_ns();
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
-    perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns,
-                   parent ? &parent->perf_maps : NULL);
-    if (parent) {
-        family_join(&session->sampler.family, &parent->sampler.family);
-        session->config = parent->config;
-        log_init(&session->log, parent->config.log_level);
-        strcpy(session->log.path, parent->log.path);
-    } else {
-        family_begin(&session->sampler.family);
-        log_init(&session->log, LOG_WARNING);
-        config_read(&session->config, &session->log, environment);
-        if (*session->config.log_path)
-            log_set_path(&session->log, session->config.log_path);
-    }
-    output_command_line(session->command_text, sizeof(session->command_text));
-    int status = choose_output(session, parent != NULL);
-    if (status == 0)
-        status = begin_recording(session, stack_low, stack_high);
-    log_add(&session->log, LOG_DEBUG,
-            "%u ticks a second, up to %u threads each, at most %g %% overhead (0: any), signal %d, to %s/%s",
-            session->config.hz, session->config.threads, session->config.overhead_ppm / 1e4,
-            session->config.signal, session->output.directory, session->output.name);
-    log_flush(&session->log);
-    if (status == 0)
-        sig_store_release(&current, session); /* partner: the acquire in current_session */
-    else
+    if (threads_init(&session->threads) < 0) {
         scratch_free(session, sizeof(*session));
+        return NULL;
+    }
+    register_caller(session, stack_low, stack_high);
+    return session;
+}
+
+static void destroy_session(struct session *session)
+{
+    sampler_deinit(&session->sampler);
+    threads_deinit(&session->threads);
+    scratch_free(session, sizeof(*session));
+}
+
+static void read_settings(struct session *session, char *const *environment)
+{
+    log_init(&session->log, LOG_WARNING);
+    config_read(&session->config, &session->log, environment);
+    if (*session->config.log_path)
+        log_set_path(&session->log, session->config.log_path);
+    output_anchor(session->config.out, sizeof(session->config.out));
+    output_command_line(session->command_text, sizeof(session->command_text));
+}
+
+static void inherit_settings(struct session *session, const struct session *parent)
+{
+    session->config = parent->config;
+    log_init(&session->log, parent->config.log_level);
+    strcpy(session->log.path, parent->log.path);
+    strcpy(session->command_text, parent->command_text);
+}
+
+static int begin_recording(struct session *session)
+{
+    int status = prepare_sampling(session);
+    if (status == 0)
+        status = create_thread(session, &session->thread, sampler_main, session);
+    if (status == 0) {
+        wait_for_sampler(session);
+        status = session->enter_status;
+        if (status < 0)
+            session->libc.pthread_join(session->thread, NULL);
+    }
+    if (status < 0)
+        report_failure(session, status);
     return status;
 }
 
@@ -423,28 +512,28 @@ int session_start(const struct session_libc *libc, char *const *environment)
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to look into */
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
-    return start(libc, environment, NULL, stack_high - main_stack_reach_bytes, stack_high);
+    struct session *session = create_session(libc, stack_high - main_stack_reach_bytes, stack_high);
+    if (!session)
+        return -ENOMEM;
+    family_begin(&session->sampler.family);
+    perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, NULL);
+    read_settings(session, environment);
+    int status = begin_recording(session);
+    report_settings(session);
+    log_flush(&session->log);
+    if (status == 0)
+        sig_store_release(&current, session); /* partner: the acquire in current_session */
+    else
+        destroy_session(session);
+    return status;
 }
 
 /* ---- end ---- */
-
-/* False for a sampler that waits for the loader for ever: it is left alone, and what it has is not touched.
- */
-static bool can_be_stopped(struct session *session)
-{
-    if (!session->is_child || wait_for_sampler(session, clock_monotonic_ns() + child_end_patience_ns))
-        return true;
-    log_add(&session->log, LOG_WARNING,
-            "not recorded: a thread that the fork left behind holds the loader's lock");
-    return false;
-}
 
 /* Ends the sampler thread, by the first caller; later ones wait for nothing. */
 static void stop_sampler(struct session *session, enum command command)
 {
     int cancel_state;
-    if (!can_be_stopped(session))
-        return;
     sig_store_seq_cst(&session->command, command);
     futex_wake_all(&session->command);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
@@ -455,6 +544,8 @@ static void stop_sampler(struct session *session, enum command command)
 /* The sampler left before the last thread did; its descriptors went with it. */
 static void write_without_sampler(struct session *session)
 {
+    if (session->enter_status < 0)
+        return;
     session->directory_fd = -1;
     sampler_drop_descriptors(&session->sampler);
     close_and_write(session);
@@ -477,7 +568,7 @@ void session_finish(void)
 
 /*
  * In the child only this thread exists, and the parent's sampler stood still at the fork (session_hold): its
- * memory is whole, but of no use here.
+ * memory is whole, but of no use here. Little is done at once, as many children do not live to see more.
  */
 void session_restart_in_child(const struct wp_thread *forking)
 {
@@ -485,13 +576,22 @@ void session_restart_in_child(const struct wp_thread *forking)
     if (!parent || parent->pid == getpid())
         return;
     sig_handler_forget_parent();
-    uint64_t stack_low = forking ? forking->stack_low : 0, stack_high = forking ? forking->stack_high : 0;
-    struct session_libc libc = parent->libc;
     current = NULL;
-    sampler_deinit(&parent->sampler);
-    threads_deinit(&parent->threads);
-    start(&libc, NULL, parent, stack_low, stack_high);
-    scratch_free(parent, sizeof(*parent));
+    struct session *session =
+        create_session(&parent->libc, forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
+    if (!session)
+        return;
+    session->is_child = true;
+    session->inherited = parent;
+    family_join(&session->sampler.family, &parent->sampler.family);
+    perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, &parent->perf_maps);
+    inherit_settings(session, parent);
+    int status = create_thread(session, &session->thread, sampler_main, session);
+    if (status == 0)
+        current = session;
+    else
+        log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
+    log_flush(&session->log);
 }
 
 /* ---- threads ---- */
@@ -535,8 +635,11 @@ void session_thread_leave(struct wp_thread *thread)
         return; /* a child of _Fork or raw clone: the record was its parent's */
     prctl(PR_GET_NAME, name);
     if (threads_leave(&session->threads, thread, name) == 0 && !sig_load_seq_cst(&session->finishing) &&
-        sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE))
+        sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE)) {
         stop_sampler(session, COMMAND_LEAVE);
+        if (session->has_probe)
+            exit(EXIT_SUCCESS); /* as the C library does for the last thread, were it not for that one */
+    }
 }
 
 struct wp_thread *session_main_thread(void)

@@ -41,13 +41,19 @@ int session_start(const struct session_libc *libc, char *const *environment);
 void session_finish(void);
 
 /*
- * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. forking:
- * the parent's record of the thread that forked, NULL if it had none; it is not valid afterwards.
+ * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
+ * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
+ * NULL if it had none; it is not valid afterwards.
  */
 void session_restart_in_child(const struct wp_thread *forking);
 
-/* Around fork and exec: no signal is sent and none is outstanding between the two. Nests; any thread. */
-void session_hold(void);
+/*
+ * Around fork and exec: no signal is sent and none is outstanding between the two. Nests; any thread. An exec
+ * must have this, or the new program is killed by a signal that it does not know. A fork is not held up for
+ * longer than 100 ms: the sampler may be waiting for a lock that the forking thread has, the loader's.
+ */
+enum session_hold { SESSION_HOLD_FORK, SESSION_HOLD_EXEC };
+void session_hold(enum session_hold why);
 void session_release(void);
 
 /*

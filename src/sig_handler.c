@@ -399,6 +399,7 @@ void sig_handler_forget_parent(void)
 {
     sig_program_sequence =
         (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
+    sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
     sig_in_flight = sig_cache_off = sig_on_the_way = 0;
     sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
     sig_life++;

@@ -3,14 +3,15 @@
  * `busy`. With sequential consistency at least one sees the other.
  */
 #include "standstill.h"
+#include "clock.h"
 #include "futex.h"
 #include "sig_atomic.h"
 
-void standstill_hold(struct wp_standstill *standstill)
+void standstill_hold(struct wp_standstill *standstill, uint64_t deadline_ns)
 {
     sig_add_seq_cst(&standstill->holds, 1);
-    while (sig_load_seq_cst(&standstill->busy) != 0)
-        futex_wait(&standstill->busy, 1, 0);
+    while (sig_load_seq_cst(&standstill->busy) != 0 && (!deadline_ns || clock_monotonic_ns() < deadline_ns))
+        futex_wait(&standstill->busy, 1, deadline_ns);
 }
 
 void standstill_release(struct wp_standstill *standstill)

@@ -15,8 +15,12 @@ struct wp_standstill {
     uint32_t busy;  /* atomic, futex: the sampler is at work */
 };
 
-/* Any thread: returns when the sampler stands still, which it does until the matching release. */
-void standstill_hold(struct wp_standstill *standstill);
+/*
+ * Any thread: returns when the sampler stands still, which it does until the matching release; or at the
+ * deadline (CLOCK_MONOTONIC, 0 for none), and then the sampler stands still as soon as it is done with what
+ * it is at.
+ */
+void standstill_hold(struct wp_standstill *standstill, uint64_t deadline_ns);
 void standstill_release(struct wp_standstill *standstill);
 
 /* The sampler: waits until nobody holds it, then works until standstill_rest. */

@@ -16,7 +16,7 @@ static void *hold_repeatedly(void *unused)
 {
     (void)unused;
     for (int i = 0; i < ROUNDS; i++) {
-        standstill_hold(&standstill);
+        standstill_hold(&standstill, 0);
         uint64_t before = shared;
         __asm__ volatile("" ::: "memory");
         uint64_t after = shared;
@@ -61,8 +61,8 @@ static void test_holders_exclude_the_worker(void **state)
 static void test_holds_nest(void **state)
 {
     (void)state;
-    standstill_hold(&standstill);
-    standstill_hold(&standstill);
+    standstill_hold(&standstill, 0);
+    standstill_hold(&standstill, 0);
     standstill_release(&standstill);
     assert_int_equal(standstill.holds, 1);
     standstill_release(&standstill);
