@@ -31,7 +31,50 @@ void hook_mask_init(void)
     sigemptyset(&ours);
     sigaddset(&ours, sig_handler_signal());
     if (real_functions()->pthread_sigmask(SIG_UNBLOCK, &ours, &old) == 0)
-        program_blocks_our_signal = sigismember(&old, sig_handler_signal()) == 1;
+        program_blocks_our_signal |= sigismember(&old, sig_handler_signal()) == 1;
+}
+
+/* What is blocked or not in the kernel, past ourselves. */
+static void set_kernel(int how, int number)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, number);
+    real_functions()->pthread_sigmask(how, &ours, NULL);
+}
+
+void hook_mask_give_back(int number)
+{
+    if (program_blocks_our_signal)
+        set_kernel(SIG_BLOCK, number);
+    program_blocks_our_signal = false;
+}
+
+static bool has_other_mask(void)
+{
+    return program_blocks_our_signal && sig_handler_is_of_this_process();
+}
+
+void hook_mask_show(void)
+{
+    if (has_other_mask())
+        set_kernel(SIG_BLOCK, sig_handler_signal());
+}
+
+void hook_mask_hide(void)
+{
+    if (has_other_mask())
+        set_kernel(SIG_UNBLOCK, sig_handler_signal());
+}
+
+/*
+ * A process of vfork, _Fork or clone has been started with the mask that the program believes in, and has its
+ * parent's memory, or a copy that is nobody's any more: its masks are the kernel's.
+ */
+static bool is_kernels_own(int number, const sigset_t *set)
+{
+    return number == 0 || ((program_blocks_our_signal || (set && sigismember(set, number) == 1)) &&
+                           !sig_handler_is_of_this_process());
 }
 
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
@@ -39,9 +82,7 @@ typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 static void remember(int how, bool is_in_set)
 {
     bool now = how == SIG_SETMASK ? is_in_set : is_in_set ? how == SIG_BLOCK : program_blocks_our_signal;
-    /* A vfork child has a mask of its own, but its parent's memory. */
-    if (now != program_blocks_our_signal && sig_handler_is_of_this_process())
-        program_blocks_our_signal = now;
+    program_blocks_our_signal = now;
 }
 
 /* Returns what the real function returns: -1 with errno or an error number, as the case may be. */
@@ -50,7 +91,7 @@ static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t 
     int number = sig_handler_signal();
     bool was_blocked = program_blocks_our_signal;
     sigset_t without;
-    if (number == 0)
+    if (is_kernels_own(number, set))
         return real(how, set, old);
     if (set) {
         without = *set;

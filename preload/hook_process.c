@@ -1,19 +1,18 @@
 /*
- * fork and exec. Around a fork the sampler stands still: the child's copy of our memory is whole, and fork is
- * not restarted by a signal. Around an exec it stands still so that no signal of ours is left pending for the
- * new program, whom it would kill; a system call on the way lets the kernel deliver what is queued already.
+ * fork and its kind. Around a fork the sampler stands still: the child's copy of our memory is whole, and
+ * fork is not restarted by a signal (before Linux 4.19 it was as often as one came).
+ *
+ * A child of vfork and of _Fork is never touched. It has the mask that the program believes in, and its hooks
+ * go straight through.
  */
 #include "hook_process.h"
+#include "hook_mask.h"
 #include "hook_thread.h"
 #include "real.h"
 #include "session.h"
 
-#include <alloca.h>
-#include <stdint.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <pty.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -34,8 +33,16 @@ int hook_process_init(void)
 static void restart_in_child(void)
 {
     struct wp_thread *forking = hook_thread_current();
+    int number = sig_handler_signal();
+    if (number == 0)
+        return;
     hook_thread_adopt(NULL);
     session_restart_in_child(forking);
+    if (sig_handler_signal() == 0) {
+        hook_mask_give_back(number);
+        return;
+    }
+    hook_mask_init();
     hook_thread_adopt(session_main_thread());
 }
 
@@ -66,97 +73,83 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
     return pid;
 }
 
-static void hold_for_exec(void)
+WALLPROF_HOOK pid_t _Fork(void)
 {
-    session_hold(SESSION_HOLD_EXEC);
-    sched_yield();
+    hook_mask_show();
+    pid_t pid = real_functions()->_Fork();
+    hook_mask_hide();
+    return pid;
 }
 
-WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
+/*
+ * Its child returns on the caller's stack, and so before its parent: neither may find the return address
+ * where it was. It is kept in a register that the system call leaves alone, as the C library does it.
+ */
+__attribute__((visibility("hidden"), used)) void hook_vfork_begin(void)
 {
-    hold_for_exec();
-    int status = real_functions()->execve(path, arguments, environment);
-    session_release();
-    return status;
+    hook_mask_show();
 }
 
-WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
+__attribute__((visibility("hidden"), used)) long hook_vfork_end(long result)
 {
-    hold_for_exec();
-    int status = real_functions()->execvpe(file, arguments, environment);
-    session_release();
-    return status;
+    hook_mask_hide();
+    if (result >= 0)
+        return result;
+    errno = (int)-result;
+    return -1;
 }
 
-WALLPROF_HOOK int execv(const char *path, char *const *arguments)
-{
-    return execve(path, arguments, environ);
-}
-
-WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
-{
-    return execvpe(file, arguments, environ);
-}
-
-WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
-{
-    hold_for_exec();
-    int status = real_functions()->fexecve(fd, arguments, environment);
-    session_release();
-    return status;
-}
-
-WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
-                           int flags)
-{
-    hold_for_exec();
-    int status = real_functions()->execveat(fd, path, arguments, environment, flags);
-    session_release();
-    return status;
-}
-
-/* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */
-#define COLLECT(array, first, list)                                                                          \
-    do {                                                                                                     \
-        va_list counting;                                                                                    \
-        size_t count = 1;                                                                                    \
-        va_copy(counting, list);                                                                             \
-        while (va_arg(counting, char *))                                                                     \
-            count++;                                                                                         \
-        va_end(counting);                                                                                    \
-        array = alloca((count + 1) * sizeof(char *));                                                        \
-        array[0] = (char *)(uintptr_t)first;                                                                 \
-        for (size_t i = 1; i <= count; i++)                                                                  \
-            array[i] = va_arg(list, char *);                                                                 \
-    } while (0)
-
-WALLPROF_HOOK int execl(const char *path, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execve(path, arguments, environ);
-}
-
-WALLPROF_HOOK int execlp(const char *file, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execvpe(file, arguments, environ);
-}
-
-WALLPROF_HOOK int execle(const char *path, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    char *const *environment = va_arg(list, char *const *);
-    va_end(list);
-    return execve(path, arguments, environment);
-}
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+        ".globl vfork\n"
+        ".type vfork, @function\n"
+        "vfork:\n"
+        "    .cfi_startproc\n"
+        "    subq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    call hook_vfork_begin\n"
+        "    addq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    popq %rdi\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    .cfi_register %rip, %rdi\n"
+        "    movl $58, %eax\n" /* SYS_vfork */
+        "    syscall\n"
+        "    pushq %rdi\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    .cfi_rel_offset %rip, 0\n"
+        "    testq %rax, %rax\n"
+        "    je 1f\n"
+        "    movq %rax, %rdi\n"
+        "    jmp hook_vfork_end\n"
+        "1:  ret\n"
+        "    .cfi_endproc\n"
+        ".size vfork, . - vfork\n"
+        ".popsection\n");
+#elif defined(__aarch64__)
+__asm__(".pushsection .text\n"
+        ".globl vfork\n"
+        ".type vfork, %function\n"
+        "vfork:\n"
+        "    .cfi_startproc\n"
+        "    stp x29, x30, [sp, #-16]!\n"
+        "    .cfi_adjust_cfa_offset 16\n"
+        "    .cfi_rel_offset x30, 8\n"
+        "    bl hook_vfork_begin\n"
+        "    ldp x29, x30, [sp], #16\n"
+        "    .cfi_adjust_cfa_offset -16\n"
+        "    .cfi_restore x30\n"
+        "    mov x0, #0x4111\n" /* CLONE_VM | CLONE_VFORK | SIGCHLD */
+        "    mov x1, #0\n"
+        "    mov x2, #0\n"
+        "    mov x3, #0\n"
+        "    mov x4, #0\n"
+        "    mov x8, #220\n" /* SYS_clone */
+        "    svc #0\n"
+        "    cbz x0, 1f\n"
+        "    b hook_vfork_end\n"
+        "1:  ret\n"
+        "    .cfi_endproc\n"
+        ".size vfork, . - vfork\n"
+        ".popsection\n");
+#endif

@@ -2,7 +2,8 @@
  * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
  * ours, but for the stack it runs on.
  *
- * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h).
+ * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h); and so does
+ * ours in a child of vfork and its kind, whose actions are its own, where only our handler is not to be seen.
  */
 #include "real.h"
 #include "sig_counted.h"
@@ -22,8 +23,10 @@ static void count(struct sigaction *action)
     action->sa_handler = (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler);
 }
 
-static void uncount(struct sigaction *action)
+/* What the program had set. */
+static void reveal(struct sigaction *action)
 {
+    sig_handler_translate(action);
     action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
 }
 
@@ -43,17 +46,20 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     }
     int status = real_functions()->sigaction(number, action ? &counted : NULL, old);
     if (status == 0 && old)
-        uncount(old);
+        reveal(old);
     return status;
 }
 
 /* signal() of the C library means BSD semantics: restarting, not reset, its own signal blocked meanwhile. */
 WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
-    if (!is_ours(number) || handler == SIG_ERR)
-        return (real_handler_fn *)sig_uncounted(
-            (uintptr_t)real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler)));
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old = {0};
+    if (!is_ours(number) || handler == SIG_ERR) {
+        old.sa_handler =
+            real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler));
+        reveal(&old);
+        return old.sa_handler;
+    }
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, number);
     sig_handler_swap_action(&action, &old);

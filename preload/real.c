@@ -26,6 +26,7 @@ const struct real *real_functions(void)
     RESOLVE(pthread_sigmask);
     RESOLVE(dlclose);
     RESOLVE(fork);
+    RESOLVE(_Fork);
     RESOLVE(daemon);
     RESOLVE(forkpty);
     RESOLVE(clock_nanosleep);
@@ -67,6 +68,10 @@ const struct real *real_functions(void)
     RESOLVE(sendto);
     RESOLVE(sendmsg);
     RESOLVE(sendmmsg);
+    RESOLVE(posix_spawn);
+    RESOLVE(posix_spawnp);
+    RESOLVE(popen);
+    RESOLVE(system);
     RESOLVE(execve);
     RESOLVE(execvpe);
     RESOLVE(fexecve);

@@ -14,6 +14,8 @@
 #include <pty.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/select.h>
@@ -34,6 +36,7 @@ struct real {
     int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
     int (*dlclose)(void *);
     pid_t (*fork)(void);
+    pid_t (*_Fork)(void);
     int (*daemon)(int, int);
     pid_t (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
     int (*clock_nanosleep)(clockid_t, int, const struct timespec *, struct timespec *);
@@ -75,6 +78,12 @@ struct real {
     ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
     ssize_t (*sendmsg)(int, const struct msghdr *, int);
     int (*sendmmsg)(int, struct mmsghdr *, unsigned, int);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const *, char *const *);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const *, char *const *);
+    FILE *(*popen)(const char *, const char *);
+    int (*system)(const char *);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);

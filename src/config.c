@@ -211,6 +211,29 @@ static void read_observe(const struct reading *reading)
                 reading->value);
 }
 
+/* A list of fork and exec, or none. */
+static void read_follow(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    bool fork = false, exec = false;
+    const char *at = strcmp(reading->value, "none") == 0 ? NULL : reading->value;
+    while (at) {
+        size_t length = strcspn(at, ",");
+        bool is_fork = length == 4 && !strncmp(at, "fork", length);
+        if (!is_fork && !(length == 4 && !strncmp(at, "exec", length))) {
+            log_add(reading->log, LOG_ERROR,
+                    "WALLPROF_FOLLOW=%s has '%.*s', which is not fork or exec; using fork,exec",
+                    reading->value, (int)length, at);
+            return;
+        }
+        fork |= is_fork;
+        exec |= !is_fork;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    config->follows_fork = fork;
+    config->follows_exec = exec;
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -261,7 +284,7 @@ static const struct variable {
     {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},
     {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
     {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
-    {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };
@@ -306,6 +329,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     config->memory_bytes = memory_default_bytes;
     config->signal = SIGPROF;
     config->labels = LABELS_ID;
+    config->follows_fork = config->follows_exec = true;
     config->log_level = LOG_WARNING;
     for (int i = 0; i < VARIABLE_COUNT; i++) {
         struct reading reading = {config, log, look_up(environment, variables[i].name)};

@@ -24,6 +24,7 @@ struct wp_config {
     int signal;            /* WALLPROF_SIGNAL, default SIGPROF */
     enum wp_labels labels; /* WALLPROF_LABELS: none, name or id (default: name and id) */
     bool by_signal_only; /* WALLPROF_OBSERVE=signal: every thread is asked (auto, the default: if need be) */
+    bool follows_fork, follows_exec; /* WALLPROF_FOLLOW: none, fork, exec or both (the default) */
     uint32_t overhead_ppm; /* WALLPROF_OVERHEAD in millionths, default 1 %; 0: none. With HZ alone: 0 */
     bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;

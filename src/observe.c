@@ -120,11 +120,21 @@ static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
     return is_in(tasks_signals(observer->task_directory, tid).blocked);
 }
 
-/* Blocked and still pending: while our handler runs, the signal is blocked too, but has been taken. */
-static bool holds_signal_back(const struct wp_observer *observer, pid_t tid)
+/*
+ * What an overdue answer is like. Blocked and still pending: held back. Neither: lost, as the signal was
+ * ignored for a moment, or one of the program's own stood for both. While our handler runs, the signal is
+ * blocked too, but has been taken; one that has been taken and not begun to run finds that it is late.
+ */
+enum overdue { OVERDUE_COMES, OVERDUE_HELD_BACK, OVERDUE_LOST };
+
+static enum overdue overdue_of(const struct wp_observer *observer, pid_t tid)
 {
     struct tasks_signals signals = tasks_signals(observer->task_directory, tid);
-    return is_in(signals.blocked) && is_in(signals.pending);
+    if (!signals.is_known)
+        return OVERDUE_COMES;
+    if (is_in(signals.pending))
+        return is_in(signals.blocked) ? OVERDUE_HELD_BACK : OVERDUE_COMES;
+    return is_in(signals.blocked) ? OVERDUE_COMES : OVERDUE_LOST;
 }
 
 /* It has the signal blocked: it is not asked again for a while. */
@@ -155,10 +165,13 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
 {
     struct wp_thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
-    if (!holds_signal_back(observer, thread->tid) || !sig_slots_cancel(&observer->slots, slot))
+    enum overdue overdue = overdue_of(observer, thread->tid);
+    if (overdue == OVERDUE_COMES || !sig_slots_cancel(&observer->slots, slot))
         return false;
     observer->owner[slot] = NULL;
     thread->observe.slot = -1;
+    if (overdue == OVERDUE_LOST)
+        return false;
     report_silent(observer, thread, now_ns, ret);
     return true;
 }

@@ -5,6 +5,7 @@
  */
 #include "session.h"
 #include "clock.h"
+#include "environment.h"
 #include "export.h"
 #include "futex.h"
 #include "loader.h"
@@ -17,6 +18,7 @@
 #include "sink.h"
 #include "standstill.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -491,6 +493,14 @@ static void inherit_settings(struct session *session, const struct session *pare
     strcpy(session->command_text, parent->command_text);
 }
 
+/* Programs that this one starts are started without us. */
+static void leave_environment(char **environment)
+{
+    Dl_info own;
+    if (dladdr(&current, &own) && own.dli_fname)
+        environment_leave(environment, own.dli_fname);
+}
+
 static int begin_recording(struct session *session)
 {
     int status = prepare_sampling(session);
@@ -507,7 +517,7 @@ static int begin_recording(struct session *session)
     return status;
 }
 
-int session_start(const struct session_libc *libc, char *const *environment)
+int session_start(const struct session_libc *libc, char **environment)
 {
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to look into */
@@ -518,6 +528,8 @@ int session_start(const struct session_libc *libc, char *const *environment)
     family_begin(&session->sampler.family);
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, NULL);
     read_settings(session, environment);
+    if (!session->config.follows_exec)
+        leave_environment(environment);
     int status = begin_recording(session);
     report_settings(session);
     log_flush(&session->log);
@@ -577,10 +589,14 @@ void session_restart_in_child(const struct wp_thread *forking)
         return;
     sig_handler_forget_parent();
     current = NULL;
-    struct session *session =
-        create_session(&parent->libc, forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
-    if (!session)
+    struct session *session = NULL;
+    if (parent->config.follows_fork)
+        session = create_session(&parent->libc, forking ? forking->stack_low : 0,
+                                 forking ? forking->stack_high : 0);
+    if (!session) {
+        sig_handler_uninstall(parent->libc.sigaction);
         return;
+    }
     session->is_child = true;
     session->inherited = parent;
     family_join(&session->sampler.family, &parent->sampler.family);
@@ -590,6 +606,8 @@ void session_restart_in_child(const struct wp_thread *forking)
     if (status == 0)
         current = session;
     else
+        sig_handler_uninstall(parent->libc.sigaction);
+    if (status < 0)
         log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
     log_flush(&session->log);
 }

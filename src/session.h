@@ -28,11 +28,12 @@ struct session_libc {
 };
 
 /*
- * Reads the environment, starts recording and returns when the sampler runs. The calling thread is registered
+ * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
+ * starts recording and returns when the sampler runs. The calling thread is registered
  * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
  * nothing.
  */
-int session_start(const struct session_libc *libc, char *const *environment);
+int session_start(const struct session_libc *libc, char **environment);
 
 /*
  * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
@@ -43,7 +44,8 @@ void session_finish(void);
 /*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
  * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
- * NULL if it had none; it is not valid afterwards.
+ * NULL if it had none; it is not valid afterwards. A child that is not to be followed is left without us:
+ * then sig_handler_signal() is 0.
  */
 void session_restart_in_child(const struct wp_thread *forking);
 

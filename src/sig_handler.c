@@ -338,6 +338,38 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
     return 0;
 }
 
+void sig_handler_uninstall(sig_sigaction_fn *real_sigaction)
+{
+    struct sigaction program;
+    int number = sig_number;
+    program_action(&program);
+    sig_store_relaxed(&sig_number, 0);
+    sig_store_relaxed(&sig_pid, 0);
+    real_sigaction(number, &program, NULL);
+}
+
+void sig_handler_translate(struct sigaction *action)
+{
+    if (action->sa_sigaction == handle)
+        program_action(action);
+}
+
+bool sig_handler_show_ignored(sig_sigaction_fn *real_sigaction)
+{
+    struct sigaction program, kernel;
+    int number = sig_load_relaxed(&sig_number);
+    program_action(&program);
+    if (number == 0 || program.sa_handler != SIG_IGN || real_sigaction(number, NULL, &kernel) < 0 ||
+        kernel.sa_sigaction != handle)
+        return false;
+    return real_sigaction(number, &program, NULL) == 0;
+}
+
+void sig_handler_hide_ignored(sig_sigaction_fn *real_sigaction)
+{
+    set_kernel_action(sig_load_relaxed(&sig_number), real_sigaction, NULL);
+}
+
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
 {
     long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0);

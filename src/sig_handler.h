@@ -39,6 +39,12 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
  */
 void sig_handler_follow_action(sig_sigaction_fn *real_sigaction);
 
+/*
+ * In the child of fork that is not to be profiled, its one thread: the program's action is the kernel's
+ * again, and the hooks of this number are as if they were not there.
+ */
+void sig_handler_uninstall(sig_sigaction_fn *real_sigaction);
+
 /* Sends our signal to a thread of this process for an armed slot. 0, or -ESRCH and the like from the kernel.
  */
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
@@ -46,6 +52,18 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 /* Whether this process installed the handler: false in a vfork child, which shares the memory and must not
  * change it. */
 bool sig_handler_is_of_this_process(void);
+
+/*
+ * Around what starts another program: while shown, a signal that the program ignores is ignored in the kernel
+ * too, as that is inherited. show returns whether hide is to be called. In a process that is not ours (a
+ * child of vfork, whose actions are its own) it does so unless the child has set another action itself.
+ */
+bool sig_handler_show_ignored(sig_sigaction_fn *real_sigaction);
+void sig_handler_hide_ignored(sig_sigaction_fn *real_sigaction);
+
+/* In a process that is not ours: what was read from the kernel, where that is our handler, becomes what the
+ * program had set. */
+void sig_handler_translate(struct sigaction *action);
 
 /* The number in use, 0 before sig_handler_install. */
 int sig_handler_signal(void);

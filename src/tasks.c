@@ -110,6 +110,6 @@ struct tasks_signals tasks_signals(int directory_fd, pid_t tid)
     char text[4096];
     if (!read_file(directory_fd, tid, "status", text, sizeof(text)))
         return (struct tasks_signals){0};
-    return (struct tasks_signals){.blocked = read_set(text, "\nSigBlk:"),
-                                  .pending = read_set(text, "\nSigPnd:")};
+    return (struct tasks_signals){
+        .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};
 }

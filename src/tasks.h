@@ -39,9 +39,9 @@ void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity);
 struct tasks_signals {
     uint64_t blocked;
     uint64_t pending; /* sent to this thread, and not taken yet */
+    bool is_known;    /* false: the sets are empty because they cannot be told */
 };
 
-/* Empty sets when they cannot be told. */
 struct tasks_signals tasks_signals(int directory_fd, pid_t tid);
 
 #endif

@@ -21,9 +21,60 @@ done
 # The forking thread itself holds it, and the sampler waits for it.
 children callback
 
-# A fork that copies half a million page tables' entries comes to its end.
+# A fork that copies many page tables' entries comes to its end. (make torture does it with 2 GiB.)
 available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
-if [ "$available" -gt 4000 ]; then
-    "$program" memory 2048 || fail "target_children memory does not hold bare"
-    children memory 2048
+if [ "$available" -gt 2000 ]; then
+    "$program" memory 512 || fail "target_children memory does not hold bare"
+    children memory 512
 fi
+
+# Masks and ignored signals are inherited as without us. Programs that it starts are not followed: we would unblock.
+for state in plain blocked ignored; do
+    "$program" inherit $state >"$TMP/bare" || fail "target_children inherit $state does not hold bare"
+    WALLPROF_FOLLOW=fork children inherit $state >"$TMP/profiled"
+    diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state: other signals are inherited"
+done
+
+# Children that have their parent's memory, or a copy of it that no hook has seen made.
+for how in vfork raw; do
+    "$program" $how >/dev/null || fail "target_children $how does not hold bare"
+done
+children vfork
+child=$(children raw) || exit 1
+check_profile "$TMP/$child.pb.gz" >/dev/null
+assert_function "$TMP/$child.pb.gz" work_in_child
+
+# Who is followed. The program works, forks, and its child works; a shell starts others in several ways.
+followed() { # WHAT EXPECTED PROFILES OF A FORK
+    local directory=$TMP/follow-$1
+    mkdir "$directory"
+    WALLPROF_FOLLOW=$1 profile_run "$directory/%n.%p.pb.gz" "$TARGETS/target_process" fork >"$directory/pid" 2>"$directory/err"
+    assert_equal "FOLLOW=$1: status" $? 6
+    assert_equal "FOLLOW=$1: stderr" "$(cat "$directory/err")" ""
+    assert_equal "FOLLOW=$1: profiles" "$(find "$directory" -name '*.pb.gz' | wc -l)" "$2"
+}
+followed fork,exec 2
+followed fork 2
+followed exec 1
+followed none 1
+
+# What programs find in their environment that the program started by execve, posix_spawn, system and popen.
+cat >"$TMP/start.py" <<'PYTHON'
+import os, sys
+show = ["env"]
+sys.stdout.flush()
+os.waitpid(os.spawnvp(os.P_NOWAIT, "env", show), 0)
+os.waitpid(os.posix_spawnp("env", show, os.environ), 0)
+os.system("env")
+sys.stdout.write(os.popen("env").read())
+sys.stdout.flush()
+os.execvp("env", show)
+PYTHON
+environments() { # FOLLOW
+    (cd "$TMP" && env -u WALLPROF_OUT WALLPROF_FOLLOW="$1" WALLPROF_OUT=/dev/null LD_PRELOAD="libm.so.6:$LIBRARY libdl.so.2" \
+        "$PYTHON" start.py 2>&1 | grep -E '^(LD_PRELOAD|WALLPROF_)|^wallprof:' | sort | uniq -c | sed 's/^ *//')
+}
+assert_equal "environments, not followed" "$(environments none)" "5 LD_PRELOAD=libm.so.6:libdl.so.2"
+assert_equal "environments, followed" "$(environments exec)" "5 LD_PRELOAD=libm.so.6:$LIBRARY libdl.so.2
+5 WALLPROF_FOLLOW=exec
+5 WALLPROF_OUT=/dev/null"

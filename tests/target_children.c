@@ -5,6 +5,11 @@
  * works, then ends by exit, or its last thread by pthread_exit target_children callback            forks
  * while it holds the loader's list itself target_children memory MIB          forks with so much memory
  * touched in small pages, some times
+ *     target_children inherit plain|blocked|ignored
+ *                                         starts a program in every way there is, with SIGPROF in that state,
+ * and prints what the program and the starter say about their signals target_children vfork what a child of
+ * vfork and _Fork sees and may do target_children raw                 children that no function of the C
+ * library makes
  *
  * Exit status 0 when every child ended as it should.
  */
@@ -12,20 +17,23 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
+static uint64_t time_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -35,9 +43,10 @@ static uint64_t now_ns(void)
 #define KEEP_FRAME __attribute__((noinline, noclone))
 #endif
 
+/* So much CPU time: on a machine with other work to do, too, the sampler gets to run meanwhile. */
 KEEP_FRAME void work_in_child(void)
 {
-    for (uint64_t end = now_ns() + 400 * UINT64_C(1000000); now_ns() < end;)
+    while (time_ns(CLOCK_THREAD_CPUTIME_ID) < 400 * UINT64_C(1000000))
         ;
 }
 
@@ -45,7 +54,7 @@ KEEP_FRAME void work_in_child(void)
 static int ends_with(pid_t child, int expected)
 {
     int status = 0;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 30000; i++) {
         pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child) {
             if (WIFEXITED(status) && WEXITSTATUS(status) == expected)
@@ -53,7 +62,7 @@ static int ends_with(pid_t child, int expected)
             fprintf(stderr, "target_children: wait status %#x instead of exit status %d\n", status, expected);
             return 1;
         }
-        usleep(10000);
+        usleep(i < 100 ? 100 : 1000);
     }
     fprintf(stderr, "target_children: a child hangs\n");
     kill(child, SIGKILL);
@@ -131,7 +140,7 @@ static int run_callback(void)
 
 static int run_memory(size_t mib)
 {
-    enum { FORKS = 5, PAGE_BYTES = 4096 };
+    enum { FORKS = 3, PAGE_BYTES = 4096 };
     int failures = 0;
     size_t bytes = mib << 20;
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,14 +150,221 @@ static int run_memory(size_t mib)
     for (size_t at = 0; at < bytes; at += PAGE_BYTES)
         memory[at] = 1;
     for (int i = 0; i < FORKS; i++) {
-        uint64_t start_ns = now_ns();
+        uint64_t start_ns = time_ns(CLOCK_MONOTONIC);
         pid_t child = fork();
         if (child == 0)
             _exit(6);
-        fprintf(stderr, "fork with %zu MiB: %.1f ms\n", mib, (double)(now_ns() - start_ns) / 1e6);
+        fprintf(stderr, "fork with %zu MiB: %.1f ms\n", mib,
+                (double)(time_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
         failures += ends_with(child, 6);
     }
     return failures;
+}
+
+/* ---- what a program inherits ---- */
+
+static char *const show_signals[] = {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status", NULL};
+static const char show_command[] = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
+
+static int wait_for(pid_t child)
+{
+    int status;
+    return child < 0 || waitpid(child, &status, 0) != child || status != 0;
+}
+
+static int start_by_fork(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execvp(show_signals[0], show_signals);
+        _exit(127);
+    }
+    return wait_for(child);
+}
+
+static int start_by_bare_fork(void)
+{
+    pid_t child = _Fork();
+    if (child == 0) {
+        execvp(show_signals[0], show_signals);
+        _exit(127);
+    }
+    return wait_for(child);
+}
+
+static int start_by_vfork(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        execv("/nonexistent", show_signals);
+        execvp(show_signals[0], show_signals);
+        _exit(127);
+    }
+    return wait_for(child);
+}
+
+static int start_by_spawn(void)
+{
+    pid_t child;
+    if (posix_spawnp(&child, "nonexistent-program", NULL, NULL, show_signals, environ) == 0)
+        return 1;
+    return posix_spawnp(&child, show_signals[0], NULL, NULL, show_signals, environ) || wait_for(child);
+}
+
+static int start_by_system(void)
+{
+    return system(show_command) != 0;
+}
+
+static int start_by_popen(void)
+{
+    char line[256];
+    FILE *stream = popen(show_command, "r");
+    while (stream && fgets(line, sizeof(line), stream))
+        fputs(line, stdout);
+    return !stream || pclose(stream) != 0;
+}
+
+/* What the program reads back of itself. */
+static int tell_own(void)
+{
+    sigset_t mask;
+    struct sigaction action;
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    sigaction(SIGPROF, NULL, &action);
+    printf("itself: blocked %d, ignored %d\n", sigismember(&mask, SIGPROF), action.sa_handler == SIG_IGN);
+    return 0;
+}
+
+static int run_inherit(const char *state)
+{
+    static const struct {
+        const char *name;
+        int (*start)(void);
+    } ways[] = {{"fork", start_by_fork},   {"_Fork", start_by_bare_fork}, {"vfork", start_by_vfork},
+                {"spawn", start_by_spawn}, {"popen", start_by_popen},     {"system", start_by_system},
+                {"none", tell_own}};
+    int failures = 0;
+    sigset_t profile;
+    sigemptyset(&profile);
+    sigaddset(&profile, SIGPROF);
+    if (!strcmp(state, "blocked"))
+        sigprocmask(SIG_BLOCK, &profile, NULL);
+    if (!strcmp(state, "ignored"))
+        signal(SIGPROF, SIG_IGN);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (!strcmp(ways[i].name, "system") && !strcmp(state, "ignored"))
+            continue; /* docs/transparency.md */
+        printf("%s %s\n", state, ways[i].name);
+        fflush(stdout);
+        failures += ways[i].start();
+    }
+    execv("/nonexistent", show_signals);
+    tell_own();
+    fflush(stdout);
+    if (failures == 0)
+        execvp(show_signals[0], show_signals);
+    return 1;
+}
+
+/* ---- children that share memory or are nobody's ---- */
+
+static void on_profile(int number)
+{
+    (void)number;
+}
+
+/* In the child, with what the parent has set: a handler, and the signal blocked. A digit for each that is
+ * wrong. */
+static int look_and_change(void)
+{
+    struct sigaction action, other = {.sa_handler = SIG_IGN};
+    sigset_t mask, none;
+    int wrong = 0;
+    sigemptyset(&none);
+    sigaction(SIGPROF, NULL, &action);
+    wrong |= (action.sa_handler != on_profile) << 0;
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    wrong |= (sigismember(&mask, SIGPROF) != 1) << 1;
+    sigaction(SIGPROF, &other, &action);
+    wrong |= (action.sa_handler != on_profile) << 2;
+    sigaction(SIGPROF, NULL, &action);
+    wrong |= (action.sa_handler != SIG_IGN) << 3;
+    sigprocmask(SIG_SETMASK, &none, &mask);
+    wrong |= (sigismember(&mask, SIGPROF) != 1) << 4;
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    wrong |= (sigismember(&mask, SIGPROF) != 0) << 5;
+    return wrong;
+}
+
+static int check_own(void)
+{
+    struct sigaction action;
+    sigset_t mask;
+    sigaction(SIGPROF, NULL, &action);
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    return action.sa_handler != on_profile || sigismember(&mask, SIGPROF) != 1;
+}
+
+static int run_vfork(void)
+{
+    struct sigaction action = {.sa_handler = on_profile};
+    sigset_t profile;
+    sigemptyset(&profile);
+    sigaddset(&profile, SIGPROF);
+    sigaction(SIGPROF, &action, NULL);
+    sigprocmask(SIG_BLOCK, &profile, NULL);
+    int failures = check_own();
+    for (int i = 0; i < 50; i++) {
+        pid_t child = vfork();
+        if (child == 0)
+            _exit(look_and_change());
+        failures += child < 0 || ends_with(child, 0) || check_own();
+        child = _Fork();
+        if (child == 0)
+            _exit(look_and_change());
+        failures += child < 0 || ends_with(child, 0) || check_own();
+    }
+    return failures != 0;
+}
+
+/* ---- by system call ---- */
+
+static int in_clone(void *memory)
+{
+    free(malloc(1000));
+    return memory ? 8 : 9;
+}
+
+static int run_raw(void)
+{
+    enum { STACK_BYTES = 256 * 1024 };
+    int failures = 0;
+    char *stack = malloc(STACK_BYTES);
+    for (int i = 0; i < 30; i++) {
+        pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (child == 0)
+            _exit(7);
+        failures += ends_with(child, 7);
+        child = clone(in_clone, stack + STACK_BYTES, SIGCHLD, NULL);
+        failures += ends_with(child, 9);
+        child = clone(in_clone, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, stack);
+        failures += ends_with(child, 8);
+    }
+    free(stack);
+    /* One of the kind forks properly, and its child lives. */
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            work_in_child();
+            exit(3);
+        }
+        printf("%d\n", grandchild);
+        fflush(stdout);
+        _exit(ends_with(grandchild, 3) ? 1 : 7);
+    }
+    return failures + ends_with(child, 7);
 }
 
 int main(int argc, char **argv)
@@ -160,6 +376,12 @@ int main(int argc, char **argv)
         return run_callback();
     if (!strcmp(mode, "memory"))
         return run_memory((size_t)atoi(argument));
+    if (!strcmp(mode, "inherit"))
+        return run_inherit(argument);
+    if (!strcmp(mode, "vfork"))
+        return run_vfork();
+    if (!strcmp(mode, "raw"))
+        return run_raw();
     fprintf(stderr, "no mode %s\n", mode);
     return 2;
 }

@@ -80,6 +80,8 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->overhead_ppm;
     if (!strcmp(name, "WALLPROF_LOG"))
         return config->log_level;
+    if (!strcmp(name, "WALLPROF_FOLLOW"))
+        return config->follows_fork + 2U * config->follows_exec;
     assert_string_equal(name, "WALLPROF_SEED");
     return config->seed;
 }
@@ -134,6 +136,12 @@ static const struct good_case good[] = {
     {"WALLPROF_SIGNAL", "RTMAX", 64},
     {"WALLPROF_SIGNAL", "SIGRTMAX-2", 62},
     {"WALLPROF_SIGNAL", "RTMAX-30", 34},
+    {"WALLPROF_FOLLOW", "", 3},
+    {"WALLPROF_FOLLOW", "none", 0},
+    {"WALLPROF_FOLLOW", "fork", 1},
+    {"WALLPROF_FOLLOW", "exec", 2},
+    {"WALLPROF_FOLLOW", "fork,exec", 3},
+    {"WALLPROF_FOLLOW", "exec,fork", 3},
     {"WALLPROF_LABELS", "", LABELS_ID},
     {"WALLPROF_LABELS", "none", LABELS_NONE},
     {"WALLPROF_LABELS", "name", LABELS_NAME},
@@ -299,6 +307,10 @@ static const struct bad_case bad[] = {
     {"WALLPROF_SIGNAL", "33", REFUSED, SIGPROF},
     {"WALLPROF_LABELS", "all", LABELS_SAID, LABELS_ID},
     {"WALLPROF_LABELS", "NONE", LABELS_SAID, LABELS_ID},
+    {"WALLPROF_FOLLOW", "all", "has 'all', which is not fork or exec; using fork,exec", 3},
+    {"WALLPROF_FOLLOW", "none,", "has 'none', which is not fork or exec; using fork,exec", 3},
+    {"WALLPROF_FOLLOW", "fork,", "has '', which is not fork or exec; using fork,exec", 3},
+    {"WALLPROF_FOLLOW", "exec,spawn", "has 'spawn', which is not fork or exec; using fork,exec", 3},
     {"WALLPROF_OBSERVE", "signals", OBSERVE_SAID, false},
     {"WALLPROF_OBSERVE", "AUTO", OBSERVE_SAID, false},
     {"WALLPROF_OBSERVE", "s", OBSERVE_SAID, false},

@@ -1,0 +1,119 @@
+/*
+ * exec. Around it the sampler stands still so that no signal of ours is left pending for the new program,
+ * whom it would kill; a system call on the way lets the kernel deliver what is queued already. What is
+ * inherited, masks and ignored signals, is what the program believes it to be.
+ *
+ * Called in children of vfork too, which have their parent's memory: nothing in it is changed for them.
+ */
+#include "hook_mask.h"
+#include "real.h"
+#include "session.h"
+#include "sig_handler.h"
+
+#include <alloca.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* Returns what end needs: whether the kernel's action is another meanwhile. */
+static bool begin(void)
+{
+    session_hold(SESSION_HOLD_EXEC);
+    sched_yield();
+    hook_mask_show();
+    return sig_handler_show_ignored(real_functions()->sigaction);
+}
+
+/* The exec has failed, and said why in errno. */
+static int end(bool is_shown, int status)
+{
+    if (is_shown)
+        sig_handler_hide_ignored(real_functions()->sigaction);
+    hook_mask_hide();
+    session_release();
+    return status;
+}
+
+WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
+{
+    bool is_shown = begin();
+    return end(is_shown, real_functions()->execve(path, arguments, environment));
+}
+
+WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
+{
+    bool is_shown = begin();
+    return end(is_shown, real_functions()->execvpe(file, arguments, environment));
+}
+
+WALLPROF_HOOK int execv(const char *path, char *const *arguments)
+{
+    return execve(path, arguments, environ);
+}
+
+WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
+{
+    return execvpe(file, arguments, environ);
+}
+
+WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
+{
+    bool is_shown = begin();
+    return end(is_shown, real_functions()->fexecve(fd, arguments, environment));
+}
+
+WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
+                           int flags)
+{
+    bool is_shown = begin();
+    return end(is_shown, real_functions()->execveat(fd, path, arguments, environment, flags));
+}
+
+/* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */
+#define COLLECT(array, first, list)                                                                          \
+    do {                                                                                                     \
+        va_list counting;                                                                                    \
+        size_t count = 1;                                                                                    \
+        va_copy(counting, list);                                                                             \
+        while (va_arg(counting, char *))                                                                     \
+            count++;                                                                                         \
+        va_end(counting);                                                                                    \
+        array = alloca((count + 1) * sizeof(char *));                                                        \
+        array[0] = (char *)(uintptr_t)first;                                                                 \
+        for (size_t i = 1; i <= count; i++)                                                                  \
+            array[i] = va_arg(list, char *);                                                                 \
+    } while (0)
+
+WALLPROF_HOOK int execl(const char *path, const char *first, ...)
+{
+    char **arguments;
+    va_list list;
+    va_start(list, first);
+    COLLECT(arguments, first, list);
+    va_end(list);
+    return execve(path, arguments, environ);
+}
+
+WALLPROF_HOOK int execlp(const char *file, const char *first, ...)
+{
+    char **arguments;
+    va_list list;
+    va_start(list, first);
+    COLLECT(arguments, first, list);
+    va_end(list);
+    return execvpe(file, arguments, environ);
+}
+
+WALLPROF_HOOK int execle(const char *path, const char *first, ...)
+{
+    char **arguments;
+    va_list list;
+    va_start(list, first);
+    COLLECT(arguments, first, list);
+    char *const *environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, arguments, environment);
+}
