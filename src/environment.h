@@ -1,18 +1,38 @@
 /*
- * Our share of an environment, taken out of it: for programs that are started by one whose children are not
- * to be followed.
+ * What of an environment is ours, and environments without and with it.
  *
- * Done once, in the profiled program's own environment and in place, before its main runs: whatever way it
- * then starts others, by its environment or a copy of it, they are started without us. Called from: the
- * thread that starts a session.
+ * Ours are the variables WALLPROF_*, and in LD_PRELOAD the element that names the library; other elements
+ * there are the program's. Noted once, at the start, from what the program was given.
+ *
+ * Called from: the starting thread, then by whichever thread starts another program, in a child of vfork too:
+ * nothing here allocates, locks or writes to static memory but environment_note.
  */
 #ifndef WALLPROF_ENVIRONMENT_H
 #define WALLPROF_ENVIRONMENT_H
 
-/*
- * Removes every WALLPROF_ variable, and from LD_PRELOAD the entries whose file is called like that of
- * `library` (a path); the others stay in their order, and the variable goes with its last entry.
- */
+#include <stddef.h>
+
+struct wp_environment;
+
+/* Takes a copy of what is ours in an environment (environ's form). library: our file's name, of which the
+ * last part counts. NULL without memory. It is never given back; a forked child goes on using it. */
+struct wp_environment *environment_note(char *const *environment, const char *library);
+
+/* Takes ours out of an environment for good, as if noted and removed. */
 void environment_leave(char **environment, const char *library);
+
+/* Takes ours out of an environment, in place: what is left moves up. Its strings are not written to. */
+void environment_remove(const struct wp_environment *ours, char **environment);
+
+/* The bytes that an array made of this environment (NULL: an empty one) by the two below may take. */
+size_t environment_bytes(const struct wp_environment *ours, char *const *environment);
+
+/*
+ * A copy, in space (aligned for pointers), without ours or with ours. With: a variable of ours that the
+ * environment sets itself stays as it is set; LD_PRELOAD gets our element back, first, or where it was if
+ * nothing else has changed there. Strings that stay are not copied.
+ */
+char **environment_without(const struct wp_environment *ours, char *const *environment, void *space);
+char **environment_with(const struct wp_environment *ours, char *const *environment, void *space);
 
 #endif
