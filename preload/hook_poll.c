@@ -30,14 +30,14 @@ static int left_ms(uint64_t deadline_ns)
 }
 
 /* Without a deadline as it was asked for. */
-static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns, const struct timespec *time,
-                      const sigset_t *mask)
+WALLPROF_WAIT static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns,
+                                    const struct timespec *time, const sigset_t *mask)
 {
     struct timespec left = hook_wait_left(deadline_ns);
     return real_functions()->ppoll(fds, count, deadline_ns ? &left : time, mask);
 }
 
-WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
+WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
@@ -49,7 +49,8 @@ WALLPROF_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
     return result;
 }
 
-WALLPROF_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
+                             const sigset_t *mask)
 {
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait;
@@ -67,15 +68,15 @@ extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *
                        size_t bytes);
 extern void __chk_fail(void) __attribute__((noreturn));
 
-WALLPROF_HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes)
+WALLPROF_WAIT_HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes)
 {
     if (bytes / sizeof(*fds) < count)
         __chk_fail();
     return poll(fds, count, ms);
 }
 
-WALLPROF_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
-                              const sigset_t *mask, size_t bytes)
+WALLPROF_WAIT_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
+                                   const sigset_t *mask, size_t bytes)
 {
     if (bytes / sizeof(*fds) < count)
         __chk_fail();
@@ -95,8 +96,8 @@ static struct timeval left_until(uint64_t deadline_ns)
     return (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / NS_PER_US};
 }
 
-WALLPROF_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
-                         struct timeval *restrict time)
+WALLPROF_WAIT_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict writes,
+                              fd_set *restrict others, struct timeval *restrict time)
 {
     uint64_t deadline_ns = 0;
     struct hook_wait wait;
@@ -113,8 +114,9 @@ WALLPROF_HOOK int select(int count, fd_set *restrict reads, fd_set *restrict wri
     return result;
 }
 
-WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
-                          const struct timespec *restrict time, const sigset_t *restrict mask)
+WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
+                               fd_set *restrict others, const struct timespec *restrict time,
+                               const sigset_t *restrict mask)
 {
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait;
@@ -129,7 +131,8 @@ WALLPROF_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict wr
     return result;
 }
 
-WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, int ms, const sigset_t *mask)
+WALLPROF_WAIT_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, int ms,
+                                   const sigset_t *mask)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
@@ -142,7 +145,7 @@ WALLPROF_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, 
     return result;
 }
 
-WALLPROF_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, int ms)
+WALLPROF_WAIT_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, int ms)
 {
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
@@ -155,8 +158,8 @@ WALLPROF_HOOK int epoll_wait(int epoll, struct epoll_event *events, int count, i
     return result;
 }
 
-WALLPROF_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct timespec *time,
-                               const sigset_t *mask)
+WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count,
+                                    const struct timespec *time, const sigset_t *mask)
 {
     uint64_t deadline_ns = deadline_of_timespec(time);
     if (!real_functions()->epoll_pwait2) { /* before glibc 2.35 */

@@ -21,33 +21,33 @@
         return result;                                                                                       \
     } while (0)
 
-WALLPROF_HOOK int sem_wait(sem_t *semaphore)
+WALLPROF_WAIT_HOOK int sem_wait(sem_t *semaphore)
 {
     WAIT_AGAIN(int, real_functions()->sem_wait(semaphore));
 }
 
-WALLPROF_HOOK int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict moment)
+WALLPROF_WAIT_HOOK int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict moment)
 {
     WAIT_AGAIN(int, real_functions()->sem_timedwait(semaphore, moment));
 }
 
-WALLPROF_HOOK int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
-                                const struct timespec *restrict moment)
+WALLPROF_WAIT_HOOK int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                                     const struct timespec *restrict moment)
 {
     WAIT_AGAIN(int, real_functions()->sem_clockwait(semaphore, clock, moment));
 }
 
-WALLPROF_HOOK int semop(int set, struct sembuf *operations, size_t count)
+WALLPROF_WAIT_HOOK int semop(int set, struct sembuf *operations, size_t count)
 {
     WAIT_AGAIN(int, real_functions()->semop(set, operations, count));
 }
 
-WALLPROF_HOOK int msgsnd(int queue, const void *message, size_t bytes, int flags)
+WALLPROF_WAIT_HOOK int msgsnd(int queue, const void *message, size_t bytes, int flags)
 {
     WAIT_AGAIN(int, real_functions()->msgsnd(queue, message, bytes, flags));
 }
 
-WALLPROF_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, int flags)
+WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, int flags)
 {
     WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
 }
@@ -59,7 +59,8 @@ static uint64_t deadline_of(const struct timespec *time)
                : 0;
 }
 
-WALLPROF_HOOK int semtimedop(int set, struct sembuf *operations, size_t count, const struct timespec *time)
+WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t count,
+                                  const struct timespec *time)
 {
     uint64_t deadline_ns = deadline_of(time);
     struct hook_wait wait;

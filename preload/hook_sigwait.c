@@ -20,7 +20,7 @@ static uint64_t bits_of(const sigset_t *set)
 
 /* The system call itself: the C library's function makes SI_USER of SI_TKILL, which a handler must not see.
  * It is a cancellation point as it is there. -1 and errno, or a signal's number. */
-static int take_signal(uint64_t set, siginfo_t *info, const struct timespec *time)
+WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct timespec *time)
 {
     int type;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
@@ -43,7 +43,8 @@ static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
 }
 
 /* As sigtimedwait, when the wait holds. deadline_ns: 0 for none. */
-static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *info, uint64_t deadline_ns)
+WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *info,
+                                      uint64_t deadline_ns)
 {
     for (;;) {
         siginfo_t taken;
@@ -67,7 +68,7 @@ static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *
     }
 }
 
-static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
 {
     bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
     uint64_t deadline_ns = has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
@@ -80,18 +81,18 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct ti
     return result;
 }
 
-WALLPROF_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+WALLPROF_WAIT_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     return wait_for_signal(set, info, NULL);
 }
 
-WALLPROF_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
-                               const struct timespec *restrict time)
+WALLPROF_WAIT_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                                    const struct timespec *restrict time)
 {
     return wait_for_signal(set, info, time);
 }
 
-WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
+WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -104,7 +105,7 @@ WALLPROF_HOOK int sigsuspend(const sigset_t *mask)
 }
 
 /* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */
-WALLPROF_HOOK int pause(void)
+WALLPROF_WAIT_HOOK int pause(void)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);

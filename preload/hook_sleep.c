@@ -16,7 +16,7 @@ static bool is_steady(clockid_t clock)
 }
 
 /* As clock_nanosleep. *left: what is left when it returns EINTR. */
-static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
+WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -35,7 +35,7 @@ static int sleep_for(clockid_t clock, const struct timespec *asked, struct times
 }
 
 /* A clock that is set, or that does not run, ends a sleep at another time than CLOCK_MONOTONIC would tell. */
-static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
+WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -48,8 +48,8 @@ static int sleep_until(clockid_t clock, int flags, const struct timespec *moment
     return error;
 }
 
-WALLPROF_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked,
-                                  struct timespec *rest)
+WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked,
+                                       struct timespec *rest)
 {
     struct timespec left = {0};
     if (flags & TIMER_ABSTIME)
@@ -60,7 +60,7 @@ WALLPROF_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct times
     return error;
 }
 
-WALLPROF_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
+WALLPROF_WAIT_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
 {
     int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
     if (error == 0)
@@ -69,14 +69,14 @@ WALLPROF_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
     return -1;
 }
 
-WALLPROF_HOOK int usleep(useconds_t us)
+WALLPROF_WAIT_HOOK int usleep(useconds_t us)
 {
     struct timespec asked = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
     return nanosleep(&asked, NULL);
 }
 
 /* The whole seconds that are left; errno stays what it was when there are none. */
-WALLPROF_HOOK unsigned sleep(unsigned seconds)
+WALLPROF_WAIT_HOOK unsigned sleep(unsigned seconds)
 {
     struct timespec asked = {.tv_sec = seconds}, left = {0};
     int error = sleep_for(CLOCK_REALTIME, &asked, &left);
@@ -86,7 +86,7 @@ WALLPROF_HOOK unsigned sleep(unsigned seconds)
     return (unsigned)left.tv_sec;
 }
 
-WALLPROF_HOOK int thrd_sleep(const struct timespec *asked, struct timespec *rest)
+WALLPROF_WAIT_HOOK int thrd_sleep(const struct timespec *asked, struct timespec *rest)
 {
     int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
     return error == 0 ? 0 : error == EINTR ? -1 : -2;

@@ -39,7 +39,7 @@ static struct timespec step_towards(uint64_t left_ns)
     return clock_ns_timespec(left_ns > NS_PER_MS ? left_ns - left_ns / 128 : left_ns);
 }
 
-int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
+WALLPROF_WAIT int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
 {
     int result = 0, before = errno;
     while (result == 0) {

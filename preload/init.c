@@ -5,8 +5,14 @@
 #include "hook_thread.h"
 #include "real.h"
 #include "session.h"
+#include "sig_wait.h"
 
+#include <stdint.h>
 #include <unistd.h>
+
+/* The linker's: the section of WALLPROF_WAIT. */
+extern const char __start_wallprof_waits[] __attribute__((visibility("hidden")));
+extern const char __stop_wallprof_waits[] __attribute__((visibility("hidden")));
 
 __attribute__((constructor)) static void wallprof_start(void)
 {
@@ -17,6 +23,7 @@ __attribute__((constructor)) static void wallprof_start(void)
         .pthread_sigmask = real->pthread_sigmask,
         .sigaction = real->sigaction,
     };
+    sig_wait_use_hooks((uintptr_t)__start_wallprof_waits, (uintptr_t)__stop_wallprof_waits);
     if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)
         return;
     hook_thread_adopt(session_main_thread());

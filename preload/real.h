@@ -95,4 +95,8 @@ const struct real *real_functions(void);
 /* What an interposed function looks like: visible from outside, whatever the rest is compiled with. */
 #define WALLPROF_HOOK __attribute__((visibility("default")))
 
+/* And one that waits, or a part of it that calls what waits: known by where its code is (sig_wait.h). */
+#define WALLPROF_WAIT      __attribute__((section("wallprof_waits")))
+#define WALLPROF_WAIT_HOOK WALLPROF_HOOK WALLPROF_WAIT
+
 #endif

@@ -16,7 +16,7 @@
 /* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
 enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
 
-enum { KERNEL_SIGSET_BYTES = 8 };
+enum { KERNEL_SIGSET_BYTES = 8, WAIT_FRAMES_MAX = 6 };
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 
@@ -156,6 +156,51 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         action->sa_handler(number);
 }
 
+/*
+ * What a walk may rely on from now on. Once the table may name a library that is gone, and other code may
+ * have its addresses, so may the cache.
+ */
+static struct sig_unloads prepare(struct sig_unwind_request *request)
+{
+    struct sig_unloads unloads = sig_handler_unloads();
+    request->use_cache = unloads.begun == sig_load_seq_cst(&sig_published) &&
+                         unloads.ended == unloads.begun && !sig_load_seq_cst(&sig_cache_off);
+    request->modules = sig_load_seq_cst(&sig_modules_in_use);
+    return unloads;
+}
+
+/*
+ * Whether a hook has made the call behind which the handler finds itself. A hook is a few frames away; what
+ * cannot be walked that far is taken for one.
+ */
+static bool was_called_by_hook(const ucontext_t *context, const struct sig_slot *slot)
+{
+    uint64_t addresses[WAIT_FRAMES_MAX];
+    struct sig_unwind_request request = {
+        .stack_low = slot ? slot->stack_low : 0,
+        .stack_high = slot ? slot->stack_high : 0,
+        .rows = slot && slot->scratch ? slot->scratch->rows : NULL,
+        .addresses = addresses,
+        .capacity = WAIT_FRAMES_MAX,
+    };
+    enum sig_unwind_end end;
+    bool is_hook = false;
+    sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
+    prepare(&request);
+    size_t depth = sig_unwind(&request, context, &end);
+    sig_sub_seq_cst(&sig_in_flight, 1);
+    for (size_t i = 0; i < depth; i++)
+        is_hook |= sig_wait_is_hook(addresses[i]);
+    return is_hook || (end != SIG_UNWIND_ROOT && end != SIG_UNWIND_DEPTH);
+}
+
+/* A signal that the program is not to see may have cut one of its waits short. slot: NULL without. */
+static void interrupt_wait(ucontext_t *context, const struct sig_slot *slot)
+{
+    if (sig_wait_may_be_cut_short(context) && was_called_by_hook(context, slot))
+        sig_wait_interrupt(context);
+}
+
 static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
 {
     struct sigaction action;
@@ -164,7 +209,7 @@ static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
                       (action.sa_handler == SIG_IGN ||
                        (action.sa_handler == SIG_DFL && !ends_the_process_by_default(number)));
     if (is_dropped)
-        sig_wait_interrupt(context); /* without us the kernel would not have delivered it */
+        interrupt_wait(context, NULL); /* without us the kernel would not have delivered it */
     else if (action.sa_handler != SIG_DFL || (action.sa_flags & SA_SIGINFO))
         call_program_handler(&action, number, info, context);
     else
@@ -193,19 +238,6 @@ static void walk_self(const struct sig_unwind_request *request, const ucontext_t
     slot->depth = (uint32_t)depth;
     slot->end = (uint8_t)end;
     slot->by_memo = request->memo && request->memo->count > 0;
-}
-
-/*
- * What a walk may rely on from now on. Once the table may name a library that is gone, and other code may
- * have its addresses, so may the cache.
- */
-static struct sig_unloads prepare(struct sig_unwind_request *request)
-{
-    struct sig_unloads unloads = sig_handler_unloads();
-    request->use_cache = unloads.begun == sig_load_seq_cst(&sig_published) &&
-                         unloads.ended == unloads.begun && !sig_load_seq_cst(&sig_cache_off);
-    request->modules = sig_load_seq_cst(&sig_modules_in_use);
-    return unloads;
 }
 
 static void note_place(struct sig_slot *slot, const ucontext_t *context)
@@ -296,8 +328,8 @@ static void handle(int number, siginfo_t *info, void *context)
         return;
     }
     sig_add_relaxed(&sig_on_the_way, -1U);
-    sig_wait_interrupt(context);
     struct sig_slot *slot = claim(info);
+    interrupt_wait(context, slot);
     if (!slot) {
         sig_add_relaxed(&sig_stray, 1);
         return;

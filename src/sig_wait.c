@@ -23,7 +23,21 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static bool is_cut_short(const ucontext_t *context)
+/* Written before the handler is installed. */
+static uint64_t sig_hooks_low, sig_hooks_high;
+
+void sig_wait_use_hooks(uint64_t low, uint64_t high)
+{
+    sig_hooks_low = low;
+    sig_hooks_high = high;
+}
+
+bool sig_wait_is_hook(uint64_t pc)
+{
+    return pc >= sig_hooks_low && pc < sig_hooks_high;
+}
+
+bool sig_wait_may_be_cut_short(const ucontext_t *context)
 {
     struct sig_regs regs;
     const struct sig_waiting *wait = sig_wait_here.waits;
@@ -37,8 +51,6 @@ static bool is_cut_short(const ucontext_t *context)
 
 void sig_wait_interrupt(ucontext_t *context)
 {
-    if (!is_cut_short(context))
-        return;
     uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
     sig_wait_here.was_interrupted = true;
     sig_wait_here.mask = *blocked;

@@ -7,6 +7,9 @@
  * handler of the program's can run whose EINTR would be taken for ours. If one has run since the wait began
  * (sig_counted.h), the EINTR is the program's and nothing is left.
  *
+ * A wait that is left by longjmp leaves its word behind. So the word alone counts for nothing: the call must
+ * also be found to have been made from a hook's code, which lies in a section of its own.
+ *
  * Each thread has its own; a handler runs on the thread it speaks of, so nothing here is atomic.
  */
 #ifndef WALLPROF_SIG_WAIT_H
@@ -35,7 +38,15 @@ struct sig_wait {
 extern __thread struct sig_wait sig_wait_here
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* In the handler, which returns to this context, for a signal that the program is not to see. */
+/* Where the hooks' code lies; once, before the handler is installed. */
+void sig_wait_use_hooks(uint64_t low, uint64_t high);
+bool sig_wait_is_hook(uint64_t pc);
+
+/* In the handler, which returns to this context: whether it is behind a call cut short, as deep in the stack
+ * as one of the hook that has left word would be. */
+bool sig_wait_may_be_cut_short(const ucontext_t *context);
+
+/* If it is that one, for a signal that the program is not to see. */
 void sig_wait_interrupt(ucontext_t *context);
 
 #endif

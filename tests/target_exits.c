@@ -82,7 +82,7 @@ static void start_workers(void)
 
 static void *finish_life(void *unused)
 {
-    compute(5);
+    compute(30);
     atomic_fetch_add(&life_count, 1);
     return unused;
 }

@@ -13,7 +13,9 @@
 #include "sig_full_walk.h"
 #include "sig_handler.h"
 #include "sig_rules.h"
+#include "sig_wait.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 
 enum {
     LIMIT_BYTES = 1536,
+    WAIT_LIMIT_BYTES = 1792, /* two walks one after the other, of which the first has a result of its own */
     PAINTED_BYTES = 16384,
     FAKE_WORDS = 8192,
     CAPACITY = 256,
@@ -49,7 +52,8 @@ static _Alignas(64) uint64_t fake[FAKE_WORDS];
  * Functions of which the walk is at the label ..._pc: rows remembered within rows, expressions with values on
  * values. Written for the assembler, so that they stand in the program's own tables like any function.
  */
-extern const char in_rows_pc[], in_cfa_expression_pc[], in_register_expression_pc[], in_unsupported_pc[];
+extern const char in_rows_pc[], in_cfa_expression_pc[], in_register_expression_pc[], in_unsupported_pc[],
+    in_wait_pc[];
 __asm__(".text\n"
         "in_rows: .cfi_startproc\n" /* CFA = rsp + 16 */
         "    nop\n"
@@ -82,6 +86,11 @@ __asm__(".text\n"
         ".globl in_unsupported_pc\n"
         "in_unsupported_pc: nop\n"
         "    nop\n"
+        "    .cfi_endproc\n"
+        "in_wait: .cfi_startproc\n" /* cut short, and called by no hook */
+        "    syscall\n"
+        ".globl in_wait_pc\n"
+        "in_wait_pc: nop\n"
         "    .cfi_endproc\n");
 
 static uint64_t address_of(const void *pointer)
@@ -182,6 +191,7 @@ static ucontext_t context_at(uint64_t pc)
 {
     ucontext_t context = {0};
     context.uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context.uc_mcontext.gregs[REG_RAX] = -EINTR;
     context.uc_mcontext.gregs[REG_RSP] = (greg_t)address_of(fake + FAKE_WORDS / 2);
     context.uc_mcontext.gregs[REG_RBP] = (greg_t)address_of(fake + FAKE_WORDS / 2 + 16);
     return context;
@@ -214,7 +224,7 @@ static size_t bytes_of(const struct ask *ask)
 static void assert_little(const char *what, size_t bytes)
 {
     print_message("%zu bytes: %s\n", bytes, what);
-    assert_in_range(bytes, 1, LIMIT_BYTES);
+    assert_in_range(bytes, 1, sig_wait_here.waits ? WAIT_LIMIT_BYTES : LIMIT_BYTES);
 }
 
 /* ---- the fake stack ---- */
@@ -308,6 +318,26 @@ static void test_with_every_register(void **state)
     assert_true(slot_memory[0].by_full_walk);
     assert_int_equal(slot_memory[0].depth, 10);
     assert_int_equal(slot_memory[0].end, SIG_UNWIND_ROOT);
+}
+
+/* A wait that a hook has announced: whether it made the call is found out by a walk of its own. */
+static void test_behind_a_wait(void **state)
+{
+    size_t word = 0;
+    (void)state;
+    skip_in_other_builds();
+    empty_stack();
+    put_calls(&word, CAPACITY);
+    struct sig_waiting *waiting = (struct sig_waiting *)(uintptr_t)(fake + FAKE_WORDS / 2 + 60);
+    *waiting = (struct sig_waiting){.handled = sig_wait_here.handled};
+    sig_wait_here.waits = waiting;
+    assert_little_every_way("behind a wait", address_of(in_wait_pc));
+    assert_false(sig_wait_here.was_interrupted);
+    sig_wait_use_hooks(address_of(in_rows_pc), address_of(in_rows_pc) + 1);
+    assert_little_every_way("in a wait", address_of(in_wait_pc));
+    assert_true(sig_wait_here.was_interrupted);
+    sig_wait_use_hooks(0, 0);
+    sig_wait_here.waits = NULL;
 }
 
 /* What a dlclose under way changes: tables are read through the kernel. */
@@ -409,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_through_a_signal_frame),
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_with_every_register),
+        cmocka_unit_test(test_behind_a_wait),
         cmocka_unit_test(test_while_a_library_is_unloaded),
         cmocka_unit_test(test_every_function_there_is),
         cmocka_unit_test(test_signals_that_are_not_ours),
