@@ -2,6 +2,8 @@
 #ifndef WALLPROF_CLOCK_H
 #define WALLPROF_CLOCK_H
 
+#include "sig_clock.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -22,7 +24,7 @@ static inline struct timespec clock_ns_timespec(uint64_t ns)
 static inline uint64_t clock_read_ns(clockid_t clock)
 {
     struct timespec now;
-    return clock_gettime(clock, &now) == 0 ? clock_timespec_ns(&now) : 0;
+    return sig_clock_read(clock, &now) == 0 ? clock_timespec_ns(&now) : 0;
 }
 
 static inline uint64_t clock_monotonic_ns(void)

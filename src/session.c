@@ -17,6 +17,7 @@
 #include "sig_atomic.h"
 #include "sink.h"
 #include "standstill.h"
+#include "vdso.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -521,6 +522,7 @@ int session_start(const struct session_libc *libc, char **environment)
 {
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to look into */
+    sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
     struct session *session = create_session(libc, stack_high - main_stack_reach_bytes, stack_high);
     if (!session)

@@ -7,6 +7,8 @@
 #include "sig_handler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_clock.h"
+#include "sig_counted.h"
 #include "sig_distance.h"
 #include "sig_rules.h"
 #include "sig_wait.h"
@@ -219,7 +221,7 @@ static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
-    clock_gettime(clock, &now); /* CLOCK_MONOTONIC: vDSO; neither fails nor touches errno */
+    sig_clock_read(clock, &now); /* does not fail */
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
@@ -362,6 +364,8 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
     if (set_kernel_action(signal_number, real_sigaction, &old) < 0)
         return -EINVAL;
+    old.sa_handler =
+        (void (*)(int))sig_uncounted((uintptr_t)old.sa_handler); /* of a constructor before ours */
     if (sig_load_relaxed(&sig_number) != signal_number)
         sig_handler_swap_action(&old, NULL);
     sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
