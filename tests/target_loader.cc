@@ -26,6 +26,7 @@ using spin_fn = uint64_t(uint64_t ns);
 static std::atomic<bool> is_over;
 static std::atomic<int> failures;
 static const char *paths[2];
+static std::atomic<uint64_t> rounds;
 
 static void check(bool is_right, const char *what)
 {
@@ -37,13 +38,13 @@ static void check(bool is_right, const char *what)
 
 extern "C" __attribute__((noinline)) void run_a(spin_fn *spin)
 {
-    check(spin(300000) > 0, "a_spin");
+    rounds += spin(300000);
     KEEP_CALL();
 }
 
 extern "C" __attribute__((noinline)) void run_b(spin_fn *spin)
 {
-    check(spin(300000) > 0, "b_spin");
+    rounds += spin(300000);
     KEEP_CALL();
 }
 
