@@ -74,7 +74,8 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
     return result;
 }
 
-static int aio_wait(const struct aiocb *const requests[], int count, const struct timespec *time)
+WALLPROF_WAIT static int aio_wait(const struct aiocb *const requests[], int count,
+                                  const struct timespec *time)
 {
     uint64_t deadline_ns = deadline_of(time);
     struct hook_wait wait;
@@ -88,14 +89,15 @@ static int aio_wait(const struct aiocb *const requests[], int count, const struc
     return result;
 }
 
-WALLPROF_HOOK int aio_suspend(const struct aiocb *const requests[], int count, const struct timespec *time)
+WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int count,
+                                   const struct timespec *time)
 {
     return aio_wait(requests, count, time);
 }
 
 /* The same structure on machines of 64 bits. */
-WALLPROF_HOOK int aio_suspend64(const struct aiocb64 *const requests[], int count,
-                                const struct timespec *time)
+WALLPROF_WAIT_HOOK int aio_suspend64(const struct aiocb64 *const requests[], int count,
+                                     const struct timespec *time)
 {
     return aio_wait((const struct aiocb *const *)requests, count, time);
 }

@@ -2,8 +2,9 @@
  * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
  * ours, but for the stack it runs on.
  *
- * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h); and so does
- * ours in a child of vfork and its kind, whose actions are its own, where only our handler is not to be seen.
+ * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h); and so
+ * does ours in a child of vfork and its kind, whose actions are its own, where only our handler is not to be
+ * seen.
  */
 #include "real.h"
 #include "sig_counted.h"
@@ -55,8 +56,7 @@ WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old = {0};
     if (!is_ours(number) || handler == SIG_ERR) {
-        old.sa_handler =
-            real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler));
+        old.sa_handler = real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler));
         reveal(&old);
         return old.sa_handler;
     }

@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-WALLPROF_HOOK int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
+WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
 {
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
         __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* no more than a hint */
@@ -37,18 +37,19 @@ WALLPROF_HOOK int setsockopt(int fd, int level, int name, const void *value, soc
         return result;                                                                                       \
     } while (0)
 
-WALLPROF_HOOK int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
+WALLPROF_WAIT_HOOK int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
 {
     CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept(fd, address, length));
 }
 
-WALLPROF_HOOK int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
+WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
+                               int flags)
 {
     CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept4(fd, address, length, flags));
 }
 
 /* A second call waits for the connection that the first has begun (inet_stream_connect, SS_CONNECTING). */
-WALLPROF_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
+WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     CONNECTION(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
                real_functions()->connect(fd, address, length));
@@ -76,7 +77,7 @@ static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes
     return result;
 }
 
-WALLPROF_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
+WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -88,7 +89,7 @@ WALLPROF_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 }
 
 /* With the sender's address, or in several parts: what comes first is taken in one call. */
-static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
+WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
         ssize_t result = real_functions()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
@@ -98,8 +99,8 @@ static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *me
     return -1;
 }
 
-WALLPROF_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
-                               struct sockaddr *restrict address, socklen_t *restrict length)
+WALLPROF_WAIT_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
+                                    struct sockaddr *restrict address, socklen_t *restrict length)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -116,7 +117,7 @@ WALLPROF_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flag
     return result;
 }
 
-WALLPROF_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+WALLPROF_WAIT_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -136,15 +137,15 @@ extern ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t ro
                               struct sockaddr *restrict address, socklen_t *restrict length);
 extern void __chk_fail(void) __attribute__((noreturn));
 
-WALLPROF_HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
+WALLPROF_WAIT_HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
 {
     if (bytes > room)
         __chk_fail();
     return recv(fd, to, bytes, flags);
 }
 
-WALLPROF_HOOK ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
-                                     struct sockaddr *restrict address, socklen_t *restrict length)
+WALLPROF_WAIT_HOOK ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
+                                          struct sockaddr *restrict address, socklen_t *restrict length)
 {
     if (bytes > room)
         __chk_fail();
@@ -168,7 +169,7 @@ static ssize_t send_on(struct hook_transfer *transfer, const void *from, size_t 
     return rest > 0 ? (ssize_t)done + rest : done ? (ssize_t)done : rest;
 }
 
-WALLPROF_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
+WALLPROF_WAIT_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -180,7 +181,7 @@ WALLPROF_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flags)
 }
 
 /* A message with an address, or with more than one part: sent once more as a whole when none of it was. */
-static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
+WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
         ssize_t result = real_functions()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
@@ -223,7 +224,7 @@ static ssize_t send_message_on(struct hook_transfer *transfer, const struct msgh
     return result;
 }
 
-WALLPROF_HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+WALLPROF_WAIT_HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -234,8 +235,8 @@ WALLPROF_HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     return result;
 }
 
-WALLPROF_HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int flags,
-                             const struct sockaddr *address, socklen_t length)
+WALLPROF_WAIT_HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int flags,
+                                  const struct sockaddr *address, socklen_t length)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -266,8 +267,8 @@ static bool is_spent(const struct timespec *time)
 
 /* As many as there are once there is one, again and again. The time is looked at after each message only
  * (recvmmsg(2), BUGS), and what is left is written into it. */
-static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages, unsigned count,
-                            struct timespec *time, int result)
+WALLPROF_WAIT static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
+                                          unsigned count, struct timespec *time, int result)
 {
     unsigned done = result > 0 ? (unsigned)result : 0;
     while (done < count && !is_spent(time) && hook_transfer_await(transfer, SO_RCVTIMEO)) {
@@ -284,7 +285,8 @@ static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *mess
     return done ? (int)done : -1;
 }
 
-static int send_messages(struct hook_transfer *transfer, struct mmsghdr *messages, unsigned count, int result)
+WALLPROF_WAIT static int send_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
+                                       unsigned count, int result)
 {
     unsigned done = result > 0 ? (unsigned)result : 0;
     while (done < count && hook_transfer_await(transfer, SO_SNDTIMEO)) {
@@ -299,7 +301,8 @@ static int send_messages(struct hook_transfer *transfer, struct mmsghdr *message
     return done ? (int)done : -1;
 }
 
-WALLPROF_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *time)
+WALLPROF_WAIT_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+                                struct timespec *time)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
@@ -310,7 +313,7 @@ WALLPROF_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int
     return result;
 }
 
-WALLPROF_HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+WALLPROF_WAIT_HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);

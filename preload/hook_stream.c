@@ -56,7 +56,7 @@ static size_t bytes_of(const struct iovec *parts, int count)
     return bytes;
 }
 
-WALLPROF_HOOK ssize_t write(int fd, const void *from, size_t bytes)
+WALLPROF_WAIT_HOOK ssize_t write(int fd, const void *from, size_t bytes)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
@@ -69,7 +69,7 @@ WALLPROF_HOOK ssize_t write(int fd, const void *from, size_t bytes)
     return result;
 }
 
-WALLPROF_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
+WALLPROF_WAIT_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
@@ -105,7 +105,7 @@ static ssize_t read_on(struct hook_transfer *transfer, void *to, size_t bytes, s
     return result;
 }
 
-WALLPROF_HOOK ssize_t read(int fd, void *to, size_t bytes)
+WALLPROF_WAIT_HOOK ssize_t read(int fd, void *to, size_t bytes)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
@@ -120,7 +120,7 @@ WALLPROF_HOOK ssize_t read(int fd, void *to, size_t bytes)
 extern ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
 extern void __chk_fail(void) __attribute__((noreturn));
 
-WALLPROF_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
+WALLPROF_WAIT_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {
     if (bytes > room)
         __chk_fail();
@@ -128,7 +128,7 @@ WALLPROF_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 }
 
 /* For the first part that has room, which is as much as a call may give. */
-WALLPROF_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
+WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
@@ -143,7 +143,7 @@ WALLPROF_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
     return result;
 }
 
-WALLPROF_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
+WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, -1, 0);
@@ -159,7 +159,7 @@ WALLPROF_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 
 /* ---- and waiting for what was written ---- */
 
-WALLPROF_HOOK int tcdrain(int fd)
+WALLPROF_WAIT_HOOK int tcdrain(int fd)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);

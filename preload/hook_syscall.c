@@ -162,7 +162,7 @@ static long argument_for(struct form form, struct rest *rest, long argument)
     }
 }
 
-static long call(long number, const long *arguments)
+WALLPROF_WAIT static long call(long number, const long *arguments)
 {
     return real_functions()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
                                      arguments[4], arguments[5]);
@@ -187,7 +187,7 @@ __attribute__((noinline)) static long wait_by_number(long number, const long *as
     return result;
 }
 
-WALLPROF_HOOK long syscall(long number, ...)
+WALLPROF_WAIT_HOOK long syscall(long number, ...)
 {
     long arguments[ARGUMENTS];
     va_list list;
@@ -214,15 +214,15 @@ extern int io_getevents(aio_context_t context, long least, long most, struct io_
 extern int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
                          struct timespec *time, sigset_t *mask);
 
-WALLPROF_HOOK int io_getevents(aio_context_t context, long least, long most, struct io_event *events,
-                               struct timespec *time)
+WALLPROF_WAIT_HOOK int io_getevents(aio_context_t context, long least, long most, struct io_event *events,
+                                    struct timespec *time)
 {
     int before = errno;
     return events_or_error(syscall(SYS_io_getevents, context, least, most, events, time), before);
 }
 
-WALLPROF_HOOK int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
-                                struct timespec *time, sigset_t *mask)
+WALLPROF_WAIT_HOOK int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
+                                     struct timespec *time, sigset_t *mask)
 {
     struct {
         sigset_t *mask;

@@ -29,7 +29,7 @@ static bool is_over(uint64_t deadline_ns)
     return deadline_ns && clock_monotonic_ns() >= deadline_ns;
 }
 
-bool hook_transfer_await(struct hook_transfer *transfer, int limit)
+WALLPROF_WAIT bool hook_transfer_await(struct hook_transfer *transfer, int limit)
 {
     struct pollfd ready = {.fd = transfer->fd, .events = limit == SO_RCVTIMEO ? POLLIN : POLLOUT};
     uint64_t limit_ns = limit_of(transfer->fd, limit);
@@ -67,7 +67,7 @@ bool hook_transfer_is_impatient(const struct hook_transfer *transfer)
 
 /* A socket's wait holds all the time: what is ready is taken without waiting, unless another thread has been
  * faster. */
-static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
+WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
         ssize_t step = real_functions()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT);
@@ -77,7 +77,7 @@ static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_
     return -1;
 }
 
-static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
+WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
     while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
         ssize_t step = real_functions()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT);
@@ -96,7 +96,7 @@ static bool may_call(struct hook_transfer *transfer)
     return goes_on;
 }
 
-static ssize_t write_some(struct hook_transfer *transfer, const void *from, size_t bytes)
+WALLPROF_WAIT static ssize_t write_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     while (may_call(transfer)) {
         ssize_t step = real_functions()->write(transfer->fd, from, bytes);
@@ -106,7 +106,7 @@ static ssize_t write_some(struct hook_transfer *transfer, const void *from, size
     return -1;
 }
 
-static ssize_t read_some(struct hook_transfer *transfer, void *to, size_t bytes)
+WALLPROF_WAIT static ssize_t read_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
     while (may_call(transfer)) {
         ssize_t step = real_functions()->read(transfer->fd, to, bytes);

@@ -49,7 +49,8 @@ static void test_preload_keeps_the_others(void **state)
         {"/a/libother.so", "/a/libother.so"},
         {"/b/libwallprof.so:/a/libother.so", "/a/libother.so"},
         {"/a/libother.so:/b/libwallprof.so", "/a/libother.so"},
-        {"/a/libother.so /b/libwallprof.so second.so", "/a/libother.so second.so"},
+        {"/a/libother.so /b/libwallprof.so second.so",
+         "/a/libother.so:second.so"}, /* one separator is as good as the other */
         {"libwallprof.so.1:libwallprof.so:xlibwallprof.so", "libwallprof.so.1:xlibwallprof.so"},
     };
     (void)state;
