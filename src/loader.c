@@ -5,6 +5,7 @@
 #include "loader.h"
 #include "elf.h"
 #include "modules.h"
+#include "sig_atomic.h"
 #include "sig_handler.h"
 #include "sig_memory.h"
 
@@ -40,17 +41,16 @@ static int ask_first(struct dl_phdr_info *info, size_t size, void *data)
 
 /* ---- without the lock ---- */
 
-/* Set once, by the thread that reads the list, before it reads again. */
-static bool is_without_lock;
+static bool is_without_lock; /* atomic; nothing else is agreed on by it */
 
-void loader_do_without_lock(void)
+void loader_do_without_lock(bool does)
 {
-    is_without_lock = true;
+    sig_store_relaxed(&is_without_lock, does);
 }
 
 bool loader_has_no_lock(void)
 {
-    return is_without_lock;
+    return sig_load_relaxed(&is_without_lock);
 }
 
 /* The program headers of an object, where they can be read: the program's are the kernel's word, others'
@@ -87,7 +87,7 @@ static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, voi
 
 static void iterate(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-    if (is_without_lock)
+    if (loader_has_no_lock())
         iterate_without_lock(visit, data);
     else
         dl_iterate_phdr(visit, data);

@@ -21,10 +21,11 @@ struct loader_state {
 };
 
 /*
- * For the caller, the sampler: from now on the list is read without its lock, which somebody holds who is not
- * there any more. Nothing can come or go then: that takes the same lock.
+ * From now on the list is read without its lock, which somebody holds who is not
+ * there any more. Nothing can come or go then: that takes the same lock. Taken back by who has got the lock
+ * after all.
  */
-void loader_do_without_lock(void);
+void loader_do_without_lock(bool does);
 bool loader_has_no_lock(void);
 
 /* 22 ns. */

@@ -274,6 +274,7 @@ static void *probe_main(void *argument)
     struct loader_state state;
     prctl(PR_SET_NAME, "wallprof");
     loader_ask(&state);
+    loader_do_without_lock(false); /* also if it was only slow */
     sig_store_seq_cst(&session->loader_is_free, 1);
     futex_wake_all(&session->loader_is_free);
     return NULL;
@@ -294,7 +295,7 @@ static void find_out_about_loader(struct session *session)
         futex_wait(&session->loader_is_free, 0, deadline_ns);
     session->has_probe = !sig_load_seq_cst(&session->loader_is_free);
     if (session->has_probe)
-        loader_do_without_lock();
+        loader_do_without_lock(true);
     else
         session->libc.pthread_join(probe, NULL);
 }
@@ -383,8 +384,9 @@ static int be_born(struct session *session)
                         : period_ns > birth_max_ns ? birth_max_ns
                                                    : period_ns;
     sleep_until(session, session->start_ns + after_ns);
+    standstill_work(
+        &session->standstill); /* a fork meanwhile would leave its child our locks in the C library */
     find_out_about_loader(session);
-    standstill_work(&session->standstill);
     discard_inherited(session);
     int status = prepare_sampling(session);
     if (status == 0) /* its first tick, too, at random */
