@@ -76,7 +76,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture install uninstall clean targets aarch64
+.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
 
 all: $(LIB)
 
@@ -89,6 +89,7 @@ help:
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
+	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
@@ -236,6 +237,12 @@ servers:
 	@scripts/setup-deps servers
 	@$(MAKE) --no-print-directory all build/pprof
 	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) tests/servers/run $(SERVERS)
+
+# Suites that others wrote, bare and profiled. SUITES='stress-ng cpython:test_io' are those two.
+transparency:
+	@scripts/setup-deps transparency
+	@$(MAKE) --no-print-directory all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/transparency/run $(SUITES)
 
 install: $(LIB)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)
