@@ -76,6 +76,7 @@ const struct real *real_functions(void)
     RESOLVE(execvpe);
     RESOLVE(fexecve);
     RESOLVE(execveat);
+    RESOLVE(prctl);
     __atomic_store_n(&is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire above */
     return &real;
 }

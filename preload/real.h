@@ -88,6 +88,7 @@ struct real {
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);
     int (*execveat)(int, const char *, char *const *, char *const *, int);
+    int (*prctl)(int, ...);
 };
 
 const struct real *real_functions(void);

@@ -1,16 +1,23 @@
 #include "sig_clock.h"
 #include "sig_arch.h"
+#include "sig_atomic.h"
 
-/* Written before there are handlers and other threads of ours. */
+/* Written before there are handlers and other threads of ours, and then by the first thread that loses its
+ * counter: it and what it creates read that behind it, so that relaxed is enough. */
 static sig_clock_fn *sig_clock_vdso;
 
 void sig_clock_use(sig_clock_fn *vdso)
 {
-    sig_clock_vdso = vdso;
+    sig_store_relaxed(&sig_clock_vdso, vdso);
+}
+
+void sig_clock_avoid_counter(void)
+{
+    sig_store_relaxed(&sig_clock_vdso, NULL);
 }
 
 int sig_clock_read(clockid_t clock, struct timespec *ret)
 {
-    sig_clock_fn *vdso = sig_clock_vdso;
+    sig_clock_fn *vdso = sig_load_relaxed(&sig_clock_vdso);
     return vdso ? vdso(clock, ret) : (int)sig_syscall4(SYS_clock_gettime, clock, (long)ret, 0, 0);
 }
