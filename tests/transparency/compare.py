@@ -33,21 +33,22 @@ class CPython:
     name = "cpython"
     limit_s = 240
     directory = None  # where it must run, if anywhere
-    parts = """test_signal test_eintr test_threadsignals test_fork1 test_wait3 test_wait4 test_popen test_subprocess
-        test_posix test_os test_pty test_faulthandler test_select test_selectors test_poll test_epoll test_time test_socket
-        test_socketserver test_threading test_thread test_threading_local test_threadedtempfile test_queue test_sched
-        test_io test_file_eintr test_fcntl test_mmap test_resource test_cmd_line test_atexit test_gc test_sys
-        test_asyncore test_asynchat test_asyncio test_concurrent_futures test_multiprocessing_fork
-        test_multiprocessing_forkserver test_multiprocessing_main_handling test_tracemalloc test_regrtest""".split()
+    parts = """test_signal test_eintr test_file_eintr test_threadsignals test_fork1 test_wait3 test_wait4 test_popen
+        test_posix test_os test_pty test_faulthandler test_select test_selectors test_poll test_epoll test_time
+        test_threading test_thread test_threading_local test_threadedtempfile test_queue test_sched
+        test_fcntl test_mmap test_resource test_cmd_line test_atexit test_gc test_sys test_tracemalloc test_locale
+        test_socketserver test_asyncore test_asynchat test_subprocess test_io test_socket
+        test_multiprocessing_fork test_multiprocessing_main_handling test_concurrent_futures test_asyncio""".split()
     quick = """test_threadsignals test_wait4 test_select test_posix test_file_eintr""".split()
     python = "/usr/bin/python3.11"
+    hanging = "*VSOCK*"  # bare too, in a virtual machine whose host does not answer
 
     def is_there(self):
         return os.path.exists("/usr/lib/python3.11/test/test_signal.py")
 
     def command(self, part, tests):
         chosen = [word for test in tests for word in ("-m", test)]
-        return [self.python, "-m", "test", "-v", "--fail-env-changed", "--junit-xml", "results.xml", *chosen, part]
+        return [self.python, "-m", "test", "-v", "--fail-env-changed", "--junit-xml", "results.xml", "-i", self.hanging, *chosen, part]
 
     def outcomes(self, status, log, directory):
         found = {THE_RUN: {0: "completed", 2: "completed", 3: "environment changed"}.get(status, ending(status))}
@@ -76,10 +77,10 @@ class StressNg:
     directory = None
     parts = """signal sigabrt sigchld sigfd sigfpe sigio signest sigpending sigpipe sigq sigrt sigsegv sigsuspend sigtrap
         kill bad-altstack prctl set session pidfd ptrace
-        fork vfork clone daemon exec spawn zombie wait vforkmany forkheavy nice schedpolicy affinity resched exit-group
+        fork vfork clone daemon exec spawn zombie wait vforkmany nice schedpolicy affinity exit-group
         pthread futex mutex membarrier peterson rseq yield switch sem sem-sysv shm shm-sysv mq msg
         timer timerfd hrtimers itimer clock nanosleep alarm sleep poll epoll eventfd
-        inotify aio aiol io-uring pipe pipeherd fifo sock sockpair sockfd sockmany udp dup fcntl flock lockf locka lockofd
+        inotify aio aiol io-uring pipe fifo sock sockpair sockfd sockmany udp dup fcntl flock lockf locka lockofd
         dynlib stack longjmp context stackmmap mprotect mmapfork madvise remap close rlimit procfs pty sysbadaddr
         env getrandom personality seccomp vdso userfaultfd unshare chroot""".split()
     quick = "signal sigfd sigpending sigq sigrt sigsuspend clone vfork itimer timer sem-sysv mq".split()
@@ -157,7 +158,8 @@ class Runner:
         return found
 
     def start(self, command, mode, work, profiles, log):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("WALLPROF_")}
+        """Nothing of the caller's environment but the essential: what tests find there makes them differ."""
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "USER", "LOGNAME") if name in os.environ}
         environment.update(TMPDIR=os.path.dirname(log), UV_RUN_AS_ROOT="1", LC_ALL="C.UTF-8")
         if mode != "bare":
             environment.update(LD_PRELOAD=self.options.library, WALLPROF_OBSERVE=mode, WALLPROF_HZ=str(self.options.hz),
