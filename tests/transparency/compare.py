@@ -6,7 +6,7 @@
 A suite has parts; a part is one command, which runs some tests. Every part runs bare (twice: a test that says one thing
 and then another is flaky, and set aside), then with WALLPROF_OBSERVE=auto and =signal. What differs is repeated, bare and
 profiled in turn, and counts if it differs again and bare never does. The exit status is 1 when anything counts, and 2
-when nothing was compared.
+when nothing was compared or not all of it. SIGINT ends it with the table of what there is.
 """
 
 import argparse
@@ -39,7 +39,13 @@ class CPython:
         test_fcntl test_mmap test_resource test_cmd_line test_atexit test_gc test_sys test_tracemalloc test_locale
         test_socketserver test_asyncore test_asynchat test_subprocess test_io test_socket
         test_multiprocessing_fork test_multiprocessing_main_handling test_concurrent_futures test_asyncio""".split()
-    quick = """test_threadsignals test_wait4 test_select test_posix test_file_eintr""".split()
+    quick = {
+        "test_signal": ["*PendingSignalsTests.test_sig*"],
+        "test_posix": ["*TestPosixSpawn.*"],
+        "test_os": ["FDInheritanceTests", "TestInvalidFD", "TestSendfile"],
+        "test_cmd_line": ["test_no_std*", "test_closed_std*"],
+        "test_subprocess": ["*pass_fds*", "*restore_signals*"],
+    }
     python = "/usr/bin/python3.11"
     hanging = "*VSOCK*"  # bare too, in a virtual machine whose host does not answer
 
@@ -83,7 +89,7 @@ class StressNg:
         inotify aio aiol io-uring pipe fifo sock sockpair sockfd sockmany udp dup fcntl flock lockf locka lockofd
         dynlib stack longjmp context stackmmap mprotect mmapfork madvise remap close rlimit procfs pty sysbadaddr
         env getrandom personality seccomp vdso userfaultfd unshare chroot""".split()
-    quick = "signal sigfd sigpending sigq sigrt sigsuspend clone vfork itimer timer sem-sysv mq".split()
+    quick = dict.fromkeys("sigsegv sigpending sigsuspend vfork itimer".split(), ())
     statuses = {0: "passed", 2: "failed", 3: "no resources", 4: "not implemented", 7: "metrics not to be trusted"}
 
     def is_there(self):
@@ -106,7 +112,7 @@ class Libuv:
     name = "libuv"
     limit_s = 400
     parts = ["all"]
-    quick = []
+    quick = {}
     directory = None
 
     def is_there(self):
@@ -198,12 +204,14 @@ class Comparison:
     def __init__(self, suite, runner, is_quick):
         self.suite, self.runner, self.is_quick = suite, runner, is_quick
         self.tests = self.stable = 0
+        self.chosen = ()  # patterns of the tests to run of a part; all without
         self.flaky = []
         self.differences = []
 
     def compare(self, part):
         start = time.monotonic()
-        bare = [self.runner.run(self.suite, part, "bare") for _ in range(1 if self.is_quick else 2)]
+        self.chosen = self.suite.quick[part] if self.is_quick else ()
+        bare = [self.run(part, "bare") for _ in range(1 if self.is_quick else 2)]
         expected = bare[0]
         stable = {test for test in expected if all(each.get(test) == expected[test] for each in bare)}
         flaky = set().union(*bare) - stable
@@ -219,8 +227,11 @@ class Comparison:
         print(f"{self.suite.name} {part}: {len(stable | flaky)} tests, {len(stable)} stable, {bad} different "
               f"({time.monotonic() - start:.0f} s)", flush=True)
 
+    def run(self, part, mode, tests=()):
+        return self.runner.run(self.suite, part, mode, tests or self.chosen)
+
     def compare_mode(self, part, mode, expected, stable, flaky):
-        got = self.runner.run(self.suite, part, mode)
+        got = self.run(part, mode)
         suspects = self.suspects(expected, got, stable, flaky)
         return [self.judge(part, mode, test, expected[test] if test in expected else ABSENT, got.get(test, ABSENT), again)
                 for again in [self.repeat(part, mode, suspects)] for test in sorted(suspects)]
@@ -237,8 +248,7 @@ class Comparison:
         if not suspects:
             return []
         alone = [] if any("(" in test or " " in test for test in suspects) else sorted(suspects)
-        return [(self.runner.run(self.suite, part, "bare", alone), self.runner.run(self.suite, part, mode, alone))
-                for _ in range(REPEATS)]
+        return [(self.run(part, "bare", alone), self.run(part, mode, alone)) for _ in range(REPEATS)]
 
     def judge(self, part, mode, test, bare, profiled, again):
         bare_again = sum(each.get(test, ABSENT) != bare for each, _ in again)
@@ -270,7 +280,7 @@ def report(comparisons, runner):
 
 def chosen_parts(suite, options):
     """Of the suites and SUITE:PARTs that were asked for; all if none was."""
-    parts = suite.quick if options.quick else suite.parts
+    parts = list(suite.quick) if options.quick else suite.parts
     words = [word.partition(":") for word in options.suites]
     named = [part for name, _, part in words if name == suite.name and part]
     is_whole = not words or any(name == suite.name and not part for name, _, part in words)
@@ -286,19 +296,27 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("suites", nargs="*")
     options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # a shell's job would have the tests ignore them
     Libuv.directory = options.libuv
     runner = Runner(options)
-    comparisons = []
+    comparisons, queue = [], []
     for suite in (CPython(), StressNg(), Libuv()):
         parts = chosen_parts(suite, options)
         if parts and not suite.is_there():
             print(f"{suite.name}: not installed, skipped")
         elif parts:
             comparisons.append(Comparison(suite, runner, options.quick))
-            for part in parts:
-                comparisons[-1].compare(part)
+            queue += [(comparisons[-1], part) for part in parts]
+    try:
+        for comparison, part in queue:
+            comparison.compare(part)
+        is_whole = True
+    except KeyboardInterrupt:
+        is_whole = False
+        print("interrupted: this is about what was compared until then")
     report(comparisons, runner)
-    if not any(each.stable for each in comparisons):
+    if not is_whole or not any(each.stable for each in comparisons):
         sys.exit(2)
     sys.exit(any(difference.counts for each in comparisons for difference in each.differences))
 
