@@ -1,11 +1,16 @@
 #include "log.h"
+#include "sig_arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char prefix[] = "wallprof: ";
@@ -55,6 +60,40 @@ void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
     log->used_bytes += total;
 }
 
+/*
+ * A pipe without a reader and a file at its size limit send a signal with the error. It is not for the
+ * program: it did not write. Raw calls, because the program's mask is not what the hooks say it is.
+ */
+static const uint64_t signals_of_writing = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+
+static uint64_t pending_of_writing(void)
+{
+    uint64_t pending = 0;
+    sig_syscall4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0);
+    return pending & signals_of_writing;
+}
+
+struct quiet {
+    uint64_t mask, pending;
+};
+
+static struct quiet be_quiet(void)
+{
+    struct quiet before = {.pending = pending_of_writing()};
+    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals_of_writing, (long)&before.mask,
+                 sizeof(before.mask));
+    return before;
+}
+
+static void end_quiet(const struct quiet *before)
+{
+    static const struct timespec at_once;
+    uint64_t ours = pending_of_writing() & ~before->pending;
+    if (ours)
+        sig_syscall4(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof(ours));
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof(before->mask));
+}
+
 static void write_all(int fd, const char *text, size_t bytes)
 {
     while (bytes > 0) {
@@ -99,7 +138,9 @@ static bool is_stderr_of_the_start(const struct wp_log *log)
 /* Writes everything and closes the descriptor. */
 static void write_kept(struct wp_log *log, int fd)
 {
+    struct quiet before = be_quiet();
     write_all(fd, log->text, log->used_bytes);
+    end_quiet(&before);
     log->used_bytes = 0;
     if (fd != STDERR_FILENO)
         close(fd);

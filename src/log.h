@@ -40,7 +40,8 @@ void log_set_path(struct wp_log *log, const char *path);
 void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes what is kept to its file, or to stderr if that is still the one of the start; else keeps it. */
+/* Writes what is kept to its file, or to stderr if that is still the one of the start; else keeps it. No
+ * signal comes of it (SIGPIPE, SIGXFSZ), whatever stderr is. */
 void log_flush(struct wp_log *log);
 
 /*

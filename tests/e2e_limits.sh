@@ -1,0 +1,82 @@
+#!/bin/bash
+# Programs that count their descriptors, and programs under limits: they never notice, the profile is as good as
+# can be, and what is missing is said in one line.
+# shellcheck disable=SC2016 # what stands in single quotes is expanded by an inner shell
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+program=$TARGETS/target_limits
+bad=0
+cases=0
+
+complain() { # MESSAGE
+    echo "FAIL: $name: $1"
+    cat "$dir.err"
+    bad=1
+}
+
+# Runs a command with nothing but 0, 1 and 2 open, in a directory of its own; sets $status.
+run_in() { # NAME [OPTION OF exec_alone.py] COMMAND...
+    name=$1
+    dir=$TMP/$name
+    cases=$((cases + 1))
+    mkdir "$dir" || exit 1
+    shift
+    local option=()
+    [[ $1 = --* ]] && option=("$1") && shift
+    (cd "$dir" && exec "$PYTHON" "$TESTS/exec_alone.py" "${option[@]}" env WALLPROF_OUT=out.pb.gz \
+        LD_PRELOAD="$LIBRARY" "$@") </dev/null >"$dir.out" 2>"$dir.err"
+    status=$?
+}
+
+expect_unharmed() {
+    [ "$status" = 3 ] || complain "status $status"
+    [ -z "$(<"$dir.out")" ] || complain "it has printed $(<"$dir.out")"
+}
+
+expect_said() { # PATTERN...; without one: nothing is said
+    local pattern
+    [ "$(wc -l <"$dir.err")" = "$(($# > 0))" ] || complain "not $(($# > 0)) lines on stderr"
+    for pattern in "$@"; do
+        grep -Eq "^wallprof: .*$pattern" "$dir.err" || complain "not said: $pattern"
+    done
+}
+
+expect_profile() {
+    (check_profile "$dir/out.pb.gz") && (assert_function "$dir/out.pb.gz" work) || complain "no good profile"
+}
+
+expect_no_profile() {
+    [ -z "$(find "$dir" -type f)" ] || complain "left behind: $(ls -A "$dir")"
+}
+
+# ---- descriptors ----
+
+for hz in 100 10000; do
+    run_in "descriptors-$hz" env WALLPROF_HZ=$hz "$program" descriptors
+    expect_unharmed
+    expect_said
+    (check_profile "$dir/out.pb.gz") || complain "no good profile"
+done
+
+# ---- our own messages ----
+
+# Nobody reads the stderr that a message is for, or there is no room.
+run_in broken-pipe --broken-stderr env WALLPROF_HZ=no "$program" limit none 0
+expect_unharmed
+expect_profile
+run_in full-stderr --full-stderr=5 env WALLPROF_HZ=no "$program" limit none 0
+expect_unharmed
+rm "$dir/stderr"
+expect_no_profile
+
+# ---- limits ----
+
+# Without a single pending signal, ours come without their value: they are told by the thread they come to.
+run_in sigpending "$program" limit sigpending 0
+expect_unharmed
+expect_said
+expect_profile
+
+echo "$cases cases"
+exit "$bad"
