@@ -33,7 +33,7 @@ static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules
 static int write_profile(const struct wp_profile *profile, const struct export_request *request)
 {
     int error;
-    struct sink *sink = sink_create(request->directory_fd, request->name, &error);
+    struct sink *sink = sink_create_with(request->spare_fd, request->directory_fd, request->name, &error);
     if (!sink)
         return error;
     int encode_error = enc_pprof_write(profile, sink);

@@ -21,6 +21,7 @@ struct export_request {
     struct wp_log *log;
     int directory_fd; /* where to, as openat takes it */
     const char *name; /* the file in it */
+    int spare_fd;     /* of sink_spare, or -1; taken over by export_write */
 };
 
 /* 0, or -errno of what failed first. */

@@ -30,11 +30,12 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
 
-enum { SAMPLER_STACK_BYTES = 1024 * 1024, COMMAND_TEXT_BYTES = 512 };
+enum { SAMPLER_STACK_BYTES = 1024 * 1024, COMMAND_TEXT_BYTES = 512, DESCRIPTORS_PLENTY = 32 };
 
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
@@ -80,6 +81,8 @@ struct session {
     struct session *inherited; /* a child's, until it is set up: its parent's, in the child's copy of it */
     struct wp_output output;
     int directory_fd;        /* of the output, in the sampler's descriptor table */
+    int spare_fd;            /* there too: sink_spare */
+    bool has_fillers;        /* there too: /dev/null as 0, 1 and 2 */
     int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
     bool is_output_reported; /* that it cannot be written */
     char command_text[COMMAND_TEXT_BYTES];
@@ -130,20 +133,51 @@ void session_release(void)
 /* ---- the sampler thread ---- */
 
 /*
- * A descriptor table of our own: the program sees none of ours, and we hold none of its open. Descriptors 0
- * to 2 are filled, so that no file of ours gets one of these numbers. False when there is none to be had.
+ * A root and a working directory of our own: what we open at the end is found where it was at the start. With
+ * none of the program's we are not in the way of setns(2), which wants them unshared. The directory itself is
+ * let go of, so that its file system can be unmounted.
  */
+static void leave_directories(void)
+{
+    if (sig_syscall4(SYS_unshare, CLONE_FS, 0, 0, 0) == 0 && chdir("/") < 0)
+        return; /* a root that may not be entered: then we stay */
+}
+
+/*
+ * A descriptor table of our own: the program sees none of ours, and we hold none of its open. Descriptors 0
+ * to 2 are filled, so that no file of ours gets one of these numbers, unless there are hardly any others.
+ * False when there is no table to be had.
+ */
+static void fill_standard_descriptors(struct session *session)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    getrlimit(RLIMIT_NOFILE, &files);
+    session->has_fillers = files.rlim_cur >= DESCRIPTORS_PLENTY;
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        close(fd);
+        if (session->has_fillers)
+            open("/dev/null", O_RDWR);
+    }
+}
+
 static bool leave_descriptors(struct session *session)
 {
     session->stderr_handle = -1;
     if (sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
         return false; /* before Linux 5.9: ours are close-on-exec and as few as two */
     session->stderr_handle = log_open_stderr_handle();
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-        close(fd);
-        open("/dev/null", O_RDWR);
-    }
+    fill_standard_descriptors(session);
     return true;
+}
+
+/* At the end: by now the limit may be so low that every number counts. */
+static void free_standard_descriptors(struct session *session)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    getrlimit(RLIMIT_NOFILE, &files);
+    session->has_fillers &= files.rlim_cur < DESCRIPTORS_PLENTY;
+    for (int fd = 0; fd <= STDERR_FILENO && session->has_fillers; fd++)
+        close(fd);
 }
 
 static void sleep_until(struct session *session, uint64_t deadline_ns)
@@ -189,6 +223,7 @@ static int write_profile(struct session *session, const char *restraint)
         .log = &session->log,
         .directory_fd = session->directory_fd,
         .name = session->output.name,
+        .spare_fd = session->spare_fd,
     };
     return export_write(&request);
 }
@@ -223,12 +258,14 @@ static void close_and_write(struct session *session)
             (unsigned long long)session->sampler.tree.overflows);
 }
 
-static void check_output(struct session *session)
+static void check_output(struct session *session, bool has_own_descriptors)
 {
     session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->output.name);
     if (error < 0)
         report_output(session, error);
+    else if (has_own_descriptors)
+        session->spare_fd = sink_spare(session->directory_fd, session->output.name);
 }
 
 /*
@@ -399,8 +436,9 @@ static int be_born(struct session *session)
 static int enter(struct session *session)
 {
     ask_for_short_slices();
+    leave_directories();
     bool has_own_descriptors = leave_descriptors(session);
-    check_output(session);
+    check_output(session, has_own_descriptors);
     standstill_work(&session->standstill);
     int status = sampler_enter(&session->sampler, has_own_descriptors);
     standstill_rest(&session->standstill);
@@ -429,6 +467,7 @@ static void *sampler_main(void *argument)
     }
     standstill_work(&session->standstill);
     if (sig_load_seq_cst(&session->command) == COMMAND_FINISH || is_last_to_write(session)) {
+        free_standard_descriptors(session);
         close_and_write(session);
         log_flush_through(&session->log, session->stderr_handle);
     }
@@ -460,7 +499,7 @@ static struct session *create_session(const struct session_libc *libc, uint64_t 
         return NULL;
     session->libc = *libc;
     session->pid = getpid();
-    session->directory_fd = -1;
+    session->directory_fd = session->spare_fd = -1;
     session->start_ns = clock_monotonic_ns();
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
     if (threads_init(&session->threads) < 0) {
@@ -562,7 +601,7 @@ static void write_without_sampler(struct session *session)
 {
     if (session->enter_status < 0)
         return;
-    session->directory_fd = -1;
+    session->directory_fd = session->spare_fd = -1;
     sampler_drop_descriptors(&session->sampler);
     close_and_write(session);
     if (session->directory_fd >= 0)

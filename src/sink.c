@@ -22,7 +22,7 @@ enum {
 struct sink {
     int directory_fd, fd;
     int error; /* the first -errno */
-    bool is_renamed;
+    bool is_renamed, is_nameless;
     char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
     z_stream stream;
     size_t zlib_used;
@@ -70,22 +70,38 @@ static bool is_special(int directory_fd, const char *name)
     return S_ISLNK(itself.st_mode) ? is_trusted_link(directory_fd, &itself) : !S_ISREG(itself.st_mode);
 }
 
-static int open_temporary(struct sink *sink)
+static int create_temporary(struct sink *sink)
+{
+    return openat(sink->directory_fd, sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  0600);
+}
+
+/* The first needs the privilege to do it, or Linux 6.10; the second this thread's own view of /proc. */
+static int link_temporary(struct sink *sink)
+{
+    char path[48];
+    if (linkat(sink->fd, "", sink->directory_fd, sink->temporary, AT_EMPTY_PATH) == 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", sink->fd);
+    return linkat(AT_FDCWD, path, sink->directory_fd, sink->temporary, AT_SYMLINK_FOLLOW);
+}
+
+/* Calls make with names until there is one that is free. What make returns, or -errno. */
+static int with_temporary_name(struct sink *sink, int (*make)(struct sink *))
 {
     unsigned random = 0;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = (unsigned)getpid();
     for (int attempt = 0; attempt < 100; attempt++) {
         snprintf(sink->temporary, sizeof(sink->temporary), ".wallprof-%08x.tmp", random + (unsigned)attempt);
-        int fd = openat(sink->directory_fd, sink->temporary,
-                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0 || errno != EEXIST)
-            return fd < 0 ? -errno : fd;
+        int status = make(sink);
+        if (status >= 0 || errno != EEXIST)
+            return status < 0 ? -errno : status;
     }
     return -EEXIST;
 }
 
-static int open_target(struct sink *sink)
+static int open_target(struct sink *sink, int *spare_fd)
 {
     struct stat status;
     if (is_special(sink->directory_fd, sink->name)) {
@@ -95,22 +111,43 @@ static int open_target(struct sink *sink)
     if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
         return -EISDIR;
     sink->is_renamed = true;
-    return open_temporary(sink);
+    int fd = with_temporary_name(sink, create_temporary);
+    if ((fd == -EMFILE || fd == -ENFILE) && *spare_fd >= 0) {
+        fd = *spare_fd;
+        *spare_fd = -1;
+        sink->is_nameless = true;
+    }
+    return fd;
+}
+
+int sink_spare(int directory_fd, const char *name)
+{
+    int fd = is_special(directory_fd, name)
+                 ? -1
+                 : openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
 }
 
 struct sink *sink_create(int directory_fd, const char *name, int *ret_error)
 {
+    return sink_create_with(-1, directory_fd, name, ret_error);
+}
+
+struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, int *ret_error)
+{
     struct sink *sink = scratch_alloc(sizeof(*sink));
     *ret_error = sink ? 0 : -ENOMEM;
+    if (sink && strlen(name) > NAME_MAX)
+        sink->fd = -ENAMETOOLONG;
+    else if (sink) {
+        sink->directory_fd = directory_fd;
+        strcpy(sink->name, name);
+        sink->fd = open_target(sink, &spare_fd);
+    }
+    if (spare_fd >= 0)
+        close(spare_fd);
     if (!sink)
         return NULL;
-    sink->directory_fd = directory_fd;
-    if (strlen(name) > NAME_MAX)
-        sink->fd = -ENAMETOOLONG;
-    else {
-        strcpy(sink->name, name);
-        sink->fd = open_target(sink);
-    }
     if (sink->fd < 0) {
         *ret_error = sink->fd;
         scratch_free(sink, sizeof(*sink));
@@ -168,6 +205,9 @@ int sink_commit(struct sink *sink)
         sink->stream.avail_in = 0;
         deflate_input(sink, Z_FINISH);
     }
+    if (sink->is_nameless && !sink->error)
+        sink->error = with_temporary_name(sink, link_temporary);
+    sink->is_renamed &= !sink->is_nameless || !sink->error; /* else there is no name to remove */
     if (close(sink->fd) < 0 && !sink->error)
         sink->error = -errno;
     if (sink->is_renamed && !sink->error &&

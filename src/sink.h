@@ -21,6 +21,13 @@ struct sink; /* holds zlib's state and a buffer, about 400 KiB of scratch memory
  */
 struct sink *sink_create(int directory_fd, const char *name, int *ret_error);
 
+/*
+ * A nameless file to fall back on when no further descriptor can be had by then (RLIMIT_NOFILE): a
+ * descriptor, or -errno where there is nothing to fall back on. sink_create_with takes it over, -1 included.
+ */
+int sink_spare(int directory_fd, const char *name);
+struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, int *ret_error);
+
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 
 /* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum { LARGE_BYTES = 3 << 20 };
@@ -379,6 +380,39 @@ static void a_check_says_what_writing_would(void **state)
     assert_int_equal(fake_directory_entries(directory, false), 3);
 }
 
+/* With no descriptor left, the one that was kept becomes the file. */
+static void a_spare_is_written_when_there_is_no_other(void **state)
+{
+    struct fake_directory *directory = *state;
+    struct rlimit before, none;
+    int error;
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){0, before.rlim_max};
+    fake_write(directory, "out", old_text);
+    int spare = sink_spare(directory->fd, "out");
+    assert_true(spare >= 0);
+    setrlimit(RLIMIT_NOFILE, &none);
+    struct sink *sink = sink_create_with(spare, directory->fd, "out", &error);
+    if (sink)
+        sink_write(sink, "spare", 5);
+    int status = sink ? sink_commit(sink) : error;
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(status, 0);
+    assert_holds(directory, "out", "spare", 5);
+    assert_int_equal(fake_directory_entries(directory, false), 1);
+    assert_int_equal(fcntl(spare, F_GETFD), -1);
+}
+
+static void a_spare_that_is_not_needed_is_closed(void **state)
+{
+    struct fake_directory *directory = *state;
+    int error, spare = sink_spare(directory->fd, "out");
+    struct sink *sink = sink_create_with(spare, directory->fd, "out", &error);
+    assert_int_equal(fcntl(spare, F_GETFD), -1);
+    assert_int_equal(sink_commit(sink), 0);
+    assert_int_equal(fake_directory_entries(directory, false), 1);
+}
+
 /* Who may do everything may write everywhere: for these questions the test becomes nobody for a moment. */
 static void a_directory_that_may_not_be_written_is_reported(void **state)
 {
@@ -419,6 +453,8 @@ int main(void)
         TEST(a_directory_that_takes_the_name_meanwhile_is_reported),
         TEST(a_failure_leaves_the_old_file_and_nothing_else),
         TEST(a_check_says_what_writing_would),
+        TEST(a_spare_is_written_when_there_is_no_other),
+        TEST(a_spare_that_is_not_needed_is_closed),
         TEST(a_directory_that_may_not_be_written_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
