@@ -76,6 +76,9 @@ const struct real *real_functions(void)
     RESOLVE(execvpe);
     RESOLVE(fexecve);
     RESOLVE(execveat);
+    RESOLVE(unshare);
+    RESOLVE(setns);
+    RESOLVE(capset);
     RESOLVE(prctl);
     __atomic_store_n(&is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire above */
     return &real;

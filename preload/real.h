@@ -87,8 +87,11 @@ struct real {
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*fexecve)(int, char *const *, char *const *);
-    int (*execveat)(int, const char *, char *const *, char *const *, int);
+    int (*unshare)(int);
+    int (*setns)(int, int);
+    int (*capset)(void *, const void *);
     int (*prctl)(int, ...);
+    int (*execveat)(int, const char *, char *const *, char *const *, int);
 };
 
 const struct real *real_functions(void);

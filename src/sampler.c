@@ -239,6 +239,19 @@ int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
     return 0;
 }
 
+/* The descriptors go with the thread's table, the watches of all threads among them. */
+void sampler_pause(struct wp_sampler *sampler)
+{
+    sampler->former_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler_drop_descriptors(sampler);
+}
+
+void sampler_resume(struct wp_sampler *sampler, bool has_own_descriptors)
+{
+    census_open(&sampler->census);
+    observe_enter(&sampler->observer, sampler->census.task_directory, has_own_descriptors);
+}
+
 /* ---- modules ---- */
 
 static void refresh_modules(struct wp_sampler *sampler)
@@ -424,7 +437,7 @@ void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns)
     struct wp_restraint *restraint = &sampler->restraint;
     if (!restraint_is_due(restraint, now_ns, sampler->looks))
         return;
-    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t cpu_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     struct restraint_use use = {
         .now_ns = now_ns,
         .looks = sampler->looks,
@@ -467,5 +480,5 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->counters.unanswered = sampler->observer.made.unanswered;
     sampler->counters.stray = sig_handler_stray_count();
     sampler->counters.answers_cpu_ns = sampler->observer.answers_cpu_ns;
-    sampler->counters.sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler->counters.sampler_cpu_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -42,6 +42,7 @@ struct wp_sampler {
     struct wp_restraint restraint;
     struct wp_family family; /* begun or joined before sampler_init */
     uint64_t looks;
+    uint64_t former_cpu_ns; /* of sampler threads before this one */
     uint64_t upkeep_cpu_ns; /* what threads that begin and end have cost: not less at a lower rate */
     struct wp_random random;
     struct wp_schedule schedule;
@@ -74,6 +75,10 @@ void sampler_drop_descriptors(struct wp_sampler *sampler);
  * has_own_descriptors: the program sees none of those that are opened here. 0 or -errno.
  */
 int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors);
+
+/* In a sampler thread that ends before the recording does, and in the one that takes over. */
+void sampler_pause(struct wp_sampler *sampler);
+void sampler_resume(struct wp_sampler *sampler, bool has_own_descriptors);
 
 /* The last thread of the program has gone without its hook: only the sampler keeps the process alive. */
 bool sampler_is_deserted(const struct wp_sampler *sampler);

@@ -25,6 +25,7 @@
 #include <sched.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -56,7 +57,7 @@ static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 /* An answer that has not come by then is taken at a later tick. */
 static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
 
-enum command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE };
+enum command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE, COMMAND_PAUSE };
 enum phase { PHASE_STARTING, PHASE_RUNNING };
 
 struct session {
@@ -68,6 +69,7 @@ struct session {
     struct wp_thread *main_thread;
     pthread_t thread;
     pid_t pid;
+    uid_t start_user; /* effective */
     uint64_t start_ns, start_utc_ns, end_ns;
     struct perf_maps perf_maps;
     struct wp_standstill standstill;
@@ -79,6 +81,8 @@ struct session {
     bool is_child;             /* of a fork */
     bool has_probe;            /* a thread that waits for the loader's lock for ever */
     struct session *inherited; /* a child's, until it is set up: its parent's, in the child's copy of it */
+    uint32_t absent;           /* atomic, futex: the sampler stands down */
+    bool is_resumed;           /* the sampler is not the first */
     struct wp_output output;
     int directory_fd;        /* of the output, in the sampler's descriptor table */
     int spare_fd;            /* there too: sink_spare */
@@ -232,9 +236,12 @@ static int write_profile(struct session *session, const char *restraint)
 static void report_output(struct session *session, int error)
 {
     const struct wp_output *output = &session->output;
+    char who[32] = "";
+    if ((error == -EACCES || error == -EPERM) && geteuid() != session->start_user)
+        snprintf(who, sizeof(who), " as user %u", geteuid());
     if (error < 0 && !session->is_output_reported)
-        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s", output->directory,
-                output->name, strerrordesc_np(-error));
+        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s%s", output->directory,
+                output->name, strerrordesc_np(-error), who);
     if (error == 0)
         log_add(&session->log, LOG_INFO, "profile written to %s/%s", output->directory, output->name);
     session->is_output_reported |= error < 0;
@@ -243,7 +250,8 @@ static void report_output(struct session *session, int error)
 static void close_and_write(struct session *session)
 {
     char restraint[RESTRAINT_TEXT_BYTES];
-    session->end_ns = clock_monotonic_ns();
+    if (!session->end_ns)
+        session->end_ns = clock_monotonic_ns();
     sampler_close(&session->sampler, session->end_ns);
     restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
     if (session->directory_fd < 0)
@@ -440,7 +448,11 @@ static int enter(struct session *session)
     bool has_own_descriptors = leave_descriptors(session);
     check_output(session, has_own_descriptors);
     standstill_work(&session->standstill);
-    int status = sampler_enter(&session->sampler, has_own_descriptors);
+    int status = 0;
+    if (session->is_resumed)
+        sampler_resume(&session->sampler, has_own_descriptors);
+    else
+        status = sampler_enter(&session->sampler, has_own_descriptors);
     standstill_rest(&session->standstill);
     return status;
 }
@@ -450,7 +462,7 @@ static void *sampler_main(void *argument)
     struct session *session = argument;
     uint32_t run = COMMAND_RUN;
     prctl(PR_SET_NAME, "wallprof");
-    int status = session->is_child ? be_born(session) : 0;
+    int status = session->is_child && !session->is_resumed ? be_born(session) : 0;
     session->enter_status = status == 0 ? enter(session) : status;
     set_phase(session, PHASE_RUNNING);
     if (session->enter_status < 0) {
@@ -471,6 +483,8 @@ static void *sampler_main(void *argument)
         close_and_write(session);
         log_flush_through(&session->log, session->stderr_handle);
     }
+    if (sig_load_seq_cst(&session->command) == COMMAND_PAUSE)
+        sampler_pause(&session->sampler);
     standstill_rest(&session->standstill);
     return NULL;
 }
@@ -499,6 +513,7 @@ static struct session *create_session(const struct session_libc *libc, uint64_t 
         return NULL;
     session->libc = *libc;
     session->pid = getpid();
+    session->start_user = geteuid();
     session->directory_fd = session->spare_fd = -1;
     session->start_ns = clock_monotonic_ns();
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
@@ -608,12 +623,102 @@ static void write_without_sampler(struct session *session)
         close(session->directory_fd);
 }
 
+/* ---- standing down ---------------------------------------------------------------------------------------
+ */
+
+/*
+ * pthread_join returns when the thread has let go of its memory, which is before the kernel counts it out.
+ * What asks for the whole process group afterwards waits for the lock under which that is done
+ * (kernel/exit.c: release_task).
+ */
+static void wait_until_gone(const struct session *session, pid_t tid)
+{
+    while (sig_syscall4(SYS_tgkill, session->pid, tid, 0, 0) == 0)
+        sched_yield();
+    sig_syscall4(SYS_kill, 0, 0, 0, 0);
+}
+
+static uint64_t swap_mask(uint64_t mask)
+{
+    uint64_t before = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask));
+    return before;
+}
+
+/* One thread at a time; not while another ends the session, nor for a second time within one. */
+void session_stand_down(struct session_absence *absence)
+{
+    struct session *session = current_session();
+    uint32_t run = COMMAND_RUN, no = 0;
+    *absence = (struct session_absence){0};
+    if (!session || session->pid != getpid() || sig_load_seq_cst(&session->finishing))
+        return;
+    if (session->is_child)
+        wait_for_sampler(session); /* it may still be asleep before its birth */
+    if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0)
+        return;
+    absence->mask = swap_mask(~(uint64_t)0);
+    bool is_alone = sig_cas_acq_rel(&session->absent, &no, 1);
+    absence->is_down = is_alone && sig_cas_acq_rel(&session->command, &run, COMMAND_PAUSE);
+    if (!absence->is_down) {
+        if (is_alone)
+            sig_store_seq_cst(&session->absent, 0);
+        swap_mask(absence->mask);
+        return;
+    }
+    pid_t tid = session->sampler.census.own_tid;
+    futex_wake_all(&session->command);
+    session->libc.pthread_join(session->thread, NULL);
+    wait_until_gone(session, tid);
+}
+
+/* The sampler's thread, for what is left of the run. */
+static int resume(struct session *session)
+{
+    session->is_resumed = true;
+    session->directory_fd = session->spare_fd = session->stderr_handle = -1;
+    sig_store_seq_cst(&session->phase, PHASE_STARTING);
+    sig_store_seq_cst(&session->command, COMMAND_RUN);
+    int status = create_thread(session, &session->thread, sampler_main, session);
+    if (status == 0)
+        wait_for_sampler(session);
+    return status;
+}
+
+void session_stand_up(const struct session_absence *absence)
+{
+    struct session *session = current_session();
+    if (!absence->is_down)
+        return;
+    int status = resume(session);
+    if (status < 0) {
+        log_add(&session->log, LOG_WARNING,
+                "recording ends here, no thread can be created after unshare(), setns() or capset(): %s",
+                strerrordesc_np(-status));
+        session->end_ns = clock_monotonic_ns();
+        sig_store_seq_cst(&session->command, COMMAND_LEAVE);
+    }
+    sig_store_seq_cst(&session->absent, 0);
+    futex_wake_all(&session->absent);
+    swap_mask(absence->mask);
+}
+
+/* Whoever stands down has its signals blocked, so it is another thread that does. */
+static void wait_for_presence(struct session *session)
+{
+    while (sig_load_seq_cst(&session->absent) != 0)
+        futex_wait(&session->absent, 1, 0);
+}
+
+/* ---- finish ---- */
+
 void session_finish(void)
 {
     struct session *session = current_session();
     uint32_t no = 0;
     if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
         return;
+    wait_for_presence(session);
     if (sig_load_seq_cst(&session->command) == COMMAND_LEAVE)
         write_without_sampler(session);
     else

@@ -59,6 +59,19 @@ void session_hold(enum session_hold why);
 void session_release(void);
 
 /*
+ * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
+ * them: the sampler's thread is not there between the two. down says whether it has gone, and the calling
+ * thread has all signals blocked until up. Where no thread can be created afterwards, the log says so and the
+ * profile is that of the time until then.
+ */
+struct session_absence {
+    bool is_down;
+    uint64_t mask;
+};
+void session_stand_down(struct session_absence *absence);
+void session_stand_up(const struct session_absence *absence);
+
+/*
  * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in
  * the new thread, first thing. leave: in the ending thread, last thing. discard: when it could not be
  * created. stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high

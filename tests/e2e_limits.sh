@@ -38,14 +38,6 @@ expect_silence() {
     [ ! -s "$dir.err" ] || complain "something is said"
 }
 
-expect_said() { # PATTERN...
-    local pattern
-    [ "$(wc -l <"$dir.err")" = 1 ] || complain "not one line on stderr"
-    for pattern in "$@"; do
-        grep -Eq "^wallprof: .*$pattern" "$dir.err" || complain "not said: $pattern"
-    done
-}
-
 expect_profile() { # [FUNCTION]
     (check_profile "$dir/out.pb.gz" && assert_function "$dir/out.pb.gz" "${1-work}") || complain "no good profile"
 }

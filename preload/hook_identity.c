@@ -1,0 +1,84 @@
+/*
+ * Calls that the kernel refuses to a process of more than one thread, and calls that change one thread only
+ * where ours must change with it: the sampler's thread is not there while they are made.
+ *
+ * The second kind matters because the C library makes a change of user in every thread, and ends the program
+ * when it succeeds in one and not in another (glibc: nptl_setxid): a sampler that has lost the capabilities
+ * which the program has kept would be the other.
+ */
+#include "real.h"
+#include "session.h"
+
+#include <errno.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+enum { SINGLE_UNSHARE = CLONE_NEWUSER | CLONE_VM | CLONE_THREAD | CLONE_SIGHAND };
+enum { SINGLE_SETNS = CLONE_NEWUSER | CLONE_NEWTIME };
+
+WALLPROF_HOOK int unshare(int flags)
+{
+    struct session_absence absence = {0};
+    if (flags & SINGLE_UNSHARE)
+        session_stand_down(&absence);
+    int status = real_functions()->unshare(flags), error = errno;
+    session_stand_up(&absence);
+    errno = error;
+    return status;
+}
+
+static int types_of(int fd, int type)
+{
+    int error = errno, found = type ? type : ioctl(fd, NS_GET_NSTYPE);
+    errno = error;
+    return found < 0 ? 0 : found;
+}
+
+WALLPROF_HOOK int setns(int fd, int type)
+{
+    struct session_absence absence = {0};
+    if (types_of(fd, type) & SINGLE_SETNS)
+        session_stand_down(&absence);
+    int status = real_functions()->setns(fd, type), error = errno;
+    session_stand_up(&absence);
+    errno = error;
+    return status;
+}
+
+WALLPROF_HOOK int capset(void *header, const void *data)
+{
+    struct session_absence absence;
+    session_stand_down(&absence);
+    int status = real_functions()->capset(header, data), error = errno;
+    session_stand_up(&absence);
+    errno = error;
+    return status;
+}
+
+/* What decides over a thread's capabilities later, and it alone has. */
+static bool is_of_capabilities(int option)
+{
+    return option == PR_SET_KEEPCAPS || option == PR_SET_SECUREBITS;
+}
+
+WALLPROF_HOOK int prctl(int option, ...)
+{
+    struct session_absence absence = {0};
+    unsigned long arguments[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        arguments[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (is_of_capabilities(option))
+        session_stand_down(&absence);
+    int status = real_functions()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    int error = errno;
+    session_stand_up(&absence);
+    errno = error;
+    return status;
+}

@@ -1,0 +1,145 @@
+/*
+ * Programs that become somebody else, or go somewhere else, as daemons and sandboxes do: one per run. Each
+ * works before and after; status 3, or 4 and a line about what was not as it should be.
+ *
+ *     target_identity chroot DIRECTORY    goes to /, has DIRECTORY for its root, closes all descriptors
+ *     target_identity daemon DIRECTORY    the same, and becomes user 65534
+ *     target_identity unshare             a user namespace of its own: for programs of one thread only
+ *     target_identity setns mnt|user|time joins the namespace it is in (user: one it has made)
+ *     target_identity capset              takes capabilities from the thread, then changes its user
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORKED = 3, FAILED = 4, NOBODY = 65534 };
+
+extern int capset(struct __user_cap_header_struct *, const struct __user_cap_data_struct *);
+
+static bool failed;
+
+static void check(bool holds, const char *what)
+{
+    if (!holds && !failed)
+        fprintf(stderr, "target_identity: not so: %s (%s)\n", what, strerror(errno));
+    failed |= !holds;
+}
+
+#define CHECK(condition) check(condition, #condition)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void work_ms(unsigned ms)
+{
+    for (uint64_t end = now_ns() + (uint64_t)ms * 1000000; now_ns() < end;)
+        ;
+}
+
+__attribute__((noinline)) void work_before(void)
+{
+    work_ms(200);
+    __asm__ volatile("# work_before" ::: "memory");
+}
+
+__attribute__((noinline)) void work_after(void)
+{
+    work_ms(300);
+    __asm__ volatile("# work_after" ::: "memory");
+}
+
+static void leave_for(const char *directory)
+{
+    CHECK(chdir("/") == 0);
+    CHECK(chroot(directory) == 0);
+    CHECK(chdir("/") == 0);
+    CHECK(close_range(3, ~0U, 0) == 0);
+}
+
+static void become_nobody(void)
+{
+    CHECK(setgroups(0, NULL) == 0);
+    CHECK(setresgid(NOBODY, NOBODY, NOBODY) == 0);
+    CHECK(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+}
+
+static void be_alone(void)
+{
+    for (int i = 0; i < 200; i++) /* changes nothing, but is refused to a process of two threads */
+        CHECK(unshare(CLONE_THREAD | CLONE_SIGHAND | CLONE_VM) == 0);
+    CHECK(unshare(CLONE_NEWUSER) == 0);
+}
+
+static void join(const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/ns/%s", name);
+    int fd = open(path, O_RDONLY);
+    if (!strcmp(name, "user")) { /* its own cannot be joined: one of a child that waits meanwhile */
+        int ready[2];
+        char byte;
+        CHECK(pipe(ready) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK(unshare(CLONE_NEWUSER) == 0);
+            CHECK(write(ready[1], "", 1) == 1);
+            pause();
+        }
+        CHECK(read(ready[0], &byte, 1) == 1);
+        snprintf(path, sizeof path, "/proc/%d/ns/user", child);
+        fd = open(path, O_RDONLY);
+        CHECK(setns(fd, CLONE_NEWUSER) == 0);
+        kill(child, 9);
+        waitpid(child, NULL, 0);
+        return;
+    }
+    CHECK(setns(fd, 0) == 0);
+}
+
+/* As with PR_SET_KEEPCAPS and a user of one's own: what one thread may, another may not any more. The C
+ * library ends the program when a change of user succeeds in one thread and not in another. */
+static void take_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{0}};
+    uint32_t kept = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    CHECK(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0);
+    CHECK(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+    data[0] = (struct __user_cap_data_struct){.effective = kept, .permitted = kept};
+    CHECK(capset(&header, data) == 0);
+    CHECK(setresgid(NOBODY, NOBODY, NOBODY) == 0);
+    CHECK(setresuid(NOBODY - 1, NOBODY - 1, NOBODY - 1) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
+    work_before();
+    if (!strcmp(mode, "chroot") || !strcmp(mode, "daemon"))
+        leave_for(argument);
+    if (!strcmp(mode, "daemon"))
+        become_nobody();
+    if (!strcmp(mode, "unshare"))
+        be_alone();
+    if (!strcmp(mode, "setns"))
+        join(argument);
+    if (!strcmp(mode, "capset"))
+        take_capabilities();
+    work_after();
+    return failed ? FAILED : WORKED;
+}
