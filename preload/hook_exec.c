@@ -5,6 +5,7 @@
  *
  * Called in children of vfork too, which have their parent's memory: nothing in it is changed for them.
  */
+#include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
 #include "session.h"
@@ -40,13 +41,13 @@ static int end(bool is_shown, int status)
 WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
     bool is_shown = begin();
-    return end(is_shown, real_functions()->execve(path, arguments, environment));
+    return end(is_shown, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
     bool is_shown = begin();
-    return end(is_shown, real_functions()->execvpe(file, arguments, environment));
+    return end(is_shown, real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
@@ -62,14 +63,15 @@ WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
 WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
 {
     bool is_shown = begin();
-    return end(is_shown, real_functions()->fexecve(fd, arguments, environment));
+    return end(is_shown, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
                            int flags)
 {
     bool is_shown = begin();
-    return end(is_shown, real_functions()->execveat(fd, path, arguments, environment, flags));
+    return end(is_shown,
+               real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
 /* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */

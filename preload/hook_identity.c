@@ -8,6 +8,7 @@
  */
 #include "real.h"
 #include "session.h"
+#include "sig_clock.h"
 
 #include <errno.h>
 #include <linux/nsfs.h>
@@ -76,6 +77,8 @@ WALLPROF_HOOK int prctl(int option, ...)
     va_end(list);
     if (is_of_capabilities(option))
         session_stand_down(&absence);
+    if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
+        sig_clock_avoid_counter(); /* or a handler of ours would be ended by it */
     int status = real_functions()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     int error = errno;
     session_stand_up(&absence);

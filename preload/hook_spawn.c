@@ -3,6 +3,7 @@
  * masks and ignored signals as the program believes them to be. That is all: signals do not hold up a child
  * that shares its parent's memory, and its parent's are blocked by the C library as long as it does.
  */
+#include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
 #include "sig_atomic.h"
@@ -41,7 +42,8 @@ WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
                               char *const *restrict environment)
 {
     bool is_shown = begin();
-    int error = real_functions()->posix_spawn(pid, path, actions, attributes, arguments, environment);
+    int error = real_functions()->posix_spawn(pid, path, actions, attributes, arguments,
+                                              HOOK_ENVIRONMENT(environment));
     end(is_shown);
     return error;
 }
@@ -52,7 +54,8 @@ WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                                char *const *restrict environment)
 {
     bool is_shown = begin();
-    int error = real_functions()->posix_spawnp(pid, file, actions, attributes, arguments, environment);
+    int error = real_functions()->posix_spawnp(pid, file, actions, attributes, arguments,
+                                               HOOK_ENVIRONMENT(environment));
     end(is_shown);
     return error;
 }

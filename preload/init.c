@@ -1,5 +1,6 @@
 /* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
  * handlers. */
+#include "hook_environment.h"
 #include "hook_mask.h"
 #include "hook_process.h"
 #include "hook_thread.h"
@@ -29,6 +30,8 @@ __attribute__((constructor)) static void wallprof_start(void)
     hook_thread_adopt(session_main_thread());
     hook_mask_init();
     hook_process_init();
+    if (session_hides_environment())
+        hook_environment_hide(environ);
 }
 
 __attribute__((destructor)) static void wallprof_finish(void)

@@ -234,6 +234,14 @@ static void read_follow(const struct reading *reading)
     config->follows_exec = exec;
 }
 
+static void read_hide(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "0") || !strcmp(reading->value, "1"))
+        reading->config->hides = *reading->value == '1';
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_HIDE=%s is not 0 or 1; using 0", reading->value);
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -284,7 +292,8 @@ static const struct variable {
     {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},
     {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
     {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
-    {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_HIDE", read_hide},
+    {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };

@@ -26,6 +26,7 @@ struct wp_config {
     bool by_signal_only; /* WALLPROF_OBSERVE=signal: every thread is asked (auto, the default: if need be) */
     bool follows_fork, follows_exec; /* WALLPROF_FOLLOW: none, fork, exec or both (the default) */
     uint32_t overhead_ppm; /* WALLPROF_OVERHEAD in millionths, default 1 %; 0: none. With HZ alone: 0 */
+    bool hides;            /* WALLPROF_HIDE=1: the program's environment is without these variables */
     bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
     enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */

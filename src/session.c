@@ -598,6 +598,12 @@ int session_start(const struct session_libc *libc, char **environment)
     return status;
 }
 
+bool session_hides_environment(void)
+{
+    struct session *session = current_session();
+    return session && session->config.hides;
+}
+
 /* ---- end ---- */
 
 /* Ends the sampler thread, by the first caller; later ones wait for nothing. */

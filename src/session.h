@@ -35,6 +35,9 @@ struct session_libc {
  */
 int session_start(const struct session_libc *libc, char **environment);
 
+/* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
+bool session_hides_environment(void);
+
 /*
  * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
  * exit handlers have run; later calls, and calls in a process that has not started one, do nothing.

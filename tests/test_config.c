@@ -82,6 +82,8 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->log_level;
     if (!strcmp(name, "WALLPROF_FOLLOW"))
         return config->follows_fork + 2U * config->follows_exec;
+    if (!strcmp(name, "WALLPROF_HIDE"))
+        return config->hides;
     assert_string_equal(name, "WALLPROF_SEED");
     return config->seed;
 }
@@ -162,6 +164,9 @@ static const struct good_case good[] = {
     {"WALLPROF_OVERHEAD", "007.10", 71000},
     {"WALLPROF_OVERHEAD", "100", 1000000},
     {"WALLPROF_OVERHEAD", "100.0000", 1000000},
+    {"WALLPROF_HIDE", "", false},
+    {"WALLPROF_HIDE", "0", false},
+    {"WALLPROF_HIDE", "1", true},
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
@@ -260,6 +265,7 @@ struct bad_case {
 #define LABELS_SAID   "is not none, name or id; using id (name and id)"
 #define OBSERVE_SAID  "is not auto or signal; using auto"
 #define OVERHEAD_SAID "is not a percentage from 0.0001 to 100, nor 0 or off; using 1"
+#define HIDE_SAID     "is not 0 or 1; using 0"
 #define SEED_SAID     "is not a whole number; using a random seed"
 #define LOG_SAID      "is not off, error, warning, info or debug; using warning"
 
@@ -330,6 +336,8 @@ static const struct bad_case bad[] = {
     {"WALLPROF_OVERHEAD", "none", OVERHEAD_SAID, 10000},
     {"WALLPROF_OVERHEAD", "1844674407370956", OVERHEAD_SAID, 10000}, /* 0.04, if it overflowed */
     {"WALLPROF_OVERHEAD", "18446744073709551617", OVERHEAD_SAID, 10000},
+    {"WALLPROF_HIDE", "2", HIDE_SAID, false},
+    {"WALLPROF_HIDE", "yes", HIDE_SAID, false},
     {"WALLPROF_SEED", "x", SEED_SAID, 0},
     {"WALLPROF_SEED", "1x", SEED_SAID, 0},
     {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},

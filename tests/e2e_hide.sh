@@ -1,0 +1,33 @@
+#!/bin/bash
+# WALLPROF_HIDE: the program's environment is as it would be without the profiler, other preloaded libraries are still
+# named, and what it executes is profiled all the same.
+# shellcheck disable=SC2016 # what stands in single quotes is expanded by an inner shell
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+other=$("$PYTHON" -c 'import ctypes.util; print(ctypes.util.find_library("m"))')
+own='WALLPROF_[A-Z]*|LD_PRELOAD'
+
+# What a program sees of these variables, sorted, on one line.
+seen_by() { # COMMAND...
+    env "$@" | grep -E "^($own)=" | sort | tr '\n' ' '
+}
+
+cd "$TMP" || exit 1
+visible=$(seen_by WALLPROF_HZ=200 WALLPROF_OUT=a.pb.gz LD_PRELOAD="$LIBRARY" env)
+assert_equal "without hiding" "$visible" "LD_PRELOAD=$LIBRARY WALLPROF_HZ=200 WALLPROF_OUT=a.pb.gz "
+
+hidden=(WALLPROF_HIDE=1 WALLPROF_HZ=200 'WALLPROF_OUT=%n.%p.pb.gz')
+assert_equal "hidden" "$(seen_by "${hidden[@]}" LD_PRELOAD="$LIBRARY" env)" ""
+assert_equal "with another" "$(seen_by "${hidden[@]}" LD_PRELOAD="$other:$LIBRARY" env)" "LD_PRELOAD=$other "
+
+# A shell's variables are what it found; what it forks and executes, and what is executed in its place, is profiled.
+rm -f ./*.pb.gz
+assert_equal "in a shell and below" \
+    "$(seen_by "${hidden[@]}" LD_PRELOAD="$LIBRARY" bash -c 'set; /usr/bin/env; /usr/bin/env -i /usr/bin/env; exec /usr/bin/env')" ""
+count=$(find . -name 'env.*.pb.gz' | wc -l)
+assert_equal "profiles of programs that were executed" "$count" 3
+
+# The list the process was started with is the kernel's, and stays.
+env "${hidden[@]}" LD_PRELOAD="$LIBRARY" cat /proc/self/environ | tr '\0' '\n' | grep -q '^WALLPROF_HIDE=1$' ||
+    fail "/proc/self/environ is not what the documentation says"
