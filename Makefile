@@ -60,7 +60,7 @@ OTHERS_x86_64  := tests/test_sig_code.c
 # And under emulation what is about reading through the kernel, its memory map, or what it tells of other threads: qemu
 # has none as it is.
 ifneq ($(RUN),)
-OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c test_watch.c test_blocked.c test_cut_short.c test_census.c test_sig_other.c)
+OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c test_watch.c test_blocked.c test_cut_short.c test_census.c test_sig_other.c test_room.c)
 endif
 UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/test_*.c)))
 TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/target_*.c))) \

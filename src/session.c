@@ -12,6 +12,7 @@
 #include "log.h"
 #include "output.h"
 #include "perf_map.h"
+#include "room.h"
 #include "sampler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
@@ -504,6 +505,17 @@ static void register_caller(struct session *session, uint64_t stack_low, uint64_
                   clock_read_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
+/* Less memory than was asked for where the program is short of it. */
+static void fit_memory(struct session *session)
+{
+    const char *limit;
+    uint64_t wanted = session->config.memory_bytes, share = room_share(wanted, room_bytes(&limit));
+    session->config.memory_bytes = share;
+    if (share < wanted)
+        log_add(&session->log, LOG_WARNING, "%llu KiB for the profile instead of %llu: %s leaves no more",
+                (unsigned long long)(share >> 10), (unsigned long long)(wanted >> 10), limit);
+}
+
 /* The process's own: what it is called, when it began, and the thread that is there. */
 static struct session *create_session(const struct session_libc *libc, uint64_t stack_low,
                                       uint64_t stack_high)
@@ -538,6 +550,7 @@ static void read_settings(struct session *session, char *const *environment)
     config_read(&session->config, &session->log, environment);
     if (*session->config.log_path)
         log_set_path(&session->log, session->config.log_path);
+    fit_memory(session);
     output_anchor(session->config.out, sizeof(session->config.out));
     output_command_line(session->command_text, sizeof(session->command_text));
 }

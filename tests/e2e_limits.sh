@@ -38,6 +38,10 @@ expect_silence() {
     [ ! -s "$dir.err" ] || complain "something is said"
 }
 
+expect_said() { # PATTERN
+    grep -Eq "^wallprof: .*$1" "$dir.err" || complain "not said: $1"
+}
+
 expect_profile() { # [FUNCTION]
     (check_profile "$dir/out.pb.gz" && assert_function "$dir/out.pb.gz" "${1-work}") || complain "no good profile"
 }
@@ -85,6 +89,33 @@ run_in nofile-from-the-start prlimit --nofile=6 "$program" limit none 0
 expect_unharmed
 expect_silence
 expect_profile
+
+# A share of what there is, and the program is left the most of it.
+run_in address-space prlimit --as=50000000 "$program" limit none 0
+expect_unharmed
+expect_said 'instead of 65536: RLIMIT_AS leaves no more'
+expect_profile
+run_in data prlimit --data=30000000 "$program" limit none 0
+expect_unharmed
+expect_said 'instead of 65536: RLIMIT_DATA leaves no more'
+expect_profile
+run_in no-memory-left prlimit --as=6000000 "$program" limit none 0
+expect_unharmed
+
+# No file may be as large as the profile: SIGXFSZ is not for the program.
+run_in file-size "$program" limit fsize 400
+expect_unharmed
+expect_said 'out.pb.gz: File too large'
+expect_no_profile
+
+# The sampler cannot be had: as another user, whose processes are at their limit.
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
+    chmod 711 "$TMP"
+    run_in no-thread setpriv --reuid=65533 --clear-groups prlimit --nproc=1 "$program" limit none 0
+    expect_unharmed
+    grep -q '^wallprof: cannot record: Resource temporarily unavailable' "$dir.err" || complain "not said"
+    expect_no_profile
+fi
 
 echo "$cases cases"
 exit "$bad"
