@@ -6,12 +6,14 @@
  * when it succeeds in one and not in another (glibc: nptl_setxid): a sampler that has lost the capabilities
  * which the program has kept would be the other.
  */
+#include "hook_seccomp.h"
 #include "real.h"
 #include "session.h"
 #include "sig_clock.h"
 
 #include <errno.h>
 #include <linux/nsfs.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -79,6 +81,10 @@ WALLPROF_HOOK int prctl(int option, ...)
         session_stand_down(&absence);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
         sig_clock_avoid_counter(); /* or a handler of ours would be ended by it */
+    if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)
+        hook_seccomp_before(NULL, 0);
+    if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER && arguments[1])
+        hook_seccomp_before((const struct sock_fprog *)arguments[1], 0);
     int status = real_functions()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     int error = errno;
     session_stand_up(&absence);

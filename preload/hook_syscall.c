@@ -3,13 +3,13 @@
  * the same name, which are cancellation points and keep other books, so they are made again here; so is
  * libaio's io_getevents, which is nothing but its system call.
  */
+#include "hook_seccomp.h"
 #include "hook_wait.h"
 #include "real.h"
 
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -34,26 +34,25 @@ struct form {
 
 /* Of futexes only FUTEX_WAIT is for a time, and of sleeps those not until a moment. The clocks of CPU time
  * are left alone: they do not pass by CLOCK_MONOTONIC. */
-static struct form form_by_arguments(long number, const long *arguments)
+static struct form form_by_arguments(long number, long first, long second, long fourth)
 {
     if (number == SYS_futex)
-        return (arguments[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct form){FOR_TIME, 3}
-                                                             : (struct form){AGAIN, 0};
+        return (second & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct form){FOR_TIME, 3} : (struct form){AGAIN, 0};
     if (number == SYS_io_uring_enter)
-        return arguments[3] & IORING_ENTER_EXT_ARG ? (struct form){FOR_RING, 4} : (struct form){AGAIN, 0};
-    if (arguments[1] & TIMER_ABSTIME)
+        return fourth & IORING_ENTER_EXT_ARG ? (struct form){FOR_RING, 4} : (struct form){AGAIN, 0};
+    if (second & TIMER_ABSTIME)
         return (struct form){AGAIN, 0};
-    return arguments[0] == CLOCK_REALTIME || arguments[0] == CLOCK_MONOTONIC ? (struct form){FOR_TIME, 2}
-                                                                             : (struct form){STRAIGHT, 0};
+    return first == CLOCK_REALTIME || first == CLOCK_MONOTONIC ? (struct form){FOR_TIME, 2}
+                                                               : (struct form){STRAIGHT, 0};
 }
 
-static struct form form_of(long number, const long *arguments)
+static struct form form_of(long number, long first, long second, long fourth)
 {
     switch (number) {
     case SYS_futex:
     case SYS_io_uring_enter:
     case SYS_clock_nanosleep:
-        return form_by_arguments(number, arguments);
+        return form_by_arguments(number, first, second, fourth);
     case SYS_nanosleep:
         return (struct form){FOR_TIME, 0};
 #ifdef SYS_poll /* older calls, which newer machines do not have */
@@ -168,13 +167,14 @@ WALLPROF_WAIT static long call(long number, const long *arguments)
                                      arguments[4], arguments[5]);
 }
 
-__attribute__((noinline)) static long wait_by_number(long number, const long *asked, struct form form)
+/* Six longs, not an array: whose address is known elsewhere would keep the hook from leaving by a jump. */
+__attribute__((noinline)) WALLPROF_WAIT static long wait_by_number(long number, long a, long b, long c,
+                                                                   long d, long e, long f, struct form form)
 {
-    long arguments[ARGUMENTS];
+    const long asked[ARGUMENTS] = {a, b, c, d, e, f};
+    long arguments[ARGUMENTS] = {a, b, c, d, e, f};
     struct rest rest = {.deadline_ns = deadline_before(form, asked[form.at])};
     struct hook_wait wait;
-    for (int i = 0; i < ARGUMENTS; i++)
-        arguments[i] = asked[i];
     hook_wait_begin(&wait);
     long result = call(number, arguments);
     while (hook_wait_goes_on(&wait, result < 0)) {
@@ -187,16 +187,20 @@ __attribute__((noinline)) static long wait_by_number(long number, const long *as
     return result;
 }
 
-WALLPROF_WAIT_HOOK long syscall(long number, ...)
+/*
+ * The function is called and left by a jump, with the stack as the caller left it: a child that it has made
+ * returns to the caller too, and may have another stack. It has as many arguments as there may be, as the C
+ * library's.
+ */
+long hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
+WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-    long arguments[ARGUMENTS];
-    va_list list;
-    va_start(list, number);
-    for (int i = 0; i < ARGUMENTS; i++)
-        arguments[i] = va_arg(list, long); /* as many as there may be, as the C library takes them */
-    va_end(list);
-    struct form form = form_of(number, arguments);
-    return form.kind == STRAIGHT ? call(number, arguments) : wait_by_number(number, arguments, form);
+    struct form form = form_of(number, a, b, d);
+    if (form.kind != STRAIGHT)
+        return wait_by_number(number, a, b, c, d, e, f, form);
+    if (number == SYS_seccomp)
+        hook_seccomp_before_call(a, b, c);
+    return real_functions()->syscall(number, a, b, c, d, e, f);
 }
 
 /* libaio's: the error's number with a minus, errno untouched. */
@@ -218,7 +222,8 @@ WALLPROF_WAIT_HOOK int io_getevents(aio_context_t context, long least, long most
                                     struct timespec *time)
 {
     int before = errno;
-    return events_or_error(syscall(SYS_io_getevents, context, least, most, events, time), before);
+    return events_or_error(
+        hook_syscall(SYS_io_getevents, (long)context, least, most, (long)events, (long)time, 0), before);
 }
 
 WALLPROF_WAIT_HOOK int io_pgetevents(aio_context_t context, long least, long most, struct io_event *events,
@@ -229,5 +234,7 @@ WALLPROF_WAIT_HOOK int io_pgetevents(aio_context_t context, long least, long mos
         size_t bytes;
     } given = {.mask = mask, .bytes = sizeof(uint64_t)};
     int before = errno;
-    return events_or_error(syscall(SYS_io_pgetevents, context, least, most, events, time, &given), before);
+    return events_or_error(
+        hook_syscall(SYS_io_pgetevents, (long)context, least, most, (long)events, (long)time, (long)&given),
+        before);
 }

@@ -84,6 +84,8 @@ struct session {
     struct session *inherited; /* a child's, until it is set up: its parent's, in the child's copy of it */
     uint32_t absent;           /* atomic, futex: the sampler stands down */
     bool is_resumed;           /* the sampler is not the first */
+    uint32_t is_over;          /* atomic: session_end has been */
+    bool leaves_children;      /* session_leave_children */
     struct wp_output output;
     int directory_fd;        /* of the output, in the sampler's descriptor table */
     int spare_fd;            /* there too: sink_spare */
@@ -99,7 +101,8 @@ static struct session *current;
 
 static struct session *current_session(void)
 {
-    return sig_load_acquire(&current); /* partner: the release in start */
+    struct session *session = sig_load_acquire(&current); /* partner: the release in start */
+    return session && !sig_load_acquire(&session->is_over) ? session : NULL; /* and that in session_end */
 }
 
 /* ---- small helpers ---- */
@@ -731,18 +734,42 @@ static void wait_for_presence(struct session *session)
 
 /* ---- finish ---- */
 
-void session_finish(void)
+static void finish(struct session *session)
 {
-    struct session *session = current_session();
-    uint32_t no = 0;
-    if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
-        return;
     wait_for_presence(session);
     if (sig_load_seq_cst(&session->command) == COMMAND_LEAVE)
         write_without_sampler(session);
     else
         stop_sampler(session, COMMAND_FINISH);
     log_flush(&session->log);
+}
+
+void session_finish(void)
+{
+    struct session *session = current_session();
+    uint32_t no = 0;
+    if (session && session->pid == getpid() && sig_cas_acq_rel(&session->finishing, &no, 1))
+        finish(session);
+}
+
+void session_end(const char *why)
+{
+    struct session *session = current_session();
+    uint32_t no = 0;
+    if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
+        return;
+    log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);
+    finish(session);
+    sched_yield(); /* what is queued is delivered */
+    sig_handler_retire();
+    sig_store_release(&session->is_over, 1); /* partner: the acquire in current_session */
+}
+
+void session_leave_children(void)
+{
+    struct session *session = current_session();
+    if (session && session->pid == getpid())
+        session->leaves_children = true;
 }
 
 /*
@@ -755,6 +782,11 @@ void session_restart_in_child(const struct wp_thread *forking)
     if (!parent || parent->pid == getpid())
         return;
     sig_handler_forget_parent();
+    if (parent->leaves_children) {
+        sig_handler_retire();
+        current = NULL;
+        return;
+    }
     current = NULL;
     struct session *session = NULL;
     if (parent->config.follows_fork)

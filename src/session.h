@@ -45,6 +45,15 @@ bool session_hides_environment(void);
 void session_finish(void);
 
 /*
+ * The same before the process ends, because of what it is about to do; the log says why. From then on nothing
+ * is sent, and no hook makes a call of its own.
+ */
+void session_end(const char *why);
+
+/* From now on forked children are not recorded: they could not be. */
+void session_leave_children(void);
+
+/*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
  * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
  * NULL if it had none; it is not valid afterwards. A child that is not to be followed is left without us:

@@ -58,6 +58,11 @@ bool sig_handler_is_of_this_process(void)
     return sig_load_relaxed(&sig_pid) == sig_syscall4(SYS_getpid, 0, 0, 0, 0);
 }
 
+void sig_handler_retire(void)
+{
+    sig_store_relaxed(&sig_number, 0);
+}
+
 uint64_t sig_handler_stray_count(void)
 {
     return sig_load_relaxed(&sig_stray);

@@ -32,6 +32,10 @@ typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, 
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction);
 
+/* No signal is ours any more: hooks leave all to the C library, and what still comes is the program's or
+ * late. */
+void sig_handler_retire(void);
+
 /*
  * To be called when the program's action has changed. Ours runs on the thread's signal stack if and only if
  * the program's would: one that asks for it may run where there is no room for a handler (a goroutine has

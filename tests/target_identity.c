@@ -6,19 +6,25 @@
  *     target_identity daemon DIRECTORY    the same, and becomes user 65534
  *     target_identity unshare             a user namespace of its own: for programs of one thread only
  *     target_identity setns mnt|user|time joins the namespace it is in (user: one it has made)
- *     target_identity capset              takes capabilities from the thread, then changes its user
+ *     target_identity seccomp narrow|broad|errno|tsync    makes system calls forbidden (all but few; few;
+ * few, but by an error; all but few, for all threads) target_identity capset              takes capabilities
+ * from the thread, then changes its user
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,6 +132,33 @@ static void take_capabilities(void)
     CHECK(setresuid(NOBODY - 1, NOBODY - 1, NOBODY - 1) == 0);
 }
 
+static struct sock_filter allow(uint32_t number)
+{
+    return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+}
+
+/* Allowed is what the program makes itself; the others end the process, or have an error. */
+static void restrict_calls(const char *how)
+{
+    bool is_broad = !strcmp(how, "broad") || !strcmp(how, "errno");
+    static const uint32_t own[] = {SYS_write, SYS_exit_group, SYS_clock_gettime, SYS_futex};
+    uint32_t inside = is_broad ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_ALLOW;
+    uint32_t outside = is_broad ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS;
+    struct sock_filter code[16] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned short length = 1;
+    for (int i = 0; i < (is_broad ? 1 : 4); i++) {
+        code[length++] = allow(is_broad ? SYS_getpriority : own[i]);
+        code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, inside);
+    }
+    code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, outside);
+    struct sock_fprog program = {length, code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    if (!strcmp(how, "tsync") || !strcmp(how, "broad"))
+        CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+    else
+        CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
@@ -140,6 +173,8 @@ int main(int argc, char **argv)
         join(argument);
     if (!strcmp(mode, "capset"))
         take_capabilities();
+    if (!strcmp(mode, "seccomp"))
+        restrict_calls(argument);
     work_after();
     return failed ? FAILED : WORKED;
 }

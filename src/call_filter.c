@@ -1,0 +1,164 @@
+/*
+ * Of classic BPF the kernel takes the part below for filters (kernel/seccomp.c: seccomp_check_filter): loads
+ * of 32-bit words of struct seccomp_data, a scratch memory, arithmetic, and jumps forward only, so that every
+ * program ends.
+ */
+#include "call_filter.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+enum { OUR_AUDIT_ARCH = (int)AUDIT_ARCH_X86_64 };
+#else
+enum { OUR_AUDIT_ARCH = (int)AUDIT_ARCH_AARCH64 };
+#endif
+
+struct machine {
+    struct seccomp_data data;
+    uint32_t a, x, memory[BPF_MEMWORDS];
+    bool is_broken; /* what the kernel would not have taken */
+};
+
+static uint32_t load(struct machine *machine, const struct sock_filter *code)
+{
+    uint32_t word = 0;
+    switch (BPF_MODE(code->code)) {
+    case BPF_IMM:
+        return code->k;
+    case BPF_LEN:
+        return sizeof(machine->data);
+    case BPF_MEM:
+        machine->is_broken |= code->k >= BPF_MEMWORDS;
+        return machine->memory[code->k % BPF_MEMWORDS];
+    case BPF_ABS:
+        machine->is_broken |= code->k > sizeof(machine->data) - sizeof(word) || code->k % sizeof(word) != 0;
+        if (!machine->is_broken)
+            memcpy(&word, (const char *)&machine->data + code->k, sizeof(word));
+        return word;
+    default:
+        machine->is_broken = true;
+        return 0;
+    }
+}
+
+static uint32_t compute(struct machine *machine, const struct sock_filter *code)
+{
+    uint32_t a = machine->a, b = BPF_SRC(code->code) == BPF_X ? machine->x : code->k;
+    bool divides = BPF_OP(code->code) == BPF_DIV || BPF_OP(code->code) == BPF_MOD;
+    machine->is_broken |= divides && b == 0;
+    if (machine->is_broken)
+        return 0;
+    switch (BPF_OP(code->code)) {
+    case BPF_ADD:
+        return a + b;
+    case BPF_SUB:
+        return a - b;
+    case BPF_MUL:
+        return a * b;
+    case BPF_DIV:
+        return a / b;
+    case BPF_MOD:
+        return a % b;
+    case BPF_AND:
+        return a & b;
+    case BPF_OR:
+        return a | b;
+    case BPF_XOR:
+        return a ^ b;
+    case BPF_LSH:
+        return b < 32 ? a << b : 0;
+    case BPF_RSH:
+        return b < 32 ? a >> b : 0;
+    case BPF_NEG:
+        return 0 - a;
+    default:
+        machine->is_broken = true;
+        return 0;
+    }
+}
+
+/* How many instructions are left out. */
+static uint32_t jump(struct machine *machine, const struct sock_filter *code)
+{
+    uint32_t a = machine->a, b = BPF_SRC(code->code) == BPF_X ? machine->x : code->k;
+    switch (BPF_OP(code->code)) {
+    case BPF_JA:
+        return code->k;
+    case BPF_JEQ:
+        return a == b ? code->jt : code->jf;
+    case BPF_JGT:
+        return a > b ? code->jt : code->jf;
+    case BPF_JGE:
+        return a >= b ? code->jt : code->jf;
+    case BPF_JSET:
+        return a & b ? code->jt : code->jf;
+    default:
+        machine->is_broken = true;
+        return 0;
+    }
+}
+
+static void store(struct machine *machine, uint32_t index, uint32_t value)
+{
+    machine->is_broken |= index >= BPF_MEMWORDS;
+    machine->memory[index % BPF_MEMWORDS] = value;
+}
+
+/* One instruction that neither jumps nor returns. */
+static void step(struct machine *machine, const struct sock_filter *code)
+{
+    switch (BPF_CLASS(code->code)) {
+    case BPF_LD:
+        machine->a = load(machine, code);
+        break;
+    case BPF_LDX:
+        machine->x = load(machine, code);
+        break;
+    case BPF_ST:
+        store(machine, code->k, machine->a);
+        break;
+    case BPF_STX:
+        store(machine, code->k, machine->x);
+        break;
+    case BPF_ALU:
+        machine->a = compute(machine, code);
+        break;
+    default: /* BPF_MISC */
+        if (BPF_MISCOP(code->code) == BPF_TXA)
+            machine->a = machine->x;
+        else
+            machine->x = machine->a;
+    }
+}
+
+/* What the filter returns; to kill, for what is no filter. */
+static uint32_t run(const struct sock_fprog *program, struct machine *machine)
+{
+    for (uint64_t at = 0; at < program->len && !machine->is_broken; at++) {
+        const struct sock_filter *code = &program->filter[at];
+        if (BPF_CLASS(code->code) == BPF_RET)
+            return BPF_RVAL(code->code) == BPF_A ? machine->a : code->k;
+        if (BPF_CLASS(code->code) == BPF_JMP)
+            at += jump(machine, code);
+        else
+            step(machine, code);
+    }
+    return SECCOMP_RET_KILL_PROCESS;
+}
+
+bool call_filter_allows(const struct sock_fprog *program, const struct call *call)
+{
+    struct machine machine = {.data = {.nr = call->number, .arch = (uint32_t)OUR_AUDIT_ARCH}};
+    memcpy(machine.data.args, call->arguments, sizeof(call->arguments));
+    uint32_t action = run(program, &machine) & SECCOMP_RET_ACTION_FULL;
+    return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls)
+{
+    while (calls->number >= 0 && call_filter_allows(program, calls))
+        calls++;
+    return calls->number < 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * What a seccomp filter would do with system calls, found out without making them: the filter's own program
+ * is run here, as the kernel will run it (man seccomp; Linux Documentation/userspace-api/seccomp_filter.rst).
+ *
+ * Called from: the thread that is about to install the filter. Nothing is kept.
+ */
+#ifndef WALLPROF_CALL_FILTER_H
+#define WALLPROF_CALL_FILTER_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A system call and those of its arguments by which filters tell it apart. */
+struct call {
+    int number;
+    uint64_t arguments[3];
+};
+
+/* Whether the call is made as without the filter. False, too, for a program that the kernel would refuse. */
+bool call_filter_allows(const struct sock_fprog *program, const struct call *call);
+
+/* The same of a list that ends with number -1. */
+bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls);
+
+#endif
