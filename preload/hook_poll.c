@@ -10,12 +10,12 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
-static uint64_t deadline_of_ms(int ms)
+WALLPROF_WAIT static uint64_t deadline_of_ms(int ms)
 {
     return ms > 0 ? clock_monotonic_ns() + (uint64_t)ms * NS_PER_MS : 0;
 }
 
-static uint64_t deadline_of_timespec(const struct timespec *time)
+WALLPROF_WAIT static uint64_t deadline_of_timespec(const struct timespec *time)
 {
     return time && (time->tv_sec > 0 || time->tv_nsec > 0)
                ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
@@ -23,7 +23,7 @@ static uint64_t deadline_of_timespec(const struct timespec *time)
 }
 
 /* What is left, in whole milliseconds, not too few. */
-static int left_ms(uint64_t deadline_ns)
+WALLPROF_WAIT static int left_ms(uint64_t deadline_ns)
 {
     struct timespec left = hook_wait_left(deadline_ns);
     return (int)((clock_timespec_ns(&left) + NS_PER_MS - 1) / NS_PER_MS);
@@ -84,13 +84,13 @@ WALLPROF_WAIT_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struc
 }
 
 /* Linux writes what was left into *time, rounded down, so that this needs no clock until our signal comes. */
-static uint64_t deadline_of_rest(const struct timeval *time)
+WALLPROF_WAIT static uint64_t deadline_of_rest(const struct timeval *time)
 {
     return sig_wait_here.time_ns + (uint64_t)time->tv_sec * NS_PER_S +
            ((uint64_t)time->tv_usec + 1) * NS_PER_US;
 }
 
-static struct timeval left_until(uint64_t deadline_ns)
+WALLPROF_WAIT static struct timeval left_until(uint64_t deadline_ns)
 {
     struct timespec left = hook_wait_left(deadline_ns);
     return (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / NS_PER_US};

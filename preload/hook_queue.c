@@ -52,7 +52,7 @@ WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long t
     WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
 }
 
-static uint64_t deadline_of(const struct timespec *time)
+WALLPROF_WAIT static uint64_t deadline_of(const struct timespec *time)
 {
     return time && (time->tv_sec > 0 || time->tv_nsec > 0)
                ? clock_monotonic_ns() + hook_wait_timespec_ns(time)

@@ -13,7 +13,7 @@
 
 enum { KERNEL_SIGSET_BYTES = sizeof(uint64_t) };
 
-static uint64_t bits_of(const sigset_t *set)
+WALLPROF_WAIT static uint64_t bits_of(const sigset_t *set)
 {
     return set->__val[0];
 }
@@ -33,7 +33,7 @@ WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct
 }
 
 /* Lets the thread's handler have a signal that was taken. Whether one of the program's has run. */
-static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
+WALLPROF_WAIT static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
 {
     uint64_t all;
     sig_syscall4(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, (long)info);

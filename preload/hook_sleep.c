@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* Clocks by which so much time passes as by CLOCK_MONOTONIC, for a sleep that is not until a moment. */
-static bool is_steady(clockid_t clock)
+WALLPROF_WAIT static bool is_steady(clockid_t clock)
 {
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }

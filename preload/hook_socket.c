@@ -57,14 +57,15 @@ WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t
 
 /* ---- receiving ---- */
 
-static bool waits_for_all(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
+WALLPROF_WAIT static bool waits_for_all(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
 {
     return transfer->flags & MSG_WAITALL && !(transfer->flags & MSG_PEEK) && result > 0 &&
            (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
 }
 
 /* The wait has ended with EINTR, or with a part of what MSG_WAITALL has asked for. */
-static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
+WALLPROF_WAIT static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes,
+                                        ssize_t result)
 {
     if (result < 0)
         return errno == EINTR ? hook_transfer_get(transfer, to, bytes) : result;
@@ -155,14 +156,15 @@ WALLPROF_WAIT_HOOK ssize_t __recvfrom_chk(int fd, void *restrict to, size_t byte
 /* ---- sending ---- */
 
 /* Whether a send that was cut by our signal alone is to go on: of a stream, with the rest. */
-static bool goes_on_sending(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
+WALLPROF_WAIT static bool goes_on_sending(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
 {
     if (result < 0)
         return errno == EINTR;
     return (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
 }
 
-static ssize_t send_on(struct hook_transfer *transfer, const void *from, size_t bytes, ssize_t result)
+WALLPROF_WAIT static ssize_t send_on(struct hook_transfer *transfer, const void *from, size_t bytes,
+                                     ssize_t result)
 {
     size_t done = result > 0 ? (size_t)result : 0;
     ssize_t rest = hook_transfer_put(transfer, (const char *)from + done, bytes - done);
@@ -191,7 +193,8 @@ WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const 
     return -1;
 }
 
-static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message, ssize_t result)
+WALLPROF_WAIT static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message,
+                                       ssize_t result)
 {
     size_t before = 0, done = (size_t)result;
     for (size_t i = 0; i < message->msg_iovlen; i++) {
@@ -207,7 +210,7 @@ static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *me
     return (ssize_t)done;
 }
 
-static size_t bytes_of(const struct msghdr *message)
+WALLPROF_WAIT static size_t bytes_of(const struct msghdr *message)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < message->msg_iovlen; i++)
@@ -215,7 +218,8 @@ static size_t bytes_of(const struct msghdr *message)
     return bytes;
 }
 
-static ssize_t send_message_on(struct hook_transfer *transfer, const struct msghdr *message, ssize_t result)
+WALLPROF_WAIT static ssize_t send_message_on(struct hook_transfer *transfer, const struct msghdr *message,
+                                             ssize_t result)
 {
     if (result < 0 && errno == EINTR)
         result = send_message(transfer, message);
@@ -253,14 +257,14 @@ WALLPROF_WAIT_HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int fl
 
 /* ---- several messages ---- */
 
-static bool waits_for_more(const struct hook_transfer *transfer, int result, unsigned count)
+WALLPROF_WAIT static bool waits_for_more(const struct hook_transfer *transfer, int result, unsigned count)
 {
     return result < 0 ? errno == EINTR
                       : (unsigned)result < count && !(transfer->flags & MSG_WAITFORONE) &&
                             !hook_transfer_is_impatient(transfer);
 }
 
-static bool is_spent(const struct timespec *time)
+WALLPROF_WAIT static bool is_spent(const struct timespec *time)
 {
     return time && time->tv_sec == 0 && time->tv_nsec == 0;
 }

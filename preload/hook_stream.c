@@ -15,13 +15,13 @@
 
 /* ---- writing ---- */
 
-static bool is_short(ssize_t result, size_t bytes)
+WALLPROF_WAIT static bool is_short(ssize_t result, size_t bytes)
 {
     return result < 0 ? errno == EINTR : (size_t)result < bytes;
 }
 
 /* Whether a write that has ended short, and was cut by our signal alone, is to go on. */
-static bool goes_on_writing(const struct hook_transfer *transfer, ssize_t result)
+WALLPROF_WAIT static bool goes_on_writing(const struct hook_transfer *transfer, ssize_t result)
 {
     int before = errno;
     enum hook_transfer_kind kind = hook_transfer_kind(transfer);
@@ -32,7 +32,8 @@ static bool goes_on_writing(const struct hook_transfer *transfer, ssize_t result
 }
 
 /* The rest after *done bytes of what is in the parts, each in calls of its own. */
-static ssize_t put_parts(struct hook_transfer *transfer, const struct iovec *parts, int count, ssize_t result)
+WALLPROF_WAIT static ssize_t put_parts(struct hook_transfer *transfer, const struct iovec *parts, int count,
+                                       ssize_t result)
 {
     size_t before = 0, done = result > 0 ? (size_t)result : 0;
     for (int i = 0; i < count; i++) {
@@ -48,7 +49,7 @@ static ssize_t put_parts(struct hook_transfer *transfer, const struct iovec *par
     return done ? (ssize_t)done : -1;
 }
 
-static size_t bytes_of(const struct iovec *parts, int count)
+WALLPROF_WAIT static size_t bytes_of(const struct iovec *parts, int count)
 {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
@@ -84,7 +85,7 @@ WALLPROF_WAIT_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
 /* ---- reading ---- */
 
 /* What the kernel makes up has no end: less than asked for is what our signal has left. */
-static ssize_t fill(struct hook_transfer *transfer, char *to, size_t bytes, ssize_t result)
+WALLPROF_WAIT static ssize_t fill(struct hook_transfer *transfer, char *to, size_t bytes, ssize_t result)
 {
     size_t done = (size_t)result;
     while (done < bytes) {
@@ -96,7 +97,7 @@ static ssize_t fill(struct hook_transfer *transfer, char *to, size_t bytes, ssiz
     return (ssize_t)done;
 }
 
-static ssize_t read_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
+WALLPROF_WAIT static ssize_t read_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
 {
     if (result < 0 && errno == EINTR)
         return hook_transfer_get(transfer, to, bytes);

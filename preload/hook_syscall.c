@@ -34,7 +34,7 @@ struct form {
 
 /* Of futexes only FUTEX_WAIT is for a time, and of sleeps those not until a moment. The clocks of CPU time
  * are left alone: they do not pass by CLOCK_MONOTONIC. */
-static struct form form_by_arguments(long number, long first, long second, long fourth)
+WALLPROF_WAIT static struct form form_by_arguments(long number, long first, long second, long fourth)
 {
     if (number == SYS_futex)
         return (second & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct form){FOR_TIME, 3} : (struct form){AGAIN, 0};
@@ -46,7 +46,7 @@ static struct form form_by_arguments(long number, long first, long second, long 
                                                                : (struct form){STRAIGHT, 0};
 }
 
-static struct form form_of(long number, long first, long second, long fourth)
+WALLPROF_WAIT static struct form form_of(long number, long first, long second, long fourth)
 {
     switch (number) {
     case SYS_futex:
@@ -96,7 +96,7 @@ struct rest {
     struct io_uring_getevents_arg ring;
 };
 
-static uint64_t deadline_of(const struct timespec *time)
+WALLPROF_WAIT static uint64_t deadline_of(const struct timespec *time)
 {
     bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
     return has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
@@ -108,7 +108,7 @@ static const struct timespec *time_of_ring(const struct io_uring_getevents_arg *
 }
 
 /* Before the call. Those whose rest the kernel tells need no clock. */
-static uint64_t deadline_before(struct form form, long argument)
+WALLPROF_WAIT static uint64_t deadline_before(struct form form, long argument)
 {
     switch (form.kind) {
     case FOR_TIME:
@@ -123,7 +123,7 @@ static uint64_t deadline_before(struct form form, long argument)
 }
 
 /* After our signal, from the rest that the kernel has written at sig_wait_here.time_ns. */
-static uint64_t deadline_after(struct form form, long argument)
+WALLPROF_WAIT static uint64_t deadline_after(struct form form, long argument)
 {
     if (form.kind == FOR_REST && argument)
         return sig_wait_here.time_ns + hook_wait_timespec_ns((const struct timespec *)argument);
@@ -135,7 +135,7 @@ static uint64_t deadline_after(struct form form, long argument)
 }
 
 /* The argument to make the call again with, and what was given to be told the rest. */
-static long argument_for(struct form form, struct rest *rest, long argument)
+WALLPROF_WAIT static long argument_for(struct form form, struct rest *rest, long argument)
 {
     if (!rest->deadline_ns)
         return argument;
@@ -204,7 +204,7 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
 }
 
 /* libaio's: the error's number with a minus, errno untouched. */
-static int events_or_error(long result, int errno_before)
+WALLPROF_WAIT static int events_or_error(long result, int errno_before)
 {
     if (result >= 0)
         return (int)result;

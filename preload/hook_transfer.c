@@ -14,7 +14,7 @@ bool hook_transfer_has_limits;
 enum { MEMORY_DEVICES = 1 }; /* the major number: Documentation/admin-guide/devices.txt */
 
 /* The socket's limit in ns, 0 for none. */
-static uint64_t limit_of(int fd, int limit)
+WALLPROF_WAIT static uint64_t limit_of(int fd, int limit)
 {
     struct timeval time = {0};
     socklen_t bytes = sizeof(time);
@@ -24,7 +24,7 @@ static uint64_t limit_of(int fd, int limit)
 }
 
 /* Also when it has become ready: what is ready may go to others again and again. */
-static bool is_over(uint64_t deadline_ns)
+WALLPROF_WAIT static bool is_over(uint64_t deadline_ns)
 {
     return deadline_ns && clock_monotonic_ns() >= deadline_ns;
 }
@@ -88,7 +88,7 @@ WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *
 }
 
 /* Whether a call that has no mask may be made once more. */
-static bool may_call(struct hook_transfer *transfer)
+WALLPROF_WAIT static bool may_call(struct hook_transfer *transfer)
 {
     bool goes_on = hook_wait_let_go(&transfer->wait);
     if (!goes_on)
