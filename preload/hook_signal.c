@@ -21,7 +21,19 @@ static bool is_ours(int number)
 
 static void count(struct sigaction *action)
 {
-    action->sa_handler = (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler);
+    action->sa_handler =
+        (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags & SA_RESTART);
+}
+
+/* The C library has chosen the flags (siginterrupt); the entry goes with them. */
+static void count_again(int number)
+{
+    struct sigaction action;
+    if (real_functions()->sigaction(number, NULL, &action) < 0 || action.sa_flags & SA_RESTART)
+        return;
+    action.sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action.sa_handler);
+    count(&action);
+    real_functions()->sigaction(number, &action, NULL);
 }
 
 /* What the program had set. */
@@ -56,7 +68,10 @@ WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old = {0};
     if (!is_ours(number) || handler == SIG_ERR) {
-        old.sa_handler = real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler));
+        old.sa_handler =
+            real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler, true));
+        if (old.sa_handler != SIG_ERR)
+            count_again(number);
         reveal(&old);
         return old.sa_handler;
     }

@@ -9,6 +9,7 @@
 #include "real.h"
 
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <termios.h>
 #include <unistd.h>
@@ -156,6 +157,46 @@ WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
     }
     hook_wait_end(&transfer.wait);
     return result;
+}
+
+/* ---- from one descriptor to another ---- */
+
+/* real: of `rest` bytes. Where a file ends the next call gives 0, and the offsets move along by themselves.
+ */
+#define MOVE(fd, asked, real)                                                                                \
+    do {                                                                                                     \
+        struct hook_transfer transfer;                                                                       \
+        hook_transfer_begin(&transfer, fd, 0);                                                               \
+        size_t rest = (asked);                                                                               \
+        ssize_t result = (real);                                                                             \
+        while (hook_wait_was_cut(&transfer.wait) && is_short(result, asked) && result != 0 &&                \
+               hook_wait_let_go(&transfer.wait)) {                                                           \
+            size_t done = result > 0 ? (size_t)result : 0;                                                   \
+            rest = (asked)-done;                                                                             \
+            ssize_t step = (real);                                                                           \
+            result = step >= 0 ? (ssize_t)done + step : done ? (ssize_t)done : step;                         \
+            if (step == 0)                                                                                   \
+                break;                                                                                       \
+        }                                                                                                    \
+        hook_wait_end(&transfer.wait);                                                                       \
+        return result;                                                                                       \
+    } while (0)
+
+WALLPROF_WAIT_HOOK ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
+{
+    MOVE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+}
+
+/* The same on machines of 64 bits. */
+WALLPROF_WAIT_HOOK ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
+{
+    MOVE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+}
+
+WALLPROF_WAIT_HOOK ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
+                                           size_t bytes, unsigned flags)
+{
+    MOVE(to, bytes, real_functions()->copy_file_range(from, from_offset, to, to_offset, rest, flags));
 }
 
 /* ---- and waiting for what was written ---- */

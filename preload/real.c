@@ -55,6 +55,8 @@ const struct real *real_functions(void)
     RESOLVE(write);
     RESOLVE(writev);
     RESOLVE(getrandom);
+    RESOLVE(sendfile);
+    RESOLVE(copy_file_range);
     RESOLVE(tcdrain);
     RESOLVE(setsockopt);
     RESOLVE(accept);

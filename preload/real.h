@@ -65,6 +65,8 @@ struct real {
     ssize_t (*write)(int, const void *, size_t);
     ssize_t (*writev)(int, const struct iovec *, int);
     ssize_t (*getrandom)(void *, size_t, unsigned);
+    ssize_t (*sendfile)(int, int, off_t *, size_t);
+    ssize_t (*copy_file_range)(int, off64_t *, int, off64_t *, size_t, unsigned);
     int (*tcdrain)(int);
     int (*setsockopt)(int, int, int, const void *, socklen_t);
     int (*accept)(int, struct sockaddr *, socklen_t *);

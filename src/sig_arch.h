@@ -60,6 +60,12 @@ static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwa
  */
 static inline uint64_t sig_behind_system_call(const ucontext_t *context);
 
+/* Of a context on a system call's instruction: the call's number and its first arguments; and past it, as if
+ * it had given the result. */
+static inline long sig_call_number(const ucontext_t *context);
+static inline long sig_call_argument(const ucontext_t *context, int which);
+static inline void sig_end_call(ucontext_t *context, long result);
+
 /* Whether the instruction before the context's is a system call: one that is over, whatever it gave. */
 static inline bool sig_has_made_system_call(const ucontext_t *context);
 

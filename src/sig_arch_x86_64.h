@@ -86,6 +86,22 @@ static inline uint64_t sig_behind_system_call(const ucontext_t *context)
     return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
 }
 
+static inline long sig_call_number(const ucontext_t *context)
+{
+    return (long)context->uc_mcontext.gregs[REG_RAX];
+}
+
+static inline long sig_call_argument(const ucontext_t *context, int which)
+{
+    return (long)context->uc_mcontext.gregs[which == 0 ? REG_RDI : REG_RSI];
+}
+
+static inline void sig_end_call(ucontext_t *context, long result)
+{
+    context->uc_mcontext.gregs[REG_RIP] += SIG_SYSTEM_CALL_BYTES;
+    context->uc_mcontext.gregs[REG_RAX] = result;
+}
+
 static inline bool sig_has_made_system_call(const ucontext_t *context)
 {
     uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];

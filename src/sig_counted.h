@@ -13,14 +13,15 @@
 #ifndef WALLPROF_SIG_COUNTED_H
 #define WALLPROF_SIG_COUNTED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* How many different handlers a process can have counted. */
+/* How many different handlers a process can have counted, of either kind. */
 enum { SIG_COUNTED_MAX = 256 };
 
 /* The entry for a handler, or the handler itself when there is none left, or it is none (SIG_DFL, SIG_IGN,
- * SIG_ERR). */
-uintptr_t sig_counted(uintptr_t handler);
+ * SIG_ERR). restarts: its action has SA_RESTART; an entry of the other kind ends calls (sig_restart.h). */
+uintptr_t sig_counted(uintptr_t handler, bool restarts);
 
 /* The handler of an entry, or what was given if that is none. */
 uintptr_t sig_uncounted(uintptr_t entry);

@@ -10,6 +10,7 @@
 #include "sig_clock.h"
 #include "sig_counted.h"
 #include "sig_distance.h"
+#include "sig_restart.h"
 #include "sig_rules.h"
 #include "sig_wait.h"
 
@@ -337,6 +338,7 @@ static void handle(int number, siginfo_t *info, void *context)
     sig_add_relaxed(&sig_on_the_way, -1U);
     struct sig_slot *slot = claim(info);
     interrupt_wait(context, slot);
+    sig_restart_note(context);
     if (!slot) {
         sig_add_relaxed(&sig_stray, 1);
         return;

@@ -27,11 +27,12 @@ struct sig_waiting {
 };
 
 struct sig_wait {
-    uint32_t handled;                /* calls of handlers of the program's; the first, see sig_counted.c */
-    bool was_interrupted;            /* by a handler of ours, and nothing else; then: */
-    uint64_t mask;                   /* the signals that were blocked, which the hook has to put back */
-    uint64_t time_ns;                /* CLOCK_MONOTONIC when it was */
-    const struct sig_waiting *waits; /* the innermost wait, NULL outside of one */
+    uint32_t handled;                  /* calls of handlers of the program's; the first, see sig_counted.c */
+    bool was_interrupted;              /* by a handler of ours, and nothing else; then: */
+    uint64_t mask;                     /* the signals that were blocked, which the hook has to put back */
+    uint64_t time_ns;                  /* CLOCK_MONOTONIC when it was */
+    const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
+    uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal was last met on, or 0 */
 };
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */

@@ -14,18 +14,23 @@
 #include <mqueue.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <stddef.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 /* LIMIT_MS: sockets count in jiffies, of which the first may have begun long ago. */
 enum { LARGE = 1 << 19, PIECE = 5000, LIMIT_MS = SHORT_MS - 10 };
 
-static int ring_fd, epoll_fd;
+static int ring_fd, epoll_fd, silent[2], silent_pair[2], silent_listener;
+static pid_t sleeper;
+static int pattern_fd; /* the same bytes as pattern() */
 static aio_context_t aio;
 static sigset_t only_usr2;
 
@@ -194,6 +199,8 @@ static void split(struct iovec parts[3])
 
 LARGE_ON(pipe_write, pipe(ends), write(ends[1], pattern(), LARGE))
 LARGE_ON(pipe_writev, pipe(ends), writev(ends[1], parts, 3))
+LARGE_ON(socket_sendfile, socketpair(AF_UNIX, SOCK_STREAM, 0, ends),
+         sendfile(ends[1], pattern_fd, &(off_t){0}, LARGE))
 LARGE_ON(socket_write, socketpair(AF_UNIX, SOCK_STREAM, 0, ends), write(ends[1], pattern(), LARGE))
 LARGE_ON(socket_send, socketpair(AF_UNIX, SOCK_STREAM, 0, ends), send(ends[1], pattern(), LARGE, 0))
 LARGE_ON(socket_sendmsg, socketpair(AF_UNIX, SOCK_STREAM, 0, ends), sendmsg(ends[1], &message, 0))
@@ -293,6 +300,30 @@ SHORT(number_io_uring_enter, -1, ETIME,
 SIGNALLED(number_poll_ended, syscall(SYS_poll, NULL, 0, -1))
 SIGNALLED(number_pause_ended, syscall(SYS_pause))
 
+/* ---- calls that are made again after a handler with SA_RESTART, as ours is, and end after one without ----
+ */
+
+SIGNALLED(read_ended, read(silent[0], &(char){0}, 1))
+SIGNALLED(recv_ended, recv(silent_pair[0], &(char){0}, 1, 0))
+SIGNALLED(accept_ended, accept(silent_listener, NULL, NULL))
+SIGNALLED(waitpid_ended, waitpid(sleeper, NULL, 0))
+SIGNALLED(futex_ended, syscall(SYS_futex, &(int){0}, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0))
+
+static void make_silence(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    silent_listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    sleeper = fork();
+    if (sleeper == 0) {
+        pause();
+        _exit(0);
+    }
+    if (sleeper < 0 || pipe(silent) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, silent_pair) != 0 ||
+        bind(silent_listener, (struct sockaddr *)&name, sizeof(sa_family_t)) != 0 ||
+        listen(silent_listener, 1) != 0)
+        exit(2);
+}
+
 /* ---- others that need nothing done, or little ---- */
 
 static void by_mq_timedreceive(struct waiter *waiter)
@@ -349,6 +380,7 @@ static struct waiter waiters[] = {
     {.name = "connect", .call = by_connect},
     {.name = "pipe-write", .call = pipe_write},
     {.name = "pipe-writev", .call = pipe_writev},
+    {.name = "socket-sendfile", .call = socket_sendfile},
     {.name = "socket-write", .call = socket_write},
     {.name = "socket-send", .call = socket_send},
     {.name = "socket-sendmsg", .call = socket_sendmsg},
@@ -367,8 +399,13 @@ static struct waiter waiters[] = {
     {.name = "number-rt_sigtimedwait", .call = number_sigtimedwait},
     {.name = "number-futex", .call = number_futex},
     {.name = "number-futex-bitset", .call = number_futex_bitset},
-    {.name = "number-poll-ended", .call = number_poll_ended, .is_signalled = true},
-    {.name = "number-pause-ended", .call = number_pause_ended, .is_signalled = true},
+    {.name = "number-poll-ended", .call = number_poll_ended, .signal = RESTARTING},
+    {.name = "number-pause-ended", .call = number_pause_ended, .signal = RESTARTING},
+    {.name = "read-ended", .call = read_ended, .signal = ENDING},
+    {.name = "recv-ended", .call = recv_ended, .signal = ENDING},
+    {.name = "accept-ended", .call = accept_ended, .signal = ENDING},
+    {.name = "waitpid-ended", .call = waitpid_ended, .signal = ENDING},
+    {.name = "number-futex-ended", .call = futex_ended, .signal = ENDING},
     {.name = "mq_timedreceive", .call = by_mq_timedreceive},
     {.name = "aio_suspend", .call = by_aio_suspend},
     /* Last, and left out where the kernel has none or forbids them. */
@@ -384,10 +421,15 @@ int main(int count, char **arguments)
     sigemptyset(&only_usr2);
     sigaddset(&only_usr2, SIGUSR2);
     sigprocmask(SIG_BLOCK, &only_usr2, NULL);
-    pattern();
+    make_silence();
+    pattern_fd = memfd_create("pattern", MFD_CLOEXEC);
+    if (write(pattern_fd, pattern(), LARGE) != LARGE)
+        return 2;
     epoll_fd = epoll_create1(0);
     bool has_aio = syscall(SYS_io_setup, 4, &aio) == 0;
     ring_fd = has_aio ? (int)syscall(SYS_io_uring_setup, 4, &parameters) : -1;
     size_t usable = WAITERS - 2 + has_aio + (ring_fd >= 0);
-    return run_waiters(waiters, usable, count > 1 ? strtoul(arguments[1], NULL, 10) : 1000);
+    int status = run_waiters(waiters, usable, count > 1 ? strtoul(arguments[1], NULL, 10) : 1000);
+    kill(sleeper, SIGKILL);
+    return status;
 }

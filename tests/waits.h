@@ -27,7 +27,10 @@
 #define NS_PER_S  UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
+/* RESTARTING: its handler has SA_RESTART. */
 enum {
+    RESTARTING = SIGUSR1,
+    ENDING = SIGHUP,
     SHORT_MS = 30,
     NEVER_MS = 2000,
     AGAIN_TURNS = 100 /* of the helper, until it gives up waiting for the first signal */,
@@ -37,7 +40,7 @@ enum {
 struct waiter {
     const char *name;
     void (*call)(struct waiter *waiter);
-    bool is_signalled; /* a helper sends SIGUSR1 some milliseconds after each call has begun */
+    int signal; /* that a helper sends some milliseconds after each call has begun; 0: none */
     pthread_t thread, helper;
     atomic_int tid;
     atomic_uint begun, ended;
@@ -152,7 +155,7 @@ static void *send_signals(void *argument)
         turns = begun == done ? turns + 1 : 0;
         if ((begun != done || turns == AGAIN_TURNS) && begun != atomic_load(&waiter->ended) &&
             is_asleep(waiter)) {
-            pthread_kill(waiter->thread, SIGUSR1);
+            pthread_kill(waiter->thread, waiter->signal);
             done = begun;
             turns = 0;
         }
@@ -179,20 +182,22 @@ static void *wait_again_and_again(void *argument)
 static int run_waiters(struct waiter *waiters, size_t count, unsigned long ms)
 {
     unsigned bad = 0;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigaction(SIGUSR1, &action, NULL);
+    struct sigaction restarting = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction ending = {.sa_handler = on_signal};
+    sigaction(RESTARTING, &restarting, NULL);
+    sigaction(ENDING, &ending, NULL);
     pthread_barrier_init(&all_ready, NULL, (unsigned)count + 1);
     end_ns = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         pthread_create(&waiters[i].thread, NULL, wait_again_and_again, &waiters[i]);
-        if (waiters[i].is_signalled)
+        if (waiters[i].signal)
             pthread_create(&waiters[i].helper, NULL, send_signals, &waiters[i]);
     }
     pthread_barrier_wait(&all_ready);
     end_ns = now_ns() + ms * NS_PER_MS;
     for (size_t i = 0; i < count; i++) {
         pthread_join(waiters[i].thread, NULL);
-        if (waiters[i].is_signalled)
+        if (waiters[i].signal)
             pthread_join(waiters[i].helper, NULL);
         printf("wait %s %u %u %s\n", waiters[i].name, waiters[i].calls, waiters[i].bad, waiters[i].what);
         bad += waiters[i].bad;
