@@ -38,7 +38,7 @@ CHAINS = {
     "longjmp": f"spin_longjmp < life_longjmp < {START}",
     "compare": f"spin_compare < compare < * < life_compare < {START}",
     "cleanup": f"spin_cleanup < clean_up < leave_thread < life_cleanup < {START}",
-    "vfork": f"* < wait_in_vfork < life_vfork < {START}",
+    "vfork": f"[*] wait_in_vfork < life_vfork < {START}",  # what it calls is a hook of ours, and not shown
     "coroutine": "spin_coroutine < coroutine_deeper < coroutine_body < *",
     "small": "spin_small < small_body < *",
     "switch": f"[*, swapcontext@plt] switch_body < *|[*, swapcontext@plt] hammer_switch < life_switch < {START}",
