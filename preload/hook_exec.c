@@ -19,35 +19,40 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Returns what end needs: whether the kernel's action is another meanwhile. */
-static bool begin(void)
+struct shown {
+    uint64_t mask;   /* to be put back */
+    bool is_ignored; /* so is the kernel's action */
+};
+
+static struct shown begin(void)
 {
     session_hold(SESSION_HOLD_EXEC);
     sched_yield();
-    hook_mask_show();
-    return sig_handler_show_ignored(real_functions()->sigaction);
+    struct shown ret = {.mask = hook_mask_show()};
+    ret.is_ignored = sig_handler_show_ignored();
+    return ret;
 }
 
 /* The exec has failed, and said why in errno. */
-static int end(bool is_shown, int status)
+static int end(struct shown shown, int status)
 {
-    if (is_shown)
-        sig_handler_hide_ignored(real_functions()->sigaction);
-    hook_mask_hide();
+    if (shown.is_ignored)
+        sig_handler_hide_ignored();
+    hook_mask_hide(shown.mask);
     session_release();
     return status;
 }
 
 WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
-    bool is_shown = begin();
-    return end(is_shown, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
+    struct shown shown = begin();
+    return end(shown, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
-    bool is_shown = begin();
-    return end(is_shown, real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
+    struct shown shown = begin();
+    return end(shown, real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
@@ -62,16 +67,15 @@ WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
 
 WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
 {
-    bool is_shown = begin();
-    return end(is_shown, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
+    struct shown shown = begin();
+    return end(shown, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
                            int flags)
 {
-    bool is_shown = begin();
-    return end(is_shown,
-               real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
+    struct shown shown = begin();
+    return end(shown, real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
 /* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */

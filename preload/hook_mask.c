@@ -1,108 +1,148 @@
 /*
- * sigprocmask and pthread_sigmask: a program's mask never holds our signal back, and what it reads is what it
- * set.
- *
- * Worker threads that block every signal are common (xz, jemalloc, libuv); they would never answer. So our
- * signal is taken out of what the kernel is told, and whether the program has it in its mask is remembered
- * per thread. A new thread inherits that as it inherits the mask.
+ * Masks, and other sets of signals: the kernel's never hold our signals back, and what the program reads is
+ * what it set (sig_numbers.h).
  */
 #include "hook_mask.h"
 #include "real.h"
+#include "sig_action.h"
+#include "sig_arch.h"
 #include "sig_handler.h"
+#include "sig_numbers.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */
-static __thread bool program_blocks_our_signal __attribute__((tls_model("initial-exec")));
-
-bool hook_mask_get(void)
+/* Of the calling thread, past our own hooks; errno stays what it is. */
+static uint64_t kernel_mask(void)
 {
-    return program_blocks_our_signal;
+    uint64_t mask = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, sizeof(mask));
+    return mask;
 }
 
-void hook_mask_set(bool blocks)
+static void set_kernel_mask(uint64_t mask)
 {
-    program_blocks_our_signal = blocks;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
 }
 
-void hook_mask_init(void)
+void hook_mask_renew(void)
 {
-    sigset_t ours, old;
-    sigemptyset(&ours);
-    sigaddset(&ours, sig_handler_signal());
-    if (real_functions()->pthread_sigmask(SIG_UNBLOCK, &ours, &old) == 0)
-        program_blocks_our_signal |= sigismember(&old, sig_handler_signal()) == 1;
+    if (sig_numbers_current() == 0)
+        return;
+    uint64_t mask = kernel_mask(), renewed = sig_numbers_renew(mask);
+    if (renewed != mask)
+        set_kernel_mask(renewed);
 }
 
-/* What is blocked or not in the kernel, past ourselves. */
-static void set_kernel(int how, int number)
+uint64_t hook_mask_meant(void)
 {
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, number);
-    real_functions()->pthread_sigmask(how, &ours, NULL);
+    return sig_numbers_current() ? sig_numbers_to_program(kernel_mask()) : 0;
 }
 
-void hook_mask_give_back(int number)
+uint64_t hook_mask_show(void)
 {
-    if (program_blocks_our_signal)
-        set_kernel(SIG_BLOCK, number);
-    program_blocks_our_signal = false;
+    if (sig_numbers_current() == 0)
+        return 0;
+    uint64_t mask = kernel_mask(), shown = sig_numbers_to_program(mask);
+    if (shown == mask || !sig_handler_is_of_this_process())
+        return 0;
+    set_kernel_mask(shown);
+    return mask;
 }
 
-static bool has_other_mask(void)
+void hook_mask_hide(uint64_t mask)
 {
-    return program_blocks_our_signal && sig_handler_is_of_this_process();
+    if (mask)
+        set_kernel_mask(mask);
 }
 
-void hook_mask_show(void)
+/* A vfork child has a mask and actions of its own, but its parent's memory. */
+void hook_mask_give_back_number(int number)
 {
-    if (has_other_mask())
-        set_kernel(SIG_BLOCK, sig_handler_signal());
-}
-
-void hook_mask_hide(void)
-{
-    if (has_other_mask())
-        set_kernel(SIG_UNBLOCK, sig_handler_signal());
+    if (number <= 0 || !(sig_numbers_all() & sig_numbers_bit(number)) || !sig_handler_is_of_this_process())
+        return;
+    sig_handler_give_back(sig_numbers_bit(number), 0);
+    hook_mask_renew();
 }
 
 /*
- * A process of vfork, _Fork or clone has been started with the mask that the program believes in, and has its
- * parent's memory, or a copy that is nobody's any more: its masks are the kernel's.
+ * Whether a set is as good for the kernel as it is: it has nothing that we know of, or it is from a child of
+ * vfork and its kind, whose sets are the kernel's own; or we have retired.
  */
-static bool is_kernels_own(int number, const sigset_t *set)
+static bool is_kernels_own(uint64_t set)
 {
-    return number == 0 || ((program_blocks_our_signal || (set && sigismember(set, number) == 1)) &&
-                           !sig_handler_is_of_this_process());
+    bool is_new = !sig_numbers_is_general(set) && (set & ~sig_numbers_noted());
+    return sig_numbers_current() == 0 || !((set & sig_numbers_all()) || is_new) ||
+           !sig_handler_is_of_this_process();
+}
+
+/* Until the set treats ours alike, or nothing more can be had. */
+static uint64_t give_back_singled_out(uint64_t set)
+{
+    uint64_t before = 0, numbers;
+    if (is_kernels_own(set))
+        return set;
+    sig_numbers_note(set);
+    while ((numbers = sig_numbers_singled_out(set)) != 0 && numbers != before) {
+        sig_handler_give_back(numbers, set);
+        before = numbers;
+    }
+    if (before)
+        hook_mask_renew();
+    return sig_numbers_to_kernel(set);
+}
+
+void hook_mask_heed(const sigset_t *set)
+{
+    if (set)
+        give_back_singled_out(sig_set_bits(set));
+}
+
+const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
+{
+    if (!set)
+        return NULL;
+    sig_set_assign(ret, give_back_singled_out(sig_set_bits(set)));
+    return ret;
+}
+
+/* The new thread takes ours out of its mask itself (hook_mask_renew). */
+WALLPROF_HOOK int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
+{
+    hook_mask_heed(set);
+    return real_functions()->pthread_attr_setsigmask_np(attributes, set);
 }
 
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
-static void remember(int how, bool is_in_set)
+/* As the program means a mask that it has read from the kernel. */
+static uint64_t to_program(uint64_t mask)
 {
-    bool now = how == SIG_SETMASK ? is_in_set : is_in_set ? how == SIG_BLOCK : program_blocks_our_signal;
-    program_blocks_our_signal = now;
+    bool is_kernels = !(mask & sig_numbers_all()) || !sig_handler_is_of_this_process();
+    return is_kernels ? mask : sig_numbers_to_program(mask);
 }
 
-/* Returns what the real function returns: -1 with errno or an error number, as the case may be. */
+/*
+ * Returns what the real function returns: -1 with errno or an error number, as the case may be. A mask that
+ * was made when other numbers were ours is renewed before the change.
+ */
 static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-    int number = sig_handler_signal();
-    bool was_blocked = program_blocks_our_signal;
-    sigset_t without;
-    if (is_kernels_own(number, set))
+    sigset_t kernels, was;
+    if (sig_numbers_current() == 0)
         return real(how, set, old);
-    if (set) {
-        without = *set;
-        sigdelset(&without, number);
+    const sigset_t *change = hook_mask_for_kernel(set, &kernels);
+    int status = real(how, change, &was);
+    if (status != 0)
+        return status;
+    uint64_t mask = sig_set_bits(&was), renewed = sig_numbers_renew(mask);
+    if (renewed != mask && how != SIG_SETMASK && sig_handler_is_of_this_process()) {
+        set_kernel_mask(renewed);
+        real(how, change, NULL);
     }
-    int status = real(how, set ? &without : NULL, old);
-    if (status == 0 && set)
-        remember(how, sigismember(set, number) == 1);
-    if (status == 0 && old && was_blocked)
-        sigaddset(old, number);
-    return status;
+    if (old)
+        sig_set_assign(old, to_program(mask));
+    return 0;
 }
 
 WALLPROF_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
@@ -113,4 +153,45 @@ WALLPROF_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *r
 WALLPROF_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     return change_mask(real_functions()->pthread_sigmask, how, set, old);
+}
+
+/* ---- the same by older names ---- */
+
+static int change_low(int how, int bits)
+{
+    sigset_t set = {0}, old = {0};
+    sig_set_assign(&set, (uint32_t)bits);
+    return sigprocmask(how, &set, &old) < 0 ? -1 : (int)(uint32_t)sig_set_bits(&old);
+}
+
+WALLPROF_HOOK int sigblock(int bits)
+{
+    return change_low(SIG_BLOCK, bits);
+}
+
+WALLPROF_HOOK int sigsetmask(int bits)
+{
+    return change_low(SIG_SETMASK, bits);
+}
+
+WALLPROF_HOOK int siggetmask(void)
+{
+    return change_low(SIG_BLOCK, 0);
+}
+
+static int change_one(int how, int number)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    return sigaddset(&set, number) < 0 ? -1 : sigprocmask(how, &set, NULL);
+}
+
+WALLPROF_HOOK int sighold(int number)
+{
+    return change_one(SIG_BLOCK, number);
+}
+
+WALLPROF_HOOK int sigrelse(int number)
+{
+    return change_one(SIG_UNBLOCK, number);
 }

@@ -1,23 +1,35 @@
-/* What the thread hooks need of the mask hooks: a new thread inherits its creator's mask, ours included. */
+/* What other hooks need of the mask hooks. See sig_numbers.h for what a mask of the kernel's is. */
 #ifndef WALLPROF_HOOK_MASK_H
 #define WALLPROF_HOOK_MASK_H
 
-#include <stdbool.h>
+#include <signal.h>
+#include <stdint.h>
 
-/* In the main thread, once the session runs, and in a forked child: a mask inherited through exec may hold
- * our signal already. */
-void hook_mask_init(void);
+/*
+ * The calling thread's mask, which holds our signals back where something past the hooks has made it (one
+ * inherited through exec, an attribute of a new thread) or where it was made before they were ours.
+ */
+void hook_mask_renew(void);
 
-/* In a forked child that is left without us: the kernel's mask is what the program believes it to be. */
-void hook_mask_give_back(int number);
+/* The calling thread's mask as the program means it, or 0 where there is nothing to mean. */
+uint64_t hook_mask_meant(void);
 
-/* Around what starts a process, in its parent: the calling thread's mask is in the meantime what the program
- * believes it to be, for the child to inherit. errno is kept. */
-void hook_mask_show(void);
-void hook_mask_hide(void);
+/*
+ * Around what starts a process or another program, for the child to inherit: the calling thread's mask is in
+ * the meantime as the program means it. Returns what hide is to put back, in the parent, or 0 for nothing.
+ * hide serves for hook_mask_meant, too, where ours are the program's again. In a process that is not ours (a
+ * child of vfork and its kind, which has begun with the mask that was meant) nothing is done. errno is kept.
+ */
+uint64_t hook_mask_show(void);
+void hook_mask_hide(uint64_t mask);
 
-/* Whether the program believes our signal to be blocked in the calling thread. */
-bool hook_mask_get(void);
-void hook_mask_set(bool blocks);
+/* The program uses this signal itself: if it is one of ours, it is the program's from now on. */
+void hook_mask_give_back_number(int number);
+
+/* What a set of the program's is about is given back. */
+void hook_mask_heed(const sigset_t *set);
+
+/* The same; and the set, or NULL, for the kernel: *ret, or NULL. */
+const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret);
 
 #endif

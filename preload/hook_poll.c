@@ -2,6 +2,7 @@
  * Waiting for descriptors: as long as asked, and for what is left when our signal comes. A call that cannot
  * wait, or waits for ever, needs no clock.
  */
+#include "hook_mask.h"
 #include "hook_wait.h"
 #include "real.h"
 
@@ -52,6 +53,8 @@ WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
                              const sigset_t *mask)
 {
+    sigset_t for_kernel;
+    mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -118,6 +121,8 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
                                fd_set *restrict others, const struct timespec *restrict time,
                                const sigset_t *restrict mask)
 {
+    sigset_t for_kernel;
+    mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_timespec(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -134,6 +139,8 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
 WALLPROF_WAIT_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int count, int ms,
                                    const sigset_t *mask)
 {
+    sigset_t for_kernel;
+    mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -161,6 +168,8 @@ WALLPROF_WAIT_HOOK int epoll_wait(int epoll, struct epoll_event *events, int cou
 WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int count,
                                     const struct timespec *time, const sigset_t *mask)
 {
+    sigset_t for_kernel;
+    mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_timespec(time);
     if (!real_functions()->epoll_pwait2) { /* before glibc 2.35 */
         errno = ENOSYS;

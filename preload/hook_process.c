@@ -10,10 +10,12 @@
 #include "hook_thread.h"
 #include "real.h"
 #include "session.h"
+#include "sig_handler.h"
 
 #include <errno.h>
 #include <pty.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
 
 static void hold_for_fork(void)
@@ -33,16 +35,14 @@ int hook_process_init(void)
 static void restart_in_child(void)
 {
     struct wp_thread *forking = hook_thread_current();
-    int number = sig_handler_signal();
-    if (number == 0)
-        return;
+    uint64_t meant = hook_mask_meant();
     hook_thread_adopt(NULL);
     session_restart_in_child(forking);
-    if (sig_handler_signal() == 0) {
-        hook_mask_give_back(number);
+    if (!sig_handler_is_of_this_process()) { /* left alone */
+        hook_mask_hide(meant);
         return;
     }
-    hook_mask_init();
+    hook_mask_renew();
     hook_thread_adopt(session_main_thread());
 }
 
@@ -75,24 +75,26 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
 
 WALLPROF_HOOK pid_t _Fork(void)
 {
-    hook_mask_show();
+    uint64_t mask = hook_mask_show();
     pid_t pid = real_functions()->_Fork();
-    hook_mask_hide();
+    if (pid != 0)
+        hook_mask_hide(mask);
     return pid;
 }
 
 /*
  * Its child returns on the caller's stack, and so before its parent: neither may find the return address
- * where it was. It is kept in a register that the system call leaves alone, as the C library does it.
+ * where it was. It is kept in a register that the system call leaves alone, as the C library does it; and so
+ * is the parent's mask.
  */
-__attribute__((visibility("hidden"), used)) void hook_vfork_begin(void)
+__attribute__((visibility("hidden"), used)) uint64_t hook_vfork_begin(void)
 {
-    hook_mask_show();
+    return hook_mask_show();
 }
 
-__attribute__((visibility("hidden"), used)) long hook_vfork_end(long result)
+__attribute__((visibility("hidden"), used)) long hook_vfork_end(long result, uint64_t mask)
 {
-    hook_mask_hide();
+    hook_mask_hide(mask);
     if (result >= 0)
         return result;
     errno = (int)-result;
@@ -113,7 +115,8 @@ __asm__(".pushsection .text\n"
         "    popq %rdi\n"
         "    .cfi_adjust_cfa_offset -8\n"
         "    .cfi_register %rip, %rdi\n"
-        "    movl $58, %eax\n" /* SYS_vfork */
+        "    movq %rax, %rsi\n" /* the mask */
+        "    movl $58, %eax\n"  /* SYS_vfork */
         "    syscall\n"
         "    pushq %rdi\n"
         "    .cfi_adjust_cfa_offset 8\n"
@@ -139,6 +142,7 @@ __asm__(".pushsection .text\n"
         "    ldp x29, x30, [sp], #16\n"
         "    .cfi_adjust_cfa_offset -16\n"
         "    .cfi_restore x30\n"
+        "    mov x5, x0\n"      /* the mask */
         "    mov x0, #0x4111\n" /* CLONE_VM | CLONE_VFORK | SIGCHLD */
         "    mov x1, #0\n"
         "    mov x2, #0\n"
@@ -147,6 +151,7 @@ __asm__(".pushsection .text\n"
         "    mov x8, #220\n" /* SYS_clone */
         "    svc #0\n"
         "    cbz x0, 1f\n"
+        "    mov x1, x5\n"
         "    b hook_vfork_end\n"
         "1:  ret\n"
         "    .cfi_endproc\n"

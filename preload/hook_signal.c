@@ -1,83 +1,160 @@
 /*
- * sigaction and signal, for our signal only: the program's action is kept and answered, the kernel's stays
- * ours, but for the stack it runs on.
- *
- * Every other signal goes straight through, but for its handler, which is counted (sig_counted.h); and so
- * does ours in a child of vfork and its kind, whose actions are its own, where only our handler is not to be
- * seen.
+ * Actions: of signals that we hold, the program's is kept and answered (sig_action.h). Of all others the mask
+ * is for the kernel, so that ours come while their handlers run, too, and the handler is counted
+ * (sig_counted.h). A child of vfork and its kind has actions of its own: they go straight through, but for
+ * what was made by its parent, which is not to be seen.
  */
+#include "hook_mask.h"
 #include "real.h"
+#include "sig_action.h"
 #include "sig_counted.h"
 #include "sig_handler.h"
+#include "sig_numbers.h"
 
+#include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-static bool is_ours(int number)
+/* Whether the program's action for it is kept here; it is asked after the number has been given back. */
+static bool is_kept(int number)
 {
-    return number != 0 && number == sig_handler_signal() && sig_handler_is_of_this_process();
+    return sig_action_is_held(number) && sig_handler_is_of_this_process();
 }
 
-static void count(struct sigaction *action)
+/* A mask that the kernel has with an action, as the program means it. A child of vfork and its kind has set
+ * one that has ours itself. */
+static uint64_t mask_to_program(uint64_t mask)
 {
-    action->sa_handler =
-        (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags & SA_RESTART);
-}
-
-/* The C library has chosen the flags (siginterrupt); the entry goes with them. */
-static void count_again(int number)
-{
-    struct sigaction action;
-    if (real_functions()->sigaction(number, NULL, &action) < 0 || action.sa_flags & SA_RESTART)
-        return;
-    action.sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action.sa_handler);
-    count(&action);
-    real_functions()->sigaction(number, &action, NULL);
+    uint64_t ours = sig_numbers_ours();
+    bool is_childs = (mask & ours) == ours && !sig_handler_is_of_this_process();
+    return is_childs ? mask : sig_numbers_to_program(mask);
 }
 
 /* What the program had set. */
-static void reveal(struct sigaction *action)
+static void reveal(int number, struct sigaction *action)
 {
-    sig_handler_translate(action);
+    if (sig_action_translate(number, action))
+        return;
+    sig_set_assign(&action->sa_mask, mask_to_program(sig_set_bits(&action->sa_mask)));
     action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
+}
+
+/* What the kernel is told, with the program's set of signals for it. */
+static int change_others(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction for_kernel;
+    if (action) {
+        for_kernel = *action;
+        hook_mask_for_kernel(&action->sa_mask, &for_kernel.sa_mask);
+        for_kernel.sa_handler =
+            (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags & SA_RESTART);
+    }
+    int status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
+    if (status == 0 && old)
+        reveal(number, old);
+    return status;
 }
 
 WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
                             struct sigaction *restrict old)
 {
-    if (is_ours(number)) {
-        sig_handler_swap_action(action, old);
-        if (action)
-            sig_handler_follow_action(real_functions()->sigaction);
-        return 0;
-    }
-    struct sigaction counted;
-    if (action) {
-        counted = *action;
-        count(&counted);
-    }
-    int status = real_functions()->sigaction(number, action ? &counted : NULL, old);
-    if (status == 0 && old)
-        reveal(old);
-    return status;
+    if (action)
+        hook_mask_give_back_number(number);
+    bool may_tell_stack = action && (number == SIGPROF || sig_action_is_held(number));
+    if (may_tell_stack && sig_handler_is_of_this_process())
+        sig_action_follow_stack(action);
+    if (!is_kept(number))
+        return change_others(number, action, old);
+    sig_action_swap(number, action, old);
+    return 0;
 }
 
-/* signal() of the C library means BSD semantics: restarting, not reset, its own signal blocked meanwhile. */
+/* ---- the same by older names ---- */
+
+/* What siginterrupt has asked for; signal() heeds it. */
+static uint64_t interrupting;
+
+static real_handler_fn *change(int number, real_handler_fn *handler, int flags, bool is_masked)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+    if (is_masked)
+        sigaddset(&action.sa_mask, number);
+    return sigaction(number, &action, &old) < 0 ? SIG_ERR : old.sa_handler;
+}
+
+static bool is_refused(int number, real_handler_fn *handler)
+{
+    bool is_bad = handler == SIG_ERR || number < 1 || number > 64;
+    if (is_bad)
+        errno = EINVAL;
+    return is_bad;
+}
+
+/* BSD semantics: restarting, not reset, its own signal blocked meanwhile. */
 WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old = {0};
-    if (!is_ours(number) || handler == SIG_ERR) {
-        old.sa_handler =
-            real_functions()->signal(number, (real_handler_fn *)sig_counted((uintptr_t)handler, true));
-        if (old.sa_handler != SIG_ERR)
-            count_again(number);
-        reveal(&old);
-        return old.sa_handler;
-    }
-    sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, number);
-    sig_handler_swap_action(&action, &old);
-    sig_handler_follow_action(real_functions()->sigaction);
-    return old.sa_handler;
+    if (is_refused(number, handler))
+        return SIG_ERR;
+    bool is_interrupting = __atomic_load_n(&interrupting, __ATOMIC_RELAXED) & sig_numbers_bit(number);
+    return change(number, handler, is_interrupting ? 0 : SA_RESTART, true);
+}
+
+extern real_handler_fn *bsd_signal(int number, real_handler_fn *handler);
+extern real_handler_fn *__sysv_signal(int number, real_handler_fn *handler);
+
+WALLPROF_HOOK real_handler_fn *bsd_signal(int number, real_handler_fn *handler)
+{
+    return signal(number, handler);
+}
+
+WALLPROF_HOOK real_handler_fn *ssignal(int number, real_handler_fn *handler)
+{
+    return signal(number, handler);
+}
+
+/* System V's: reset by the first, which interrupts, and blocks nothing. */
+WALLPROF_HOOK real_handler_fn *__sysv_signal(int number, real_handler_fn *handler)
+{
+    if (is_refused(number, handler))
+        return SIG_ERR;
+    return change(number, handler, (int)(SA_RESETHAND | SA_NODEFER), false);
+}
+
+WALLPROF_HOOK real_handler_fn *sysv_signal(int number, real_handler_fn *handler)
+{
+    return __sysv_signal(number, handler);
+}
+
+WALLPROF_HOOK int sigignore(int number)
+{
+    return change(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+/* An action, and the mask; SIG_HOLD is the mask alone. Returns SIG_HOLD if it was blocked. */
+WALLPROF_HOOK real_handler_fn *sigset(int number, real_handler_fn *handler)
+{
+    sigset_t one, old;
+    struct sigaction seen;
+    if (is_refused(number, handler))
+        return SIG_ERR;
+    if (sigaction(number, NULL, &seen) < 0)
+        return SIG_ERR;
+    if (handler != SIG_HOLD && change(number, handler, 0, false) == SIG_ERR)
+        return SIG_ERR;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &one, &old);
+    return sigismember(&old, number) ? SIG_HOLD : seen.sa_handler;
+}
+
+WALLPROF_HOOK int siginterrupt(int number, int is_interrupting)
+{
+    struct sigaction action;
+    if (is_interrupting)
+        __atomic_or_fetch(&interrupting, sig_numbers_bit(number), __ATOMIC_RELAXED);
+    else
+        __atomic_and_fetch(&interrupting, ~sig_numbers_bit(number), __ATOMIC_RELAXED);
+    if (sigaction(number, NULL, &action) < 0)
+        return -1;
+    action.sa_flags = is_interrupting ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+    return sigaction(number, &action, NULL);
 }

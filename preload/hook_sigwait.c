@@ -4,9 +4,14 @@
  * sigtimedwait has no mask to let the other signals in while it waits. After our signal, when all are
  * blocked, it waits for those as well; one that a handler runs for is sent to the thread again, as it was,
  * and let in.
+ *
+ * Ours stay in the set: who waits for all signals gets the program's own with one of our numbers, too. Of
+ * ours the hook answers those that the kernel hands to the call instead of to the handler, and waits on.
  */
+#include "hook_mask.h"
 #include "hook_wait.h"
 #include "real.h"
+#include "sig_handler.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -68,16 +73,35 @@ WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *se
     }
 }
 
+/* Whether the call was given one of ours. */
+WALLPROF_WAIT static bool is_answered(int result, siginfo_t *info)
+{
+    ucontext_t context;
+    return result > 0 && info->si_code <= 0 && getcontext(&context) == 0 &&
+           sig_handler_answer(info, &context);
+}
+
 WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
 {
+    siginfo_t seen;
+    hook_mask_heed(set);
     bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
     uint64_t deadline_ns = has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->sigtimedwait(set, info, time);
-    if (hook_wait_holds(&wait, result < 0))
-        result = wait_for_any(&wait, set, info, deadline_ns);
+    int result = real_functions()->sigtimedwait(set, &seen, time);
+    for (;;) {
+        struct timespec left = hook_wait_left(deadline_ns);
+        if (hook_wait_holds(&wait, result < 0))
+            result = wait_for_any(&wait, set, &seen, deadline_ns);
+        else if (is_answered(result, &seen))
+            result = real_functions()->sigtimedwait(set, &seen, deadline_ns ? &left : time);
+        else
+            break;
+    }
     hook_wait_end(&wait);
+    if (result > 0 && info)
+        *info = seen;
     return result;
 }
 
@@ -92,8 +116,25 @@ WALLPROF_WAIT_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *res
     return wait_for_signal(set, info, time);
 }
 
+/* Of the C library, too, this one is not ended by a handler. */
+WALLPROF_WAIT_HOOK int sigwait(const sigset_t *restrict set, int *restrict ret_number)
+{
+    int result, before = errno;
+    do
+        result = wait_for_signal(set, NULL, NULL);
+    while (result < 0 && errno == EINTR);
+    int error = errno;
+    errno = before;
+    if (result < 0)
+        return error;
+    *ret_number = result;
+    return 0;
+}
+
 WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
 {
+    sigset_t for_kernel;
+    mask = hook_mask_for_kernel(mask, &for_kernel);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result;

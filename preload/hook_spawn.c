@@ -15,25 +15,36 @@
 
 /* Threads that show at the moment that the signal is ignored: it is one action for all. The sampler's signals
  * are lost meanwhile, and asked again for. */
-static int32_t shown;
+static int32_t ignoring;
 
-static bool begin(void)
+struct shown {
+    uint64_t mask; /* to be put back */
+    bool is_ignored;
+};
+
+static bool show_ignored(void)
 {
-    hook_mask_show();
     if (!sig_handler_is_of_this_process())
         return false;
-    sig_add_seq_cst(&shown, 1);
-    if (sig_handler_show_ignored(real_functions()->sigaction) || sig_load_seq_cst(&shown) > 1)
+    sig_add_seq_cst(&ignoring, 1);
+    if (sig_handler_show_ignored() || sig_load_seq_cst(&ignoring) > 1)
         return true;
-    sig_sub_seq_cst(&shown, 1);
+    sig_sub_seq_cst(&ignoring, 1);
     return false;
 }
 
-static void end(bool is_shown)
+static struct shown begin(void)
 {
-    if (is_shown && sig_sub_seq_cst(&shown, 1) == 1)
-        sig_handler_hide_ignored(real_functions()->sigaction);
-    hook_mask_hide();
+    struct shown ret = {.mask = hook_mask_show()};
+    ret.is_ignored = show_ignored();
+    return ret;
+}
+
+static void end(struct shown shown)
+{
+    if (shown.is_ignored && sig_sub_seq_cst(&ignoring, 1) == 1)
+        sig_handler_hide_ignored();
+    hook_mask_hide(shown.mask);
 }
 
 WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
@@ -41,10 +52,10 @@ WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
                               const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
                               char *const *restrict environment)
 {
-    bool is_shown = begin();
+    struct shown shown = begin();
     int error = real_functions()->posix_spawn(pid, path, actions, attributes, arguments,
                                               HOOK_ENVIRONMENT(environment));
-    end(is_shown);
+    end(shown);
     return error;
 }
 
@@ -53,26 +64,26 @@ WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                                const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
                                char *const *restrict environment)
 {
-    bool is_shown = begin();
+    struct shown shown = begin();
     int error = real_functions()->posix_spawnp(pid, file, actions, attributes, arguments,
                                                HOOK_ENVIRONMENT(environment));
-    end(is_shown);
+    end(shown);
     return error;
 }
 
 WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 {
-    bool is_shown = begin();
+    struct shown shown = begin();
     FILE *stream = real_functions()->popen(command, mode);
-    end(is_shown);
+    end(shown);
     return stream;
 }
 
 /* The whole command long, and possibly cancelled: no time to lose the sampler's signals. */
 WALLPROF_HOOK int system(const char *command)
 {
-    hook_mask_show();
+    uint64_t mask = hook_mask_show();
     int status = real_functions()->system(command);
-    hook_mask_hide();
+    hook_mask_hide(mask);
     return status;
 }

@@ -28,7 +28,7 @@ struct start {
     void *argument;
     uint64_t stack_low;   /* where the program provided the stack, else 0 */
     uint64_t stack_bytes; /* asked for */
-    bool blocks_signal;   /* the creator's mask, as the program sees it */
+    bool has_attributes;  /* which may say with what mask it begins */
 };
 
 /*
@@ -88,7 +88,8 @@ static void enter(const struct start *start)
         low = high - start->stack_bytes + (start->stack_bytes > 4 * SAFETY_BYTES ? SAFETY_BYTES : 0);
     if (here < low || here >= high)
         low = high = 0;
-    hook_mask_set(start->blocks_signal);
+    if (start->has_attributes)
+        hook_mask_renew();
     session_thread_enter(start->thread, low, high);
     hook_thread_adopt(start->thread);
 }
@@ -124,7 +125,7 @@ static void describe_stack(const pthread_attr_t *attributes, struct start *ret)
 {
     void *base = NULL;
     size_t bytes = 0;
-    ret->blocks_signal = hook_mask_get();
+    ret->has_attributes = attributes != NULL;
     ret->stack_bytes = default_stack_bytes;
     if (!attributes)
         return;

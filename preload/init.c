@@ -28,7 +28,7 @@ __attribute__((constructor)) static void wallprof_start(void)
     if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)
         return;
     hook_thread_adopt(session_main_thread());
-    hook_mask_init();
+    hook_mask_renew();
     hook_process_init();
     if (session_hides_environment())
         hook_environment_hide(environ);

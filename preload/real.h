@@ -22,7 +22,9 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/time.h>
 #include <threads.h>
+#include <time.h>
 
 typedef void real_handler_fn(int);
 
@@ -31,9 +33,20 @@ struct real {
     int (*pthread_join)(pthread_t, void **);
     int (*thrd_create)(thrd_t *, thrd_start_t, void *);
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    real_handler_fn *(*signal)(int, real_handler_fn *);
     int (*sigprocmask)(int, const sigset_t *, sigset_t *);
     int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+    int (*raise)(int);
+    int (*gsignal)(int);
+    int (*kill)(pid_t, int);
+    int (*killpg)(pid_t, int);
+    int (*tgkill)(pid_t, pid_t, int);
+    int (*sigqueue)(pid_t, int, const union sigval);
+    int (*pthread_kill)(pthread_t, int);
+    int (*pthread_sigqueue)(pthread_t, int, const union sigval);
+    int (*setitimer)(enum __itimer_which, const struct itimerval *, struct itimerval *);
+    int (*timer_create)(clockid_t, struct sigevent *, timer_t *);
+    int (*signalfd)(int, const sigset_t *, int);
+    int (*pthread_attr_setsigmask_np)(pthread_attr_t *, const sigset_t *);
     int (*dlclose)(void *);
     pid_t (*fork)(void);
     pid_t (*_Fork)(void);
@@ -54,7 +67,6 @@ struct real {
     int (*semtimedop)(int, struct sembuf *, size_t, const struct timespec *);
     int (*msgsnd)(int, const void *, size_t, int);
     ssize_t (*msgrcv)(int, void *, size_t, long, int);
-    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*sigsuspend)(const sigset_t *);
     int (*pause)(void);

@@ -4,6 +4,7 @@
 #include "restraint.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
+#include "sig_numbers.h"
 #include "tasks.h"
 
 #include <errno.h>
@@ -103,6 +104,20 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     thread->observe.slot = -1;
 }
 
+void observe_use_signal(struct wp_observer *observer, int signal)
+{
+    if (signal == observer->signal)
+        return;
+    observer->signal = signal;
+    for (uint32_t slot = 0; slot < observer->used_high; slot++) {
+        struct wp_thread *thread = observer->owner[slot];
+        if (!thread || !sig_slots_cancel(&observer->slots, slot))
+            continue;
+        observer->owner[slot] = NULL;
+        thread->observe.slot = -1;
+    }
+}
+
 void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
 {
     sig_slots_wait(&observer->slots, deadline_ns);
@@ -112,7 +127,7 @@ void observe_wait(struct wp_observer *observer, uint64_t deadline_ns)
 
 static bool is_in(uint64_t signals)
 {
-    return signals >> (sig_handler_signal() - 1) & 1;
+    return (signals & sig_numbers_bit(sig_numbers_current())) != 0;
 }
 
 static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
@@ -127,13 +142,27 @@ static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
  */
 enum overdue { OVERDUE_COMES, OVERDUE_HELD_BACK, OVERDUE_LOST };
 
-static enum overdue overdue_of(const struct wp_observer *observer, pid_t tid)
+/* No mask that has passed a hook holds back. */
+static void note_held_back(struct wp_observer *observer, uint64_t blocked)
+{
+    uint64_t ours = sig_numbers_ours();
+    if ((blocked & ours) != ours)
+        observer->is_held_back_below = true;
+    else
+        observer->filled_below++;
+}
+
+static enum overdue overdue_of(struct wp_observer *observer, pid_t tid)
 {
     struct tasks_signals signals = tasks_signals(observer->task_directory, tid);
     if (!signals.is_known)
         return OVERDUE_COMES;
-    if (is_in(signals.pending))
-        return is_in(signals.blocked) ? OVERDUE_HELD_BACK : OVERDUE_COMES;
+    if (is_in(signals.pending) && !is_in(signals.blocked))
+        return OVERDUE_COMES;
+    if (is_in(signals.pending)) {
+        note_held_back(observer, signals.blocked);
+        return OVERDUE_HELD_BACK;
+    }
     return is_in(signals.blocked) ? OVERDUE_COMES : OVERDUE_LOST;
 }
 

@@ -54,8 +54,11 @@ struct wp_observer {
     uint32_t look;      /* number of the last look at the modules, set by the sampler before it sends */
     uint32_t scan_at;   /* where observe_next goes on */
     struct wp_blocked blocked;
-    bool by_signal_only; /* nobody is looked at from outside */
-    struct {             /* observations so far, by how they were made */
+    bool by_signal_only;     /* nobody is looked at from outside */
+    int signal;              /* what they are asked with; 0: nothing, no signal is to be had */
+    bool is_held_back_below; /* a thread was found that blocks it, and not the spare one: see sig_numbers.h */
+    uint64_t filled_below;   /* and threads that block both */
+    struct {                 /* observations so far, by how they were made */
         uint64_t unchanged, walked, answered;
         uint64_t unanswered; /* overdue because the signal is blocked */
     } made;
@@ -90,6 +93,12 @@ void observe_begin(struct wp_observer *observer, struct wp_thread *thread);
  */
 bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret);
+
+/*
+ * Before signals are sent: with which one. Those that are on their way with another one are not waited for
+ * any more.
+ */
+void observe_use_signal(struct wp_observer *observer, int signal);
 
 /* Waits for the answers, at most until the deadline. */
 void observe_wait(struct wp_observer *observer, uint64_t deadline_ns);

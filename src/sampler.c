@@ -2,6 +2,7 @@
 #include "clock.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
+#include "sig_numbers.h"
 #include "tasks.h"
 
 #include <errno.h>
@@ -410,6 +411,19 @@ static void look_at_threads(struct wp_sampler *sampler, uint64_t now_ns)
     }
 }
 
+/* A thread that has made its mask past the C library is asked with another number if it lets that in. */
+static void settle_signal(struct wp_sampler *sampler)
+{
+    struct wp_observer *observer = &sampler->observer;
+    if (observer->is_held_back_below) {
+        sampler->signals_taken |= sig_numbers_bit(sig_numbers_current());
+        sig_numbers_ask_back(sig_numbers_current());
+        observer->is_held_back_below = false;
+    }
+    sampler->signals_taken |= sig_handler_settle_numbers();
+    observe_use_signal(observer, sig_numbers_current());
+}
+
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
 {
     gather(sampler, now_ns);
@@ -417,6 +431,7 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     refresh_modules(sampler);
     publish_modules(sampler);
     sampler->observer.look = sampler->modules.now.number;
+    settle_signal(sampler);
     look_at_threads(sampler, now_ns);
     sampler->counters.ticks++;
 }

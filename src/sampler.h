@@ -36,6 +36,7 @@ struct wp_sampler {
     struct wp_fold fold;
     struct wp_locate locate;
     struct wp_observer observer;
+    uint64_t signals_taken; /* from us, past the C library: a set; each is reported once, by the session */
     struct wp_tick tick;
     uint32_t skipped; /* ticks without a look: their moments, until the schedule is told */
     uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];

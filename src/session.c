@@ -16,6 +16,7 @@
 #include "sampler.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_numbers.h"
 #include "sink.h"
 #include "standstill.h"
 #include "vdso.h"
@@ -92,6 +93,8 @@ struct session {
     bool has_fillers;        /* there too: /dev/null as 0, 1 and 2 */
     int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
     bool is_output_reported; /* that it cannot be written */
+    int signal;              /* what threads are asked with, as far as has been reported */
+    bool is_filled_below_reported;
     char command_text[COMMAND_TEXT_BYTES];
 };
 
@@ -194,6 +197,34 @@ static void sleep_until(struct session *session, uint64_t deadline_ns)
         futex_wait(&session->command, COMMAND_RUN, deadline_ns);
 }
 
+/* What signal threads are asked with from now on, if that has changed; and that some are not asked. */
+static void report_signal(struct session *session)
+{
+    const struct wp_observer *observer = &session->sampler.observer;
+    int before = session->signal, now = observer->signal;
+    uint64_t taken = session->sampler.signals_taken & sig_numbers_bit(before);
+    session->signal = now;
+    if (before != now && now == 0)
+        log_add(&session->log, LOG_WARNING,
+                "signal %d was taken away by a system call of the program's, and no other is free: from now "
+                "on only "
+                "waiting threads are seen",
+                before);
+    else if (before != now && taken)
+        log_add(&session->log, LOG_WARNING,
+                "signal %d was taken away by a system call of the program's: threads are asked with signal "
+                "%d now",
+                before, now);
+    else if (before != now)
+        log_add(&session->log, LOG_INFO,
+                "the program uses signal %d itself: threads are asked with signal %d now", before, now);
+    if (observer->filled_below && !session->is_filled_below_reported)
+        log_add(&session->log, LOG_INFO,
+                "a thread blocks all signals past the C library: it is seen while it waits, and else [not "
+                "responding]");
+    session->is_filled_below_reported |= observer->filled_below != 0;
+}
+
 static void one_tick(struct session *session)
 {
     struct wp_sampler *sampler = &session->sampler;
@@ -202,6 +233,7 @@ static void one_tick(struct session *session)
     sampler_restrain(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
+    report_signal(session);
     if (!sampler_awaits_answers(sampler, now_ns)) {
         sampler_skip_ticks(sampler, now_ns);
         standstill_rest(&session->standstill);
@@ -397,16 +429,18 @@ static int prepare_sampling(struct session *session)
     if (status < 0)
         return status;
     sig_modules_use_loader(loader_find_object());
-    return sig_handler_install(session->config.signal, &session->sampler.observer.slots,
-                               (uint32_t)(seed >> 7), session->libc.sigaction);
+    status = sig_handler_install(session->config.signal, &session->sampler.observer.slots,
+                                 (uint32_t)(seed >> 7), session->libc.sigaction);
+    session->signal = sig_numbers_current();
+    return status;
 }
 
 static void report_settings(struct session *session)
 {
     log_add(&session->log, LOG_DEBUG,
             "%u ticks a second, up to %u threads each, at most %g %% overhead (0: any), signal %d, to %s/%s",
-            session->config.hz, session->config.threads, session->config.overhead_ppm / 1e4,
-            session->config.signal, session->output.directory, session->output.name);
+            session->config.hz, session->config.threads, session->config.overhead_ppm / 1e4, session->signal,
+            session->output.directory, session->output.name);
 }
 
 /* What the child has of its ancestors' sessions is of no use to it. One that was at work at the fork is not
@@ -793,7 +827,7 @@ void session_restart_in_child(const struct wp_thread *forking)
         session = create_session(&parent->libc, forking ? forking->stack_low : 0,
                                  forking ? forking->stack_high : 0);
     if (!session) {
-        sig_handler_uninstall(parent->libc.sigaction);
+        sig_handler_uninstall();
         return;
     }
     session->is_child = true;
@@ -805,7 +839,7 @@ void session_restart_in_child(const struct wp_thread *forking)
     if (status == 0)
         current = session;
     else
-        sig_handler_uninstall(parent->libc.sigaction);
+        sig_handler_uninstall();
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
     log_flush(&session->log);

@@ -8,8 +8,8 @@
 #include "sig_arch.h"
 #include "sig_atomic.h"
 #include "sig_clock.h"
-#include "sig_counted.h"
 #include "sig_distance.h"
+#include "sig_numbers.h"
 #include "sig_restart.h"
 #include "sig_rules.h"
 #include "sig_wait.h"
@@ -19,14 +19,13 @@
 /* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
 enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
 
-enum { KERNEL_SIGSET_BYTES = 8, WAIT_FRAMES_MAX = 6 };
+enum { WAIT_FRAMES_MAX = 6 };
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 
 /* Written before the handler is installed, read by it. */
 static struct sig_slots *sig_slots_in_use;
 static uint32_t sig_cookie;
-static int sig_number;
 static int32_t sig_pid;
 
 /* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
@@ -44,124 +43,34 @@ static uint32_t sig_published; /* sig_unloads_ended as of the look at the loader
 static uint64_t sig_stray;
 static uint32_t sig_on_the_way; /* sent, and not seen; it stays too high by those that never arrive */
 
-/* The program's action, under a sequence lock: odd while being written. Writers exclude each other by the odd
- * value. */
-static struct sigaction sig_program_action;
-static uint32_t sig_program_sequence;
+/* The sampler is between the choice of a number and its sending. seq_cst against the choice of another one:
+ * who has made it sees this, or is seen by the next look at the numbers. */
+static uint32_t sig_sending;
 
 int sig_handler_signal(void)
 {
-    return sig_load_relaxed(&sig_number);
+    return sig_numbers_current();
 }
 
 bool sig_handler_is_of_this_process(void)
 {
-    return sig_load_relaxed(&sig_pid) == sig_syscall4(SYS_getpid, 0, 0, 0, 0);
+    int32_t pid = sig_load_relaxed(&sig_pid);
+    return pid != 0 && pid == sig_syscall4(SYS_getpid, 0, 0, 0, 0);
 }
 
 void sig_handler_retire(void)
 {
-    sig_store_relaxed(&sig_number, 0);
+    uint64_t mask = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, sizeof(mask));
+    mask = sig_numbers_to_program(mask);
+    sig_numbers_stop();
+    sig_store_relaxed(&sig_pid, 0);
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
 }
 
 uint64_t sig_handler_stray_count(void)
 {
     return sig_load_relaxed(&sig_stray);
-}
-
-/* Reads the program's action whole: a copy taken while the sequence was even and unchanged. */
-static void program_action(struct sigaction *ret)
-{
-    uint32_t before, after;
-    do {
-        before =
-            sig_load_acquire(&sig_program_sequence); /* partner: the release in sig_handler_swap_action */
-        *ret = *(volatile struct sigaction *)&sig_program_action;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* partner: the fence in sig_handler_swap_action */
-        after = sig_load_relaxed(&sig_program_sequence);
-    } while ((before & 1) || before != after);
-}
-
-static uint64_t block_all_signals(void)
-{
-    uint64_t all = ~(uint64_t)0, old = 0;
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, KERNEL_SIGSET_BYTES);
-    return old;
-}
-
-static void restore_signals(uint64_t mask)
-{
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_SIGSET_BYTES);
-}
-
-void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old)
-{
-    struct sigaction before,
-        after; /* copies: the program's pointers are not touched while the sequence is odd */
-    if (action)
-        after = *action;
-    uint64_t mask =
-        block_all_signals(); /* a reader in a handler of this thread would spin for ever on an odd value */
-    uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
-    while (!sig_cas_acq_rel(&sig_program_sequence, &sequence, sequence | 1U))
-        sequence &= ~1U;
-    /* The odd value before what it guards: an acquiring exchange orders what follows it after its load only,
-     * not after its store. Partner: the fence in program_action. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    before = sig_program_action;
-    if (action)
-        sig_program_action = after;
-    sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
-    restore_signals(mask);
-    if (old)
-        *old = before;
-}
-
-/* What the kernel does for SIG_DFL on a terminating signal: end the process by it. */
-static void die_by(int signal_number)
-{
-    struct {
-        void *handler;
-        unsigned long flags;
-        void *restorer;
-        uint64_t mask;
-    } action = {0};
-    uint64_t mask = ~((uint64_t)1 << (signal_number - 1));
-    sig_syscall4(SYS_rt_sigaction, signal_number, (long)&action, 0, KERNEL_SIGSET_BYTES);
-    sig_syscall4(SYS_tgkill, sig_syscall4(SYS_getpid, 0, 0, 0, 0), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
-                 signal_number, 0);
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_SIGSET_BYTES);
-}
-
-static bool ends_the_process_by_default(int signal_number)
-{
-    return signal_number != SIGCHLD && signal_number != SIGURG && signal_number != SIGWINCH &&
-           signal_number != SIGCONT;
-}
-
-static uint64_t mask_of(const sigset_t *set)
-{
-    return *(const uint64_t *)(const void *)set;
-}
-
-/* Calls the program's handler as the kernel would have: its mask, SA_NODEFER and SA_RESETHAND as it asked
- * for. */
-static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info,
-                                 ucontext_t *context)
-{
-    uint64_t mask = mask_of(&context->uc_sigmask) | mask_of(&action->sa_mask);
-    if (!(action->sa_flags & SA_NODEFER))
-        mask |= (uint64_t)1 << (number - 1);
-    if (action->sa_flags & (int)SA_RESETHAND) {
-        struct sigaction plain = {.sa_handler = SIG_DFL};
-        sig_handler_swap_action(&plain, NULL);
-    }
-    restore_signals(mask);
-    sig_wait_here.handled++;
-    if (action->sa_flags & SA_SIGINFO)
-        action->sa_sigaction(number, info, context);
-    else
-        action->sa_handler(number);
 }
 
 /*
@@ -209,21 +118,6 @@ static void interrupt_wait(ucontext_t *context, const struct sig_slot *slot)
         sig_wait_interrupt(context);
 }
 
-static void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
-{
-    struct sigaction action;
-    program_action(&action);
-    bool is_dropped = !(action.sa_flags & SA_SIGINFO) &&
-                      (action.sa_handler == SIG_IGN ||
-                       (action.sa_handler == SIG_DFL && !ends_the_process_by_default(number)));
-    if (is_dropped)
-        interrupt_wait(context, NULL); /* without us the kernel would not have delivered it */
-    else if (action.sa_handler != SIG_DFL || (action.sa_flags & SA_SIGINFO))
-        call_program_handler(&action, number, info, context);
-    else
-        die_by(number);
-}
-
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
@@ -255,7 +149,7 @@ static void note_place(struct sig_slot *slot, const ucontext_t *context)
     slot->sp = regs.sp;
     slot->pc = sig_behind_system_call(context);
     slot->fp = regs.fp;
-    slot->was_blocked = slot->pc != 0;
+    slot->was_blocked = slot->pc != 0 || sig_wait_here.was_given;
 }
 
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
@@ -318,99 +212,195 @@ static bool may_be_ours(const siginfo_t *info)
            (int32_t)sig_load_relaxed(&sig_on_the_way) > 0; /* only a number: nothing is ordered by it */
 }
 
+/* The slot that a signal of ours is for, or NULL. It has arrived. */
 __attribute__((noinline)) static struct sig_slot *claim(const siginfo_t *info)
 {
     uint64_t value = value_of(info);
-    if (!sig_slots_in_use)
-        return NULL;
-    if (!is_ours(info))
-        return sig_slots_claim_of(sig_slots_in_use, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0));
-    return sig_slots_claim(sig_slots_in_use, value & ((1 << SLOT_BITS) - 1),
-                           value >> SLOT_BITS & generation_mask);
+    struct sig_slot *slot = NULL;
+    sig_add_relaxed(&sig_on_the_way, -1U);
+    if (sig_slots_in_use && is_ours(info))
+        slot = sig_slots_claim(sig_slots_in_use, value & ((1 << SLOT_BITS) - 1),
+                               value >> SLOT_BITS & generation_mask);
+    else if (sig_slots_in_use)
+        slot = sig_slots_claim_of(sig_slots_in_use, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0));
+    if (!slot)
+        sig_add_relaxed(&sig_stray, 1);
+    return slot;
+}
+
+/* Ours that were sent before their number was given back are not left pending where it is blocked now. */
+static __attribute__((noinline)) void drop_ours(uint64_t numbers, ucontext_t *context)
+{
+    siginfo_t info;
+    struct timespec at_once = {0};
+    long number;
+    for (int i = 0; i < 4; i++) {
+        number =
+            sig_syscall4(SYS_rt_sigtimedwait, (long)&numbers, (long)&info, (long)&at_once, sizeof(numbers));
+        if (number <= 0)
+            return;
+        if (is_ours(&info))
+            claim(&info); /* a late one */
+        else
+            sig_action_hold_back((int)number, &info, context);
+    }
+}
+
+/* Of the thread that returns to this context: it may have been made when other numbers were ours. */
+static void renew_mask(ucontext_t *context)
+{
+    uint64_t mask = sig_set_bits(&context->uc_sigmask), renewed = sig_numbers_renew(mask);
+    if (renewed == mask)
+        return;
+    sig_set_assign(&context->uc_sigmask, renewed);
+    drop_ours(renewed & ~mask, context);
+}
+
+/*
+ * A signal of the program's own. Where the program means it to be blocked, it is made so; but a thread that
+ * has it in its mask for the kernel, too, waits with another mask, which has let it in. (Not inline: a walk
+ * needs the stack that its variables would take.)
+ */
+static __attribute__((noinline)) void take_foreign(int number, siginfo_t *info, ucontext_t *context)
+{
+    uint64_t bit = sig_numbers_bit(number), mask = sig_set_bits(&context->uc_sigmask);
+    bool is_held_back = !(mask & bit) && (sig_numbers_to_program(mask) & bit);
+    if (!(sig_numbers_given() & bit))
+        sig_numbers_ask_back(number);
+    if (is_held_back)
+        sig_action_hold_back(number, info, context);
+    else if (!sig_action_pass(number, info, context))
+        interrupt_wait(context, NULL); /* without us the kernel would not have delivered it */
 }
 
 static void handle(int number, siginfo_t *info, void *context)
 {
     if (!is_ours(info) && !may_be_ours(info)) {
-        pass_to_program(number, info, context);
+        take_foreign(number, info, context);
         return;
     }
-    sig_add_relaxed(&sig_on_the_way, -1U);
+    renew_mask(context);
     struct sig_slot *slot = claim(info);
     interrupt_wait(context, slot);
     sig_restart_note(context);
-    if (!slot) {
-        sig_add_relaxed(&sig_stray, 1);
+    if (!slot)
         return;
-    }
     observe_self(slot, context);
     sig_slots_finish(sig_slots_in_use, slot);
 }
 
-static int set_kernel_action(int signal_number, sig_sigaction_fn *real_sigaction, struct sigaction *ret_old)
+bool sig_handler_answer(siginfo_t *info, ucontext_t *context)
 {
-    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART}, program;
-    program_action(&program);
-    action.sa_flags |= program.sa_flags & (int)SA_ONSTACK;
-    for (size_t i = 0; i < sizeof(action.sa_mask.__val) / sizeof(action.sa_mask.__val[0]); i++)
-        action.sa_mask.__val[i] =
-            ~0UL; /* what sigfillset does, without a call the allow-list would have to name */
-    return real_sigaction(signal_number, &action, ret_old);
+    uint64_t all = ~(uint64_t)0, mask = 0;
+    if (!is_ours(info) && !may_be_ours(info))
+        return false;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(mask));
+    sig_wait_here.was_given = true;
+    handle(info->si_signo, info, context);
+    sig_wait_here.was_given = false;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
+    return true;
 }
 
-void sig_handler_follow_action(sig_sigaction_fn *real_sigaction)
+/* Whether the kernel takes signals of that number: an emulator may have fewer than the machine. It arrives as
+ * a late one of ours. */
+static bool can_be_sent(int number)
 {
-    set_kernel_action(sig_load_relaxed(&sig_number), real_sigaction, NULL);
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+    uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) | generation_mask << SLOT_BITS;
+    info.si_value.sival_ptr = (void *)(uintptr_t)value;
+    return sig_syscall4(SYS_rt_tgsigqueueinfo, sig_load_relaxed(&sig_pid),
+                        sig_syscall4(SYS_gettid, 0, 0, 0, 0), number, (long)&info) != -EINVAL;
+}
+
+static bool can_be_had(int number)
+{
+    return sig_action_is_default(number) && sig_action_hold(number);
+}
+
+static bool can_be_had_first(int number)
+{
+    return can_be_had(number) && (sig_action_is_taken_away(number) || can_be_sent(number));
 }
 
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction)
 {
-    struct sigaction old;
+    uint64_t blocked = 0;
     sig_slots_in_use = slots;
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
-    if (set_kernel_action(signal_number, real_sigaction, &old) < 0)
-        return -EINVAL;
-    old.sa_handler =
-        (void (*)(int))sig_uncounted((uintptr_t)old.sa_handler); /* of a constructor before ours */
-    if (sig_load_relaxed(&sig_number) != signal_number)
-        sig_handler_swap_action(&old, NULL);
+    sig_action_init(handle, real_sigaction);
     sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
-    sig_store_relaxed(&sig_number, signal_number);
-    sig_handler_follow_action(real_sigaction);
-    return 0;
+    if (sig_numbers_current() != 0)
+        return 0; /* inherited, with the actions */
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&blocked, sizeof(blocked));
+    uint64_t mask = sig_action_lock();
+    sig_numbers_choose(0, signal_number, blocked, can_be_had_first);
+    bool is_held = sig_numbers_current() != 0 && sig_action_hold(sig_numbers_current());
+    sig_action_settle();
+    sig_action_unlock(mask);
+    return is_held ? 0 : -EINVAL;
 }
 
-void sig_handler_uninstall(sig_sigaction_fn *real_sigaction)
+void sig_handler_give_back(uint64_t numbers, uint64_t blocked)
 {
-    struct sigaction program;
-    int number = sig_number;
-    program_action(&program);
-    sig_store_relaxed(&sig_number, 0);
-    sig_store_relaxed(&sig_pid, 0);
-    real_sigaction(number, &program, NULL);
+    uint64_t mask = sig_action_lock();
+    sig_numbers_choose(numbers, 0, blocked, can_be_had);
+    sig_action_settle();
+    sig_action_unlock(mask);
+    for (int i = 0; i < 1000 && sig_load_seq_cst(&sig_sending); i++) /* partner: the stores in send */
+        sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-void sig_handler_translate(struct sigaction *action)
+/* Looked at under the lock only where it seems so: the kernel's action and what is kept here are not changed
+ * in one step. */
+static bool is_taken_away(int number)
 {
-    if (action->sa_sigaction == handle)
-        program_action(action);
-}
-
-bool sig_handler_show_ignored(sig_sigaction_fn *real_sigaction)
-{
-    struct sigaction program, kernel;
-    int number = sig_load_relaxed(&sig_number);
-    program_action(&program);
-    if (number == 0 || program.sa_handler != SIG_IGN || real_sigaction(number, NULL, &kernel) < 0 ||
-        kernel.sa_sigaction != handle)
+    if (number == 0 || !sig_action_is_taken_away(number))
         return false;
-    return real_sigaction(number, &program, NULL) == 0;
+    uint64_t mask = sig_action_lock();
+    bool is_taken = sig_action_is_taken_away(number);
+    sig_action_unlock(mask);
+    return is_taken;
 }
 
-void sig_handler_hide_ignored(sig_sigaction_fn *real_sigaction)
+uint64_t sig_handler_settle_numbers(void)
 {
-    set_kernel_action(sig_load_relaxed(&sig_number), real_sigaction, NULL);
+    static uint64_t
+        tried; /* what could not be given back, because nothing else is free, is not tried again */
+    uint64_t asked = sig_numbers_asked_back(), taken = 0;
+    int current = sig_numbers_current();
+    if (is_taken_away(current))
+        taken = sig_numbers_bit(current);
+    if ((asked | taken) & ~tried)
+        sig_handler_give_back(asked | taken, 0);
+    tried |= asked | taken;
+    if (taken && sig_numbers_current() == current)
+        sig_numbers_stop();
+    return taken;
+}
+
+void sig_handler_uninstall(void)
+{
+    uint64_t mask = sig_action_lock();
+    sig_action_release_all();
+    sig_numbers_stop();
+    sig_store_relaxed(&sig_pid, 0);
+    sig_action_unlock(mask);
+}
+
+bool sig_handler_show_ignored(void)
+{
+    return sig_action_show_ignored(sig_numbers_current());
+}
+
+void sig_handler_hide_ignored(void)
+{
+    bool is_own = sig_handler_is_of_this_process();
+    uint64_t mask = is_own ? sig_action_lock() : 0;
+    sig_action_settle();
+    if (is_own)
+        sig_action_unlock(mask);
 }
 
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
@@ -418,12 +408,17 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
     long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0);
     uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) |
                      (generation & generation_mask) << SLOT_BITS | slot_index;
-    siginfo_t info = {.si_signo = sig_number, .si_code = SI_QUEUE};
+    siginfo_t info = {.si_code = SI_QUEUE};
     info.si_pid = (pid_t)pid;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
+    if (sig_numbers_current() == 0)
+        return -EAGAIN;
     sig_slots_address(sig_slots_in_use, slot_index, tid);
     sig_add_relaxed(&sig_on_the_way, 1);
-    int status = (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, sig_number, (long)&info);
+    sig_store_seq_cst(&sig_sending, 1); /* partner: the load in sig_handler_give_back */
+    info.si_signo = sig_numbers_current();
+    int status = (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, (long)&info);
+    sig_store_seq_cst(&sig_sending, 0);
     if (status < 0)
         sig_add_relaxed(&sig_on_the_way, -1U);
     return status;
@@ -472,10 +467,9 @@ void sig_handler_confirm_modules(uint32_t ended)
 
 void sig_handler_forget_parent(void)
 {
-    sig_program_sequence =
-        (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
+    sig_action_forget_parent();
     sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
-    sig_in_flight = sig_cache_off = sig_on_the_way = 0;
+    sig_in_flight = sig_cache_off = sig_on_the_way = sig_sending = 0;
     sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
     sig_life++;
     sig_modules_in_use = NULL;

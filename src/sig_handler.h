@@ -4,7 +4,7 @@
  * A signal of ours is sent by rt_tgsigqueueinfo with SI_QUEUE and a value that holds a cookie of this
  * process, the slot and the slot's generation. Anything else that arrives on our signal number is the
  * program's and is given to the action the program has set, which the hooks keep here
- * (sig_handler_swap_action).
+ * (sig_action.h).
  *
  * The same walk, with the same knowledge, serves the sampler for threads that stand still.
  *
@@ -14,6 +14,7 @@
 #ifndef WALLPROF_SIG_HANDLER_H
 #define WALLPROF_SIG_HANDLER_H
 
+#include "sig_action.h"
 #include "sig_modules.h"
 #include "sig_slots.h"
 
@@ -22,36 +23,47 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, struct sigaction *old);
-
 /*
- * Installs the handler for a signal and connects it to the slots. Returns 0 or -EINVAL. The action that was
- * in place becomes the program's. Called once per process, and once more in a forked child (there with the
- * child's slots). real_sigaction is the C library's own, not a hook of it.
+ * Chooses the numbers (sig_numbers.h), signal_number first if it can be had (0: no wish), installs the
+ * handler and connects it to the slots. Returns 0 or -EINVAL. The actions that were in place become the
+ * program's. Called once per process, by its first thread, and once more in a forked child, there with the
+ * child's slots. real_sigaction is the C library's own, not a hook of it.
  */
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction);
 
 /* No signal is ours any more: hooks leave all to the C library, and what still comes is the program's or
- * late. */
+ * late. The calling thread's mask is what the program means it to be; others' lack what was ours. */
 void sig_handler_retire(void);
 
 /*
- * To be called when the program's action has changed. Ours runs on the thread's signal stack if and only if
- * the program's would: one that asks for it may run where there is no room for a handler (a goroutine has
- * some KiB of heap), and one that does not may have a signal stack that is too small for ours.
+ * Hooks, any thread: the program uses these numbers itself. blocked: a mask that those which take their place
+ * are to be alike in (sig_numbers_choose). When this returns, no signal of ours with one of the numbers is
+ * sent any more; some may be on their way.
  */
-void sig_handler_follow_action(sig_sigaction_fn *real_sigaction);
+void sig_handler_give_back(uint64_t numbers, uint64_t blocked);
 
 /*
- * In the child of fork that is not to be profiled, its one thread: the program's action is the kernel's
- * again, and the hooks of this number are as if they were not there.
+ * Sampler, before it sends: gives back what handlers have found to be the program's, and what somebody has
+ * taken away by a system call of his own; returns the latter.
  */
-void sig_handler_uninstall(sig_sigaction_fn *real_sigaction);
+uint64_t sig_handler_settle_numbers(void);
+
+/*
+ * In the child of fork that is not to be profiled, its one thread, after sig_handler_forget_parent: the
+ * program's actions are the kernel's again, and the hooks are as if they were not there.
+ */
+void sig_handler_uninstall(void);
 
 /* Sends our signal to a thread of this process for an armed slot. 0, or -ESRCH and the like from the kernel.
  */
 int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
+
+/*
+ * Hooks: a thread was given this signal by a call that waits for signals. True, and it is answered with this
+ * context, if it is one of ours, which nobody is to see.
+ */
+bool sig_handler_answer(siginfo_t *info, ucontext_t *context);
 
 /* Whether this process installed the handler: false in a vfork child, which shares the memory and must not
  * change it. */
@@ -62,19 +74,11 @@ bool sig_handler_is_of_this_process(void);
  * too, as that is inherited. show returns whether hide is to be called. In a process that is not ours (a
  * child of vfork, whose actions are its own) it does so unless the child has set another action itself.
  */
-bool sig_handler_show_ignored(sig_sigaction_fn *real_sigaction);
-void sig_handler_hide_ignored(sig_sigaction_fn *real_sigaction);
-
-/* In a process that is not ours: what was read from the kernel, where that is our handler, becomes what the
- * program had set. */
-void sig_handler_translate(struct sigaction *action);
+bool sig_handler_show_ignored(void);
+void sig_handler_hide_ignored(void);
 
 /* The number in use, 0 before sig_handler_install. */
 int sig_handler_signal(void);
-
-/* The program's own action for our signal: returns the old one in *old, takes the new one; each may be NULL.
- * Called by the hooks of sigaction and signal, from any thread. */
-void sig_handler_swap_action(const struct sigaction *action, struct sigaction *old);
 
 /*
  * Sampler: from now on handlers find this table; returns when no handler uses the one before. The rule cache

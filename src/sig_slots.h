@@ -36,7 +36,7 @@ struct sig_slot {
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
     bool was_blocked;           /* the signal interrupted a wait in a system call, */
-    uint64_t sp, pc, fp;        /* in this place (struct sig_place); else pc is 0 */
+    uint64_t sp, pc, fp;        /* in this place (struct sig_place); pc is 0 if that is not known */
     bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
     bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
     uint64_t *addresses;

@@ -31,6 +31,7 @@ struct sig_wait {
     bool was_interrupted;              /* by a handler of ours, and nothing else; then: */
     uint64_t mask;                     /* the signals that were blocked, which the hook has to put back */
     uint64_t time_ns;                  /* CLOCK_MONOTONIC when it was */
+    bool was_given;                    /* the thread waited for the very signal of ours that it answers */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal was last met on, or 0 */
 };

@@ -310,7 +310,7 @@ static void test_programs_own_signal_reaches_its_handler(void **state)
     (void)state;
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGUSR2);
-    sig_handler_swap_action(&action, &old);
+    sig_action_swap(SIGPROF, &action, &old);
     assert_true(old.sa_handler == SIG_DFL);
     program_calls = 0;
     raise(SIGPROF);
@@ -325,7 +325,7 @@ static void test_programs_own_signal_reaches_its_handler(void **state)
     assert_int_equal(program_calls, 2);
     sigprocmask(SIG_BLOCK, NULL, &program_mask);
     assert_false(sigismember(&program_mask, SIGPROF)); /* back as it was */
-    sig_handler_swap_action(&old, NULL);
+    sig_action_swap(SIGPROF, &old, NULL);
 }
 
 static void test_ignored_and_default_action(void **state)
@@ -333,9 +333,9 @@ static void test_ignored_and_default_action(void **state)
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     int status;
     (void)state;
-    sig_handler_swap_action(&ignore, &old);
+    sig_action_swap(SIGPROF, &ignore, &old);
     raise(SIGPROF);
-    sig_handler_swap_action(&old, NULL);
+    sig_action_swap(SIGPROF, &old, NULL);
     pid_t child = fork();
     if (child == 0) {
         raise(SIGPROF);
@@ -351,9 +351,9 @@ static void test_reset_after_one(void **state)
     struct sigaction action = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND},
                      now, old;
     (void)state;
-    sig_handler_swap_action(&action, &old);
+    sig_action_swap(SIGPROF, &action, &old);
     raise(SIGPROF);
-    sig_handler_swap_action(&old, &now);
+    sig_action_swap(SIGPROF, &old, &now);
     assert_true(now.sa_handler == SIG_DFL);
 }
 

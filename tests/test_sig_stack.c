@@ -115,7 +115,8 @@ static int keep_handler(int number, const struct sigaction *action, struct sigac
     (void)number;
     if (old)
         memset(old, 0, sizeof(*old));
-    handler = action->sa_sigaction;
+    if (action->sa_handler != SIG_IGN) /* an action that the program was given back */
+        handler = action->sa_sigaction;
     return 0;
 }
 
@@ -398,7 +399,7 @@ static size_t bytes_of_a_programs_signal(const struct sigaction *action)
     ucontext_t context = context_at(address_of(in_rows_pc));
     sigset_t mask;
     sigprocmask(SIG_BLOCK, NULL, &mask);
-    sig_handler_swap_action(action, NULL);
+    sig_action_swap(SIGPROF, action, NULL);
     size_t bytes = bytes_of_call(&info, &context, 0xa5);
     sigprocmask(SIG_SETMASK, &mask, NULL); /* what the return from the signal does */
     return bytes;

@@ -1,0 +1,315 @@
+#include "sig_action.h"
+#include "sig_arch.h"
+#include "sig_atomic.h"
+#include "sig_counted.h"
+#include "sig_numbers.h"
+#include "sig_restart.h"
+#include "sig_wait.h"
+
+enum { KERNEL_SIGSET_BYTES = 8, COUNT = 65 };
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000 /* the kernel's; the C library sets it in every action, and shows it */
+#endif
+
+/* What the kernel takes and gives. */
+struct kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+/* The program's action, under a sequence lock: odd while being written. */
+static struct sigaction sig_program_actions[COUNT];
+static uint32_t sig_program_sequence;
+static uint32_t sig_action_locked;
+
+static sig_handle_fn *sig_handle; /* written before anything is held */
+static sig_sigaction_fn *sig_real;
+static uint64_t sig_held;              /* a set of signals */
+static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0, as the program would have it */
+
+void sig_action_init(sig_handle_fn *handle, sig_sigaction_fn *real)
+{
+    sig_handle = handle;
+    sig_real = real;
+}
+
+static uint64_t set_mask(uint64_t mask)
+{
+    uint64_t old = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old, KERNEL_SIGSET_BYTES);
+    return old;
+}
+
+uint64_t sig_action_lock(void)
+{
+    uint64_t mask = set_mask(~(uint64_t)0);
+    uint32_t is_free = 0;
+    while (!sig_cas_acq_rel(&sig_action_locked, &is_free, 1)) { /* partner: the release in unlock */
+        is_free = 0;
+        sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+    }
+    return mask;
+}
+
+void sig_action_unlock(uint64_t mask)
+{
+    sig_store_release(&sig_action_locked, 0);
+    set_mask(mask);
+}
+
+void sig_action_forget_parent(void)
+{
+    sig_program_sequence =
+        (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
+    sig_action_locked = 0;
+}
+
+/* Reads the program's action whole: a copy taken while the sequence was even and unchanged. */
+static void program_action(int number, struct sigaction *ret)
+{
+    uint32_t before, after;
+    do {
+        before = sig_load_acquire(&sig_program_sequence); /* partner: the release in write_action */
+        *ret = *(volatile struct sigaction *)&sig_program_actions[number];
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* partner: the fence in write_action */
+        after = sig_load_relaxed(&sig_program_sequence);
+    } while ((before & 1) || before != after);
+}
+
+/* Under the lock. */
+static void write_action(int number, const struct sigaction *action)
+{
+    uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
+    sig_store_relaxed(&sig_program_sequence, sequence | 1U);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* partner: the fence in program_action */
+    sig_program_actions[number] = *action;
+    sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
+}
+
+/* The kernel looks at nothing else, SA_SIGINFO or not. */
+static bool is_handler(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+bool sig_action_is_held(int number)
+{
+    return (sig_load_relaxed(&sig_held) & sig_numbers_bit(number)) != 0;
+}
+
+/* Under the lock: what the kernel is to do, given what the program wants. Its old action to *ret_old. */
+static int set_kernel_action(int number, struct sigaction *ret_old)
+{
+    const struct sigaction *program = &sig_program_actions[number];
+    bool is_given = (sig_numbers_given() & sig_numbers_bit(number)) != 0;
+    struct sigaction action = {.sa_sigaction = sig_handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (is_given && program->sa_handler == SIG_IGN)
+        action = (struct sigaction){.sa_handler = SIG_IGN};
+    else if (is_given && is_handler(program))
+        action.sa_flags = SA_SIGINFO | (program->sa_flags & (int)(SA_RESTART | SA_ONSTACK));
+    else
+        action.sa_flags |= (int)sig_runs_on_own_stack;
+    sig_set_assign(&action.sa_mask, ~(uint64_t)0);
+    return sig_real(number, &action, ret_old);
+}
+
+bool sig_action_hold(int number)
+{
+    struct sigaction old;
+    if (sig_action_is_held(number))
+        return true;
+    if (set_kernel_action(number, &old) < 0)
+        return false;
+    old.sa_handler =
+        (void (*)(int))sig_uncounted((uintptr_t)old.sa_handler); /* of a constructor before ours */
+    write_action(number, &old);
+    __atomic_or_fetch(&sig_held, sig_numbers_bit(number), __ATOMIC_RELAXED);
+    return true;
+}
+
+void sig_action_settle(void)
+{
+    for (int number = 1; number < COUNT; number++) {
+        if (sig_action_is_held(number) && !sig_action_is_taken_away(number))
+            set_kernel_action(number, NULL);
+    }
+}
+
+static struct kernel_action kernel_action(int number)
+{
+    struct kernel_action action = {.handler = SIG_ERR};
+    sig_syscall4(SYS_rt_sigaction, number, 0, (long)&action, KERNEL_SIGSET_BYTES);
+    return action;
+}
+
+bool sig_action_is_default(int number)
+{
+    return kernel_action(number).handler == SIG_DFL;
+}
+
+bool sig_action_is_taken_away(int number)
+{
+    void (*handler)(int) = kernel_action(number).handler;
+    return (uintptr_t)handler != (uintptr_t)sig_handle && handler != SIG_IGN;
+}
+
+bool sig_action_translate(int number, struct sigaction *action)
+{
+    bool is_handle = action->sa_sigaction == sig_handle && sig_handle;
+    if (is_handle)
+        program_action(number, action);
+    return is_handle;
+}
+
+bool sig_action_show_ignored(int number)
+{
+    struct sigaction program;
+    if (!sig_action_is_held(number))
+        return false;
+    program_action(number, &program);
+    return program.sa_handler == SIG_IGN &&
+           (uintptr_t)kernel_action(number).handler == (uintptr_t)sig_handle &&
+           sig_real(number, &program, NULL) == 0;
+}
+
+/* Under the lock: the mask of a handler that the kernel has is what the program means. */
+static void give_mask_back(int number)
+{
+    struct kernel_action action = kernel_action(number);
+    uint64_t meant = sig_numbers_to_program(action.mask);
+    if (action.handler == SIG_ERR || meant == action.mask)
+        return;
+    action.mask = meant;
+    sig_syscall4(SYS_rt_sigaction, number, (long)&action, 0, KERNEL_SIGSET_BYTES);
+}
+
+void sig_action_release_all(void)
+{
+    for (int number = 1; number < COUNT; number++) {
+        struct sigaction program = sig_program_actions[number];
+        program.sa_handler =
+            (void (*)(int))sig_counted((uintptr_t)program.sa_handler, program.sa_flags & SA_RESTART);
+        if (!sig_action_is_held(number))
+            give_mask_back(number);
+        else if (!sig_action_is_taken_away(number))
+            sig_real(number, &program, NULL);
+    }
+    sig_store_relaxed(&sig_held, 0);
+}
+
+/* As the kernel and the C library store it, and give it back. */
+static void store_form(struct sigaction *action)
+{
+    uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
+    sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) & ~never);
+    action->sa_flags |= SA_RESTORER;
+}
+
+void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction before, after; /* copies: the program's pointers are not touched under the lock */
+    if (action)
+        after = *action;
+    uint64_t mask = sig_action_lock();
+    before = sig_program_actions[number];
+    if (action) {
+        store_form(&after);
+        write_action(number, &after);
+        set_kernel_action(number, NULL);
+    }
+    sig_action_unlock(mask);
+    if (old)
+        *old = before;
+}
+
+void sig_action_follow_stack(const struct sigaction *action)
+{
+    uint32_t now = is_handler(action) ? (uint32_t)action->sa_flags & SA_ONSTACK : 0;
+    if (sig_load_relaxed(&sig_runs_on_own_stack) == now)
+        return;
+    uint64_t mask = sig_action_lock();
+    sig_store_relaxed(&sig_runs_on_own_stack, now);
+    sig_action_settle();
+    sig_action_unlock(mask);
+}
+
+/* What the kernel does for SIG_DFL on a terminating signal: end the process by it. */
+static void die_by(int signal_number)
+{
+    struct kernel_action action = {0};
+    sig_syscall4(SYS_rt_sigaction, signal_number, (long)&action, 0, KERNEL_SIGSET_BYTES);
+    sig_syscall4(SYS_tgkill, sig_syscall4(SYS_getpid, 0, 0, 0, 0), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                 signal_number, 0);
+    set_mask(~sig_numbers_bit(signal_number));
+}
+
+static bool ends_the_process_by_default(int signal_number)
+{
+    return signal_number != SIGCHLD && signal_number != SIGURG && signal_number != SIGWINCH &&
+           signal_number != SIGCONT;
+}
+
+/* As the kernel does it: only the handler changes. */
+static void reset(int number, const struct sigaction *action)
+{
+    struct sigaction plain = *action;
+    plain.sa_handler = SIG_DFL;
+    uint64_t mask = sig_action_lock();
+    write_action(number, &plain);
+    set_kernel_action(number, NULL);
+    sig_action_unlock(mask);
+}
+
+/* Calls the program's handler: its mask, SA_NODEFER and SA_RESETHAND as it asked for. */
+static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info,
+                                 ucontext_t *context)
+{
+    uint64_t mask = sig_set_bits(&context->uc_sigmask);
+    mask |= sig_numbers_to_kernel(sig_set_bits(&action->sa_mask));
+    if (!(action->sa_flags & SA_NODEFER))
+        mask |= sig_numbers_bit(number);
+    if (action->sa_flags & (int)SA_RESETHAND)
+        reset(number, action);
+    if (!(action->sa_flags & SA_RESTART))
+        sig_restart_end(context);
+    set_mask(mask);
+    sig_wait_here.handled++;
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(number, info, context);
+    else
+        action->sa_handler(number);
+}
+
+bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context)
+{
+    struct sigaction action;
+    program_action(number, &action);
+    bool is_default = action.sa_handler == SIG_DFL;
+    bool is_dropped = action.sa_handler == SIG_IGN || (is_default && !ends_the_process_by_default(number));
+    if (is_dropped)
+        return false;
+    if (is_default)
+        die_by(number);
+    else
+        call_program_handler(&action, number, info, context);
+    return true;
+}
+
+/*
+ * Sent again as it was, and to whom it was: to the thread, or to the process, where another thread may take
+ * it (all signals are blocked in this one now). The kernel lets only the first thread send one to the process
+ * in somebody else's name.
+ */
+void sig_action_hold_back(int number, siginfo_t *info, ucontext_t *context)
+{
+    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0);
+    uint64_t mask = sig_numbers_renew(sig_set_bits(&context->uc_sigmask));
+    sig_set_assign(&context->uc_sigmask, mask | sig_numbers_bit(number));
+    if (info->si_code == SI_TKILL)
+        sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)info);
+    else if (sig_syscall4(SYS_rt_sigqueueinfo, pid, number, (long)info, 0) < 0)
+        sig_syscall4(SYS_kill, pid, number, 0, 0);
+}

@@ -1,0 +1,84 @@
+/*
+ * Takes a signal away from whoever has it, past the C library, and works for a while; threads and all.
+ *
+ *     target_raw_signal default|ignore|handler|block|fill NUMBER
+ *
+ * What follows sys_ is the bare system call, as a runtime of its own makes it.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *what;
+static int number;
+static volatile sig_atomic_t calls;
+
+struct kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static void on_signal(int seen)
+{
+    (void)seen;
+    calls++;
+}
+
+static void sys_sigaction(void (*handler)(int))
+{
+    struct sigaction library = {.sa_handler = on_signal};
+    struct kernel_action action;
+    sigaction(SIGUSR1, &library, NULL); /* the C library's way back from a handler */
+    syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask));
+    action.handler = handler;
+    syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask));
+}
+
+static void sys_block(uint64_t mask)
+{
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+}
+
+__attribute__((noinline)) static void spin_after(double seconds)
+{
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
+}
+
+static void *work(void *argument)
+{
+    spin_after(0.2);
+    if (!strcmp(what, "default"))
+        sys_sigaction(SIG_DFL);
+    else if (!strcmp(what, "ignore"))
+        sys_sigaction(SIG_IGN);
+    else if (!strcmp(what, "handler"))
+        sys_sigaction(on_signal);
+    else if (!strcmp(what, "block"))
+        sys_block((uint64_t)1 << (number - 1));
+    else
+        sys_block(~(uint64_t)0);
+    spin_after(1);
+    return argument;
+}
+
+int main(int count, char **arguments)
+{
+    pthread_t thread;
+    what = count > 1 ? arguments[1] : "";
+    number = count > 2 ? atoi(arguments[2]) : SIGPROF;
+    pthread_create(&thread, NULL, work, NULL);
+    pthread_join(thread, NULL);
+    return calls > 1; /* one may have been on its way */
+}
