@@ -309,6 +309,7 @@ static bool can_be_sent(int number)
     siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
     uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) | generation_mask << SLOT_BITS;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
+    sig_add_relaxed(&sig_on_the_way, 1);
     return sig_syscall4(SYS_rt_tgsigqueueinfo, sig_load_relaxed(&sig_pid),
                         sig_syscall4(SYS_gettid, 0, 0, 0, 0), number, (long)&info) != -EINVAL;
 }
