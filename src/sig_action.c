@@ -152,8 +152,11 @@ bool sig_action_is_default(int number)
 
 bool sig_action_is_taken_away(int number)
 {
+    struct sigaction program;
     void (*handler)(int) = kernel_action(number).handler;
-    return (uintptr_t)handler != (uintptr_t)sig_handle && handler != SIG_IGN;
+    program_action(number, &program);
+    return (uintptr_t)handler != (uintptr_t)sig_handle &&
+           !(handler == SIG_IGN && program.sa_handler == SIG_IGN);
 }
 
 bool sig_action_translate(int number, struct sigaction *action)
