@@ -29,10 +29,16 @@ if [ "$available" -gt 2000 ]; then
 fi
 
 # Masks and ignored signals are inherited as without us. Programs that it starts are not followed: we would unblock.
-for state in plain blocked ignored; do
+for state in plain blocked ignored full; do
     "$program" inherit $state >"$TMP/bare" || fail "target_children inherit $state does not hold bare"
-    WALLPROF_FOLLOW=fork children inherit $state >"$TMP/profiled"
-    diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state: other signals are inherited"
+    for follow in fork none; do
+        WALLPROF_FOLLOW=$follow children inherit $state >"$TMP/profiled"
+        diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state, FOLLOW=$follow: other signals are inherited"
+    done
+    # What is not followed has everything back, in the kernel too.
+    "$program" kernels $state >"$TMP/bare"
+    WALLPROF_FOLLOW=none children kernels $state >"$TMP/profiled"
+    diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state: a child that is not followed has another mask"
 done
 
 # Children that have their parent's memory, or a copy of it that no hook has seen made.

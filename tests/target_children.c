@@ -1,15 +1,15 @@
 /*
  * Children that are born at a bad moment, or in another way than by fork: one way per run.
  *
- *     target_children loader exit|leave   forks while another thread holds the loader's list; the child
- * works, then ends by exit, or its last thread by pthread_exit target_children callback            forks
- * while it holds the loader's list itself target_children memory MIB          forks with so much memory
- * touched in small pages, some times
- *     target_children inherit plain|blocked|ignored
- *                                         starts a program in every way there is, with SIGPROF in that state,
- * and prints what the program and the starter say about their signals target_children vfork what a child of
- * vfork and _Fork sees and may do target_children raw                 children that no function of the C
- * library makes
+ * - loader exit|leave: forks while another thread holds the loader's list; the child works, then ends by
+ *   exit, or its last thread by pthread_exit
+ * - callback: forks while it holds the loader's list itself
+ * - memory MIB: forks with so much memory touched in small pages, some times
+ * - inherit plain|blocked|ignored|full: starts a program in every way there is, with SIGPROF, or all signals,
+ *   in that state, and prints what the program, its starter and its children say of it
+ * - kernels plain|blocked|ignored|full: what the kernel says of a forked child
+ * - vfork: what a child of vfork and _Fork sees and may do
+ * - raw: children that no function of the C library makes
  *
  * Exit status 0 when every child ended as it should.
  */
@@ -225,15 +225,81 @@ static int start_by_popen(void)
     return !stream || pclose(stream) != 0;
 }
 
-/* What the program reads back of itself. */
+static void on_other(int number)
+{
+    (void)number;
+}
+
+/* What a process reads back of itself: the mask, that of a handler, what is ignored. */
 static int tell_own(void)
 {
     sigset_t mask;
-    struct sigaction action;
+    struct sigaction action, other;
     sigprocmask(SIG_BLOCK, NULL, &mask);
     sigaction(SIGPROF, NULL, &action);
-    printf("itself: blocked %d, ignored %d\n", sigismember(&mask, SIGPROF), action.sa_handler == SIG_IGN);
-    return 0;
+    sigaction(SIGUSR1, NULL, &other);
+    printf("itself: ignored %d, handler %d; blocked, and by the handler:", action.sa_handler == SIG_IGN,
+           other.sa_handler == on_other);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        printf(" %d%d", sigismember(&mask, number), sigismember(&other.sa_mask, number));
+    printf("\n");
+    return fflush(stdout);
+}
+
+static int tell_own_in(pid_t child)
+{
+    if (child == 0)
+        _exit(tell_own());
+    return wait_for(child);
+}
+
+static int tell_own_in_fork(void)
+{
+    return tell_own_in(fork());
+}
+
+static int tell_own_in_bare_fork(void)
+{
+    return tell_own_in(_Fork());
+}
+
+/* What that is in the kernel, past the profiler's hooks, once it has left. */
+static int tell_kernels_in_fork(void)
+{
+    char text[4096];
+    uint64_t action[4] = {0};
+    pid_t child = fork();
+    if (child != 0)
+        return wait_for(child);
+    syscall(SYS_rt_sigaction, SIGUSR1, NULL, action, sizeof(uint64_t));
+    int fd = open("/proc/self/status", O_RDONLY);
+    ssize_t bytes = read(fd, text, sizeof(text) - 1);
+    text[bytes > 0 ? bytes : 0] = 0;
+    const char *blocked = strstr(text, "SigBlk");
+    printf("kernel's: handler's mask %#llx, %.24s\n", (unsigned long long)action[3], blocked ? blocked : "");
+    _exit(fflush(stdout));
+}
+
+static void set_state(const char *state)
+{
+    sigset_t profile;
+    struct sigaction other = {.sa_handler = on_other};
+    sigfillset(&other.sa_mask);
+    sigaction(SIGUSR1, &other, NULL);
+    sigemptyset(&profile);
+    sigaddset(&profile, SIGPROF);
+    if (!strcmp(state, "full"))
+        sigprocmask(SIG_SETMASK, &other.sa_mask, NULL);
+    if (!strcmp(state, "blocked"))
+        sigprocmask(SIG_BLOCK, &profile, NULL);
+    if (!strcmp(state, "ignored"))
+        signal(SIGPROF, SIG_IGN);
+}
+
+static int run_kernels(const char *state)
+{
+    set_state(state);
+    return tell_kernels_in_fork();
 }
 
 static int run_inherit(const char *state)
@@ -241,20 +307,13 @@ static int run_inherit(const char *state)
     static const struct {
         const char *name;
         int (*start)(void);
-    } ways[] = {{"fork", start_by_fork},   {"_Fork", start_by_bare_fork}, {"vfork", start_by_vfork},
-                {"spawn", start_by_spawn}, {"popen", start_by_popen},     {"system", start_by_system},
-                {"none", tell_own}};
+    } ways[] = {
+        {"fork", start_by_fork},   {"_Fork", start_by_bare_fork},   {"vfork", start_by_vfork},
+        {"spawn", start_by_spawn}, {"popen", start_by_popen},       {"system", start_by_system},
+        {"none", tell_own},        {"own, fork", tell_own_in_fork}, {"own, _Fork", tell_own_in_bare_fork}};
     int failures = 0;
-    sigset_t profile;
-    sigemptyset(&profile);
-    sigaddset(&profile, SIGPROF);
-    if (!strcmp(state, "blocked"))
-        sigprocmask(SIG_BLOCK, &profile, NULL);
-    if (!strcmp(state, "ignored"))
-        signal(SIGPROF, SIG_IGN);
+    set_state(state);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (!strcmp(ways[i].name, "system") && !strcmp(state, "ignored"))
-            continue; /* docs/transparency.md */
         printf("%s %s\n", state, ways[i].name);
         fflush(stdout);
         failures += ways[i].start();
@@ -378,6 +437,8 @@ int main(int argc, char **argv)
         return run_memory((size_t)atoi(argument));
     if (!strcmp(mode, "inherit"))
         return run_inherit(argument);
+    if (!strcmp(mode, "kernels"))
+        return run_kernels(argument);
     if (!strcmp(mode, "vfork"))
         return run_vfork();
     if (!strcmp(mode, "raw"))
