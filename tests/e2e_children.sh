@@ -28,16 +28,28 @@ if [ "$available" -gt 2000 ]; then
     children memory 512
 fi
 
+# Without 32 and 33, which are the C library's. A child of its posix_spawn (make's, say) has them ignored; a process of two
+# threads handles 33, and hands it on as neither.
+signals_of() { # TARGET'S ARGUMENTS...
+    "$@" | while read -r name bits; do
+        case $name in
+        SigBlk: | SigIgn:) printf '%s %x\n' "$name" $((16#$bits & ~0x180000000)) ;;
+        *) echo "$name $bits" ;;
+        esac
+    done
+    return "${PIPESTATUS[0]}"
+}
+
 # Masks and ignored signals are inherited as without us. Programs that it starts are not followed: we would unblock.
 for state in plain blocked ignored full; do
-    "$program" inherit $state >"$TMP/bare" || fail "target_children inherit $state does not hold bare"
+    signals_of "$program" inherit $state >"$TMP/bare" || fail "target_children inherit $state does not hold bare"
     for follow in fork none; do
-        WALLPROF_FOLLOW=$follow children inherit $state >"$TMP/profiled"
+        WALLPROF_FOLLOW=$follow signals_of children inherit $state >"$TMP/profiled"
         diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state, FOLLOW=$follow: other signals are inherited"
     done
     # What is not followed has everything back, in the kernel too.
-    "$program" kernels $state >"$TMP/bare"
-    WALLPROF_FOLLOW=none children kernels $state >"$TMP/profiled"
+    signals_of "$program" kernels $state >"$TMP/bare"
+    WALLPROF_FOLLOW=none signals_of children kernels $state >"$TMP/profiled"
     diff "$TMP/bare" "$TMP/profiled" || fail "SIGPROF $state: a child that is not followed has another mask"
 done
 
