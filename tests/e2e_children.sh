@@ -28,15 +28,8 @@ if [ "$available" -gt 2000 ]; then
     children memory 512
 fi
 
-# Without 32 and 33, which are the C library's. A child of its posix_spawn (make's, say) has them ignored; a process of two
-# threads handles 33, and hands it on as neither.
 signals_of() { # TARGET'S ARGUMENTS...
-    "$@" | while read -r name bits; do
-        case $name in
-        SigBlk: | SigIgn:) printf '%s %x\n' "$name" $((16#$bits & ~0x180000000)) ;;
-        *) echo "$name $bits" ;;
-        esac
-    done
+    "$@" | without_internal_signals
     return "${PIPESTATUS[0]}"
 }
 

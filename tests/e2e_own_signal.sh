@@ -18,7 +18,7 @@ run_cases() { # NUMBER FILE
     wait
     for name in $cases; do
         sed "s/^/$name: /" "$directory/$name"
-    done >"$2"
+    done | without_internal_signals >"$2"
 }
 
 own() { # NUMBER OUR-SIGNAL VARIABLE=VALUE...

@@ -332,7 +332,11 @@ check_forwarding() {
     kill -TERM $started
     wait $started
     status=$?
-    case $status in 5 | 142) ;; *) fail "ALRM and TERM at once: $status" ;; esac
+    case "$shell $status" in
+    *' 5' | *' 142') ;;
+    bash*' 255') ;; # its wait, rarely: see await_program
+    *) fail "ALRM and TERM at once: $status" ;;
+    esac
 }
 
 # A signal to the whole group ends program and wrapper's `wait` at the same moment.
