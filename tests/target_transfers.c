@@ -281,12 +281,16 @@ static void write_at_once(struct waiter *waiter)
 
 SHORT(number_nanosleep, 0, 0, syscall(SYS_nanosleep, &time, NULL))
 SHORT(number_clock_nanosleep, 0, 0, syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL))
+#ifdef SYS_poll /* older calls, which newer machines do not have */
 SHORT(number_poll, 0, 0, syscall(SYS_poll, NULL, 0, SHORT_MS))
-SHORT(number_ppoll, 0, 0, syscall(SYS_ppoll, NULL, 0, &time, NULL, 8))
 SHORT(number_select, 0, 0,
       syscall(SYS_select, 0, NULL, NULL, NULL, &(struct timeval){.tv_usec = SHORT_MS * 1000}))
-SHORT(number_pselect, 0, 0, syscall(SYS_pselect6, 0, NULL, NULL, NULL, &time, NULL))
 SHORT(number_epoll_wait, 0, 0, syscall(SYS_epoll_wait, epoll_fd, &(struct epoll_event){0}, 1, SHORT_MS))
+SIGNALLED(number_poll_ended, syscall(SYS_poll, NULL, 0, -1))
+SIGNALLED(number_pause_ended, syscall(SYS_pause))
+#endif
+SHORT(number_ppoll, 0, 0, syscall(SYS_ppoll, NULL, 0, &time, NULL, 8))
+SHORT(number_pselect, 0, 0, syscall(SYS_pselect6, 0, NULL, NULL, NULL, &time, NULL))
 SHORT(number_sigtimedwait, -1, EAGAIN, syscall(SYS_rt_sigtimedwait, &only_usr2, NULL, &time, 8))
 SHORT(number_futex, -1, ETIMEDOUT, syscall(SYS_futex, &(int){0}, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0))
 SHORT(number_futex_bitset, -1, ETIMEDOUT,
@@ -297,8 +301,6 @@ SHORT(number_io_uring_enter, -1, ETIME,
       syscall(SYS_io_uring_enter, ring_fd, 0, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
               &(struct io_uring_getevents_arg){.ts = (uint64_t)(uintptr_t)&time},
               sizeof(struct io_uring_getevents_arg)))
-SIGNALLED(number_poll_ended, syscall(SYS_poll, NULL, 0, -1))
-SIGNALLED(number_pause_ended, syscall(SYS_pause))
 
 /* ---- calls that are made again after a handler with SA_RESTART, as ours is, and end after one without ----
  */
@@ -391,16 +393,18 @@ static struct waiter waiters[] = {
     {.name = "write-nonblocking", .call = write_at_once},
     {.name = "number-nanosleep", .call = number_nanosleep},
     {.name = "number-clock_nanosleep", .call = number_clock_nanosleep},
+#ifdef SYS_poll
     {.name = "number-poll", .call = number_poll},
-    {.name = "number-ppoll", .call = number_ppoll},
     {.name = "number-select", .call = number_select},
-    {.name = "number-pselect6", .call = number_pselect},
     {.name = "number-epoll_wait", .call = number_epoll_wait},
+    {.name = "number-poll-ended", .call = number_poll_ended, .signal = RESTARTING},
+    {.name = "number-pause-ended", .call = number_pause_ended, .signal = RESTARTING},
+#endif
+    {.name = "number-ppoll", .call = number_ppoll},
+    {.name = "number-pselect6", .call = number_pselect},
     {.name = "number-rt_sigtimedwait", .call = number_sigtimedwait},
     {.name = "number-futex", .call = number_futex},
     {.name = "number-futex-bitset", .call = number_futex_bitset},
-    {.name = "number-poll-ended", .call = number_poll_ended, .signal = RESTARTING},
-    {.name = "number-pause-ended", .call = number_pause_ended, .signal = RESTARTING},
     {.name = "read-ended", .call = read_ended, .signal = ENDING},
     {.name = "recv-ended", .call = recv_ended, .signal = ENDING},
     {.name = "accept-ended", .call = accept_ended, .signal = ENDING},
