@@ -57,10 +57,11 @@ SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 # Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
 OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c test_sig_prologue.c target_cfi.c)
 OTHERS_x86_64  := tests/test_sig_code.c
-# And under emulation what is about reading through the kernel, its memory map, or what it tells of other threads: qemu
-# has none as it is.
+# And under emulation what is about reading through the kernel, its memory map, what it tells of other threads,
+# its filters and its vDSO: qemu has none as it is.
 ifneq ($(RUN),)
-OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c test_watch.c test_blocked.c test_cut_short.c test_census.c test_sig_other.c test_room.c)
+OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c test_watch.c test_blocked.c test_cut_short.c test_census.c test_sig_other.c test_room.c \
+      test_call_filter.c test_vdso.c)
 endif
 UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/test_*.c)))
 TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/target_*.c))) \

@@ -188,29 +188,33 @@ static void *send_into_vfork(void *argument)
 
 static void test_in_vfork(void **state)
 {
-    static struct vfork_sender sender;
     pthread_t thread;
     int status;
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it puts a vfork of its own before the C library's */
 #endif
-    sender.index = sig_slots_arm(&slots, 0, 0, NULL, &sender.generation);
-    sender.tid = gettid();
-    assert_int_equal(pthread_create(&thread, NULL, send_into_vfork, &sender), 0);
+    /* Shared: an emulator makes a fork of it. */
+    struct vfork_sender *sender =
+        mmap(NULL, sizeof(*sender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(sender != MAP_FAILED);
+    sender->index = sig_slots_arm(&slots, 0, 0, NULL, &sender->generation);
+    sender->tid = gettid();
+    assert_int_equal(pthread_create(&thread, NULL, send_into_vfork, sender), 0);
     pid_t child = vfork();
     if (child == 0) {
-        atomic_store(&sender.child_runs, 1);
-        while (!atomic_load(&sender.is_sent))
+        atomic_store(&sender->child_runs, 1);
+        while (!atomic_load(&sender->is_sent))
             sched_yield();
         _exit(0);
     }
     waitpid(child, &status, 0);
     pthread_join(thread, NULL);
-    assert_true(sig_slots_is_done(&slots, (uint32_t)sender.index));
-    assert_int_equal(memory[sender.index].end, SIG_UNWIND_ROOT);
-    assert_true(memory[sender.index].depth > 4);
-    sig_slots_release(&slots, (uint32_t)sender.index);
+    assert_true(sig_slots_is_done(&slots, (uint32_t)sender->index));
+    assert_int_equal(memory[sender->index].end, SIG_UNWIND_ROOT);
+    assert_true(memory[sender->index].depth > 4);
+    sig_slots_release(&slots, (uint32_t)sender->index);
+    munmap(sender, sizeof(*sender));
 }
 
 /* Where the user's pending signals are at their limit the kernel delivers the signal but loses what is in it;
