@@ -240,7 +240,7 @@ static __attribute__((noinline)) void drop_ours(uint64_t numbers, ucontext_t *co
         if (number <= 0)
             return;
         if (is_ours(&info))
-            claim(&info); /* a late one */
+            sig_add_relaxed(&sig_on_the_way, -1U); /* the sampler will find it lost, and ask again */
         else
             sig_action_hold_back((int)number, &info, context);
     }
