@@ -16,13 +16,6 @@ WALLPROF_WAIT static uint64_t deadline_of_ms(int ms)
     return ms > 0 ? clock_monotonic_ns() + (uint64_t)ms * NS_PER_MS : 0;
 }
 
-WALLPROF_WAIT static uint64_t deadline_of_timespec(const struct timespec *time)
-{
-    return time && (time->tv_sec > 0 || time->tv_nsec > 0)
-               ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
-               : 0;
-}
-
 /* What is left, in whole milliseconds, not too few. */
 WALLPROF_WAIT static int left_ms(uint64_t deadline_ns)
 {
@@ -55,7 +48,7 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
 {
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
-    uint64_t deadline_ns = deadline_of_timespec(time);
+    uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->ppoll(fds, count, time, mask);
@@ -69,7 +62,6 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
 extern int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes);
 extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask,
                        size_t bytes);
-extern void __chk_fail(void) __attribute__((noreturn));
 
 WALLPROF_WAIT_HOOK int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes)
 {
@@ -123,7 +115,7 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
 {
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
-    uint64_t deadline_ns = deadline_of_timespec(time);
+    uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->pselect(count, reads, writes, others, time, mask);
@@ -170,7 +162,7 @@ WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int c
 {
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
-    uint64_t deadline_ns = deadline_of_timespec(time);
+    uint64_t deadline_ns = hook_wait_deadline(time);
     if (!real_functions()->epoll_pwait2) { /* before glibc 2.35 */
         errno = ENOSYS;
         return -1;

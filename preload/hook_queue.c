@@ -52,17 +52,10 @@ WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long t
     WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
 }
 
-WALLPROF_WAIT static uint64_t deadline_of(const struct timespec *time)
-{
-    return time && (time->tv_sec > 0 || time->tv_nsec > 0)
-               ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
-               : 0;
-}
-
 WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t count,
                                   const struct timespec *time)
 {
-    uint64_t deadline_ns = deadline_of(time);
+    uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->semtimedop(set, operations, count, time);
@@ -77,7 +70,7 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
 WALLPROF_WAIT static int aio_wait(const struct aiocb *const requests[], int count,
                                   const struct timespec *time)
 {
-    uint64_t deadline_ns = deadline_of(time);
+    uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->aio_suspend(requests, count, time);

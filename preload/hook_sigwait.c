@@ -11,17 +11,13 @@
 #include "hook_mask.h"
 #include "hook_wait.h"
 #include "real.h"
+#include "sig_action.h"
 #include "sig_handler.h"
 
 #include <stddef.h>
 #include <unistd.h>
 
 enum { KERNEL_SIGSET_BYTES = sizeof(uint64_t) };
-
-WALLPROF_WAIT static uint64_t bits_of(const sigset_t *set)
-{
-    return set->__val[0];
-}
 
 /* The system call itself: the C library's function makes SI_USER of SI_TKILL, which a handler must not see.
  * It is a cancellation point as it is there. -1 and errno, or a signal's number. */
@@ -54,7 +50,8 @@ WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *se
     for (;;) {
         siginfo_t taken;
         struct timespec left = hook_wait_left(deadline_ns);
-        int number = take_signal(bits_of(set) | ~bits_of(&wait->mask), &taken, deadline_ns ? &left : NULL);
+        int number =
+            take_signal(sig_set_bits(set) | ~sig_set_bits(&wait->mask), &taken, deadline_ns ? &left : NULL);
         if (number < 0 && hook_wait_holds(wait, true))
             continue;
         if (number < 0)
@@ -85,8 +82,7 @@ WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, c
 {
     siginfo_t seen;
     hook_mask_heed(set);
-    bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
-    uint64_t deadline_ns = has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
+    uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->sigtimedwait(set, &seen, time);

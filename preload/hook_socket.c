@@ -136,7 +136,6 @@ WALLPROF_WAIT_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 extern ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
 extern ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
                               struct sockaddr *restrict address, socklen_t *restrict length);
-extern void __chk_fail(void) __attribute__((noreturn));
 
 WALLPROF_WAIT_HOOK ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
 {

@@ -120,7 +120,6 @@ WALLPROF_WAIT_HOOK ssize_t read(int fd, void *to, size_t bytes)
 
 /* Programs that are compiled with _FORTIFY_SOURCE call this. */
 extern ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
-extern void __chk_fail(void) __attribute__((noreturn));
 
 WALLPROF_WAIT_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {

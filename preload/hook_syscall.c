@@ -96,12 +96,6 @@ struct rest {
     struct io_uring_getevents_arg ring;
 };
 
-WALLPROF_WAIT static uint64_t deadline_of(const struct timespec *time)
-{
-    bool has_end = time && (time->tv_sec > 0 || time->tv_nsec > 0);
-    return has_end ? clock_monotonic_ns() + hook_wait_timespec_ns(time) : 0;
-}
-
 static const struct timespec *time_of_ring(const struct io_uring_getevents_arg *ring)
 {
     return ring ? (const struct timespec *)(uintptr_t)ring->ts : NULL;
@@ -112,11 +106,11 @@ WALLPROF_WAIT static uint64_t deadline_before(struct form form, long argument)
 {
     switch (form.kind) {
     case FOR_TIME:
-        return deadline_of((const struct timespec *)argument);
+        return hook_wait_deadline((const struct timespec *)argument);
     case FOR_MS:
         return (int)argument > 0 ? clock_monotonic_ns() + (uint64_t)(int)argument * NS_PER_MS : 0;
     case FOR_RING:
-        return deadline_of(time_of_ring((const struct io_uring_getevents_arg *)argument));
+        return hook_wait_deadline(time_of_ring((const struct io_uring_getevents_arg *)argument));
     default:
         return 0;
     }

@@ -130,6 +130,14 @@ static inline uint64_t hook_wait_timespec_ns(const struct timespec *time)
     return seconds * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
+/* By CLOCK_MONOTONIC, 0 for a call that cannot wait or waits for ever: those need no clock. */
+static inline uint64_t hook_wait_deadline(const struct timespec *time)
+{
+    return time && (time->tv_sec > 0 || time->tv_nsec > 0)
+               ? clock_monotonic_ns() + hook_wait_timespec_ns(time)
+               : 0;
+}
+
 static inline struct timespec hook_wait_left(uint64_t deadline_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();

@@ -110,6 +110,9 @@ struct real {
 
 const struct real *real_functions(void);
 
+/* The C library's end of a program whose buffer is too small, in the functions that _FORTIFY_SOURCE calls. */
+extern void __chk_fail(void) __attribute__((noreturn));
+
 /* What an interposed function looks like: visible from outside, whatever the rest is compiled with. */
 #define WALLPROF_HOOK __attribute__((visibility("default")))
 
