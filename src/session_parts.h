@@ -1,0 +1,129 @@
+/*
+ * What the files of a session share: its state, and what they call of one another.
+ *
+ *     session.c          a recording's beginning, its end, and its threads
+ *     session_run.c      the sampler thread
+ *     session_write.c    where the recording goes, and the writing of it
+ *     session_child.c    a forked child's
+ *     session_absence.c  without the sampler's thread for a moment
+ *
+ * The sampler thread and the program's threads meet in five words: `standstill` (fork and exec against a
+ * tick), `command` (start and end), `phase` (how far the sampler is), `finishing` and `absent`. All are
+ * seq_cst; nothing else is shared.
+ */
+#ifndef WALLPROF_SESSION_PARTS_H
+#define WALLPROF_SESSION_PARTS_H
+
+#include "config.h"
+#include "log.h"
+#include "output.h"
+#include "perf_map.h"
+#include "sampler.h"
+#include "session.h"
+#include "standstill.h"
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SESSION_COMMAND_TEXT_BYTES = 512 };
+
+enum session_command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE, COMMAND_PAUSE };
+enum session_phase { PHASE_STARTING, PHASE_RUNNING };
+
+struct session {
+    struct session_libc libc;
+    struct wp_config config;
+    struct wp_log log;
+    struct wp_threads threads;
+    struct wp_sampler sampler;
+    struct wp_thread *main_thread;
+    pthread_t thread;
+    pid_t pid;
+    uid_t start_user; /* effective */
+    uint64_t start_ns, start_utc_ns, end_ns;
+    struct perf_maps perf_maps;
+    struct wp_standstill standstill;
+    uint32_t command;          /* atomic, futex: enum session_command */
+    uint32_t phase;            /* atomic, futex: enum session_phase */
+    uint32_t finishing;        /* atomic: session_finish has begun */
+    uint32_t loader_is_free;   /* atomic, futex: it was, once */
+    int enter_status;          /* of the set-up, once the phase is PHASE_RUNNING */
+    bool is_child;             /* of a fork */
+    bool has_probe;            /* a thread that waits for the loader's lock for ever */
+    struct session *inherited; /* a child's, until it is set up: its parent's, in the child's copy of it */
+    uint32_t absent;           /* atomic, futex: the sampler stands down */
+    bool is_resumed;           /* the sampler is not the first */
+    uint32_t is_over;          /* atomic: session_end has been */
+    bool leaves_children;      /* session_leave_children */
+    struct wp_output output;
+    int directory_fd;        /* of the output, in the sampler's descriptor table */
+    int spare_fd;            /* there too: sink_spare */
+    bool has_fillers;        /* there too: /dev/null as 0, 1 and 2 */
+    int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
+    bool is_output_reported; /* that it cannot be written */
+    int signal;              /* what threads are asked with, as far as has been reported */
+    bool is_filled_below_reported;
+    char command_text[SESSION_COMMAND_TEXT_BYTES];
+};
+
+/* ---- session.c ---- */
+
+/* Any thread: this process's session, or its parent's in a child; NULL when nothing is recorded. */
+struct session *session_current(void);
+void session_make_current(struct session *session);
+
+/*
+ * The process's own: what it is called, when it began, and the calling thread, whose stack lies between the
+ * two. NULL without memory.
+ */
+struct session *session_create(const struct session_libc *libc, uint64_t stack_low, uint64_t stack_high);
+
+/* Creates a thread of ours with every signal blocked, so that it never runs a handler of the program. 0 or
+ * -errno. */
+int session_create_thread(const struct session *session, pthread_t *ret, void *(*routine)(void *),
+                          void *argument);
+
+/* Until it is set up, or has failed to be: enter_status. */
+void session_wait_for_sampler(struct session *session);
+
+/* ---- session_run.c ---- */
+
+/* The sampler thread's routine; argument: the session. Another one takes over after COMMAND_PAUSE. */
+void *session_run(void *argument);
+
+/* Chooses the output, and sets up the sampler and the handler. In the thread that starts the session, or in a
+ * child's sampler. 0 or -errno. */
+int session_prepare(struct session *session);
+void session_report_settings(struct session *session);
+void session_report_failure(struct session *session,
+                            int status); /* but for what session_choose_output has said */
+
+/* In the sampler: until then (CLOCK_MONOTONIC), or until there is a command. */
+void session_sleep_until(struct session *session, uint64_t deadline_ns);
+
+/* ---- session_write.c ---- */
+
+/* Settles the file's name. 0, or -errno, which has been reported. */
+int session_choose_output(struct session *session);
+
+/* In the sampler: whether it could be written now, and something to fall back on. */
+void session_check_output(struct session *session, bool has_own_descriptors);
+
+/* Ends the recording. In the sampler, or in the exiting thread when that is gone. */
+void session_close_and_write(struct session *session);
+
+/* ---- session_child.c ---- */
+
+/* In a forked child's sampler: sets the session up when the time has come, or somebody is in need of it. 0 or
+ * -errno. */
+int session_be_born(struct session *session);
+
+/* ---- session_absence.c ---- */
+
+/* Whoever stands down has its signals blocked, so it is another thread that waits here until it is up. */
+void session_wait_for_presence(struct session *session);
+
+#endif
