@@ -26,6 +26,7 @@ struct shown {
 
 static struct shown begin(void)
 {
+    session_write_before_exec();
     session_hold(SESSION_HOLD_EXEC);
     sched_yield();
     struct shown ret = {.mask = hook_mask_show()};

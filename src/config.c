@@ -424,14 +424,13 @@ static size_t ending_at(const char *path)
     return (size_t)(dot - path);
 }
 
-int config_insert_pid(char *path, size_t capacity, uint32_t pid)
+int config_insert(char *path, size_t capacity, const char *text)
 {
-    char text[16];
-    size_t length = (size_t)snprintf(text, sizeof(text), ".%u", pid), at = ending_at(path),
-           rest = strlen(path) - at;
+    size_t length = 1 + strlen(text), at = ending_at(path), rest = strlen(path) - at;
     if (strlen(path) + length >= capacity)
         return -ENAMETOOLONG;
     memmove(path + at + length, path + at, rest + 1);
-    memcpy(path + at, text, length);
+    path[at] = '.';
+    memcpy(path + at + 1, text, length - 1);
     return 0;
 }

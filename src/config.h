@@ -51,8 +51,8 @@ struct config_names {
 int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity,
                   bool *ret_has_pid);
 
-/* app.pb.gz -> app.1234.pb.gz: what a forked child's file is called when the name has no %p. 0 or
+/* app.pb.gz and 1234 -> app.1234.pb.gz: into the last part of a path, before its endings. 0 or
  * -ENAMETOOLONG. */
-int config_insert_pid(char *path, size_t capacity, uint32_t pid);
+int config_insert(char *path, size_t capacity, const char *text);
 
 #endif

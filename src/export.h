@@ -1,7 +1,7 @@
 /*
- * From a closed recording to a file: names, then the encoder the file's ending asks for.
+ * From a recording to a file: names, then the encoder the file's ending asks for.
  *
- * Called from: the sampler thread at its end, or the exiting thread when the sampler is gone.
+ * Called from: the sampler thread, or the exiting thread when the sampler is gone.
  */
 #ifndef WALLPROF_EXPORT_H
 #define WALLPROF_EXPORT_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct export_request {
-    const struct wp_sampler *sampler; /* closed */
+    const struct wp_sampler *sampler; /* settled or closed */
     enum wp_labels labels;
     uint64_t start_utc_ns, duration_ns;
     const char *restraint, *command; /* struct wp_profile's */

@@ -231,3 +231,17 @@ void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t 
     self->cpu_ns += unclaimed.cpu_ns;
     self->offcpu_ns += unclaimed.wall_ns;
 }
+
+void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
+                        uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest)
+{
+    struct fold_thread now = *thread;
+    fold_stretch_ended(&now, stretch_end_ns);
+    fold_thread_end(fold, &now, time_ns, cpu_clock_ns, rest);
+    thread->time_ns = now.time_ns;
+    thread->cpu_clock_ns = now.cpu_clock_ns;
+    if (tree_node(fold->tree, thread->root)->thread == 0) { /* no claims that would be scaled again */
+        thread->begin_ns = now.time_ns;
+        thread->begin_cpu_clock_ns = now.cpu_clock_ns;
+    }
+}

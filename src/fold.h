@@ -79,4 +79,12 @@ enum fold_rest { FOLD_REST_UNSAMPLED, FOLD_REST_UNCHANGED, FOLD_REST_NOT_RESPOND
 void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,
                      uint64_t cpu_clock_ns, enum fold_rest rest);
 
+/*
+ * The same for a thread that goes on: its sums are true now, and are again at the next of these moments. What
+ * it has used until that one is then shared out anew, by what each node has now and what has been claimed
+ * since. stretch_end_ns: up to when the last observation's stretch goes, if it goes on.
+ */
+void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
+                        uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest);
+
 #endif

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+static const unsigned names_before_exec_max = 100;
 
 static const char default_pattern[] = "wallprof.%p.pb.gz";
 
@@ -77,6 +81,14 @@ static int split(struct wp_output *output, const char *path)
     return output->name[0] ? 0 : -EISDIR;
 }
 
+/* "" and 12 -> app.12.pb.gz; sh and 2 -> app.sh-2.pb.gz. */
+static int insert_number(char *path, size_t capacity, const char *text, unsigned number)
+{
+    char inserted[NAME_MAX + 16];
+    snprintf(inserted, sizeof(inserted), "%.*s%s%u", NAME_MAX, text, *text ? "-" : "", number);
+    return config_insert(path, capacity, inserted);
+}
+
 int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
                   bool is_child)
 {
@@ -93,7 +105,36 @@ int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint
         .start_utc_s = start_utc_ns / NS_PER_S,
     };
     int status = config_expand(pattern, &names, path, sizeof(path), &has_pid);
+    output->has_pid = has_pid || is_child;
     if (status == 0 && is_child && !has_pid)
-        status = config_insert_pid(path, sizeof(path), names.pid);
+        status = insert_number(path, sizeof(path), "", names.pid);
     return status == 0 ? split(output, path) : status;
+}
+
+/* The first of sh, sh-2, sh-3 ... that is not there yet; the last one in any case. */
+static int insert_free_name(char *path, size_t capacity, int directory_fd, const char *program)
+{
+    char plain[NAME_MAX + 1];
+    struct stat ignored;
+    strcpy(plain, path);
+    int status = config_insert(path, capacity, program);
+    for (unsigned number = 2; number < names_before_exec_max && status == 0; number++) {
+        if (fstatat(directory_fd, path, &ignored, AT_SYMLINK_NOFOLLOW) < 0)
+            break;
+        strcpy(path, plain);
+        status = insert_number(path, capacity, program, number);
+    }
+    return status;
+}
+
+int output_name_before_exec(const struct wp_output *output, int directory_fd, pid_t pid, char *ret,
+                            size_t capacity)
+{
+    char buffer[PATH_MAX];
+    int status = 0;
+    strcpy(ret, output->name);
+    if (!output->has_pid)
+        status = insert_number(ret, capacity, "", (unsigned)pid);
+    return status == 0 ? insert_free_name(ret, capacity, directory_fd, program_name(buffer, sizeof(buffer)))
+                       : status;
 }

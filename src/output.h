@@ -16,6 +16,7 @@
 struct wp_output {
     char directory[PATH_MAX]; /* absolute */
     char name[NAME_MAX + 1];  /* the file in it */
+    bool has_pid;             /* the name tells of the process */
 };
 
 /*
@@ -24,6 +25,13 @@ struct wp_output {
  */
 int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
                   bool is_child);
+
+/*
+ * app.pb.gz -> app.1234.sh.pb.gz: what the file of a process is called that was sh and becomes the program
+ * whose file will have the name itself. One that is in the directory already is not used again. 0 or -errno.
+ */
+int output_name_before_exec(const struct wp_output *output, int directory_fd, pid_t pid, char *ret,
+                            size_t capacity);
 
 /* Makes a pattern ("": the default) absolute: the program, and the children it forks, may go elsewhere. One
  * that does not fit is left as it is. */

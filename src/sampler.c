@@ -105,6 +105,15 @@ static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread 
     return ref;
 }
 
+static void record_end(struct wp_sampler *sampler, const struct wp_thread *thread, uint64_t end_ns)
+{
+    if (!thread->record)
+        return;
+    struct wp_thread_record *record = arena_at(&sampler->arena, thread->record);
+    record->end_ns = end_ns;
+    memcpy(record->name, thread->end_name, sizeof(record->name));
+}
+
 static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t end_ns,
                        uint64_t end_cpu_ns, enum fold_rest rest)
 {
@@ -117,11 +126,7 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
     fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
     schedule_remove(&sampler->schedule, &thread->schedule);
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
-    if (thread->record) {
-        struct wp_thread_record *record = arena_at(&sampler->arena, thread->record);
-        record->end_ns = end_ns;
-        memcpy(record->name, thread->end_name, sizeof(record->name));
-    }
+    record_end(sampler, thread, end_ns);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
 }
@@ -468,25 +473,40 @@ void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns)
 
 /* ---- the end ---- */
 
-static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
+/* A thread that lives, for the last time or as if. */
+struct last_look {
+    uint64_t cpu_ns;
+    enum fold_rest rest;
+};
+
+static struct last_look look_at_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {
-    uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
     char name[THREAD_NAME_BYTES];
+    struct last_look look = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid))};
     tasks_name(sampler->census.task_directory, thread->tid, name, sizeof(name));
     if (*name)
         memcpy(thread->end_name, name, sizeof(name));
     bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
-    end_thread(sampler, thread, now_ns, cpu_ns,
-               is_where_it_was ? FOLD_REST_UNCHANGED : rest_of(thread, now_ns));
+    look.rest = is_where_it_was ? FOLD_REST_UNCHANGED : rest_of(thread, now_ns);
+    return look;
 }
 
-void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
+static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {
-    gather(sampler, now_ns);
-    refresh_modules(sampler);
-    family_leave(&sampler->family);
-    while (sampler->threads->live_count > 0)
-        close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    struct last_look look = look_at_live(sampler, thread, now_ns);
+    end_thread(sampler, thread, now_ns, look.cpu_ns, look.rest);
+}
+
+static void settle_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
+{
+    struct last_look look = look_at_live(sampler, thread, now_ns);
+    uint64_t stretch_end_ns = schedule_until(&sampler->schedule, &thread->schedule);
+    fold_thread_settle(&sampler->fold, &thread->fold, stretch_end_ns, now_ns, look.cpu_ns, look.rest);
+    record_end(sampler, thread, now_ns);
+}
+
+static void count_up(struct wp_sampler *sampler)
+{
     sampler->counters.samples = sampler->fold.samples;
     sampler->counters.late_ticks = sampler->tick.late;
     sampler->counters.unchanged = sampler->observer.made.unchanged;
@@ -496,4 +516,23 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->counters.stray = sig_handler_stray_count();
     sampler->counters.answers_cpu_ns = sampler->observer.answers_cpu_ns;
     sampler->counters.sampler_cpu_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    gather(sampler, now_ns);
+    refresh_modules(sampler);
+    for (uint32_t i = 0; i < sampler->threads->live_count; i++)
+        settle_live(sampler, sampler->threads->live[i], now_ns);
+    count_up(sampler);
+}
+
+void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    gather(sampler, now_ns);
+    refresh_modules(sampler);
+    family_leave(&sampler->family);
+    while (sampler->threads->live_count > 0)
+        close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    count_up(sampler);
 }

@@ -106,6 +106,9 @@ void sampler_skip_ticks(struct wp_sampler *sampler, uint64_t now_ns);
 /* Before a tick: looks at threads as rarely as the limit on their cost demands. */
 void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns);
 
+/* A moment at which the recording can be exported as if it had ended at now_ns; it goes on. */
+void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns);
+
 /* The end: what has been answered is taken, and every thread's time is closed at now_ns. */
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns);
 

@@ -27,7 +27,10 @@ enum { SAMPLER_STACK_BYTES = 1024 * 1024 };
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
 /* For a fork; it gains little from being waited for by everybody. */
-static const uint64_t hold_patience_ns = 100 * NS_PER_MS;
+static const uint64_t fork_patience_ns = 100 * NS_PER_MS;
+
+/* Whoever is not done by then sends no signals; it waits for something, of the thread's maybe. */
+static const uint64_t exec_patience_ns = 5 * (uint64_t)NS_PER_S;
 
 /* The one session of this process; NULL before the first start and after a failed one. Threads that were
  * there before it (of a library's constructor) find it when it is complete. */
@@ -66,6 +69,18 @@ void session_wait_for_sampler(struct session *session)
         futex_wait(&session->phase, seen, 0);
 }
 
+void session_wait_for_writing(struct session *session)
+{
+    uint64_t deadline_ns = 0;
+    while (sig_load_seq_cst(&session->command) == COMMAND_WRITE) {
+        if (!deadline_ns)
+            deadline_ns = clock_monotonic_ns() + exec_patience_ns;
+        else if (clock_monotonic_ns() >= deadline_ns)
+            return;
+        futex_wait(&session->command, COMMAND_WRITE, deadline_ns);
+    }
+}
+
 /* ---- standing still ---- */
 
 void session_hold(enum session_hold why)
@@ -73,7 +88,8 @@ void session_hold(enum session_hold why)
     struct session *session = session_current();
     if (session && session->pid == getpid())
         standstill_hold(&session->standstill,
-                        why == SESSION_HOLD_FORK ? clock_monotonic_ns() + hold_patience_ns : 0);
+                        clock_monotonic_ns() +
+                            (why == SESSION_HOLD_FORK ? fork_patience_ns : exec_patience_ns));
 }
 
 void session_release(void)
@@ -81,6 +97,21 @@ void session_release(void)
     struct session *session = session_current();
     if (session && session->pid == getpid())
         standstill_release(&session->standstill);
+}
+
+/* As session_stand_down has it: a recording that is about to end has its own profile. */
+void session_write_before_exec(void)
+{
+    struct session *session = session_current();
+    uint32_t run = COMMAND_RUN;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!session || session->pid != getpid() || now_ns < sig_load_relaxed(&session->worth_writing_ns) ||
+        sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0 ||
+        sig_load_seq_cst(&session->finishing))
+        return;
+    sig_cas_acq_rel(&session->command, &run, COMMAND_WRITE);
+    futex_wake_all(&session->command);
+    session_wait_for_writing(session);
 }
 
 /* ---- start ---- */
@@ -119,6 +150,7 @@ struct session *session_create(const struct session_libc *libc, uint64_t stack_l
     session->start_user = geteuid();
     session->directory_fd = session->spare_fd = -1;
     session->start_ns = clock_monotonic_ns();
+    session->worth_writing_ns = session->start_ns + SESSION_WORTH_NS;
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
     if (threads_init(&session->threads) < 0) {
         scratch_free(session, sizeof(*session));
@@ -303,6 +335,7 @@ void session_thread_leave(struct wp_thread *thread)
     if (!session || session->pid != getpid())
         return; /* a child of _Fork or raw clone: the record was its parent's */
     prctl(PR_GET_NAME, name);
+    session_wait_for_writing(session);
     if (threads_leave(&session->threads, thread, name) == 0 && !sig_load_seq_cst(&session->finishing) &&
         sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE)) {
         stop_sampler(session, COMMAND_LEAVE);

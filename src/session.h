@@ -71,6 +71,14 @@ void session_hold(enum session_hold why);
 void session_release(void);
 
 /*
+ * Before an exec, and not while it is held: what has been recorded so far is written, if it is 100 ms at
+ * least, to a file of its own (output.h) lest the new program's takes its place. Any thread, also in a
+ * handler. Returns when that is done; or after 5 s, when whatever the sampler waits for may be the calling
+ * thread's. errno is kept.
+ */
+void session_write_before_exec(void);
+
+/*
  * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
  * them: the sampler's thread is not there between the two. down says whether it has gone, and the calling
  * thread has all signals blocked until up. Where no thread can be created afterwards, the log says so and the

@@ -41,6 +41,7 @@ void session_stand_down(struct session_absence *absence)
         session_wait_for_sampler(session); /* it may still be asleep before its birth */
     if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0)
         return;
+    session_wait_for_writing(session);
     absence->mask = swap_mask(~(uint64_t)0);
     bool is_alone = sig_cas_acq_rel(&session->absent, &no, 1);
     absence->is_down = is_alone && sig_cas_acq_rel(&session->command, &run, COMMAND_PAUSE);

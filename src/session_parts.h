@@ -8,12 +8,13 @@
  *     session_absence.c  without the sampler's thread for a moment
  *
  * The sampler thread and the program's threads meet in five words: `standstill` (fork and exec against a
- * tick), `command` (start and end), `phase` (how far the sampler is), `finishing` and `absent`. All are
- * seq_cst; nothing else is shared.
+ * tick), `command` (what the sampler is to do, and that it has done it), `phase` (how far the sampler is),
+ * `finishing` and `absent`. All are seq_cst; nothing else is shared.
  */
 #ifndef WALLPROF_SESSION_PARTS_H
 #define WALLPROF_SESSION_PARTS_H
 
+#include "clock.h"
 #include "config.h"
 #include "log.h"
 #include "output.h"
@@ -30,7 +31,11 @@
 
 enum { SESSION_COMMAND_TEXT_BYTES = 512 };
 
-enum session_command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE, COMMAND_PAUSE };
+/* Less than that before an exec is not worth a file of its own: most processes that execute another program
+ * were begun for nothing else. */
+#define SESSION_WORTH_NS (100 * (uint64_t)NS_PER_MS)
+
+enum session_command { COMMAND_RUN, COMMAND_FINISH, COMMAND_LEAVE, COMMAND_PAUSE, COMMAND_WRITE };
 enum session_phase { PHASE_STARTING, PHASE_RUNNING };
 
 struct session {
@@ -59,9 +64,11 @@ struct session {
     uint32_t is_over;          /* atomic: session_end has been */
     bool leaves_children;      /* session_leave_children */
     struct wp_output output;
-    int directory_fd;        /* of the output, in the sampler's descriptor table */
-    int spare_fd;            /* there too: sink_spare */
-    bool has_fillers;        /* there too: /dev/null as 0, 1 and 2 */
+    uint64_t worth_writing_ns;           /* atomic: from when on an exec is worth a file */
+    char name_before_exec[NAME_MAX + 1]; /* of the file that has been written for one, or "" */
+    int directory_fd;                    /* of the output, in the sampler's descriptor table */
+    int spare_fd;                        /* there too: sink_spare */
+    bool has_fillers;                    /* there too: /dev/null as 0, 1 and 2 */
     int stderr_handle;       /* of the program's stderr, in the sampler's descriptor table; -1 without */
     bool is_output_reported; /* that it cannot be written */
     int signal;              /* what threads are asked with, as far as has been reported */
@@ -89,6 +96,9 @@ int session_create_thread(const struct session *session, pthread_t *ret, void *(
 /* Until it is set up, or has failed to be: enter_status. */
 void session_wait_for_sampler(struct session *session);
 
+/* Until no COMMAND_WRITE is under way, for at most 5 s. */
+void session_wait_for_writing(struct session *session);
+
 /* ---- session_run.c ---- */
 
 /* The sampler thread's routine; argument: the session. Another one takes over after COMMAND_PAUSE. */
@@ -111,6 +121,10 @@ int session_choose_output(struct session *session);
 
 /* In the sampler: whether it could be written now, and something to fall back on. */
 void session_check_output(struct session *session, bool has_own_descriptors);
+
+/* In the sampler, on COMMAND_WRITE: what has been recorded so far, for a program that is about to become
+ * another one. The recording goes on, and takes the file back when it ends after all. */
+void session_write_so_far(struct session *session);
 
 /* Ends the recording. In the sampler, or in the exiting thread when that is gone. */
 void session_close_and_write(struct session *session);

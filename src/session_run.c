@@ -61,13 +61,15 @@ static bool leave_descriptors(struct session *session)
     return true;
 }
 
-/* At the end: by now the limit may be so low that every number counts. */
+/* Before a file is written: by now the limit may be so low that every number counts. */
 static void free_standard_descriptors(struct session *session)
 {
     struct rlimit files = {.rlim_cur = 0};
     getrlimit(RLIMIT_NOFILE, &files);
-    session->has_fillers &= files.rlim_cur < DESCRIPTORS_PLENTY;
-    for (int fd = 0; fd <= STDERR_FILENO && session->has_fillers; fd++)
+    if (!session->has_fillers || files.rlim_cur >= DESCRIPTORS_PLENTY)
+        return;
+    session->has_fillers = false;
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
         close(fd);
 }
 
@@ -229,10 +231,28 @@ static bool is_last_to_write(struct session *session)
     return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
 }
 
+static void write_so_far(struct session *session)
+{
+    uint32_t asked = COMMAND_WRITE;
+    standstill_work(&session->standstill);
+    free_standard_descriptors(session);
+    session_write_so_far(session);
+    log_flush_through(&session->log, session->stderr_handle);
+    standstill_rest(&session->standstill);
+    sig_cas_acq_rel(&session->command, &asked, COMMAND_RUN); /* unless it is the end by now */
+    futex_wake_all(&session->command);
+}
+
+static bool is_recording(struct session *session)
+{
+    if (sig_load_seq_cst(&session->command) == COMMAND_WRITE)
+        write_so_far(session);
+    return sig_load_seq_cst(&session->command) == COMMAND_RUN;
+}
+
 void *session_run(void *argument)
 {
     struct session *session = argument;
-    uint32_t run = COMMAND_RUN;
     prctl(PR_SET_NAME, "wallprof");
     int status = session->is_child && !session->is_resumed ? session_be_born(session) : 0;
     session->enter_status = status == 0 ? enter(session) : status;
@@ -242,10 +262,11 @@ void *session_run(void *argument)
             session_report_failure(session, session->enter_status);
         return NULL;
     }
-    while (sig_load_seq_cst(&session->command) == COMMAND_RUN) {
+    while (is_recording(session)) {
         session_sleep_until(session, session->sampler.tick.deadline_ns);
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
             one_tick(session);
+        uint32_t run = COMMAND_RUN;
         if (sampler_is_deserted(&session->sampler))
             sig_cas_acq_rel(&session->command, &run, COMMAND_FINISH);
     }

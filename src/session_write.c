@@ -2,6 +2,7 @@
 #include "session_parts.h"
 #include "clock.h"
 #include "export.h"
+#include "sig_atomic.h"
 #include "sink.h"
 
 #include <errno.h>
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Shells try one directory after the other: after an exec that has failed, others are soon to follow. */
+static const uint64_t write_cost_factor = 10;
 
 int session_choose_output(struct session *session)
 {
@@ -22,7 +26,7 @@ int session_choose_output(struct session *session)
 }
 
 /* One line for one problem: what was found at the start is not said again at the end. */
-static void report_output(struct session *session, int error)
+static void report_output(struct session *session, const char *name, int error)
 {
     const struct wp_output *output = &session->output;
     char who[32] = "";
@@ -30,50 +34,59 @@ static void report_output(struct session *session, int error)
         snprintf(who, sizeof(who), " as user %u", geteuid());
     if (error < 0 && !session->is_output_reported)
         log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s%s", output->directory,
-                output->name, strerrordesc_np(-error), who);
+                name, strerrordesc_np(-error), who);
     if (error == 0)
-        log_add(&session->log, LOG_INFO, "profile written to %s/%s", output->directory, output->name);
+        log_add(&session->log, LOG_INFO, "profile written to %s/%s", output->directory, name);
     session->is_output_reported |= error < 0;
+}
+
+static int open_directory(struct session *session)
+{
+    if (session->directory_fd < 0)
+        session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return session->directory_fd < 0 ? -errno : 0;
 }
 
 void session_check_output(struct session *session, bool has_own_descriptors)
 {
-    session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int error = session->directory_fd < 0 ? -errno : sink_check(session->directory_fd, session->output.name);
+    const char *name = session->output.name;
+    int error = open_directory(session);
+    if (error == 0)
+        error = sink_check(session->directory_fd, name);
     if (error < 0)
-        report_output(session, error);
+        report_output(session, name, error);
     else if (has_own_descriptors)
-        session->spare_fd = sink_spare(session->directory_fd, session->output.name);
+        session->spare_fd = sink_spare(session->directory_fd, name);
 }
 
-static int write_profile(struct session *session, const char *restraint)
+static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
 {
     struct export_request request = {
         .sampler = &session->sampler,
         .labels = session->config.labels,
         .start_utc_ns = session->start_utc_ns,
-        .duration_ns = session->end_ns - session->start_ns,
+        .duration_ns = end_ns - session->start_ns,
         .restraint = restraint,
         .command = session->command_text,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
         .directory_fd = session->directory_fd,
-        .name = session->output.name,
+        .name = name,
         .spare_fd = session->spare_fd,
     };
+    session->spare_fd = -1;
     return export_write(&request);
 }
 
-void session_close_and_write(struct session *session)
+/* The recording up to end_ns, settled or closed; and what there is to say of it. */
+static int write_and_report(struct session *session, const char *name, uint64_t end_ns)
 {
     char restraint[RESTRAINT_TEXT_BYTES];
-    if (!session->end_ns)
-        session->end_ns = clock_monotonic_ns();
-    sampler_close(&session->sampler, session->end_ns);
-    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
-    if (session->directory_fd < 0)
-        session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    report_output(session, session->directory_fd < 0 ? -errno : write_profile(session, restraint));
+    restraint_describe(&session->sampler.restraint, session->start_ns, end_ns, restraint);
+    int error = open_directory(session);
+    if (error == 0)
+        error = write_profile(session, name, end_ns, restraint);
+    report_output(session, name, error);
     if (*restraint)
         log_add(&session->log, LOG_INFO, "%s", restraint);
     if (session->sampler.tree.overflows > 0)
@@ -81,4 +94,60 @@ void session_close_and_write(struct session *session)
             &session->log, LOG_WARNING,
             "the profile is full: %llu stacks were cut short at [overflow]; a larger WALLPROF_MEM holds more",
             (unsigned long long)session->sampler.tree.overflows);
+    return error;
+}
+
+void session_close_and_write(struct session *session)
+{
+    if (!session->end_ns)
+        session->end_ns = clock_monotonic_ns();
+    sampler_close(&session->sampler, session->end_ns);
+    int error = write_and_report(session, session->output.name, session->end_ns);
+    if (error == 0 &&
+        *session->name_before_exec) /* that exec has failed, and all that is in it is here too */
+        unlinkat(session->directory_fd, session->name_before_exec, 0);
+}
+
+/* ---- before an exec ---- */
+
+/* The new program will write a file of the same name, unless it is not recorded. 0 or -errno. */
+static int choose_name_before_exec(struct session *session)
+{
+    char *ret = session->name_before_exec;
+    int status = 0;
+    if (*ret || !session->config.follows_exec)
+        return 0;
+    status = output_name_before_exec(&session->output, session->directory_fd, session->pid, ret,
+                                     sizeof(session->name_before_exec));
+    if (status < 0)
+        strcpy(ret, "");
+    return status;
+}
+
+/* Not into a device or a FIFO: its reader waits for one profile, the new program's. */
+static void write_before_exec(struct session *session, uint64_t now_ns)
+{
+    const char *name = session->output.name;
+    if (open_directory(session) < 0) /* reported at the start */
+        return;
+    if (session->config.follows_exec && sink_is_special(session->directory_fd, name))
+        return;
+    int status = choose_name_before_exec(session);
+    if (status < 0)
+        report_output(session, name, status);
+    else
+        write_and_report(session, *session->name_before_exec ? session->name_before_exec : name, now_ns);
+}
+
+void session_write_so_far(struct session *session)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
+    bool has_spare = session->spare_fd >= 0;
+    sampler_settle(&session->sampler, begin_ns);
+    write_before_exec(session, begin_ns);
+    if (has_spare && session->spare_fd < 0)
+        session->spare_fd = sink_spare(session->directory_fd, session->output.name);
+    uint64_t end_ns = clock_monotonic_ns(), rest_ns = write_cost_factor * (end_ns - begin_ns);
+    uint64_t worth_ns = end_ns + (rest_ns > SESSION_WORTH_NS ? rest_ns : SESSION_WORTH_NS);
+    sig_store_relaxed(&session->worth_writing_ns, worth_ns);
 }

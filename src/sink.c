@@ -60,8 +60,7 @@ static bool is_trusted_link(int directory_fd, const struct stat *link)
     return !is_shared || link->st_uid == geteuid() || link->st_uid == directory.st_uid;
 }
 
-/* What is there already and must stay what it is: a device, a FIFO, or a link (/dev/stdout). */
-static bool is_special(int directory_fd, const char *name)
+bool sink_is_special(int directory_fd, const char *name)
 {
     struct stat itself, target;
     if (fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -104,7 +103,7 @@ static int with_temporary_name(struct sink *sink, int (*make)(struct sink *))
 static int open_target(struct sink *sink, int *spare_fd)
 {
     struct stat status;
-    if (is_special(sink->directory_fd, sink->name)) {
+    if (sink_is_special(sink->directory_fd, sink->name)) {
         int fd = openat(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
         return fd < 0 ? -errno : fd;
     }
@@ -122,7 +121,7 @@ static int open_target(struct sink *sink, int *spare_fd)
 
 int sink_spare(int directory_fd, const char *name)
 {
-    int fd = is_special(directory_fd, name)
+    int fd = sink_is_special(directory_fd, name)
                  ? -1
                  : openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     return fd < 0 ? -errno : fd;
@@ -228,7 +227,7 @@ int sink_check(int directory_fd, const char *name)
     if (fstatat(directory_fd, name, &status, 0) == 0) {
         if (S_ISDIR(status.st_mode))
             return -EISDIR;
-        if (is_special(directory_fd, name))
+        if (sink_is_special(directory_fd, name))
             return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
     }
     /* A nameless file is the real proof; where the file system has none, permission is as much as can be

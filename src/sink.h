@@ -11,6 +11,7 @@
 #define WALLPROF_SINK_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct sink; /* holds zlib's state and a buffer, about 400 KiB of scratch memory */
@@ -33,6 +34,9 @@ void sink_write(struct sink *sink, const void *data, size_t bytes);
 /* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then
  * untouched. */
 int sink_commit(struct sink *sink);
+
+/* What is there already and must stay what it is: a device, a FIFO, or a link (/dev/stdout). */
+bool sink_is_special(int directory_fd, const char *name);
 
 /* Whether a profile could be written there now: 0 or -errno. Leaves nothing behind. */
 int sink_check(int directory_fd, const char *name);

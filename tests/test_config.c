@@ -537,7 +537,7 @@ struct insert_case {
     const char *path, *expected;
 };
 
-static void a_childs_pid_goes_before_the_ending(void **state)
+static void what_is_inserted_goes_before_the_ending(void **state)
 {
     static const struct insert_case cases[] = {
         {"app.pb.gz", "app.1234.pb.gz"},
@@ -558,12 +558,12 @@ static void a_childs_pid_goes_before_the_ending(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         char path[64];
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert_pid(path, sizeof(path), 1234), 0);
+        assert_int_equal(config_insert(path, sizeof(path), "1234"), 0);
         assert_string_equal(path, cases[i].expected);
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert_pid(path, strlen(cases[i].expected) + 1, 1234), 0);
+        assert_int_equal(config_insert(path, strlen(cases[i].expected) + 1, "1234"), 0);
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert_pid(path, strlen(cases[i].expected), 1234), -ENAMETOOLONG);
+        assert_int_equal(config_insert(path, strlen(cases[i].expected), "1234"), -ENAMETOOLONG);
         assert_string_equal(path, cases[i].path);
     }
 }
@@ -584,7 +584,7 @@ int main(void)
         cmocka_unit_test(sequences_are_expanded),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(times_are_the_calendars),
-        cmocka_unit_test(a_childs_pid_goes_before_the_ending),
+        cmocka_unit_test(what_is_inserted_goes_before_the_ending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,51 @@ static void more_cpu_than_wall_is_no_negative_waiting(void **state)
     assert_sum(fixture, 1, 12, 0, 10);
 }
 
+static void settle(struct fixture *fixture, uint64_t stretch_end, uint64_t time, uint64_t cpu)
+{
+    fold_thread_settle(&fixture->fold, &fixture->thread, START + stretch_end, START + time, cpu,
+                       FOLD_REST_UNSAMPLED);
+}
+
+static void sums_are_true_in_between_and_at_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 100, 20, RUNNING, "r");
+    observe(fixture, 200, 20, WAITING, "w");
+    settle(fixture, 200, 200, 50);
+    assert_values(fixture, "r", 1, 50, 0, 100);
+    assert_values(fixture, "w", 1, 0, 150, 100);
+    observe(fixture, 300, 120, RUNNING, "s"); /* claims 100 */
+    end(fixture, 300, 120, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "r", 1, 40, 0, 100); /* 50 and 100 share 120 */
+    assert_values(fixture, "s", 1, 80, 0, 100);
+    assert_values(fixture, "w", 1, 0, 180, 100);
+}
+
+static void a_stretch_goes_on_behind_a_settlement(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, FOLD_GOES_ON, 0, WAITING, "w");
+    settle(fixture, 30, 50, 0);
+    assert_values(fixture, "w", 1, 0, 30, 30);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 0, 20, 20);
+    observe(fixture, 70, 0, WAITING, "w");
+    end(fixture, 70, 0, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "w", 2, 0, 50, 50);
+    assert_sum(fixture, 2, 0, 70, 70);
+}
+
+static void settled_twice_a_shared_root_counts_once(void **state)
+{
+    struct fixture *fixture = *state;
+    tree_node(&fixture->tree, fixture->thread.root)->thread = 0;
+    observe(fixture, 10, 4, RUNNING, "a");
+    settle(fixture, 10, 10, 4);
+    assert_sum(fixture, 1, 4, 6, 10);
+    end(fixture, 30, 6, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 1, 6, 24, 30);
+}
+
 /* Whose claims they are would not be known at the end: all is the rest's. */
 static void a_shared_root_has_no_claims(void **state)
 {
@@ -840,6 +885,9 @@ int main(void)
         TEST(unchanged_takes_everything_since),
         TEST(an_observation_claims_its_time_as_what_it_found),
         TEST(claims_are_scaled_to_what_the_clocks_say),
+        TEST(sums_are_true_in_between_and_at_the_end),
+        TEST(a_stretch_goes_on_behind_a_settlement),
+        TEST(settled_twice_a_shared_root_counts_once),
         TEST(one_stack_may_have_both_kinds),
         TEST(rounding_loses_nothing),
         TEST(what_nobody_claims_is_the_rests),
