@@ -117,6 +117,47 @@ static void without_an_element_there_is_none_to_add(void **state)
                    "WALLPROF_HZ=1");
 }
 
+static void leaving_takes_the_variables_of_ours(void **state)
+{
+    char **environment = ENVIRONMENT("WALLPROF_OUT=x", "A=1", "WALLPROF_HZ=", "WALLPROFX=2",
+                                     "B=WALLPROF_HZ=3", "WALLPROF_FOLLOW=none");
+    char *nothing[] = {NULL};
+    (void)state;
+    environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");
+    ASSERT_ENTRIES(environment, "A=1", "WALLPROFX=2", "B=WALLPROF_HZ=3");
+    environment_leave(nothing, "/opt/wallprof/lib/libwallprof.so");
+    assert_null(nothing[0]);
+}
+
+static void leaving_keeps_the_other_preloads(void **state)
+{
+    static const struct {
+        char *before, *after; /* NULL: the variable goes */
+    } rows[] = {
+        {"LD_PRELOAD=/opt/wallprof/lib/libwallprof.so", NULL},
+        {"LD_PRELOAD=libwallprof.so", NULL},
+        {"LD_PRELOAD=libwallprof.so:", NULL},
+        {"LD_PRELOAD= libwallprof.so ", NULL},
+        {"LD_PRELOAD=libwallprof.so libwallprof.so", NULL},
+        {"LD_PRELOAD=/a/libother.so", "LD_PRELOAD=/a/libother.so"},
+        {"LD_PRELOAD=/b/libwallprof.so:/a/libother.so", "LD_PRELOAD=/a/libother.so"},
+        {"LD_PRELOAD=/a/libother.so:/b/libwallprof.so", "LD_PRELOAD=/a/libother.so"},
+        /* One separator is as good as the other. */
+        {"LD_PRELOAD=/a/libother.so /b/libwallprof.so second.so", "LD_PRELOAD=/a/libother.so:second.so"},
+        {"LD_PRELOAD=libwallprof.so.1:libwallprof.so:xlibwallprof.so",
+         "LD_PRELOAD=libwallprof.so.1:xlibwallprof.so"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char **environment = ENVIRONMENT("A=1", rows[i].before, "Z=2");
+        environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");
+        if (rows[i].after)
+            ASSERT_ENTRIES(environment, "A=1", rows[i].after, "Z=2");
+        else
+            ASSERT_ENTRIES(environment, "A=1", "Z=2");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +167,8 @@ int main(void)
         cmocka_unit_test(an_empty_environment_is_one),
         cmocka_unit_test(the_note_is_a_copy),
         cmocka_unit_test(without_an_element_there_is_none_to_add),
+        cmocka_unit_test(leaving_takes_the_variables_of_ours),
+        cmocka_unit_test(leaving_keeps_the_other_preloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
