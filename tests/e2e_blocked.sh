@@ -7,13 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 ! is_emulated || skip "an emulator's own stacks are what the kernel knows of"
 
-bad=0
 echo "BLOCKED_SECONDS=${BLOCKED_SECONDS-}"
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
-}
 
 # One profile: $TMP/NAME.pb.gz, and what the program said.
 record() { # NAME auto|signal HZ THREADS PROGRAM ARGUMENTS...

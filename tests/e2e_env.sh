@@ -6,13 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 program=$TARGETS/target_process
-bad=0
 cases=0
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
-}
 
 expect_equal() { # WHAT FOUND EXPECTED
     [ "$2" = "$3" ] || complain "$1 is '$2', not '$3'"

@@ -5,12 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 ulimit -c 0
 program=$TARGETS/target_exits
-bad=0
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
-}
 
 bounded_run() { # NAME COMMAND...
     local name=$1

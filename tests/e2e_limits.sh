@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 
 program=$TARGETS/target_limits
-bad=0
 cases=0
 
 complain() { # MESSAGE

@@ -3,13 +3,6 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-bad=0
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
-}
-
 profile_many() { # NAME ARGUMENTS...
     local name=$1
     shift

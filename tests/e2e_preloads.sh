@@ -4,14 +4,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 need gcc
-bad=0
 lib=$(dirname "$(gcc -print-file-name=libc.so.6)")
 lib=$(readlink -f "$lib")
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
-}
 
 build_all() {
     cat >"$TMP/program.c" <<'SOURCE'

@@ -6,8 +6,6 @@ compiler=gcc
 ! is_emulated || compiler=$CC
 need "$compiler"
 
-bad=0
-
 make_library() {
     cat >"$TMP/library.c" <<'SOURCE'
 /* After a function's last call: makes it no tail call, so that its frame stays. */
@@ -64,11 +62,6 @@ variant() { # NAME "KIND..." COMPILER OPTIONS...
     [ ! -s "$TMP/stderr" ] || complain "$name: on stderr: $(cat "$TMP/stderr")"
     (check_profile "$file") || complain "$name: its profile is not good"
     "$PYTHON" "$TESTS/judge_stacks.py" "$file" "${kinds[@]}" || complain "$name: not the stacks of the program"
-}
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
 }
 
 make_library

@@ -3,8 +3,6 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-bad=0
-
 judge() { # NAME EXPECTED_STATUS STATUS
     local file=$TMP/$1.pb.gz
     echo "== $1, observed ${WALLPROF_OBSERVE-as by default}"
@@ -12,11 +10,6 @@ judge() { # NAME EXPECTED_STATUS STATUS
     [ ! -s "$TMP/$1.err" ] || complain "$1: on stderr: $(cat "$TMP/$1.err")"
     (check_profile "$file") || complain "$1: its profile is not good"
     [ ! -s "$file" ] || "$PYTHON" "$TESTS/judge_threads.py" "$file" "$TMP/$1.out" || complain "$1: not its truth"
-}
-
-complain() { # MESSAGE
-    echo "FAIL: $1"
-    bad=1
 }
 
 mode() { # EXPECTED_STATUS MODE ARGUMENTS...

@@ -46,6 +46,13 @@ fail() { # MESSAGE...
     exit 1
 }
 
+# Like fail, but the test goes on; it ends with "exit $bad".
+bad=0
+complain() { # MESSAGE...
+    echo "FAIL: $*"
+    bad=1
+}
+
 skip() { # REASON...
     echo "$*"
     exit 77
