@@ -158,11 +158,11 @@ $(UNWIND_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(UNWIND_BENCH) $
 $(BUILD)/tests/target_%: tests/target_%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
-	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -o $@ $< -pthread -lm
+	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -MMD -MP -o $@ $< -pthread -lm
 $(BUILD)/tests/target_%: tests/target_%.cc
 	@mkdir -p $(@D)
 	@echo '  CXX   $<'
-	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -o $@ $< -pthread
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -MMD -MP -o $@ $< -pthread
 
 targets: $(TARGETS)
 

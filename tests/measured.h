@@ -23,27 +23,13 @@
 #ifndef WALLPROF_TESTS_MEASURED_H
 #define WALLPROF_TESTS_MEASURED_H
 
-#include <errno.h>
+#include "target.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#define NS_PER_MS ((uint64_t)1000000)
-#define NS_PER_S  ((uint64_t)1000000000)
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
-/* After a function's last call: makes it no tail call, so that its frame stays. */
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 enum { MEASURES_MAX = 32 };
 
@@ -68,30 +54,6 @@ typedef void work_fn(struct measured *self, uint64_t duration_ns);
 
 static atomic_ulong interrupted;
 static uint64_t process_start_ns;
-
-static inline void die(const char *what)
-{
-    perror(what);
-    _exit(2);
-}
-
-static inline uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    if (clock_gettime(clock, &now))
-        die("clock_gettime");
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static inline uint64_t now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-static inline struct timespec timespec_of(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-}
 
 /* Whole milliseconds up to a deadline, rounded up; -1 when it is over. */
 static inline int ms_until(uint64_t end_ns)

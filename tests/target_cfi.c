@@ -6,24 +6,16 @@
  * Every one of them is called by frame_by_rbp, which is lost without the rbp that its callee has, and calls
  * clobber_registers, which saves and overwrites whatever a callee may.
  */
+#include "target.h"
+
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #if !defined(__x86_64__)
 #error "assembly for x86_64"
 #endif
 
 static uint64_t deadline_ns;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 __attribute__((noinline, used)) void spin(void)
 {

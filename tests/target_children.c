@@ -13,40 +13,23 @@
  *
  * Exit status 0 when every child ended as it should.
  */
+#include "target.h"
+
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static uint64_t time_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
 
 /* So much CPU time: on a machine with other work to do, too, the sampler gets to run meanwhile. */
 KEEP_FRAME void work_in_child(void)
 {
-    while (time_ns(CLOCK_THREAD_CPUTIME_ID) < 400 * UINT64_C(1000000))
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < 400 * NS_PER_MS)
         ;
 }
 
@@ -150,12 +133,12 @@ static int run_memory(size_t mib)
     for (size_t at = 0; at < bytes; at += PAGE_BYTES)
         memory[at] = 1;
     for (int i = 0; i < FORKS; i++) {
-        uint64_t start_ns = time_ns(CLOCK_MONOTONIC);
+        uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
         pid_t child = fork();
         if (child == 0)
             _exit(6);
         fprintf(stderr, "fork with %zu MiB: %.1f ms\n", mib,
-                (double)(time_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
+                (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6);
         failures += ends_with(child, 6);
     }
     return failures;

@@ -1,44 +1,25 @@
 /*
  * Threads that start children in every way at once, beside threads that hold the heap and the loader:
  *
- *     target_children_all SECONDS load     some load libraries; no child ends by exit, which takes the
- * loader's lock, and would hang without us if a thread of the parent had it target_children_all SECONDS exit
+ *     target_children_all SECONDS load     some load libraries
+ *     target_children_all SECONDS exit     some children end by exit
  *
+ * Not both: exit takes the loader's lock, and would hang without us if a thread of the parent had it.
  * Every child's status is looked at; children that live long print their pid. Exit status 0 when all were
  * right.
  */
+#include "target.h"
+
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { KINDS = 9, EACH = 2 };
 
-static int is_over, failures;
-
-static uint64_t time_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void check(bool is_right, const char *what)
-{
-    if (is_right)
-        return;
-    fprintf(stderr, "target_children_all: %s\n", what);
-    __atomic_fetch_add(&failures, 1, __ATOMIC_SEQ_CST);
-}
+static int is_over;
 
 static bool ends_with(pid_t child, int expected)
 {
@@ -87,8 +68,8 @@ static void fork_and_exit(void)
     bool is_long = __atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST) % 16 == 0;
     pid_t child = fork();
     if (child == 0) {
-        uint64_t cpu_ns = is_long ? 100 * UINT64_C(1000000) : 0;
-        while (time_ns(CLOCK_THREAD_CPUTIME_ID) < cpu_ns)
+        uint64_t cpu_ns = is_long ? 100 * NS_PER_MS : 0;
+        while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < cpu_ns)
             allocate();
         exit(12);
     }

@@ -7,20 +7,16 @@
  *
  * Unless a mode says otherwise, workers compute and wait meanwhile.
  */
+#include "target.h"
+
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { STATUS = 3, WORKERS = 4, WORK_MS = 60 };
 
@@ -43,16 +39,9 @@ static void pause_ms(long ms)
         continue;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 __attribute__((noinline)) static void compute(long ms)
 {
-    for (uint64_t end = now_ms() + (uint64_t)ms; now_ms() < end;)
+    for (uint64_t end = now_ns() + (uint64_t)ms * NS_PER_MS; now_ns() < end;)
         atomic_fetch_add(&work_done, 1);
 }
 

@@ -6,56 +6,27 @@
  *     target_identity daemon DIRECTORY    the same, and becomes user 65534
  *     target_identity unshare             a user namespace of its own: for programs of one thread only
  *     target_identity setns mnt|user|time joins the namespace it is in (user: one it has made)
- *     target_identity seccomp narrow|broad|errno|tsync    makes system calls forbidden (all but few; few;
- * few, but by an error; all but few, for all threads) target_identity capset              takes capabilities
- * from the thread, then changes its user
+ *     target_identity seccomp HOW         makes system calls forbidden. narrow: all but few; broad: few;
+ *                                         errno: few, but by an error; tsync: all but few, for all threads
+ *     target_identity capset              takes capabilities from the thread, then changes its user
  */
-#include <errno.h>
+#include "target.h"
+
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { WORKED = 3, FAILED = 4, NOBODY = 65534 };
 
 extern int capset(struct __user_cap_header_struct *, const struct __user_cap_data_struct *);
-
-static bool failed;
-
-static void check(bool holds, const char *what)
-{
-    if (!holds && !failed)
-        fprintf(stderr, "target_identity: not so: %s (%s)\n", what, strerror(errno));
-    failed |= !holds;
-}
-
-#define CHECK(condition) check(condition, #condition)
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void work_ms(unsigned ms)
-{
-    for (uint64_t end = now_ns() + (uint64_t)ms * 1000000; now_ns() < end;)
-        ;
-}
 
 __attribute__((noinline)) void work_before(void)
 {
@@ -176,5 +147,5 @@ int main(int argc, char **argv)
     if (!strcmp(mode, "seccomp"))
         restrict_calls(argument);
     work_after();
-    return failed ? FAILED : WORKED;
+    return failures ? FAILED : WORKED;
 }

@@ -15,15 +15,12 @@
  *     run_compiled > compiled_outer > compiled_inner
  *     run_compiled > compiled_caller > called_back
  */
+#include "target.h"
+
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     CODE_BYTES = 8192,
@@ -35,13 +32,6 @@ enum {
 };
 
 static unsigned char *code;
-
-static long long cpu_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
-}
 
 __attribute__((noinline, used)) static void called_back(void)
 {
@@ -98,7 +88,7 @@ __attribute__((noinline)) static void run_compiled(void)
 {
     void (*outer)(uintptr_t) = (void (*)(uintptr_t))(uintptr_t)(code + OUTER);
     void (*caller)(uintptr_t) = (void (*)(uintptr_t))(uintptr_t)(code + CALLER);
-    while (cpu_ms() < RUN_MS) {
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < RUN_MS * NS_PER_MS) {
         outer(ROUND_TURNS);
         caller((uintptr_t)called_back);
     }

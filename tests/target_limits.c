@@ -5,46 +5,22 @@
  *     target_limits descriptors        every free number is ours, and nothing else is open, at every moment
  *     target_limits limit NAME N       setrlimit: nofile, sigpending, as (N more than now), fsize, nproc, cpu
  */
+#include "target.h"
+
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { WORKED = 3, FAILED = 4 };
 
-static bool failed;
-
-static void check(bool holds, const char *what)
-{
-    if (!holds && !failed)
-        fprintf(stderr, "target_limits: not so: %s (%s)\n", what, strerror(errno));
-    failed |= !holds;
-}
-
-#define CHECK(condition) check(condition, #condition)
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 __attribute__((noinline)) void work(void)
 {
-    for (uint64_t end = now_ns() + 300 * 1000000; now_ns() < end;)
-        ;
+    work_ms(300);
     __asm__ volatile("# work" ::: "memory");
 }
 
@@ -76,12 +52,10 @@ static void look_at_descriptors(void)
 
 static void *look_all_the_time(void *unused)
 {
-    for (uint64_t end = now_ns() + 200 * 1000000; now_ns() < end;)
+    for (uint64_t end = now_ns() + 200 * NS_PER_MS; now_ns() < end;)
         look_at_descriptors();
     return unused;
 }
-
-static bool is_looking; /* before main and after it too: it is started with nothing but 0, 1 and 2 open */
 
 static bool is_looking; /* before main and after it too: it is started with nothing but 0, 1 and 2 open */
 
@@ -96,7 +70,7 @@ static void at_exit(void)
 {
     if (is_looking)
         look_at_descriptors();
-    if (failed)
+    if (failures)
         _exit(FAILED);
 }
 
@@ -111,7 +85,7 @@ static void look_in_child(void)
     pid_t child = fork();
     if (child == 0) {
         look_all_the_time(NULL);
-        exit(failed ? FAILED : WORKED);
+        exit(failures ? FAILED : WORKED);
     }
     waitpid(child, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == WORKED);
@@ -182,5 +156,5 @@ int main(int argc, char **argv)
         status = run_descriptors();
     if (!strcmp(mode, "limit") && argc > 3)
         status = run_limit(argument, argv[3]);
-    return failed ? FAILED : status;
+    return failures ? FAILED : status;
 }

@@ -6,35 +6,23 @@
 // a_spin and run_b nothing but b_spin. Every result is checked; status 0 when all were right. Prints the
 // rounds of each kind of thread.
 
+#include "target.h"
+
 #include <atomic>
-#include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <stdexcept>
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
-
 using spin_fn = uint64_t(uint64_t ns);
 
 static std::atomic<bool> is_over;
-static std::atomic<int> failures;
 static const char *paths[2];
 static std::atomic<uint64_t> rounds;
-
-static void check(bool is_right, const char *what)
-{
-    if (is_right)
-        return;
-    std::fprintf(stderr, "target_loader: %s\n", what);
-    failures++;
-}
 
 extern "C" __attribute__((noinline)) void run_a(spin_fn *spin)
 {

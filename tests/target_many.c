@@ -2,8 +2,7 @@
  * Thousands of threads, to be profiled.
  *
  *     target_many hold COUNT MS     COUNT threads at once, which wait for MS milliseconds
- *     target_many churn COUNT SEED  COUNT threads in all, begun and ended at random moments, some hundred at
- * once
+ *     target_many churn COUNT SEED  COUNT threads in all, begun and ended at random moments
  *
  * Each thread measures its own life, by the clock read in the first and in the last line of its start
  * routine. At the end they are reported on stdout:
@@ -11,28 +10,16 @@
  *     thread NAME tid lifetime_ns
  *     main lifetime_ns
  */
-#include <errno.h>
+#include "target.h"
+
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
-/* After a function's last call: makes it no tail call, so that its frame stays. */
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 enum {
     STACK_BYTES = 32768,
@@ -54,26 +41,9 @@ static struct life *lives;
 static unsigned count;
 static atomic_uint begun, ended, gate;
 
-static void die(const char *what)
-{
-    perror(what);
-    exit(2);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void sleep_us(uint64_t us)
 {
-    struct timespec until, now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t end_ns = (uint64_t)now.tv_nsec + us * 1000;
-    until.tv_sec = now.tv_sec + (time_t)(end_ns / 1000000000);
-    until.tv_nsec = (long)(end_ns % 1000000000);
+    struct timespec until = timespec_of(now_ns() + us * 1000);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;
 }

@@ -1,35 +1,26 @@
 /*
  * Libraries that come and go, for e2e_modules.sh.
  *
- *     target_modules turns A.so B.so MS THREADS    each loads A, runs a_spin, unloads it, the same with B,
- * and so on target_modules once A.so MS           loads A, runs a_spin target_modules clock MS reads the
- * clock target_modules iconv MS               converts between character sets: the C library loads and
- * unloads target_modules many DIRECTORY COUNT US    has DIRECTORY/0.so, DIRECTORY/1.so, ... for so long each
+ *     target_modules turns A.so B.so MS THREADS    each loads A, runs a_spin, unloads it, then B
+ *     target_modules once A.so MS                  loads A, runs a_spin
+ *     target_modules clock MS                      reads the clock
+ *     target_modules iconv MS                      converts between character sets, which are libraries
+ *     target_modules many DIRECTORY COUNT US       has DIRECTORY/0.so, 1.so, ... for so long each
  *
  * Prints what it has done. run_a calls nothing but a_spin and run_b nothing but b_spin, whatever is where.
  */
+#include "target.h"
+
 #include <dlfcn.h>
 #include <iconv.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-static const uint64_t ns_per_ms = 1000000, turn_ns = 2000000, turn_spread_ns = 1000000;
+static const uint64_t turn_ns = 2000000, turn_spread_ns = 1000000;
 
 typedef uint64_t spin_fn(uint64_t ns);
 
 static volatile uint64_t total_rounds;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 __attribute__((noinline)) static void run_a(spin_fn *spin, uint64_t ns)
 {
@@ -155,13 +146,13 @@ static void many(const char *directory, int count, uint64_t ns)
 int main(int argc, char **argv)
 {
     if (argc == 6 && !strcmp(argv[1], "turns"))
-        turns(argv[2], argv[3], strtoull(argv[4], NULL, 10) * ns_per_ms, atoi(argv[5]));
+        turns(argv[2], argv[3], strtoull(argv[4], NULL, 10) * NS_PER_MS, atoi(argv[5]));
     else if (argc == 4 && !strcmp(argv[1], "once"))
-        once(argv[2], strtoull(argv[3], NULL, 10) * ns_per_ms);
+        once(argv[2], strtoull(argv[3], NULL, 10) * NS_PER_MS);
     else if (argc == 3 && !strcmp(argv[1], "clock"))
-        read_clock(strtoull(argv[2], NULL, 10) * ns_per_ms);
+        read_clock(strtoull(argv[2], NULL, 10) * NS_PER_MS);
     else if (argc == 3 && !strcmp(argv[1], "iconv"))
-        convert(strtoull(argv[2], NULL, 10) * ns_per_ms);
+        convert(strtoull(argv[2], NULL, 10) * NS_PER_MS);
     else if (argc == 5 && !strcmp(argv[1], "many"))
         many(argv[2], atoi(argv[3]), strtoull(argv[4], NULL, 10) * 1000);
     else

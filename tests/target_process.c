@@ -6,33 +6,11 @@
  *     target_process fork              a child without exec, each in functions of its own; prints its pid
  *     target_process file PATH         opens it with whatever descriptor is free and writes to it; status 3
  */
+#include "target.h"
+
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void work_ms(unsigned ms)
-{
-    for (uint64_t end = now_ns() + (uint64_t)ms * 1000000; now_ns() < end;)
-        ;
-}
 
 /* The comment in the assembly makes each different, or the compiler would fold equal functions into one. */
 #define WORK(name, ms)                                                                                       \

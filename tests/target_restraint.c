@@ -8,21 +8,12 @@
  *     thread NAME tid lifetime_ns 0 FUNCTION
  *     main lifetime_ns
  */
+#include "target.h"
+
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { THREADS = 8, DEPTH = 300 };
-
-#define NS_PER_S UINT64_C(1000000000)
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
 
 struct life {
     pthread_t thread;
@@ -32,13 +23,6 @@ struct life {
 };
 
 static uint64_t seconds;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 KEEP_FRAME static uint64_t be_deep(int levels, uint64_t end_ns)
 {

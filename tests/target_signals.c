@@ -4,24 +4,13 @@
  *
  * Meant to be run bare and profiled: both must be silent.
  */
+#include "target.h"
+
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t calls, wrong_info;
-static int failures;
-
-static void check(int is_right, const char *what)
-{
-    if (!is_right) {
-        fprintf(stderr, "target_signals: %s\n", what);
-        failures++;
-    }
-}
 
 static void on_profile(int number, siginfo_t *info, void *context)
 {

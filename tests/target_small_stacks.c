@@ -8,20 +8,15 @@
  * checks what lies on its stack. Prints what the kernel's frame of a handler takes, and "all right"; status 1
  * when something was not.
  */
-#include <errno.h>
+#include "target.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1U << 31)
@@ -29,21 +24,14 @@
 
 enum { COROUTINE_BYTES = 8192, PAGE_BYTES = 4096, USED_BYTES = 1500, THREADS_OF_A_KIND = 3 };
 
-static atomic_int failures;
 static uint64_t end_ns;
 static size_t alternate_bytes;
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void check(int is_right)
+/* Without a word: there is no room for one. */
+static void expect(bool is_right)
 {
     if (!is_right)
-        atomic_fetch_add(&failures, 1);
+        __atomic_fetch_add(&failures, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Some of the stack is the program's own, and stays what it was. */
@@ -54,7 +42,7 @@ __attribute__((noinline)) static void use_stack(unsigned char mark)
         bytes[i] = mark;
     for (int turn = 0; turn < 20; turn++) {
         for (size_t i = 0; i < sizeof(bytes); i++)
-            check(bytes[i] == mark);
+            expect(bytes[i] == mark);
     }
 }
 
@@ -115,9 +103,9 @@ static void use_alternate(unsigned flags)
     for (unsigned turn = 0; now_ns() < end_ns; turn++) {
         stack_t alternate = {.ss_sp = stacks[turn % 2], .ss_size = alternate_bytes, .ss_flags = (int)flags},
                 was;
-        check(sigaltstack(&alternate, NULL) == 0);
+        CHECK(sigaltstack(&alternate, NULL) == 0);
         raise(SIGUSR1);
-        check(sigaltstack(NULL, &was) == 0 && was.ss_sp == alternate.ss_sp && was.ss_size == alternate_bytes);
+        CHECK(sigaltstack(NULL, &was) == 0 && was.ss_sp == alternate.ss_sp && was.ss_size == alternate_bytes);
     }
 }
 
@@ -150,7 +138,7 @@ int main(int argc, char **argv)
     pthread_attr_setstacksize(&little, PTHREAD_STACK_MIN);
     fprintf(stderr, "a frame of the kernel's: %lu bytes\n", getauxval(AT_MINSIGSTKSZ));
     for (int i = 0; i < KINDS * THREADS_OF_A_KIND; i++)
-        check(pthread_create(&threads[i], i % KINDS ? NULL : &little, kinds[i % KINDS], NULL) == 0);
+        CHECK(pthread_create(&threads[i], i % KINDS ? NULL : &little, kinds[i % KINDS], NULL) == 0);
     for (int i = 0; i < KINDS * THREADS_OF_A_KIND; i++)
         pthread_join(threads[i], NULL);
     puts(failures ? "not all right" : "all right");

@@ -7,46 +7,22 @@
  * What the stacks must look like stands in judge_stacks.py. The library is e2e_stacks.sh's; without it the
  * kinds that need it are left out.
  */
+#include "target.h"
+
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noipa))
-#endif
-/* After a function's last call: makes it no tail call, so that its frame stays. */
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 enum { STACK_BYTES = 256 * 1024, SPIN_MS = 600, HAMMER_BATCH = 100000 };
 
 static uint64_t spin_rounds; /* that take SPIN_MS */
 static const char *library_path;
-
-static void die(const char *what)
-{
-    perror(what);
-    _exit(2);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static inline __attribute__((always_inline)) void spin(uint64_t rounds)
 {

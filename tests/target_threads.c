@@ -9,31 +9,18 @@
  *     thread NAME tid lifetime_ns percent FUNCTION
  *     main lifetime_ns
  */
-#include <errno.h>
+#include "target.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <threads.h>
-#include <time.h>
-#include <unistd.h>
-
-#define NS_PER_MS ((uint64_t)1000000)
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
-/* After a function's last call: makes it no tail call, so that its frame stays. */
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 enum { LIVES_MAX = 4096, RAW_STACK_BYTES = 65536 };
 
@@ -51,18 +38,12 @@ static unsigned life_count;
 static uint64_t main_start_ns;
 static _Atomic uint64_t main_end_ns; /* 0: until exit */
 
-static void die(const char *what)
-{
-    perror(what);
-    _exit(2);
-}
-
 /* No libc state is touched: this is for the thread without libc's set-up, too. */
-static uint64_t now_ns(void)
+static uint64_t kernel_now_ns(void)
 {
     struct timespec now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static struct life *life_add(const char *name, const char *function, int percent, uint64_t duration_ms)
@@ -77,19 +58,19 @@ static struct life *life_add(const char *name, const char *function, int percent
 
 static void life_begin(struct life *life)
 {
-    life->start_ns = now_ns();
+    life->start_ns = kernel_now_ns();
     life->tid = (pid_t)syscall(SYS_gettid);
     syscall(SYS_prctl, PR_SET_NAME, life->name, 0, 0, 0);
 }
 
 static void life_end(void *life)
 {
-    ((struct life *)life)->end_ns = now_ns();
+    ((struct life *)life)->end_ns = kernel_now_ns();
 }
 
 static void report(void)
 {
-    uint64_t end_ns = now_ns();
+    uint64_t end_ns = kernel_now_ns();
     for (unsigned i = 0; i < life_count; i++) {
         const struct life *life = &lives[i];
         uint64_t life_ns = (life->end_ns ? life->end_ns : end_ns) - life->start_ns;
@@ -101,7 +82,7 @@ static void report(void)
 
 static void spin(uint64_t duration_ns)
 {
-    for (uint64_t end = now_ns() + duration_ns; now_ns() < end;)
+    for (uint64_t end = kernel_now_ns() + duration_ns; kernel_now_ns() < end;)
         ;
 }
 
@@ -116,7 +97,7 @@ static void sleep_ns(uint64_t duration_ns)
 /* A tenth of the time on a CPU; sleeping is where a thread can be cancelled. */
 static void pass_time(uint64_t duration_ns)
 {
-    for (uint64_t end = now_ns() + duration_ns; now_ns() < end;) {
+    for (uint64_t end = kernel_now_ns() + duration_ns; kernel_now_ns() < end;) {
         spin(NS_PER_MS);
         sleep_ns(9 * NS_PER_MS);
     }
@@ -271,7 +252,7 @@ static int run_main_exits(void)
     create(start_survivor_0, life_add("survivor-0", "life_survives_0", 90, 1000));
     create(start_survivor_1, life_add("survivor-1", "life_survives_1", 90, 2000));
     pass_time(300 * NS_PER_MS);
-    main_end_ns = now_ns();
+    main_end_ns = kernel_now_ns();
     pthread_exit(NULL);
 }
 
@@ -493,7 +474,7 @@ static int run(const char *mode, unsigned count)
 
 int main(int argc, char **argv)
 {
-    main_start_ns = now_ns();
+    main_start_ns = kernel_now_ns();
     atexit(report);
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 2000;
     return run(argc > 1 ? argv[1] : "kinds", count < LIVES_MAX ? count : LIVES_MAX);

@@ -7,9 +7,9 @@
 // and checks its results; it prints its pid and how often each has. Exit status 0 when all results were
 // right.
 
+#include "target.h"
+
 #include <atomic>
-#include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,9 +27,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 namespace
 {
@@ -39,17 +37,7 @@ constexpr int kExecutingChildEvery = 25;
 constexpr size_t kCoroutineBytes = 64 * 1024;
 
 std::atomic<bool> is_over;
-std::atomic<int> failures;
 std::vector<const char *> libraries;
-
-void check(bool is_right, const char *what)
-{
-    if (is_right)
-        return;
-    int error = errno;
-    std::fprintf(stderr, "target_torture: %s (%s)\n", what, std::strerror(error));
-    failures++;
-}
 
 // Keeps the frame of the caller: what comes before is no tail call.
 inline void keep_frame()

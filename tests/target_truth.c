@@ -18,30 +18,16 @@
  *     interrupted N                                      how often a call returned EINTR
  *     stalled total                                      how long the machine stood still for some thread
  */
-#include <errno.h>
+#include "target.h"
+
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#define NS_PER_MS ((uint64_t)1000000)
-#define NS_PER_S  ((uint64_t)1000000000)
-
-#ifdef __clang__
-#define KEEP_FRAME __attribute__((noinline))
-#else
-#define KEEP_FRAME __attribute__((noinline, noclone))
-#endif
-/* After a function's last call: makes it no tail call, so that its frame stays. */
-#define KEEP_CALL() __asm__ volatile("" ::: "memory")
 
 /* function, how it passes its time */
 #define FUNCTIONS(F)                                                                                         \
@@ -116,30 +102,6 @@ static atomic_ulong interrupted;
 
 /* A wake-up later than this is the machine's doing: no busy scheduler keeps a sleeper waiting that long. */
 static const uint64_t stall_ns = 100 * NS_PER_MS;
-
-static void die(const char *what)
-{
-    perror(what);
-    exit(2);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    if (clock_gettime(clock, &now))
-        die("clock_gettime");
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-static struct timespec timespec_of(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-}
 
 /* True when a wait is to go on because a signal ended it. */
 static int was_interrupted(int error)

@@ -11,21 +11,13 @@
 #ifndef WALLPROF_TESTS_WAITS_H
 #define WALLPROF_TESTS_WAITS_H
 
-#include <errno.h>
+#include "target.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#define NS_PER_S  UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
 
 /* RESTARTING: its handler has SA_RESTART. */
 enum {
@@ -53,23 +45,14 @@ static pthread_barrier_t all_ready;
 static _Atomic uint64_t end_ns;
 static __thread unsigned handled;
 
-static uint64_t now_ns(void)
+static inline struct timespec span(uint64_t ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return timespec_of(ns);
 }
 
-static struct timespec span(uint64_t ns)
+static inline struct timespec moment(clockid_t clock, uint64_t ns)
 {
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-}
-
-static struct timespec moment(clockid_t clock, uint64_t ns)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return span((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec + ns);
+    return timespec_of(clock_ns(clock) + ns);
 }
 
 __attribute__((format(printf, 3, 4))) static void expect(struct waiter *waiter, bool is_good,
