@@ -9,13 +9,18 @@ profiles_in() { # DIRECTORY
     find "$1" -type f -printf '%f\n' | sort
 }
 
-# The time in a function, against what the program says of itself; on a busy machine a look comes late. Nothing must be
-# missing, or be there twice.
+# The time in a function, against what the program says of itself. On a busy machine a look comes late, and may miss it.
+# Nothing must be missing, or be there twice.
 assert_time() { # FILE FUNCTION MILLISECONDS [MORE THAT THERE MAY BE]
     read_pprof functions "$1" | awk -v function_="$2" -v said="$3" -v more="${4:-$(($3 / 2 + 100))}" '
         $1 == "wall" && $NF == function_ { found = $3 / 1e6 }
-        END { if (found < said * 0.5 || found > said + more) { print function_ ": " found " ms, not " said; exit 1 } }' >&2 ||
-        fail "$1 does not say the truth"
+        $1 == "wall" && ($NF == "[unsampled]" || / \[not responding\]$/) { missed += $3 / 1e6 }
+        END {
+            if (found + missed >= said * 0.5 && found <= said + more)
+                exit 0
+            print function_ ": " found + 0 " ms and " missed + 0 " unseen, not " said
+            exit 1
+        }' >&2 || fail "$1 does not say the truth"
 }
 
 # Under NAME, in a directory of its own; what it says in $TMP/said. WALLPROF_ variables as they are.

@@ -9,46 +9,34 @@
  *
  * Prints how many milliseconds it worked, before and after.
  */
-#include <errno.h>
+#include "target.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *how;
-static long work_ms;
+static unsigned asked_ms;
 static char **command;
 
-static long now_ms(void)
+static void say(const char *what, uint64_t begin_ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    dprintf(STDOUT_FILENO, "%s %u\n", what, (unsigned)((now_ns() - begin_ns) / NS_PER_MS));
 }
 
-static void say(const char *what, long ms)
+KEEP_FRAME static void work_before_exec(void)
 {
-    dprintf(STDOUT_FILENO, "%s %ld\n", what, ms);
+    uint64_t begin_ns = now_ns();
+    work_ms(asked_ms);
+    say("before", begin_ns);
 }
 
-__attribute__((noinline)) static void work_before_exec(void)
+KEEP_FRAME static void work_after_exec(void)
 {
-    long begin = now_ms();
-    while (now_ms() - begin < work_ms)
-        ;
-    say("before", now_ms() - begin);
-}
-
-__attribute__((noinline)) static void work_after_exec(void)
-{
-    long begin = now_ms();
-    while (now_ms() - begin < work_ms)
-        ;
-    say("after", now_ms() - begin);
+    uint64_t begin_ns = now_ns();
+    work_ms(asked_ms);
+    say("after", begin_ns);
 }
 
 static void *wait_for_ever(void *unused)
@@ -116,7 +104,7 @@ int main(int count, char **arguments)
     if (count < 3)
         return 2;
     how = arguments[1];
-    work_ms = strtol(arguments[2], NULL, 10);
+    asked_ms = (unsigned)strtoul(arguments[2], NULL, 10);
     command = arguments + 3;
     if (!strcmp(how, "work")) {
         work_after_exec();
