@@ -55,7 +55,7 @@ for how in execve execv execvp execvpe execl execlp execle fexecve execveat thre
 done
 
 # A name without a pid is the last program's, as it would be without the others.
-run_in plain app.pb.gz execv 300 "$program" execv 300 "$program" work 100
+run_in plain app.pb.gz execv 300 "$program" execv 300 "$program" work 300
 assert_equal "profiles of three programs in turn" "$(profiles_in "$TMP/plain" | sed 's/[0-9][0-9]*/PID/' | sort)" \
     "app.PID.target_exec-2.pb.gz
 app.PID.target_exec.pb.gz
@@ -63,7 +63,7 @@ app.pb.gz"
 assert_function "$TMP/plain/app.pb.gz" work_after_exec
 
 # What is executed is not recorded: then the name is free.
-WALLPROF_FOLLOW=fork run_in unfollowed app.pb.gz execv 300 "$program" work 100
+WALLPROF_FOLLOW=fork run_in unfollowed app.pb.gz execv 300 "$program" work 300
 assert_equal "profiles, exec not followed" "$(profiles_in "$TMP/unfollowed")" app.pb.gz
 assert_time "$TMP/unfollowed/app.pb.gz" work_before_exec "$(said before)"
 
@@ -89,7 +89,7 @@ profile_run /dev/null "$program" execv 200 "$program" work 50 >/dev/null
 assert_equal "what is beside /dev/null" "$(find /dev -maxdepth 1 -name 'null*')" /dev/null
 mkfifo "$TMP/fifo"
 cat "$TMP/fifo" >"$TMP/through.pb.gz" &
-profile_run "$TMP/fifo" "$program" execv 200 "$program" work 200 >/dev/null
+profile_run "$TMP/fifo" "$program" execv 200 "$program" work 400 >/dev/null
 wait
 assert_function "$TMP/through.pb.gz" work_after_exec
 profile_run "$TMP/none/app.pb.gz" "$program" execv 200 "$program" work 50 >/dev/null 2>"$TMP/err"
