@@ -50,7 +50,7 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
-    hook_wait_begin(&wait);
+    hook_wait_begin_with(&wait, mask);
     int result = real_functions()->ppoll(fds, count, time, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, time, mask ? mask : &wait.mask);
@@ -117,7 +117,7 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
-    hook_wait_begin(&wait);
+    hook_wait_begin_with(&wait, mask);
     int result = real_functions()->pselect(count, reads, writes, others, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
@@ -135,7 +135,7 @@ WALLPROF_WAIT_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int co
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
-    hook_wait_begin(&wait);
+    hook_wait_begin_with(&wait, mask);
     int result = real_functions()->epoll_pwait(epoll, events, count, ms, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
@@ -168,7 +168,7 @@ WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int c
         return -1;
     }
     struct hook_wait wait;
-    hook_wait_begin(&wait);
+    hook_wait_begin_with(&wait, mask);
     int result = real_functions()->epoll_pwait2(epoll, events, count, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);

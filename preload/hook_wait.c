@@ -18,12 +18,15 @@ void hook_wait_hold(struct hook_wait *wait)
         return; /* what was blocked this time was our doing */
     wait->is_holding = true;
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
+    if (!wait->waiting.mask)
+        wait->waiting.mask = (uint64_t *)wait->mask.__val;
 }
 
 bool hook_wait_let_go(struct hook_wait *wait)
 {
     if (wait->is_holding) {
         wait->is_holding = false;
+        wait->waiting.mask = NULL; /* what has one of its own keeps it to the end */
         sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
     }
     return !hook_wait_was_handled(wait);

@@ -31,6 +31,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <unwind.h>
 
 struct hook_wait {
@@ -52,9 +53,18 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     wait->waiting.outer = sig_wait_here.waits;
     wait->waiting.handled = sig_wait_here.handled;
     wait->waiting.may_be_short = false;
+    wait->waiting.mask = NULL;
     wait->is_holding = false;
     sig_wait_here.was_interrupted = false;
     sig_wait_here.waits = &wait->waiting;
+}
+
+/* With a mask for the kernel, if not NULL, for the length of the wait; a handler may change it. */
+__attribute__((always_inline)) static inline void hook_wait_begin_with(struct hook_wait *wait,
+                                                                       const sigset_t *mask)
+{
+    hook_wait_begin(wait);
+    wait->waiting.mask = (uint64_t *)(uintptr_t)mask;
 }
 
 static inline void hook_wait_end(const struct hook_wait *wait)

@@ -268,9 +268,8 @@ static void reset(int number, const struct sigaction *action)
 
 /* Calls the program's handler: its mask, SA_NODEFER and SA_RESETHAND as it asked for. */
 static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info,
-                                 ucontext_t *context)
+                                 ucontext_t *context, uint64_t mask)
 {
-    uint64_t mask = sig_set_bits(&context->uc_sigmask);
     mask |= sig_numbers_to_kernel(sig_set_bits(&action->sa_mask));
     if (!(action->sa_flags & SA_NODEFER))
         mask |= sig_numbers_bit(number);
@@ -286,7 +285,7 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         action->sa_handler(number);
 }
 
-bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context)
+bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t mask)
 {
     struct sigaction action;
     program_action(number, &action);
@@ -297,7 +296,7 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context)
     if (is_default)
         die_by(number);
     else
-        call_program_handler(&action, number, info, context);
+        call_program_handler(&action, number, info, context, mask);
     return true;
 }
 
@@ -306,11 +305,10 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context)
  * it (all signals are blocked in this one now). The kernel lets only the first thread send one to the process
  * in somebody else's name.
  */
-void sig_action_hold_back(int number, siginfo_t *info, ucontext_t *context)
+void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask)
 {
     long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0);
-    uint64_t mask = sig_numbers_renew(sig_set_bits(&context->uc_sigmask));
-    sig_set_assign(&context->uc_sigmask, mask | sig_numbers_bit(number));
+    *mask = sig_numbers_renew(*mask) | sig_numbers_bit(number);
     if (info->si_code == SI_TKILL)
         sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)info);
     else if (sig_syscall4(SYS_rt_sigqueueinfo, pid, number, (long)info, 0) < 0)

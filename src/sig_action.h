@@ -67,11 +67,13 @@ void sig_action_release_all(void);
  */
 void sig_action_follow_stack(const struct sigaction *action);
 
-/* In our handler: what the kernel would have done. False if that is nothing: the signal is dropped. */
-bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context);
+/* In our handler: what the kernel would have done where this mask was in force. False if that is nothing: the
+ * signal is dropped. */
+bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t mask);
 
-/* In our handler: the program means it to be blocked, so it is, and pending, when the handler returns. */
-void sig_action_hold_back(int number, siginfo_t *info, ucontext_t *context);
+/* In our handler: the program means it to be blocked. It is pending again; *mask, which will be in force,
+ * blocks it now. */
+void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask);
 
 /* In the child of fork, first thing. */
 void sig_action_forget_parent(void);

@@ -111,11 +111,34 @@ static bool was_called_by_hook(const ucontext_t *context, const struct sig_slot 
     return is_hook || (end != SIG_UNWIND_ROOT && end != SIG_UNWIND_DEPTH);
 }
 
-/* A signal that the program is not to see may have cut one of its waits short. slot: NULL without. */
+/* The wait of a hook's that a signal has cut short, or NULL. slot: NULL without. */
+static const struct sig_waiting *wait_cut_short(const ucontext_t *context, const struct sig_slot *slot)
+{
+    return sig_wait_may_be_cut_short(context) && was_called_by_hook(context, slot) ? sig_wait_here.waits
+                                                                                   : NULL;
+}
+
+/* A signal that the program is not to see may have cut one of its waits short. */
 static void interrupt_wait(ucontext_t *context, const struct sig_slot *slot)
 {
-    if (sig_wait_may_be_cut_short(context) && was_called_by_hook(context, slot))
+    const struct sig_waiting *wait = wait_cut_short(context, slot);
+    if (wait && wait->mask)
+        *wait->mask = sig_numbers_renew(*wait->mask);
+    if (wait)
         sig_wait_interrupt(context);
+}
+
+static uint64_t *mask_of(ucontext_t *context)
+{
+    return (uint64_t *)context->uc_sigmask.__val;
+}
+
+/* The mask that a signal has come through: of the thread, or of its wait, where the thread's may be another.
+ */
+static uint64_t *mask_in_force(ucontext_t *context)
+{
+    const struct sig_waiting *wait = wait_cut_short(context, NULL);
+    return wait && wait->mask ? wait->mask : mask_of(context);
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -242,7 +265,7 @@ static __attribute__((noinline)) void drop_ours(uint64_t numbers, ucontext_t *co
         if (is_ours(&info))
             sig_add_relaxed(&sig_on_the_way, -1U); /* the sampler will find it lost, and ask again */
         else
-            sig_action_hold_back((int)number, &info, context);
+            sig_action_hold_back((int)number, &info, mask_of(context));
     }
 }
 
@@ -257,19 +280,19 @@ static void renew_mask(ucontext_t *context)
 }
 
 /*
- * A signal of the program's own. Where the program means it to be blocked, it is made so; but a thread that
- * has it in its mask for the kernel, too, waits with another mask, which has let it in. (Not inline: a walk
+ * A signal of the program's own. Where the program means it to be blocked, it is made so; but a mask that has
+ * it for the kernel, too, is not the one it has come through: of that nothing is known. (Not inline: a walk
  * needs the stack that its variables would take.)
  */
 static __attribute__((noinline)) void take_foreign(int number, siginfo_t *info, ucontext_t *context)
 {
-    uint64_t bit = sig_numbers_bit(number), mask = sig_set_bits(&context->uc_sigmask);
-    bool is_held_back = !(mask & bit) && (sig_numbers_to_program(mask) & bit);
+    uint64_t bit = sig_numbers_bit(number), *mask = mask_in_force(context);
+    bool is_held_back = !(*mask & bit) && (sig_numbers_to_program(*mask) & bit);
     if (!(sig_numbers_given() & bit))
         sig_numbers_ask_back(number);
     if (is_held_back)
-        sig_action_hold_back(number, info, context);
-    else if (!sig_action_pass(number, info, context))
+        sig_action_hold_back(number, info, mask);
+    if (is_held_back || !sig_action_pass(number, info, context, *mask))
         interrupt_wait(context, NULL); /* without us the kernel would not have delivered it */
 }
 

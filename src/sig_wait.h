@@ -24,6 +24,7 @@ struct sig_waiting {
     const struct sig_waiting *outer; /* the wait that this one is within a handler of, or NULL */
     uint32_t handled;                /* as it was when the wait began */
     bool may_be_short;               /* the call may also end with less than asked for */
+    uint64_t *mask; /* in the hook's frame: what the kernel is given to wait with; NULL: the thread's own */
 };
 
 struct sig_wait {
