@@ -6,6 +6,7 @@
  * when it succeeds in one and not in another (glibc: nptl_setxid): a sampler that has lost the capabilities
  * which the program has kept would be the other.
  */
+#include "hook_mask.h"
 #include "hook_seccomp.h"
 #include "real.h"
 #include "session.h"
@@ -81,6 +82,8 @@ WALLPROF_HOOK int prctl(int option, ...)
         session_stand_down(&absence);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
         sig_clock_avoid_counter(); /* or a handler of ours would be ended by it */
+    if (option == PR_SET_PDEATHSIG)
+        hook_mask_give_back_number((int)arguments[0]);
     if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)
         hook_seccomp_before(NULL, 0);
     if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER && arguments[1])

@@ -6,9 +6,16 @@
 #include "hook_mask.h"
 #include "real.h"
 
+#include <aio.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -28,6 +35,13 @@ SEND(sigqueue, (pid_t pid, int number, const union sigval value), (pid, number, 
 SEND(pthread_kill, (pthread_t thread, int number), (thread, number))
 SEND(pthread_sigqueue, (pthread_t thread, int number, const union sigval value), (thread, number, value))
 
+/* The C library has it since 2.36. */
+WALLPROF_HOOK int pidfd_send_signal(int fd, int number, siginfo_t *info, unsigned flags)
+{
+    hook_mask_give_back_number(number);
+    return (int)real_functions()->syscall(SYS_pidfd_send_signal, fd, number, info, flags);
+}
+
 WALLPROF_HOOK int setitimer(enum __itimer_which which, const struct itimerval *restrict value,
                             struct itimerval *restrict old)
 {
@@ -37,13 +51,109 @@ WALLPROF_HOOK int setitimer(enum __itimer_which which, const struct itimerval *r
     return real_functions()->setitimer(which, value, old);
 }
 
+static void give_back_number_of(const struct sigevent *event)
+{
+    if (event && (event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID))
+        hook_mask_give_back_number(event->sigev_signo);
+}
+
 WALLPROF_HOOK int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict timer)
 {
     if (!event)
         hook_mask_give_back_number(SIGALRM);
-    else if (event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID)
-        hook_mask_give_back_number(event->sigev_signo);
+    give_back_number_of(event);
     return real_functions()->timer_create(clock, event, timer);
+}
+
+WALLPROF_HOOK int mq_notify(mqd_t queue, const struct sigevent *event)
+{
+    give_back_number_of(event);
+    return real_functions()->mq_notify(queue, event);
+}
+
+WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int count,
+                                struct sigevent *restrict event)
+{
+    give_back_number_of(event);
+    return real_functions()->getaddrinfo_a(mode, list, count, event);
+}
+
+/* ---- when a file's request is done ---- */
+
+WALLPROF_HOOK int aio_read(struct aiocb *request)
+{
+    give_back_number_of(&request->aio_sigevent);
+    return real_functions()->aio_read(request);
+}
+
+WALLPROF_HOOK int aio_write(struct aiocb *request)
+{
+    give_back_number_of(&request->aio_sigevent);
+    return real_functions()->aio_write(request);
+}
+
+WALLPROF_HOOK int aio_fsync(int how, struct aiocb *request)
+{
+    give_back_number_of(&request->aio_sigevent);
+    return real_functions()->aio_fsync(how, request);
+}
+
+WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int count,
+                             struct sigevent *restrict event)
+{
+    give_back_number_of(event);
+    for (int i = 0; i < count; i++) {
+        if (list[i])
+            give_back_number_of(&list[i]->aio_sigevent);
+    }
+    return real_functions()->lio_listio(mode, list, count, event);
+}
+
+/* With a large file's offsets; they are the same on machines of 64 bits. */
+_Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "one request for both");
+
+WALLPROF_HOOK int aio_read64(struct aiocb64 *request)
+{
+    return aio_read((struct aiocb *)request);
+}
+
+WALLPROF_HOOK int aio_write64(struct aiocb64 *request)
+{
+    return aio_write((struct aiocb *)request);
+}
+
+WALLPROF_HOOK int aio_fsync64(int how, struct aiocb64 *request)
+{
+    return aio_fsync(how, (struct aiocb *)request);
+}
+
+WALLPROF_HOOK int lio_listio64(int mode, struct aiocb64 *const list[restrict], int count,
+                               struct sigevent *restrict event)
+{
+    return lio_listio(mode, (struct aiocb *const *)list, count, event);
+}
+
+/* ---- into and from descriptors ---- */
+
+/* As the C library's, of which one argument is as good as another. */
+WALLPROF_HOOK int fcntl(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (command == F_SETSIG)
+        hook_mask_give_back_number((int)(intptr_t)argument);
+    return real_functions()->fcntl(fd, command, argument);
+}
+
+WALLPROF_HOOK int fcntl64(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    return fcntl(fd, command, argument);
 }
 
 WALLPROF_HOOK int signalfd(int fd, const sigset_t *set, int flags)

@@ -132,13 +132,38 @@ WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
     struct hook_wait wait;
-    hook_wait_begin(&wait);
+    hook_wait_begin_with(&wait, mask);
     int result;
     do
         result = real_functions()->sigsuspend(mask);
     while (hook_wait_holds(&wait, true));
     hook_wait_end(&wait);
     return result;
+}
+
+/* ---- the same by older names: of the low half of a mask, or of the calling thread's without a signal ----
+ */
+
+extern int hook_sigpause(int bits) __asm__("sigpause");
+extern int __xpg_sigpause(int number);
+extern int __sigpause(int bits_or_number, int is_number);
+
+WALLPROF_WAIT_HOOK int hook_sigpause(int bits)
+{
+    sigset_t set = {0};
+    sig_set_assign(&set, (uint32_t)bits);
+    return sigsuspend(&set);
+}
+
+WALLPROF_WAIT_HOOK int __xpg_sigpause(int number)
+{
+    sigset_t set;
+    return sigprocmask(SIG_BLOCK, NULL, &set) < 0 || sigdelset(&set, number) < 0 ? -1 : sigsuspend(&set);
+}
+
+WALLPROF_WAIT_HOOK int __sigpause(int bits_or_number, int is_number)
+{
+    return is_number ? __xpg_sigpause(bits_or_number) : hook_sigpause(bits_or_number);
 }
 
 /* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */

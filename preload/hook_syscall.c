@@ -3,6 +3,7 @@
  * the same name, which are cancellation points and keep other books, so they are made again here; so is
  * libaio's io_getevents, which is nothing but its system call.
  */
+#include "hook_mask.h"
 #include "hook_seccomp.h"
 #include "hook_wait.h"
 #include "real.h"
@@ -181,6 +182,23 @@ __attribute__((noinline)) WALLPROF_WAIT static long wait_by_number(long number, 
     return result;
 }
 
+/* The signal that a call sends, 0 for all others. */
+static int number_sent(long number, long b, long c)
+{
+    switch (number) {
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_rt_sigqueueinfo:
+    case SYS_pidfd_send_signal:
+        return (int)b;
+    case SYS_tgkill:
+    case SYS_rt_tgsigqueueinfo:
+        return (int)c;
+    default:
+        return 0;
+    }
+}
+
 /*
  * The function is called and left by a jump, with the stack as the caller left it: a child that it has made
  * returns to the caller too, and may have another stack. It has as many arguments as there may be, as the C
@@ -192,6 +210,7 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
     struct form form = form_of(number, a, b, d);
     if (form.kind != STRAIGHT)
         return wait_by_number(number, a, b, c, d, e, f, form);
+    hook_mask_give_back_number(number_sent(number, b, c));
     if (number == SYS_seccomp)
         hook_seccomp_before_call(a, b, c);
     return real_functions()->syscall(number, a, b, c, d, e, f);

@@ -33,6 +33,13 @@ const struct real *real_functions(void)
     RESOLVE(pthread_sigqueue);
     RESOLVE(setitimer);
     RESOLVE(timer_create);
+    RESOLVE(mq_notify);
+    RESOLVE(getaddrinfo_a);
+    RESOLVE(aio_read);
+    RESOLVE(aio_write);
+    RESOLVE(aio_fsync);
+    RESOLVE(lio_listio);
+    RESOLVE(fcntl);
     RESOLVE(signalfd);
     RESOLVE(pthread_attr_setsigmask_np);
     RESOLVE(dlclose);

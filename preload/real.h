@@ -9,6 +9,8 @@
 #define WALLPROF_REAL_H
 
 #include <aio.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pty.h>
@@ -45,6 +47,13 @@ struct real {
     int (*pthread_sigqueue)(pthread_t, int, const union sigval);
     int (*setitimer)(enum __itimer_which, const struct itimerval *, struct itimerval *);
     int (*timer_create)(clockid_t, struct sigevent *, timer_t *);
+    int (*mq_notify)(mqd_t, const struct sigevent *);
+    int (*getaddrinfo_a)(int, struct gaicb **, int, struct sigevent *);
+    int (*aio_read)(struct aiocb *);
+    int (*aio_write)(struct aiocb *);
+    int (*aio_fsync)(int, struct aiocb *);
+    int (*lio_listio)(int, struct aiocb *const *, int, struct sigevent *);
+    int (*fcntl)(int, int, ...);
     int (*signalfd)(int, const sigset_t *, int);
     int (*pthread_attr_setsigmask_np)(pthread_attr_t *, const sigset_t *);
     int (*dlclose)(void *);

@@ -1,48 +1,52 @@
 #!/bin/bash
 # A program's own use of a signal of ours: target_own_signal makes every call that has to do with signals, case by case,
-# and must print the same with and without us; with the number that is sent, and those that stand by. And what takes the
-# signal away past the C library is noticed.
+# target_signal_calls makes the signal come in all other ways, and both must print the same with and without us; with the
+# number that is sent, and those that stand by. And what takes the signal away past the C library is noticed.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
-program=$TARGETS/target_own_signal
-cases=$("$program" list)
 
 # All cases at once: they mostly wait.
-run_cases() { # NUMBER FILE
-    local name directory=$TMP/cases
+run_cases() { # PROGRAM NUMBER FILE
+    local name directory=$TMP/cases program=$1
     rm -rf "$directory"
     mkdir "$directory"
     for name in $cases; do
-        timeout -k 5 60 "$program" "$name" "$1" >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name" &
+        timeout -k 5 60 "$program" "$name" "$2" >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name" &
     done
     wait
     for name in $cases; do
         sed "s/^/$name: /" "$directory/$name"
-    done | without_internal_signals >"$2"
+    done | without_internal_signals >"$3"
 }
 
-own() { # NUMBER OUR-SIGNAL VARIABLE=VALUE...
-    local number=$1 variable
-    [ -s "$TMP/bare.$number" ] || run_cases "$number" "$TMP/bare.$number"
+compare() { # TARGET NUMBER OUR-SIGNAL VARIABLE=VALUE...
+    local program=$TARGETS/$1 number=$2 bare=$TMP/bare.$1.$2 cases variable
+    shift 2
+    cases=$("$program" list)
+    [ -s "$bare" ] || run_cases "$program" "$number" "$bare"
     (
-        export WALLPROF_SIGNAL=$2 WALLPROF_HZ=1000 WALLPROF_OUT="$TMP/own.%p.pb.gz" LD_PRELOAD=$LIBRARY
-        shift 2
+        export WALLPROF_SIGNAL=$1 WALLPROF_HZ=1000 WALLPROF_OUT="$TMP/own.%p.pb.gz" LD_PRELOAD=$LIBRARY
+        shift
         for variable; do
             export "${variable?}"
         done
-        run_cases "$number" "$TMP/profiled"
+        run_cases "$program" "$number" "$TMP/profiled"
     )
-    diff "$TMP/bare.$number" "$TMP/profiled" >"$TMP/diff" ||
-        fail "signal $number, ours $2, $3: $(cat "$TMP/diff")"
-    echo "signal $number, ours $2, $3: $(wc -l <"$TMP/profiled") lines are the same"
+    diff "$bare" "$TMP/profiled" >"$TMP/diff" || fail "${program##*/} $number, ours $*: $(cat "$TMP/diff")"
+    echo "${program##*/} $number, ours $*: $(wc -l <"$TMP/profiled") lines are the same"
 }
 
-own 27 PROF WALLPROF_OBSERVE=auto
-own 27 PROF WALLPROF_OBSERVE=signal
-own 64 PROF WALLPROF_OBSERVE=signal # the spare one
-own 64 64 WALLPROF_OBSERVE=auto
-own 64 64 WALLPROF_OBSERVE=signal
-own 62 64 WALLPROF_OBSERVE=signal # the stand-in
+compare target_own_signal 27 PROF WALLPROF_OBSERVE=auto
+compare target_own_signal 27 PROF WALLPROF_OBSERVE=signal
+compare target_own_signal 64 PROF WALLPROF_OBSERVE=signal # the spare one
+compare target_own_signal 64 64 WALLPROF_OBSERVE=auto
+compare target_own_signal 64 64 WALLPROF_OBSERVE=signal
+compare target_own_signal 62 64 WALLPROF_OBSERVE=signal # the stand-in
+
+compare target_signal_calls 27 PROF WALLPROF_OBSERVE=auto
+compare target_signal_calls 27 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
+compare target_signal_calls 64 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
+compare target_signal_calls 64 64 WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
 
 # The profiler goes on with another signal, and says so.
 taken_away() { # WHAT PATTERN

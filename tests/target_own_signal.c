@@ -6,145 +6,28 @@
  *
  * Meant to be run bare and profiled, with the profiler's signal as NUMBER: the output must be the same.
  */
-#include <errno.h>
+#include "own_signal.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
-static int number; /* the signal */
-static volatile sig_atomic_t calls, other_calls, last_code, last_value, foreign_senders;
+static volatile sig_atomic_t other_calls;
 static pthread_barrier_t meeting;
-
-/* Long enough to be sampled some times. */
-static void burn(double seconds)
-{
-    struct timespec start, now;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    do
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
-}
-
-static void pass_time(void)
-{
-    burn(0.01);
-}
-
-static void say(const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vprintf(format, list);
-    va_end(list);
-    putchar('\n');
-}
-
-static void on_info(int seen, siginfo_t *info, void *context)
-{
-    (void)context;
-    if (seen != number || info->si_signo != number)
-        foreign_senders++;
-    if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE)
-        foreign_senders += info->si_pid != getpid();
-    calls++;
-    last_code = info->si_code;
-    last_value = info->si_code == SI_QUEUE || info->si_code == SI_TIMER ? info->si_value.sival_int : 0;
-}
-
-static void on_plain(int seen)
-{
-    calls += seen == number;
-}
 
 static void on_other(int seen)
 {
     other_calls += seen != number;
 }
-
-static void catch (int seen, void (*handler)(int, siginfo_t *, void *), int flags)
-{
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
-    sigemptyset(&action.sa_mask);
-    sigaction(seen, &action, NULL);
-}
-
-static sigset_t only(int one)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, one);
-    return set;
-}
-
-static sigset_t full(void)
-{
-    sigset_t set;
-    sigfillset(&set);
-    return set;
-}
-
-static void block(int how)
-{
-    sigset_t set = only(number);
-    sigprocmask(how, &set, NULL);
-}
-
-static int is_blocked(void)
-{
-    sigset_t set;
-    sigprocmask(SIG_BLOCK, NULL, &set);
-    return sigismember(&set, number);
-}
-
-static int is_pending(void)
-{
-    sigset_t set;
-    sigpending(&set);
-    return sigismember(&set, number);
-}
-
-static unsigned long long bits(const sigset_t *set)
-{
-    unsigned long long ret = 0;
-    for (int i = 1; i <= 64; i++)
-        ret |= (unsigned long long)(sigismember(set, i) == 1) << (i - 1);
-    return ret;
-}
-
-static void say_mask(const char *what)
-{
-    sigset_t set;
-    pthread_sigmask(SIG_BLOCK, NULL, &set);
-    say("%s: %llx", what, bits(&set));
-}
-
-static void say_seen(const char *what)
-{
-    say("%s: calls %d code %d value %d wrong %d", what, (int)calls, (int)last_code, (int)last_value,
-        (int)foreign_senders);
-    calls = last_code = last_value = 0;
-}
-
-/* The program's signal from another thread, once it has had the time to wait. */
-static pthread_t main_thread;
-static pid_t main_tid;
 
 static volatile sig_atomic_t is_sent_enough;
 
@@ -156,24 +39,6 @@ static void *send_again(void *argument)
         pthread_kill(main_thread, number);
     }
     return argument;
-}
-
-static void *send_later(void *argument)
-{
-    (void)argument;
-    struct timespec time = {0, 30000000};
-    nanosleep(&time, NULL);
-    pthread_kill(main_thread, number);
-    return NULL;
-}
-
-static pthread_t begin_sender(void *(*sender)(void *))
-{
-    pthread_t thread;
-    main_thread = pthread_self();
-    main_tid = gettid();
-    pthread_create(&thread, NULL, sender, NULL);
-    return thread;
 }
 
 /* ---- actions ---- */
@@ -1061,10 +926,7 @@ static void case_workers(void)
     say("pending %d %d %d, calls %d", worker_pending[0], worker_pending[1], worker_pending[2], (int)calls);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {
+static const struct own_case cases[] = {
     {"sigaction", case_sigaction},
     {"signal", case_signal},
     {"sigset", case_sigset},
@@ -1101,14 +963,5 @@ static const struct {
 
 int main(int count, char **arguments)
 {
-    number = count > 2 ? atoi(arguments[2]) : SIGPROF;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (count < 2 || !strcmp(arguments[1], "list"))
-            say("%s", cases[i].name);
-        else if (!strcmp(arguments[1], cases[i].name)) {
-            pass_time();
-            cases[i].run();
-        }
-    }
-    return 0;
+    return run_case(cases, sizeof(cases) / sizeof(cases[0]), count, arguments);
 }
