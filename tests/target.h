@@ -72,6 +72,22 @@ static inline struct timespec timespec_of(uint64_t ns)
     return ret;
 }
 
+/*
+ * How late somebody woke, at most. On a crowded machine any thread has to wait that long for a processor now
+ * and then, also where it cannot measure itself: before its first line, and behind its last. Reported as
+ * "late NS".
+ */
+static uint64_t latest_ns; /* atomic */
+
+static inline void note_wakeup(uint64_t due_ns, uint64_t woken_ns)
+{
+    uint64_t late_ns = woken_ns > due_ns ? woken_ns - due_ns : 0;
+    uint64_t latest = __atomic_load_n(&latest_ns, __ATOMIC_RELAXED);
+    while (late_ns > latest &&
+           !__atomic_compare_exchange_n(&latest_ns, &latest, late_ns, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
 /* On the processor, in the caller's frame. */
 static inline __attribute__((always_inline)) void work_ms(unsigned ms)
 {

@@ -9,6 +9,7 @@
  *
  *     thread NAME tid lifetime_ns
  *     main lifetime_ns
+ *     late ns
  */
 #include "target.h"
 
@@ -43,9 +44,11 @@ static atomic_uint begun, ended, gate;
 
 static void sleep_us(uint64_t us)
 {
-    struct timespec until = timespec_of(now_ns() + us * 1000);
+    uint64_t due_ns = now_ns() + us * 1000;
+    struct timespec until = timespec_of(due_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         ;
+    note_wakeup(due_ns, now_ns());
 }
 
 static void set_name(const struct life *life)
@@ -60,7 +63,7 @@ static void report(uint64_t main_ns)
     for (unsigned i = 0; i < count; i++)
         printf("thread t-%u %d %ju\n", lives[i].number, lives[i].tid,
                (uintmax_t)(lives[i].end_ns - lives[i].start_ns));
-    printf("main %ju\n", (uintmax_t)main_ns);
+    printf("main %ju\nlate %ju\n", (uintmax_t)main_ns, (uintmax_t)latest_ns);
 }
 
 /* ---- hold ---- */

@@ -77,7 +77,8 @@ static void report(void)
         printf("thread %s %d %ju %d %s\n", life->name, life->tid, (uintmax_t)life_ns, life->percent,
                life->function);
     }
-    printf("main %ju\n", (uintmax_t)((main_end_ns ? main_end_ns : end_ns) - main_start_ns));
+    printf("main %ju\nlate %ju\n", (uintmax_t)((main_end_ns ? main_end_ns : end_ns) - main_start_ns),
+           (uintmax_t)latest_ns);
 }
 
 static void spin(uint64_t duration_ns)
@@ -88,10 +89,11 @@ static void spin(uint64_t duration_ns)
 
 static void sleep_ns(uint64_t duration_ns)
 {
-    struct timespec rest = {(time_t)(duration_ns / (1000 * NS_PER_MS)),
-                            (long)(duration_ns % (1000 * NS_PER_MS))};
+    uint64_t due_ns = kernel_now_ns() + duration_ns;
+    struct timespec rest = timespec_of(duration_ns);
     while (nanosleep(&rest, &rest) && errno == EINTR)
         ;
+    note_wakeup(due_ns, kernel_now_ns());
 }
 
 /* A tenth of the time on a CPU; sleeping is where a thread can be cancelled. */
