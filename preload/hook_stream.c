@@ -144,25 +144,10 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
     return result;
 }
 
-WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
-{
-    struct hook_transfer transfer;
-    hook_transfer_begin(&transfer, -1, 0);
-    ssize_t result = real_functions()->getrandom(to, bytes, flags);
-    while (hook_wait_was_cut(&transfer.wait) && is_short(result, bytes) && hook_wait_let_go(&transfer.wait)) {
-        size_t done = result > 0 ? (size_t)result : 0;
-        ssize_t step = real_functions()->getrandom((char *)to + done, bytes - done, flags);
-        result = step >= 0 ? (ssize_t)done + step : done ? (ssize_t)done : step;
-    }
-    hook_wait_end(&transfer.wait);
-    return result;
-}
+/* ---- by calls that have no other name for the rest ---- */
 
-/* ---- from one descriptor to another ---- */
-
-/* real: of `rest` bytes. Where a file ends the next call gives 0, and the offsets move along by themselves.
- */
-#define MOVE(fd, asked, real)                                                                                \
+/* real: of `rest` bytes. Where a file ends the next call gives 0, and offsets move along by themselves. */
+#define TRANSFER_WHOLE(fd, asked, real)                                                                      \
     do {                                                                                                     \
         struct hook_transfer transfer;                                                                       \
         hook_transfer_begin(&transfer, fd, 0);                                                               \
@@ -183,19 +168,25 @@ WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 
 WALLPROF_WAIT_HOOK ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
 {
-    MOVE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+    TRANSFER_WHOLE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
 }
 
 /* The same on machines of 64 bits. */
 WALLPROF_WAIT_HOOK ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
 {
-    MOVE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+    TRANSFER_WHOLE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
 }
 
 WALLPROF_WAIT_HOOK ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
                                            size_t bytes, unsigned flags)
 {
-    MOVE(to, bytes, real_functions()->copy_file_range(from, from_offset, to, to_offset, rest, flags));
+    TRANSFER_WHOLE(to, bytes,
+                   real_functions()->copy_file_range(from, from_offset, to, to_offset, rest, flags));
+}
+
+WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
+{
+    TRANSFER_WHOLE(-1, bytes, real_functions()->getrandom((char *)to + (bytes - rest), rest, flags));
 }
 
 /* ---- and waiting for what was written ---- */
