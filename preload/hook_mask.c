@@ -8,6 +8,7 @@
 #include "sig_arch.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
+#include "sig_small_stack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -136,6 +137,8 @@ static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t 
     if (status != 0)
         return status;
     uint64_t mask = sig_set_bits(&was), renewed = sig_numbers_renew(mask);
+    if (sig_numbers_is_held_for_stack(mask) && !sig_small_stack_is_here())
+        renewed = sig_numbers_to_program(mask); /* it has been left by a jump */
     if (renewed != mask && how != SIG_SETMASK && sig_handler_is_of_this_process()) {
         set_kernel_mask(renewed);
         real(how, change, NULL);

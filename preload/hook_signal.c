@@ -24,8 +24,8 @@ static bool is_kept(int number)
  * one that has ours itself. */
 static uint64_t mask_to_program(uint64_t mask)
 {
-    uint64_t ours = sig_numbers_ours();
-    bool is_childs = (mask & ours) == ours && !sig_handler_is_of_this_process();
+    uint64_t all = sig_numbers_all();
+    bool is_childs = (mask & all) == all && !sig_handler_is_of_this_process();
     return is_childs ? mask : sig_numbers_to_program(mask);
 }
 
@@ -38,17 +38,31 @@ static void reveal(int number, struct sigaction *action)
     action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
 }
 
+/* With ours, which its entry lets in where they have room. */
+static int set_with_ours(int number, struct sigaction *action, struct sigaction *old)
+{
+    uint64_t mask = sig_action_lock();
+    sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_action_held_for_stacks());
+    int status = real_functions()->sigaction(number, action, old);
+    sig_action_unlock(mask);
+    return status;
+}
+
 /* What the kernel is told, with the program's set of signals for it. */
 static int change_others(int number, const struct sigaction *action, struct sigaction *old)
 {
     struct sigaction for_kernel;
+    int status;
     if (action) {
         for_kernel = *action;
         hook_mask_for_kernel(&action->sa_mask, &for_kernel.sa_mask);
         for_kernel.sa_handler =
-            (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags & SA_RESTART);
+            (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags);
     }
-    int status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
+    if (action && sig_counted_lets_in((uintptr_t)for_kernel.sa_handler) && sig_handler_is_of_this_process())
+        status = set_with_ours(number, &for_kernel, old);
+    else
+        status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
     if (status == 0 && old)
         reveal(number, old);
     return status;

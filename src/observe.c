@@ -11,6 +11,10 @@
 
 /* An answer takes 5-50 us from a thread on a CPU. After this long something is in the way. */
 static const uint64_t overdue_ns = 20 * NS_PER_MS;
+
+/* How long an answer is waited for that a handler on a small stack of its own holds up. */
+static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
+
 static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
 static const uint64_t backoff_max_ns = NS_PER_S;
 
@@ -142,23 +146,26 @@ static bool has_signal_blocked(const struct wp_observer *observer, pid_t tid)
  */
 enum overdue { OVERDUE_COMES, OVERDUE_HELD_BACK, OVERDUE_LOST };
 
-/* No mask that has passed a hook holds back. */
+/* No mask that has passed a hook holds back, but while a handler has a small stack. */
 static void note_held_back(struct wp_observer *observer, uint64_t blocked)
 {
     uint64_t ours = sig_numbers_ours();
     if ((blocked & ours) != ours)
         observer->is_held_back_below = true;
-    else
+    else if (!sig_numbers_is_held_for_stack(blocked))
         observer->filled_below++;
 }
 
-static enum overdue overdue_of(struct wp_observer *observer, pid_t tid)
+static enum overdue overdue_of(struct wp_observer *observer, const struct wp_thread *thread, uint64_t now_ns)
 {
-    struct tasks_signals signals = tasks_signals(observer->task_directory, tid);
+    struct tasks_signals signals = tasks_signals(observer->task_directory, thread->tid);
     if (!signals.is_known)
         return OVERDUE_COMES;
     if (is_in(signals.pending) && !is_in(signals.blocked))
         return OVERDUE_COMES;
+    if (is_in(signals.pending) && sig_numbers_is_held_for_stack(signals.blocked) &&
+        now_ns < thread->observe.sent_ns + handler_patience_ns)
+        return OVERDUE_COMES; /* such a handler is short, if it is not preempted */
     if (is_in(signals.pending)) {
         note_held_back(observer, signals.blocked);
         return OVERDUE_HELD_BACK;
@@ -194,7 +201,7 @@ static bool look_into_overdue(struct wp_observer *observer, uint32_t slot, uint6
 {
     struct wp_thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
-    enum overdue overdue = overdue_of(observer, thread->tid);
+    enum overdue overdue = overdue_of(observer, thread, now_ns);
     if (overdue == OVERDUE_COMES || !sig_slots_cancel(&observer->slots, slot))
         return false;
     observer->owner[slot] = NULL;

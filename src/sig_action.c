@@ -4,6 +4,7 @@
 #include "sig_counted.h"
 #include "sig_numbers.h"
 #include "sig_restart.h"
+#include "sig_small_stack.h"
 #include "sig_wait.h"
 
 enum { KERNEL_SIGSET_BYTES = 8, COUNT = 65 };
@@ -28,6 +29,7 @@ static uint32_t sig_action_locked;
 static sig_handle_fn *sig_handle; /* written before anything is held */
 static sig_sigaction_fn *sig_real;
 static uint64_t sig_held;              /* a set of signals */
+static uint64_t sig_held_for_stacks;   /* sig_action_held_for_stacks; changes under the lock */
 static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0, as the program would have it */
 
 void sig_action_init(sig_handle_fn *handle, sig_sigaction_fn *real)
@@ -130,19 +132,44 @@ bool sig_action_hold(int number)
     return true;
 }
 
-void sig_action_settle(void)
-{
-    for (int number = 1; number < COUNT; number++) {
-        if (sig_action_is_held(number) && !sig_action_is_taken_away(number))
-            set_kernel_action(number, NULL);
-    }
-}
-
 static struct kernel_action kernel_action(int number)
 {
     struct kernel_action action = {.handler = SIG_ERR};
     sig_syscall4(SYS_rt_sigaction, number, 0, (long)&action, KERNEL_SIGSET_BYTES);
     return action;
+}
+
+static void set_action_mask(int number, struct kernel_action action, uint64_t mask)
+{
+    if (action.mask == mask)
+        return;
+    action.mask = mask;
+    sig_syscall4(SYS_rt_sigaction, number, (long)&action, 0, KERNEL_SIGSET_BYTES);
+}
+
+uint64_t sig_action_held_for_stacks(void)
+{
+    return sig_numbers_current() ? sig_load_relaxed(&sig_held_for_stacks) : 0;
+}
+
+/* Under the lock: the mask of a handler that may run on a signal stack has what is ours now. */
+static void settle_mask(int number, uint64_t before, uint64_t now)
+{
+    struct kernel_action action = kernel_action(number);
+    if (sig_counted_lets_in((uintptr_t)action.handler))
+        set_action_mask(number, action, sig_numbers_renew(action.mask & ~before) | now);
+}
+
+void sig_action_settle(void)
+{
+    uint64_t before = sig_load_relaxed(&sig_held_for_stacks), now = sig_numbers_ours();
+    sig_store_relaxed(&sig_held_for_stacks, now);
+    for (int number = 1; number < COUNT; number++) {
+        if (!sig_action_is_held(number) && now != before)
+            settle_mask(number, before, now);
+        else if (sig_action_is_held(number) && !sig_action_is_taken_away(number))
+            set_kernel_action(number, NULL);
+    }
 }
 
 bool sig_action_is_default(int number)
@@ -182,19 +209,15 @@ bool sig_action_show_ignored(int number)
 static void give_mask_back(int number)
 {
     struct kernel_action action = kernel_action(number);
-    uint64_t meant = sig_numbers_to_program(action.mask);
-    if (action.handler == SIG_ERR || meant == action.mask)
-        return;
-    action.mask = meant;
-    sig_syscall4(SYS_rt_sigaction, number, (long)&action, 0, KERNEL_SIGSET_BYTES);
+    if (action.handler != SIG_ERR)
+        set_action_mask(number, action, sig_numbers_to_program(action.mask));
 }
 
 void sig_action_release_all(void)
 {
     for (int number = 1; number < COUNT; number++) {
         struct sigaction program = sig_program_actions[number];
-        program.sa_handler =
-            (void (*)(int))sig_counted((uintptr_t)program.sa_handler, program.sa_flags & SA_RESTART);
+        program.sa_handler = (void (*)(int))sig_counted((uintptr_t)program.sa_handler, program.sa_flags);
         if (!sig_action_is_held(number))
             give_mask_back(number);
         else if (!sig_action_is_taken_away(number))
@@ -273,6 +296,8 @@ static void call_program_handler(const struct sigaction *action, int number, sig
     mask |= sig_numbers_to_kernel(sig_set_bits(&action->sa_mask));
     if (!(action->sa_flags & SA_NODEFER))
         mask |= sig_numbers_bit(number);
+    if (sig_small_stack_is_around(context, (uintptr_t)__builtin_frame_address(0)))
+        mask |= sig_action_held_for_stacks();
     if (action->sa_flags & (int)SA_RESETHAND)
         reset(number, action);
     if (!(action->sa_flags & SA_RESTART))

@@ -1,8 +1,11 @@
 #include "sig_counted.h"
+#include "sig_action.h"
 #include "sig_atomic.h"
 #include "sig_restart.h"
+#include "sig_small_stack.h"
 #include "sig_wait.h"
 
+#include <signal.h>
 #include <stddef.h>
 
 /* Bytes between two entries; they are laid out by it. */
@@ -11,15 +14,29 @@ enum { ENTRY_BYTES = 16 };
 /* SIG_ERR is -1, and what is no function is small: SIG_DFL 0, SIG_IGN 1, SIG_HOLD 2. */
 enum { LEAST_HANDLER = 16 };
 
-/* Written once each, from 0 to a handler; read by the entry of the same number. Those without SA_RESTART come
- * second. */
-uintptr_t sig_counted_handlers[2 * SIG_COUNTED_MAX] __attribute__((visibility("hidden")));
+/* In this order, with as many entries each; a kind is the sum of what it is without or with. */
+enum { WITHOUT_RESTART = 1, WITH_ONSTACK = 2, KINDS = 4 };
+
+/* Written once each, from 0 to a handler; read by the entry of the same number. */
+uintptr_t sig_counted_handlers[KINDS * SIG_COUNTED_MAX] __attribute__((visibility("hidden")));
 
 extern const uint8_t sig_counted_entries[] __attribute__((visibility("hidden")));
 
 _Static_assert(SIG_COUNTED_MAX == 256, "as many entries are below");
 _Static_assert(offsetof(struct sig_wait, handled) == 0, "the entries count in the first word");
 _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
+
+/* What entries do before they go on, but for those of kind 0. */
+__attribute__((used)) static void on_stack(const ucontext_t *context)
+{
+    sig_small_stack_enter(context, sig_action_held_for_stacks());
+}
+
+__attribute__((used)) static void on_stack_and_end(ucontext_t *context)
+{
+    on_stack(context);
+    sig_restart_end(context);
+}
 
 /*
  * An entry may use what a function that is called may: on x86_64 rax and r11, on aarch64 x9 to x17. A signal
@@ -29,6 +46,7 @@ _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
  * siginfo.
  */
 #if defined(__x86_64__)
+#define FUNCTION_TYPE "@function"
 #define ENTRIES(first, common)                                                                               \
     ".set number, " #first "\n"                                                                              \
     ".rept 256\n"                                                                                            \
@@ -45,39 +63,31 @@ _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
 #define GO_ON                                                                                                \
     "lea sig_counted_handlers(%rip), %r11\n"                                                                 \
     "jmp *(%r11,%rax,8)\n"
-__asm__(".pushsection .text\n"
-        ".p2align 4\n"
-        ".hidden sig_counted_entries\n"
-        ".type sig_counted_entries, @function\n"
-        "sig_counted_entries:\n"
-        ".cfi_startproc\n" ENTRIES(0, 1f) ENTRIES(256, 2f) /* the jumps are to the two below */
-        "1:\n" COUNT GO_ON                                 /* with SA_RESTART */
-        "2:\n" COUNT                                       /* without */
-        "push %rdi\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %rsi\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %rdx\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %rax\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "lea 40(%rsp), %rdi\n"
-        "sub $8, %rsp\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "call sig_restart_end\n"
-        "add $8, %rsp\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rax\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rdx\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rsi\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rdi\n"
-        ".cfi_adjust_cfa_offset -8\n" GO_ON ".cfi_endproc\n"
-        ".size sig_counted_entries, . - sig_counted_entries\n"
-        ".popsection\n");
+#define CALL(function)                                                                                       \
+    "push %rdi\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rsi\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rdx\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rax\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "lea 40(%rsp), %rdi\n"                                                                                   \
+    "sub $8, %rsp\n"                                                                                         \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "call " #function "\n"                                                                                   \
+    "add $8, %rsp\n"                                                                                         \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rax\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rdx\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rsi\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rdi\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"
 #elif defined(__aarch64__)
+#define FUNCTION_TYPE "%function"
 #define ENTRIES(first, common)                                                                               \
     ".set number, " #first "\n"                                                                              \
     ".rept 256\n"                                                                                            \
@@ -101,39 +111,44 @@ __asm__(".pushsection .text\n"
     "add x10, x10, #:lo12:sig_counted_handlers\n"                                                            \
     "ldr x16, [x10, x9, lsl #3]\n"                                                                           \
     "br x16\n"
-__asm__(".pushsection .text\n"
-        ".p2align 4\n"
-        ".hidden sig_counted_entries\n"
-        ".type sig_counted_entries, %function\n"
-        "sig_counted_entries:\n"
-        ".cfi_startproc\n" ENTRIES(0, 1f) ENTRIES(256, 2f) /* the branches are to the two below */
-        "1:\n" COUNT GO_ON                                 /* with SA_RESTART */
-        "2:\n" COUNT                                       /* without */
-        "stp x29, x30, [sp, #-48]!\n"
-        ".cfi_adjust_cfa_offset 48\n"
-        ".cfi_rel_offset x29, 0\n"
-        ".cfi_rel_offset x30, 8\n"
-        "stp x0, x1, [sp, #16]\n"
-        "stp x2, x9, [sp, #32]\n"
-        "add x0, sp, #176\n" /* 48 and the siginfo's 128 */
-        "bl sig_restart_end\n"
-        "ldp x2, x9, [sp, #32]\n"
-        "ldp x0, x1, [sp, #16]\n"
-        "ldp x29, x30, [sp], #48\n"
-        ".cfi_adjust_cfa_offset -48\n"
-        ".cfi_restore x29\n"
-        ".cfi_restore x30\n" GO_ON ".cfi_endproc\n"
-        ".size sig_counted_entries, . - sig_counted_entries\n"
-        ".popsection\n");
+#define CALL(function) /* the context lies behind the siginfo's 128 bytes */                                 \
+    "stp x29, x30, [sp, #-48]!\n"                                                                            \
+    ".cfi_adjust_cfa_offset 48\n"                                                                            \
+    ".cfi_rel_offset x29, 0\n"                                                                               \
+    ".cfi_rel_offset x30, 8\n"                                                                               \
+    "stp x0, x1, [sp, #16]\n"                                                                                \
+    "stp x2, x9, [sp, #32]\n"                                                                                \
+    "add x0, sp, #176\n"                                                                                     \
+    "bl " #function "\n"                                                                                     \
+    "ldp x2, x9, [sp, #32]\n"                                                                                \
+    "ldp x0, x1, [sp, #16]\n"                                                                                \
+    "ldp x29, x30, [sp], #48\n"                                                                              \
+    ".cfi_adjust_cfa_offset -48\n"                                                                           \
+    ".cfi_restore x29\n"                                                                                     \
+    ".cfi_restore x30\n"
 #else
 #error "entries are to be written for this machine"
 #endif
 
-uintptr_t sig_counted(uintptr_t handler, bool restarts)
+/* Each jumps to the common part of its kind. */
+__asm__(".pushsection .text\n"
+        ".p2align 4\n"
+        ".hidden sig_counted_entries\n"
+        ".type sig_counted_entries, " FUNCTION_TYPE "\n"
+        "sig_counted_entries:\n"
+        ".cfi_startproc\n" ENTRIES(0, 1f) ENTRIES(256, 2f) ENTRIES(512, 3f)
+            ENTRIES(768, 4f) "1:\n" COUNT GO_ON "2:\n" COUNT CALL(sig_restart_end) GO_ON
+        "3:\n" COUNT CALL(on_stack) GO_ON "4:\n" COUNT CALL(on_stack_and_end) GO_ON
+        ".cfi_endproc\n"
+        ".size sig_counted_entries, . - sig_counted_entries\n"
+        ".popsection\n");
+
+uintptr_t sig_counted(uintptr_t handler, int flags)
 {
     if (handler < LEAST_HANDLER || handler == UINTPTR_MAX)
         return handler;
-    size_t first = restarts ? 0 : SIG_COUNTED_MAX;
+    size_t kind = (flags & SA_RESTART ? 0U : WITHOUT_RESTART) + (flags & SA_ONSTACK ? WITH_ONSTACK : 0U);
+    size_t first = kind * SIG_COUNTED_MAX;
     for (size_t i = first; i < first + SIG_COUNTED_MAX; i++) {
         uintptr_t there = sig_load_relaxed(&sig_counted_handlers[i]); /* never changes once it is not 0 */
         if (there == 0 && sig_cas_acq_rel(&sig_counted_handlers[i], &there, handler))
@@ -144,11 +159,21 @@ uintptr_t sig_counted(uintptr_t handler, bool restarts)
     return handler;
 }
 
-uintptr_t sig_uncounted(uintptr_t entry)
+/* The number of an entry, or more than there are. */
+static size_t index_of(uintptr_t entry)
 {
     uintptr_t offset = entry - (uintptr_t)sig_counted_entries;
-    return offset < sizeof(sig_counted_handlers) / sizeof(sig_counted_handlers[0]) * ENTRY_BYTES &&
-                   offset % ENTRY_BYTES == 0
-               ? sig_load_relaxed(&sig_counted_handlers[offset / ENTRY_BYTES])
-               : entry;
+    return offset % ENTRY_BYTES == 0 ? offset / ENTRY_BYTES : SIZE_MAX;
+}
+
+uintptr_t sig_uncounted(uintptr_t entry)
+{
+    size_t index = index_of(entry);
+    return index < KINDS * SIG_COUNTED_MAX ? sig_load_relaxed(&sig_counted_handlers[index]) : entry;
+}
+
+bool sig_counted_lets_in(uintptr_t entry)
+{
+    size_t index = index_of(entry);
+    return index >= WITH_ONSTACK * SIG_COUNTED_MAX && index < KINDS * SIG_COUNTED_MAX;
 }

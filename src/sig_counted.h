@@ -16,12 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many different handlers a process can have counted, of either kind. */
+/* How many different handlers a process can have counted, of each kind. */
 enum { SIG_COUNTED_MAX = 256 };
 
 /* The entry for a handler, or the handler itself when there is none left, or it is none (SIG_DFL, SIG_IGN,
- * SIG_ERR). restarts: its action has SA_RESTART; an entry of the other kind ends calls (sig_restart.h). */
-uintptr_t sig_counted(uintptr_t handler, bool restarts);
+ * SIG_ERR). Its kind is by the action's flags: without SA_RESTART it ends calls (sig_restart.h), with
+ * SA_ONSTACK it lets our signals in (sig_small_stack.h). */
+uintptr_t sig_counted(uintptr_t handler, int flags);
+
+/* Whether it is an entry, and one that lets our signals in. */
+bool sig_counted_lets_in(uintptr_t entry);
 
 /* The handler of an entry, or what was given if that is none. */
 uintptr_t sig_uncounted(uintptr_t entry);

@@ -78,10 +78,18 @@ uint64_t sig_numbers_renew(uint64_t mask)
     return (mask & ~now.open) | (ours_of_mask(mask) & sig_numbers_given());
 }
 
+bool sig_numbers_is_held_for_stack(uint64_t mask)
+{
+    struct numbers now = numbers();
+    return now.ours != 0 && (mask & now.ours) == now.ours && !(mask & now.stand_in);
+}
+
 uint64_t sig_numbers_to_program(uint64_t mask)
 {
     struct numbers now = numbers();
     mask = sig_numbers_renew(mask);
+    if (sig_numbers_is_held_for_stack(mask))
+        return mask & ~now.ours;
     return mask & now.stand_in ? mask | now.ours : mask;
 }
 

@@ -49,6 +49,10 @@ uint64_t sig_numbers_renew(uint64_t mask);
 /* A mask of the kernel's, or a set it was given, as the program means it. */
 uint64_t sig_numbers_to_program(uint64_t mask);
 
+/* Whether ours are blocked because a handler runs where they have no room (sig_small_stack.h): a mask of the
+ * kernel's that has both, and not their stand-in. */
+bool sig_numbers_is_held_for_stack(uint64_t mask);
+
 /* Those of the three that a set of the program's is about; none where it treats them all alike. */
 uint64_t sig_numbers_singled_out(uint64_t set);
 

@@ -35,6 +35,7 @@ struct sig_wait {
     bool was_given;                    /* the thread waited for the very signal of ours that it answers */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal was last met on, or 0 */
+    uint64_t small_low, small_high;    /* sig_small_stack.h: where a handler last had too little room */
 };
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */

@@ -12,7 +12,9 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -24,6 +26,7 @@
 
 enum { COROUTINE_BYTES = 8192, PAGE_BYTES = 4096, USED_BYTES = 1500, THREADS_OF_A_KIND = 3 };
 
+static atomic_uint signals;
 static uint64_t end_ns;
 static size_t alternate_bytes;
 
@@ -90,11 +93,45 @@ static void *switch_contexts(void *unused)
 
 /* ---- signal stacks ---- */
 
+/* What blocks nothing but its own signal has nothing else blocked. */
+static void check_mask(int number)
+{
+    sigset_t mask, action_mask;
+    struct sigaction action;
+    CHECK(sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigaction(number, NULL, &action) == 0);
+    action_mask = action.sa_mask;
+    for (int i = 1; i <= SIGRTMAX; i++)
+        CHECK(sigismember(&mask, i) == (i == number) && sigismember(&action_mask, i) != 1);
+}
+
 static void on_signal(int number)
 {
     int before = errno;
     use_stack((unsigned char)number);
+    if (atomic_fetch_add(&signals, 1) % 16 == 0)
+        check_mask(number);
     errno = before;
+}
+
+/* Its mask is left behind. */
+static __thread jmp_buf place;
+
+static void on_signal_jumping(int number)
+{
+    use_stack((unsigned char)number);
+    longjmp(place, 1);
+}
+
+static void jump_out(void)
+{
+    sigset_t mask, one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR2);
+    if (setjmp(place) == 0)
+        raise(SIGUSR2);
+    CHECK(sigprocmask(SIG_UNBLOCK, &one, &mask) == 0);
+    for (int i = 1; i <= SIGRTMAX; i++)
+        CHECK(sigismember(&mask, i) == (i == SIGUSR2));
 }
 
 static void use_alternate(unsigned flags)
@@ -105,6 +142,8 @@ static void use_alternate(unsigned flags)
                 was;
         CHECK(sigaltstack(&alternate, NULL) == 0);
         raise(SIGUSR1);
+        if (turn % 64 == 0 && !flags) /* the stack would stay disarmed */
+            jump_out();
         CHECK(sigaltstack(NULL, &was) == 0 && was.ss_sp == alternate.ss_sp && was.ss_size == alternate_bytes);
     }
 }
@@ -134,6 +173,8 @@ int main(int argc, char **argv)
     end_ns = now_ns() + strtoull(argv[1], NULL, 10) * 1000000;
     alternate_bytes = strtoul(argv[2], NULL, 10);
     sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = on_signal_jumping;
+    sigaction(SIGUSR2, &action, NULL);
     pthread_attr_init(&little);
     pthread_attr_setstacksize(&little, PTHREAD_STACK_MIN);
     fprintf(stderr, "a frame of the kernel's: %lu bytes\n", getauxval(AT_MINSIGSTKSZ));

@@ -29,6 +29,10 @@ static void test_numbers_and_masks_over_time(void **state)
     assert_int_equal(first, all & ~bit(SIGPROF) & ~bit(64));
     assert_int_equal(sig_numbers_to_program(first), all);
     assert_int_equal(sig_numbers_to_program(0), 0);
+    assert_true(sig_numbers_is_held_for_stack(bit(SIGPROF) | bit(64) | bit(SIGUSR1)));
+    assert_int_equal(sig_numbers_to_program(bit(SIGPROF) | bit(64) | bit(SIGUSR1)), bit(SIGUSR1));
+    assert_false(sig_numbers_is_held_for_stack(bit(SIGPROF)));
+    assert_false(sig_numbers_is_held_for_stack(all));
     assert_int_equal(sig_numbers_renew(first), first);
     assert_int_equal(sig_numbers_singled_out(all), 0);
     assert_int_equal(sig_numbers_singled_out(bit(SIGUSR1)), 0);
