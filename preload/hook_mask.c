@@ -107,13 +107,6 @@ const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
     return ret;
 }
 
-/* The new thread takes ours out of its mask itself (hook_mask_renew). */
-WALLPROF_HOOK int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
-{
-    hook_mask_heed(set);
-    return real_functions()->pthread_attr_setsigmask_np(attributes, set);
-}
-
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
 /* As the program means a mask that it has read from the kernel. */
@@ -156,6 +149,21 @@ WALLPROF_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *r
 WALLPROF_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     return change_mask(real_functions()->pthread_sigmask, how, set, old);
+}
+
+/* The new thread renews what was made when other numbers were ours (hook_thread.c). */
+WALLPROF_HOOK int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
+{
+    sigset_t for_kernel;
+    return real_functions()->pthread_attr_setsigmask_np(attributes, hook_mask_for_kernel(set, &for_kernel));
+}
+
+WALLPROF_HOOK int pthread_attr_getsigmask_np(const pthread_attr_t *attributes, sigset_t *ret)
+{
+    int status = real_functions()->pthread_attr_getsigmask_np(attributes, ret);
+    if (status == 0)
+        sig_set_assign(ret, to_program(sig_set_bits(ret)));
+    return status;
 }
 
 /* ---- the same by older names ---- */

@@ -42,6 +42,7 @@ const struct real *real_functions(void)
     RESOLVE(fcntl);
     RESOLVE(signalfd);
     RESOLVE(pthread_attr_setsigmask_np);
+    RESOLVE(pthread_attr_getsigmask_np);
     RESOLVE(dlclose);
     RESOLVE(fork);
     RESOLVE(_Fork);

@@ -56,6 +56,7 @@ struct real {
     int (*fcntl)(int, int, ...);
     int (*signalfd)(int, const sigset_t *, int);
     int (*pthread_attr_setsigmask_np)(pthread_attr_t *, const sigset_t *);
+    int (*pthread_attr_getsigmask_np)(const pthread_attr_t *, sigset_t *);
     int (*dlclose)(void *);
     pid_t (*fork)(void);
     pid_t (*_Fork)(void);

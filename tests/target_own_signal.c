@@ -775,10 +775,13 @@ static void create_with(const sigset_t *mask, char *what)
 
 static void case_threads(void)
 {
-    sigset_t all = full(), none, one = only(number);
+    sigset_t all = full(), none, one = only(number), others = full();
     sigemptyset(&none);
+    sigdelset(&others, number);
     create_with(NULL, "inherited");
     create_with(&all, "all");
+    create_with(&others, "all others");
+    create_with(&all, "all again");
     sigprocmask(SIG_SETMASK, &all, NULL);
     create_with(NULL, "inherited all");
     create_with(&none, "none");
