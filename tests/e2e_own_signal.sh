@@ -49,10 +49,10 @@ compare target_signal_calls 64 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
 compare target_signal_calls 64 64 WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
 
 # The profiler goes on with another signal, and says so.
-taken_away() { # WHAT PATTERN
+taken_away() { # WHAT PATTERN [LIBRARY]
     local status=0
     WALLPROF_SIGNAL=PROF WALLPROF_HZ=1000 WALLPROF_LOG=info:$TMP/log profile_run "$TMP/raw.pb.gz" \
-        "$TARGETS/target_raw_signal" "$1" 27 || status=$?
+        "$TARGETS/target_raw_signal" "$1" 27 ${3+"$3"} || status=$?
     assert_equal "$1: status" "$status" 0
     grep -qE "$2" "$TMP/log" || fail "$1: the log does not say '$2' but '$(cat "$TMP/log")'"
     check_profile "$TMP/raw.pb.gz" >/dev/null
@@ -69,3 +69,28 @@ for what in default ignore handler block; do
     [ "$what" = block ] || answers "$what"
 done
 taken_away fill 'blocks all signals past the C library'
+
+# A library that was opened with RTLD_DEEPBIND goes past the hooks in the same way.
+cat >"$TMP/library.c" <<'SOURCE'
+#include <signal.h>
+#include <string.h>
+
+void take(const char *what, int number, void (*handler)(int))
+{
+    sigset_t set;
+    if (*what == 'd' || *what == 'i' || *what == 'h')
+        signal(number, *what == 'd' ? SIG_DFL : *what == 'i' ? SIG_IGN : handler);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    if (!strcmp(what, "fill"))
+        sigfillset(&set);
+    if (*what == 'b' || *what == 'f')
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+SOURCE
+"${CC:-gcc}" -shared -fPIC -O2 -o "$TMP/library.so" "$TMP/library.c" || fail "the library does not compile"
+for what in default ignore handler block; do
+    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so"
+    [ "$what" = block ] || answers "$what"
+done
+taken_away fill 'blocks all signals past the C library' "$TMP/library.so"

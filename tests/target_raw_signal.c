@@ -1,10 +1,12 @@
 /*
  * Takes a signal away from whoever has it, past the C library, and works for a while; threads and all.
  *
- *     target_raw_signal default|ignore|handler|block|fill NUMBER
+ *     target_raw_signal default|ignore|handler|block|fill NUMBER [LIBRARY]
  *
- * What follows sys_ is the bare system call, as a runtime of its own makes it.
+ * What follows sys_ is the bare system call, as a runtime of its own makes it. With a library that is done by
+ * its function `take`, which calls the C library's functions itself (RTLD_DEEPBIND).
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,6 +19,7 @@
 
 static const char *what;
 static int number;
+static void (*take)(const char *what, int number, void (*handler)(int)); /* of the library, NULL without */
 static volatile sig_atomic_t calls;
 
 struct kernel_action {
@@ -59,7 +62,9 @@ __attribute__((noinline)) static void spin_after(double seconds)
 static void *work(void *argument)
 {
     spin_after(0.2);
-    if (!strcmp(what, "default"))
+    if (take)
+        take(what, number, on_signal);
+    else if (!strcmp(what, "default"))
         sys_sigaction(SIG_DFL);
     else if (!strcmp(what, "ignore"))
         sys_sigaction(SIG_IGN);
@@ -78,6 +83,9 @@ int main(int count, char **arguments)
     pthread_t thread;
     what = count > 1 ? arguments[1] : "";
     number = count > 2 ? atoi(arguments[2]) : SIGPROF;
+    void *library = count > 3 ? dlopen(arguments[3], RTLD_NOW | RTLD_DEEPBIND) : NULL;
+    if (count > 3 && (!library || !(take = (__typeof__(take))(uintptr_t)dlsym(library, "take"))))
+        return 2;
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
     return calls > 1; /* one may have been on its way */
