@@ -6,10 +6,11 @@
 #include "loader.h"
 #include "real.h"
 #include "sig_handler.h"
+#include "sig_process.h"
 
 WALLPROF_HOOK int dlclose(void *handle)
 {
-    if (!sig_handler_is_of_this_process()) /* a child of _Fork: no handler of ours runs in it */
+    if (!sig_process_is_this()) /* a child of _Fork: no handler of ours runs in it */
         return real_functions()->dlclose(handle);
     uint32_t begun_in = sig_handler_unload_begin(loader_unloaded);
     int status = real_functions()->dlclose(handle);

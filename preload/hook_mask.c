@@ -8,6 +8,7 @@
 #include "sig_arch.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
+#include "sig_process.h"
 #include "sig_small_stack.h"
 
 #include <stddef.h>
@@ -45,7 +46,7 @@ uint64_t hook_mask_show(void)
     if (sig_numbers_current() == 0)
         return 0;
     uint64_t mask = kernel_mask(), shown = sig_numbers_to_program(mask);
-    if (shown == mask || !sig_handler_is_of_this_process())
+    if (shown == mask || !sig_process_is_this())
         return 0;
     set_kernel_mask(shown);
     return mask;
@@ -60,7 +61,7 @@ void hook_mask_hide(uint64_t mask)
 /* A vfork child has a mask and actions of its own, but its parent's memory. */
 void hook_mask_give_back_number(int number)
 {
-    if (number <= 0 || !(sig_numbers_all() & sig_numbers_bit(number)) || !sig_handler_is_of_this_process())
+    if (number <= 0 || !(sig_numbers_all() & sig_numbers_bit(number)) || !sig_process_is_this())
         return;
     sig_handler_give_back(sig_numbers_bit(number), 0);
     hook_mask_renew();
@@ -72,9 +73,7 @@ void hook_mask_give_back_number(int number)
  */
 static bool is_kernels_own(uint64_t set)
 {
-    bool is_new = !sig_numbers_is_general(set) && (set & ~sig_numbers_noted());
-    return sig_numbers_current() == 0 || !((set & sig_numbers_all()) || is_new) ||
-           !sig_handler_is_of_this_process();
+    return sig_numbers_is_plain(set) || sig_numbers_current() == 0 || !sig_process_is_this();
 }
 
 /* Until the set treats ours alike, or nothing more can be had. */
@@ -101,8 +100,8 @@ void hook_mask_heed(const sigset_t *set)
 
 const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
 {
-    if (!set)
-        return NULL;
+    if (!set || sig_numbers_is_plain(sig_set_bits(set)))
+        return set;
     sig_set_assign(ret, give_back_singled_out(sig_set_bits(set)));
     return ret;
 }
@@ -112,30 +111,37 @@ typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 /* As the program means a mask that it has read from the kernel. */
 static uint64_t to_program(uint64_t mask)
 {
-    bool is_kernels = !(mask & sig_numbers_all()) || !sig_handler_is_of_this_process();
+    bool is_kernels = !(mask & sig_numbers_all()) || !sig_process_is_this();
     return is_kernels ? mask : sig_numbers_to_program(mask);
 }
 
-/*
- * Returns what the real function returns: -1 with errno or an error number, as the case may be. A mask that
- * was made when other numbers were ours is renewed before the change.
- */
-static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
+/* A mask that was made when other numbers were ours, or for a small stack that has been left by a jump, is
+ * renewed before the change. */
+static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, uint64_t mask)
 {
-    sigset_t kernels, was;
-    if (sig_numbers_current() == 0)
-        return real(how, set, old);
-    const sigset_t *change = hook_mask_for_kernel(set, &kernels);
-    int status = real(how, change, &was);
-    if (status != 0)
-        return status;
-    uint64_t mask = sig_set_bits(&was), renewed = sig_numbers_renew(mask);
+    uint64_t renewed = sig_numbers_renew(mask);
     if (sig_numbers_is_held_for_stack(mask) && !sig_small_stack_is_here())
-        renewed = sig_numbers_to_program(mask); /* it has been left by a jump */
-    if (renewed != mask && how != SIG_SETMASK && sig_handler_is_of_this_process()) {
+        renewed = sig_numbers_to_program(mask);
+    if (renewed != mask && how != SIG_SETMASK && sig_process_is_this()) {
         set_kernel_mask(renewed);
         real(how, change, NULL);
     }
+}
+
+/* Returns what the real function returns: -1 with errno or an error number, as the case may be. The old mask
+ * is asked for only where it tells something. */
+static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t kernels, unasked;
+    sigset_t *was = old || !sig_numbers_has_masks_to_change() ? old : &unasked;
+    const sigset_t *change = hook_mask_for_kernel(set, &kernels);
+    uint64_t bits = change ? sig_set_bits(change) : 0; /* old may be the same object */
+    int status = real(how, change, was);
+    if (status != 0 || !was || !(sig_set_bits(was) & sig_numbers_all())) /* most have nothing of ours */
+        return status;
+    uint64_t mask = sig_set_bits(was);
+    sig_set_assign(&kernels, bits);
+    renew_and_change(real, how, change ? &kernels : NULL, mask);
     if (old)
         sig_set_assign(old, to_program(mask));
     return 0;

@@ -11,6 +11,8 @@
 #include "real.h"
 #include "session.h"
 #include "sig_handler.h"
+#include "sig_process.h"
+#include "sig_wait.h"
 
 #include <errno.h>
 #include <pty.h>
@@ -38,7 +40,7 @@ static void restart_in_child(void)
     uint64_t meant = hook_mask_meant();
     hook_thread_adopt(NULL);
     session_restart_in_child(forking);
-    if (!sig_handler_is_of_this_process()) { /* left alone */
+    if (!sig_process_is_this()) { /* left alone */
         hook_mask_hide(meant);
         return;
     }
@@ -89,11 +91,14 @@ WALLPROF_HOOK pid_t _Fork(void)
  */
 __attribute__((visibility("hidden"), used)) uint64_t hook_vfork_begin(void)
 {
-    return hook_mask_show();
+    uint64_t mask = hook_mask_show();
+    sig_wait_here.lent_to_children++; /* the child runs from here on */
+    return mask;
 }
 
 __attribute__((visibility("hidden"), used)) long hook_vfork_end(long result, uint64_t mask)
 {
+    sig_wait_here.lent_to_children--;
     hook_mask_hide(mask);
     if (result >= 0)
         return result;

@@ -10,6 +10,7 @@
 #include "sig_counted.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
+#include "sig_process.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -17,7 +18,7 @@
 /* Whether the program's action for it is kept here; it is asked after the number has been given back. */
 static bool is_kept(int number)
 {
-    return sig_action_is_held(number) && sig_handler_is_of_this_process();
+    return sig_action_is_held(number) && sig_process_is_this();
 }
 
 /* A mask that the kernel has with an action, as the program means it. A child of vfork and its kind has set
@@ -25,7 +26,7 @@ static bool is_kept(int number)
 static uint64_t mask_to_program(uint64_t mask)
 {
     uint64_t all = sig_numbers_all();
-    bool is_childs = (mask & all) == all && !sig_handler_is_of_this_process();
+    bool is_childs = (mask & all) == all && !sig_process_is_this();
     return is_childs ? mask : sig_numbers_to_program(mask);
 }
 
@@ -34,7 +35,8 @@ static void reveal(int number, struct sigaction *action)
 {
     if (sig_action_translate(number, action))
         return;
-    sig_set_assign(&action->sa_mask, mask_to_program(sig_set_bits(&action->sa_mask)));
+    if (sig_set_bits(&action->sa_mask) & sig_numbers_all())
+        sig_set_assign(&action->sa_mask, mask_to_program(sig_set_bits(&action->sa_mask)));
     action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
 }
 
@@ -42,6 +44,7 @@ static void reveal(int number, struct sigaction *action)
 static int set_with_ours(int number, struct sigaction *action, struct sigaction *old)
 {
     uint64_t mask = sig_action_lock();
+    sig_numbers_expect_masks_to_change();
     sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_action_held_for_stacks());
     int status = real_functions()->sigaction(number, action, old);
     sig_action_unlock(mask);
@@ -59,7 +62,7 @@ static int change_others(int number, const struct sigaction *action, struct siga
         for_kernel.sa_handler =
             (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags);
     }
-    if (action && sig_counted_lets_in((uintptr_t)for_kernel.sa_handler) && sig_handler_is_of_this_process())
+    if (action && sig_counted_lets_in((uintptr_t)for_kernel.sa_handler) && sig_process_is_this())
         status = set_with_ours(number, &for_kernel, old);
     else
         status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
@@ -74,7 +77,7 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     if (action)
         hook_mask_give_back_number(number);
     bool may_tell_stack = action && (number == SIGPROF || sig_action_is_held(number));
-    if (may_tell_stack && sig_handler_is_of_this_process())
+    if (may_tell_stack && sig_process_is_this())
         sig_action_follow_stack(action);
     if (!is_kept(number))
         return change_others(number, action, old);

@@ -8,6 +8,7 @@
 #include "real.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
+#include "sig_process.h"
 
 #include <spawn.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct shown {
 
 static bool show_ignored(void)
 {
-    if (!sig_handler_is_of_this_process())
+    if (!sig_process_is_this())
         return false;
     sig_add_seq_cst(&ignoring, 1);
     if (sig_handler_show_ignored() || sig_load_seq_cst(&ignoring) > 1)

@@ -8,15 +8,14 @@ static void *next(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* dlsym returns an object pointer; POSIX guarantees that it converts. */
-#define RESOLVE(field) (real.field = (__typeof__(real.field))(uintptr_t)next(#field))
+struct real_table real_table;
 
-const struct real *real_functions(void)
+/* dlsym returns an object pointer; POSIX guarantees that it converts. */
+#define RESOLVE(field) (real->field = (__typeof__(real->field))(uintptr_t)next(#field))
+
+const struct real *real_resolve(void)
 {
-    static struct real real;
-    static int is_resolved; /* atomic; several threads may resolve at once, to the same values */
-    if (__atomic_load_n(&is_resolved, __ATOMIC_ACQUIRE))
-        return &real;
+    struct real *real = &real_table.functions;
     RESOLVE(pthread_create);
     RESOLVE(pthread_join);
     RESOLVE(thrd_create);
@@ -100,6 +99,6 @@ const struct real *real_functions(void)
     RESOLVE(setns);
     RESOLVE(capset);
     RESOLVE(prctl);
-    __atomic_store_n(&is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire above */
-    return &real;
+    __atomic_store_n(&real_table.is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire in real.h */
+    return real;
 }

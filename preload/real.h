@@ -118,7 +118,20 @@ struct real {
     int (*execveat)(int, const char *, char *const *, char *const *, int);
 };
 
-const struct real *real_functions(void);
+/* What real_functions looks at; nobody else. */
+extern struct real_table {
+    struct real functions;
+    int is_resolved; /* atomic; several threads may resolve at once, to the same values */
+} real_table __attribute__((visibility("hidden")));
+
+const struct real *real_resolve(void);
+
+static inline const struct real *real_functions(void)
+{
+    if (__builtin_expect(__atomic_load_n(&real_table.is_resolved, __ATOMIC_ACQUIRE), 1)) /* see real.c */
+        return &real_table.functions;
+    return real_resolve();
+}
 
 /* The C library's end of a program whose buffer is too small, in the functions that _FORTIFY_SOURCE calls. */
 extern void __chk_fail(void) __attribute__((noreturn));

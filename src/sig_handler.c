@@ -10,6 +10,7 @@
 #include "sig_clock.h"
 #include "sig_distance.h"
 #include "sig_numbers.h"
+#include "sig_process.h"
 #include "sig_restart.h"
 #include "sig_rules.h"
 #include "sig_wait.h"
@@ -26,7 +27,6 @@ static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 /* Written before the handler is installed, read by it. */
 static struct sig_slots *sig_slots_in_use;
 static uint32_t sig_cookie;
-static int32_t sig_pid;
 
 /* Replaced by the sampler (sig_handler_publish_modules), read by handlers. */
 static const struct sig_modules_table *sig_modules_in_use;
@@ -52,19 +52,13 @@ int sig_handler_signal(void)
     return sig_numbers_current();
 }
 
-bool sig_handler_is_of_this_process(void)
-{
-    int32_t pid = sig_load_relaxed(&sig_pid);
-    return pid != 0 && pid == sig_syscall4(SYS_getpid, 0, 0, 0, 0);
-}
-
 void sig_handler_retire(void)
 {
     uint64_t mask = 0;
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, sizeof(mask));
     mask = sig_numbers_to_program(mask);
     sig_numbers_stop();
-    sig_store_relaxed(&sig_pid, 0);
+    sig_process_end();
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
 }
 
@@ -333,8 +327,8 @@ static bool can_be_sent(int number)
     uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) | generation_mask << SLOT_BITS;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
     sig_add_relaxed(&sig_on_the_way, 1);
-    return sig_syscall4(SYS_rt_tgsigqueueinfo, sig_load_relaxed(&sig_pid),
-                        sig_syscall4(SYS_gettid, 0, 0, 0, 0), number, (long)&info) != -EINVAL;
+    return sig_syscall4(SYS_rt_tgsigqueueinfo, sig_process_pid(), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                        number, (long)&info) != -EINVAL;
 }
 
 static bool can_be_had(int number)
@@ -354,7 +348,7 @@ int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t coo
     sig_slots_in_use = slots;
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
     sig_action_init(handle, real_sigaction);
-    sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
+    sig_process_begin();
     if (sig_numbers_current() != 0)
         return 0; /* inherited, with the actions */
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&blocked, sizeof(blocked));
@@ -409,7 +403,7 @@ void sig_handler_uninstall(void)
     uint64_t mask = sig_action_lock();
     sig_action_release_all();
     sig_numbers_stop();
-    sig_store_relaxed(&sig_pid, 0);
+    sig_process_end();
     sig_action_unlock(mask);
 }
 
@@ -420,7 +414,7 @@ bool sig_handler_show_ignored(void)
 
 void sig_handler_hide_ignored(void)
 {
-    bool is_own = sig_handler_is_of_this_process();
+    bool is_own = sig_process_is_this();
     uint64_t mask = is_own ? sig_action_lock() : 0;
     sig_action_settle();
     if (is_own)
@@ -492,7 +486,7 @@ void sig_handler_confirm_modules(uint32_t ended)
 void sig_handler_forget_parent(void)
 {
     sig_action_forget_parent();
-    sig_store_relaxed(&sig_pid, (int32_t)sig_syscall4(SYS_getpid, 0, 0, 0, 0));
+    sig_process_begin();
     sig_in_flight = sig_cache_off = sig_on_the_way = sig_sending = 0;
     sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
     sig_life++;

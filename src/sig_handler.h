@@ -65,10 +65,6 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
  */
 bool sig_handler_answer(siginfo_t *info, ucontext_t *context);
 
-/* Whether this process installed the handler: false in a vfork child, which shares the memory and must not
- * change it. */
-bool sig_handler_is_of_this_process(void);
-
 /*
  * Around what starts another program: while shown, a signal that the program ignores is ignored in the kernel
  * too, as that is inherited. show returns whether hide is to be called. In a process that is not ours (a

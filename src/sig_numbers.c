@@ -1,5 +1,4 @@
 #include "sig_numbers.h"
-#include "sig_atomic.h"
 
 #include <stddef.h>
 
@@ -7,7 +6,9 @@ enum { HIGHEST = 64, LOWEST = 34, GENERAL_COUNT = 32, FORMER_MAX = 64 };
 
 /* Read whole, so that nobody sees the numbers of two choices: current, spare << 8, stand-in << 16. */
 static uint32_t sig_numbers_in_use;
-static uint64_t sig_given, sig_asked, sig_noted; /* sets that only grow */
+static uint64_t sig_given, sig_asked; /* sets that only grow */
+
+struct sig_numbers_known sig_numbers_known;
 
 /* What was in use before, the latest last: masks may be as old. Written before what follows is in use. */
 static uint32_t sig_former[FORMER_MAX];
@@ -40,12 +41,6 @@ int sig_numbers_current(void)
 uint64_t sig_numbers_ours(void)
 {
     return numbers().open;
-}
-
-uint64_t sig_numbers_all(void)
-{
-    struct numbers now = numbers();
-    return now.ours | now.stand_in | sig_numbers_bit(sig_numbers_current());
 }
 
 uint64_t sig_numbers_given(void)
@@ -95,10 +90,11 @@ uint64_t sig_numbers_to_program(uint64_t mask)
 
 bool sig_numbers_is_general(uint64_t set)
 {
-    int count = 0;
-    for (; set; set &= set - 1) /* the compiler's builtin may be a call into libgcc */
-        count++;
-    return count > GENERAL_COUNT;
+    /* The bits of ever larger fields are added up; the compiler's builtin may be a call into libgcc. */
+    set -= set >> 1 & 0x5555555555555555U;
+    set = (set & 0x3333333333333333U) + (set >> 2 & 0x3333333333333333U);
+    set = (set + (set >> 4)) & 0x0f0f0f0f0f0f0f0fU;
+    return (int)((set * 0x0101010101010101U) >> 56) > GENERAL_COUNT;
 }
 
 uint64_t sig_numbers_singled_out(uint64_t set)
@@ -133,6 +129,21 @@ static void remember(uint32_t packed)
         return;
     sig_former[count] = packed;
     sig_store_release(&sig_former_count, count + 1); /* partner: the acquire in ours_of_mask */
+    sig_numbers_expect_masks_to_change();
+}
+
+static uint64_t all_of(uint32_t packed)
+{
+    struct numbers numbers = unpack(packed);
+    return numbers.ours | numbers.stand_in | sig_numbers_bit((int)(packed & 0xff));
+}
+
+/* In between, sets are looked through for both. */
+static void use(uint32_t before, uint32_t chosen)
+{
+    sig_store_relaxed(&sig_numbers_known.all, all_of(before) | all_of(chosen));
+    sig_store_release(&sig_numbers_in_use, chosen); /* partner: the acquire in numbers */
+    sig_store_relaxed(&sig_numbers_known.all, all_of(chosen));
 }
 
 void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers_free_fn *is_free)
@@ -146,7 +157,7 @@ void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers
     }
     if (first && !(sig_numbers_bit(first) & not_free) && is_alike(first, blocked) && is_free(first))
         chosen = append(chosen, (uint32_t)first);
-    not_free |= sig_load_relaxed(&sig_noted);
+    not_free |= sig_numbers_noted();
     for (int number = HIGHEST; number >= LOWEST && !(chosen >> 16); number--) {
         if (!(sig_numbers_bit(number) & not_free) && is_alike(number, blocked) && is_free(number))
             chosen = append(chosen, (uint32_t)number);
@@ -158,12 +169,12 @@ void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers
     __atomic_or_fetch(&sig_given, given & ~sig_numbers_bit((int)(chosen & 0xff)), __ATOMIC_RELAXED);
     if (chosen != before)
         remember(before);
-    sig_store_release(&sig_numbers_in_use, chosen); /* partner: the acquire in numbers */
+    use(before, chosen);
 }
 
 void sig_numbers_stop(void)
 {
-    sig_store_release(&sig_numbers_in_use, 0);
+    use(0, 0);
 }
 
 void sig_numbers_ask_back(int number)
@@ -178,11 +189,6 @@ uint64_t sig_numbers_asked_back(void)
 
 void sig_numbers_note(uint64_t set)
 {
-    if (!sig_numbers_is_general(set) && (set & ~sig_load_relaxed(&sig_noted)))
-        __atomic_or_fetch(&sig_noted, set, __ATOMIC_RELAXED);
-}
-
-uint64_t sig_numbers_noted(void)
-{
-    return sig_load_relaxed(&sig_noted);
+    if ((set & ~sig_numbers_noted()) && !sig_numbers_is_general(set))
+        __atomic_or_fetch(&sig_numbers_known.noted, set, __ATOMIC_RELAXED);
 }

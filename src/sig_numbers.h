@@ -20,6 +20,8 @@
 #ifndef WALLPROF_SIG_NUMBERS_H
 #define WALLPROF_SIG_NUMBERS_H
 
+#include "sig_atomic.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,14 +30,46 @@ static inline uint64_t sig_numbers_bit(int number)
     return number > 0 && number <= 64 ? (uint64_t)1 << (number - 1) : 0;
 }
 
+/* What every set is looked through for, each read whole: the three, and what the program has named so far. */
+extern struct sig_numbers_known {
+    uint64_t all, noted;          /* atomic */
+    uint32_t has_masks_to_change; /* atomic */
+} sig_numbers_known __attribute__((visibility("hidden")));
+
+/* All three. */
+static inline uint64_t sig_numbers_all(void)
+{
+    return sig_load_relaxed(&sig_numbers_known.all);
+}
+
+static inline uint64_t sig_numbers_noted(void)
+{
+    return sig_load_relaxed(&sig_numbers_known.noted);
+}
+
+/* Whether there are masks that are to be changed when they are met: made when other numbers were ours, or for
+ * a small stack (sig_small_stack.h), which is to be told here. */
+static inline bool sig_numbers_has_masks_to_change(void)
+{
+    return sig_load_relaxed(&sig_numbers_known.has_masks_to_change);
+}
+
+static inline void sig_numbers_expect_masks_to_change(void)
+{
+    sig_store_relaxed(&sig_numbers_known.has_masks_to_change, 1);
+}
+
+/* Whether a set has none of ours and names nothing that has not been noted: the same for all. Most are. */
+static inline bool sig_numbers_is_plain(uint64_t set)
+{
+    return !(set & (sig_numbers_all() | ~sig_numbers_noted()));
+}
+
 /* The number that is sent; 0 before there is one. */
 int sig_numbers_current(void);
 
 /* The current and the spare one: what no mask of the kernel's is to have. */
 uint64_t sig_numbers_ours(void);
-
-/* All three. */
-uint64_t sig_numbers_all(void);
 
 /* What the program was given back so far. */
 uint64_t sig_numbers_given(void);
@@ -79,6 +113,5 @@ uint64_t sig_numbers_asked_back(void);
 
 /* The program waits for these, or has a timer for them, while their action is the default one: not free. */
 void sig_numbers_note(uint64_t set);
-uint64_t sig_numbers_noted(void);
 
 #endif

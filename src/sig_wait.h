@@ -34,6 +34,7 @@ struct sig_wait {
     uint64_t time_ns;                  /* CLOCK_MONOTONIC when it was */
     bool was_given;                    /* the thread waited for the very signal of ours that it answers */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
+    uint32_t lent_to_children;         /* of vfork: what runs here are they, one within the other */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal was last met on, or 0 */
     uint64_t small_low, small_high;    /* sig_small_stack.h: where a handler last had too little room */
 };

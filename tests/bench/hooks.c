@@ -83,13 +83,16 @@ static void transfers(void)
 
 static void signals(void)
 {
-    sigset_t set;
+    sigset_t set, old;
     struct sigaction action;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     MEASURE("sigaction", sigaction(SIGUSR1, NULL, &action));
     MEASURE("pthread_sigmask", pthread_sigmask(SIG_BLOCK, &set, NULL));
     MEASURE("sigprocmask", sigprocmask(SIG_UNBLOCK, &set, NULL));
+    sigfillset(&set);
+    MEASURE("sigmask-all", pthread_sigmask(SIG_SETMASK, &set, &old));
+    MEASURE("sigmask-back", pthread_sigmask(SIG_SETMASK, &old, NULL));
 }
 
 /* With a second thread the C library makes system calls in another way, and a profiled program has one. */
