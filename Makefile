@@ -71,7 +71,12 @@ E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 # Those that are true under emulation, and those of the machine's own.
 E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh e2e_stacks.sh) \
                $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
+# These take longest: where several run at a time, they had better not be the last.
+E2E_LONG    := $(addprefix tests/,e2e_threads.sh e2e_blocked.sh e2e_many.sh e2e_truth.sh e2e_stacks.sh e2e_transparency.sh)
 LIB         := $(BUILD)/libwallprof.so
+# How many programs are tested at a time. End-to-end tests mostly wait, but are not made for a crowd.
+JOBS        ?= $(shell nproc)
+E2E_JOBS    ?= $(if $(filter 1,$(JOBS)),1,2)
 
 Q   := $(if $(V),,@)
 
@@ -167,13 +172,14 @@ $(BUILD)/tests/target_%: tests/target_%.cc
 targets: $(TARGETS)
 
 unit: $(UNIT)
-	@WALLPROF_RUN='$(RUN)' scripts/run-tests $(UNIT)
+	@WALLPROF_RUN='$(RUN)' WALLPROF_TEST_JOBS=$(JOBS) scripts/run-tests $(UNIT)
 
 build/pprof:
 	@scripts/build-pprof $@
 
 e2e: $(LIB) $(TARGETS) $(BUILD)/tests/oracle_static build/pprof
-	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/run-tests $(E2E)
+	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
+	    WALLPROF_TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
 
 # Both compilers, every warning an error.
 strict:
