@@ -257,13 +257,17 @@ static void write_without_sampler(struct session *session)
         close(session->directory_fd);
 }
 
-static void finish(struct session *session)
+/* why: what there is to say of it, or NULL. The sampler has ended before it is said: the log is its until
+ * then. */
+static void finish(struct session *session, const char *why)
 {
     session_wait_for_presence(session);
     if (sig_load_seq_cst(&session->command) == COMMAND_LEAVE)
         write_without_sampler(session);
     else
         stop_sampler(session, COMMAND_FINISH);
+    if (why)
+        log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);
     log_flush(&session->log);
 }
 
@@ -272,7 +276,7 @@ void session_finish(void)
     struct session *session = session_current();
     uint32_t no = 0;
     if (session && session->pid == getpid() && sig_cas_acq_rel(&session->finishing, &no, 1))
-        finish(session);
+        finish(session, NULL);
 }
 
 void session_end(const char *why)
@@ -281,8 +285,7 @@ void session_end(const char *why)
     uint32_t no = 0;
     if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
         return;
-    log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);
-    finish(session);
+    finish(session, why);
     sched_yield(); /* what is queued is delivered */
     sig_handler_retire();
     sig_store_release(&session->is_over, 1); /* partner: the acquire in session_current */

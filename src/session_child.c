@@ -59,12 +59,12 @@ void session_restart_in_child(const struct wp_thread *forking)
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, &parent->perf_maps);
     inherit_settings(session, parent);
     int status = session_create_thread(session, &session->thread, session_run, session);
-    if (status == 0)
+    if (status == 0) {
         session_make_current(session);
-    else
-        sig_handler_uninstall();
-    if (status < 0)
-        log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
+        return;
+    }
+    sig_handler_uninstall();
+    log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
     log_flush(&session->log);
 }
 

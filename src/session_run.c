@@ -196,7 +196,8 @@ static void one_tick(struct session *session)
     sampler_restrain(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
-    report_signal(session);
+    if (session_current() == session) /* until it is published the log is the starting thread's */
+        report_signal(session);
     if (!sampler_awaits_answers(sampler, now_ns)) {
         sampler_skip_ticks(sampler, now_ns);
         standstill_rest(&session->standstill);
