@@ -82,7 +82,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
+.PHONY: all help deps check unit race oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
 
 all: $(LIB)
 
@@ -122,6 +122,11 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
+
+# The whole library in a program, for a sanitizer.
+$(BUILD)/tests/race_hooks: $(BUILD)/tests/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -rdynamic -o $@ $^ $(SANITIZE) -Wl,--wrap=sig_handler_send -pthread $(ZLIB_A) -ldl
 
 # Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
 comma := ,
@@ -186,10 +191,15 @@ strict:
 	@$(MAKE) --no-print-directory VARIANT=strict-gcc CC=gcc WERROR=-Werror all unit-programs
 	@$(MAKE) --no-print-directory VARIANT=strict-clang CC=clang WERROR=-Werror all unit-programs
 
-# Every unit test under ASan and UBSan; what threads share without a lock under TSan.
+# Every unit test under ASan and UBSan. Under TSan those with threads, but where the subject is what a signal handler
+# finds, whose delivery TSan puts off, or who is in the process, where TSan has a thread of its own; and the hooks.
+TSAN_UNIT := $(addprefix build/tsan/tests/test_,cut_short sig_distance sig_rules sig_slots sink standstill threads watch)
 sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=asan unit
-	@$(MAKE) --no-print-directory VARIANT=tsan unit UNIT='$(addprefix build/tsan/tests/test_,sig_slots sig_rules sig_distance threads standstill)'
+	@$(MAKE) --no-print-directory VARIANT=tsan unit race UNIT='$(TSAN_UNIT)'
+
+race: $(BUILD)/tests/race_hooks
+	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/run-tests tests/race_hooks.sh
 
 # Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
 FUZZ_SECONDS ?= 20

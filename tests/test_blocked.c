@@ -33,7 +33,7 @@ struct subject {
     pid_t tid;
     int wake[2]; /* it waits for a letter: 's' spins until told, 'q' ends it */
     bool polls;  /* waits in poll, which a signal cuts short, and not in read, which is restarted */
-    volatile bool spins;
+    _Atomic bool spins;
     struct watch watch;
     struct blocked_memory memory;
     bool is_silent;

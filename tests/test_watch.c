@@ -18,7 +18,7 @@ struct subject {
     pthread_t thread;
     pid_t tid;
     int wake[2]; /* it reads from here, a letter at a time: 's' spins until told, 'q' ends it */
-    volatile bool spins;
+    _Atomic bool spins;
     uint64_t stack_mark;
     struct watch watch;
 };
