@@ -9,10 +9,6 @@
 
 enum { KERNEL_SIGSET_BYTES = 8, COUNT = 65 };
 
-#ifndef SA_RESTORER
-#define SA_RESTORER 0x04000000 /* the kernel's; the C library sets it in every action, and shows it */
-#endif
-
 /* What the kernel takes and gives. */
 struct kernel_action {
     void (*handler)(int);
@@ -231,7 +227,7 @@ static void store_form(struct sigaction *action)
 {
     uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
     sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) & ~never);
-    action->sa_flags |= SA_RESTORER;
+    action->sa_flags |= SIG_ACTION_FLAGS;
 }
 
 void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old)

@@ -22,6 +22,7 @@
  *   SIG_DECODES_CALLS     sig_call.h knows what a call calls
  *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, but code
  *                         that tells (sig_code.h)
+ *   SIG_ACTION_FLAGS      what the C library sets in every signal's action, and shows
  */
 #ifndef WALLPROF_SIG_ARCH_H
 #define WALLPROF_SIG_ARCH_H

@@ -36,6 +36,7 @@ enum {
     SIG_LOOK_BEHIND_BYTES = 4,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 1,
+    SIG_ACTION_FLAGS = 0,
 };
 
 static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context)

@@ -30,7 +30,8 @@ enum {
     SIG_DECODES_CALLS = 1,
     SIG_LOOK_BEHIND_BYTES = 1,
     SIG_LOOK_AHEAD_BYTES = 48,
-    SIG_CODE_TELLS_RULES = 0, /* the trampoline is the C library's; linkers write tables for the PLT */
+    SIG_CODE_TELLS_RULES = 0,      /* the trampoline is the C library's; linkers write tables for the PLT */
+    SIG_ACTION_FLAGS = 0x04000000, /* SA_RESTORER, which is the kernel's */
 };
 
 static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t *context)
