@@ -204,7 +204,7 @@ race: $(BUILD)/tests/race_hooks
 # Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
 FUZZ_SECONDS ?= 20
 fuzz:
-	@scripts/fuzz run $(FUZZ_SECONDS)
+	+@scripts/fuzz run $(FUZZ_SECONDS)
 
 unit-programs: $(UNIT)
 
