@@ -16,6 +16,8 @@ bounded_run() { # NAME COMMAND...
 expect_same() { # WHAT NAME MODE
     local part
     for part in status out err; do
+        # Of several that exit one may end the process before another has said its word, with us or without.
+        case $3.$part.$(cat "$TMP/$2.out") in several-exit.out. | 'several-exit.out.first handler') continue ;; esac
         cmp -s "$TMP/$2.$part" "$TMP/bare-$3.$part" ||
             complain "$1: its $part is '$(cat "$TMP/$2.$part")', bare '$(cat "$TMP/bare-$3.$part")'"
     done
