@@ -81,9 +81,15 @@ static int meet_some(const struct wp_census *census, const struct wp_threads *th
     return count;
 }
 
+static bool are_there_others(const struct wp_census *census, const struct wp_threads *threads)
+{
+    return tasks_count(census->task_directory) != threads->live_count + 1;
+}
+
 bool census_look_at_start(struct wp_census *census, const struct wp_threads *threads)
 {
-    return census->task_directory >= 0 && meet_some(census, threads, &census->strangers) > 0;
+    return census->task_directory >= 0 && are_there_others(census, threads) &&
+           meet_some(census, threads, &census->strangers) > 0;
 }
 
 /* The list is read on with nobody left to judge, or not at all. */
@@ -110,7 +116,7 @@ bool census_look(struct wp_census *census, struct wp_threads *threads, uint64_t 
     if (census->task_directory < 0 || now_ns < census->next_ns)
         return false;
     census->next_ns = now_ns + interval_ns;
-    bool is_different = tasks_count(census->task_directory) != threads->live_count + 1;
+    bool is_different = are_there_others(census, threads);
     uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
     look_for_strangers(census, threads, is_different);
     census->foreign_checks = smaller(checks, census->foreign_count);

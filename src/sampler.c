@@ -51,6 +51,8 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
     sampler->observer.by_signal_only = config->by_signal_only;
+    if (!config->by_signal_only)
+        watch_find_out();
     if (status == 0) {
         sampler->path = scratch_alloc(sizeof(arena_ref) * sampler->path_capacity);
         sampler->inner = scratch_alloc(sizeof(uint32_t) * sampler->path_capacity);

@@ -2,6 +2,11 @@
  * The kernel's list of this process's threads: /proc/self/task, through the sampler's own descriptor.
  *
  * Called from: the sampler thread only.
+ *
+ * Nothing of /proc is asked for about the sampler's own thread where that can be helped: the kernel would
+ * keep entries for it, which it throws away at the thread's end, after the parent has been told of the
+ * process's. A parent that asks for its child just then spins until that is done (release_task and
+ * shrink_dcache_parent of Linux 6.18), on a busy machine for seconds.
  */
 #ifndef WALLPROF_TASKS_H
 #define WALLPROF_TASKS_H

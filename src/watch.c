@@ -1,4 +1,5 @@
 #include "watch.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,17 +169,21 @@ static enum watch_state read_file(struct wp_watches *watches, struct watch *watc
 }
 
 /* The kernel of a machine without these statistics writes three zeros. */
-enum watch_state watch_runs(struct wp_watches *watches, struct watch *watch, pid_t tid,
-                            struct watch_runs *ret)
+static enum watch_state parse_runs(const char *text, struct watch_runs *ret)
 {
-    char text[TEXT_BYTES], *at;
-    enum watch_state state = read_file(watches, watch, &watch->schedstat, tid, "schedstat", text);
-    if (state != WATCH_KNOWN)
-        return state;
+    char *at;
     ret->cpu_ns = strtoull(text, &at, 10);
     strtoull(at, &at, 10); /* the time it waited for a CPU */
     ret->count = strtoull(at, &at, 10);
     return ret->count > 0 ? WATCH_KNOWN : WATCH_UNREADABLE;
+}
+
+enum watch_state watch_runs(struct wp_watches *watches, struct watch *watch, pid_t tid,
+                            struct watch_runs *ret)
+{
+    char text[TEXT_BYTES];
+    enum watch_state state = read_file(watches, watch, &watch->schedstat, tid, "schedstat", text);
+    return state == WATCH_KNOWN ? parse_runs(text, ret) : state;
 }
 
 /* A thread that is ending has let go of its stack, or will: its owner may have unmapped it. */
@@ -187,13 +192,9 @@ static bool is_ending(const struct watch_call *call)
     return call->number == SYS_exit || call->number == SYS_exit_group || call->sp == 0;
 }
 
-enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid_t tid,
-                            struct watch_call *ret)
+static enum watch_state parse_call(const char *text, struct watch_call *ret)
 {
-    char text[TEXT_BYTES], *at, *end;
-    enum watch_state state = read_file(watches, watch, &watch->syscall, tid, "syscall", text);
-    if (state != WATCH_KNOWN)
-        return state;
+    char *at, *end;
     if (strncmp(text, "running", strlen("running")) == 0)
         return WATCH_RUNNING;
     *ret = (struct watch_call){.number = strtol(text, &at, 10)};
@@ -206,22 +207,49 @@ enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid
     return is_ending(ret) ? WATCH_GONE : WATCH_KNOWN;
 }
 
+enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid_t tid,
+                            struct watch_call *ret)
+{
+    char text[TEXT_BYTES];
+    enum watch_state state = read_file(watches, watch, &watch->syscall, tid, "syscall", text);
+    return state == WATCH_KNOWN ? parse_call(text, ret) : state;
+}
+
 /* ---- start ---- */
+
+/* Found out once: the same holds in whatever is forked. */
+static enum { UNKNOWN, ABOUT_US, ABOUT_OTHERS } about;
+
+static bool read_own(const struct wp_watches *watches, const char *name, char *text)
+{
+    int fd = open_file(watches, gettid(), name);
+    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, TEXT_BYTES - 1, 0);
+    if (fd >= 0)
+        close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return bytes > 0;
+}
 
 /* Whether what the kernel tells is about the threads as we know them: behind an emulator it is about that. So
  * this thread looks at itself. */
-static bool is_about_us(struct wp_watches *watches)
+static bool is_about_us(const struct wp_watches *watches)
 {
-    struct watch watch = {0};
+    char text[TEXT_BYTES];
     struct watch_runs runs;
     struct watch_call call;
     uint64_t here = (uint64_t)(uintptr_t)&call;
-    pid_t tid = gettid();
-    bool is = watch_runs(watches, &watch, tid, &runs) == WATCH_KNOWN &&
-              watch_call(watches, &watch, tid, &call) == WATCH_KNOWN && call.number == SYS_pread64 &&
-              call.sp < here && here - call.sp < OWN_FRAMES_BYTES_MAX;
-    watch_close(watches, &watch);
-    return is;
+    return read_own(watches, "schedstat", text) && parse_runs(text, &runs) == WATCH_KNOWN &&
+           read_own(watches, "syscall", text) && parse_call(text, &call) == WATCH_KNOWN &&
+           call.number == SYS_pread64 && call.sp < here && here - call.sp < OWN_FRAMES_BYTES_MAX;
+}
+
+void watch_find_out(void)
+{
+    struct wp_watches watches = {.task_directory = about == UNKNOWN ? tasks_open() : -1};
+    if (watches.task_directory < 0)
+        return;
+    about = is_about_us(&watches) ? ABOUT_US : ABOUT_OTHERS;
+    close(watches.task_directory);
 }
 
 void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
@@ -231,6 +259,6 @@ void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
     getrlimit(RLIMIT_NOFILE, &files);
     uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
     watches->kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX;
-    if (!is_about_us(watches))
+    if (about == UNKNOWN ? !is_about_us(watches) : about == ABOUT_OTHERS)
         watches->task_directory = -1;
 }

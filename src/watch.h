@@ -57,6 +57,11 @@ enum watch_state {
     WATCH_UNREADABLE, /* the kernel does not tell, or descriptors have run out */
 };
 
+/* In the thread that starts the recording, which looks at itself: whether what the kernel tells is about our
+ * threads. Without it watch_init does, in the sampler (but see tasks.h on that). It takes descriptors of the
+ * program's for a moment. */
+void watch_find_out(void);
+
 /*
  * task_directory: an open /proc/self/task. is_private: whether our descriptors are out of the program's
  * sight; none is opened otherwise.
