@@ -33,12 +33,13 @@ WALLPROF_WAIT static int poll_until(struct pollfd *fds, nfds_t count, uint64_t d
 
 WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 {
+    static const struct timespec no_time; /* a signal interrupts a call without time, too */
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = real_functions()->poll(fds, count, ms);
     while (hook_wait_holds(&wait, result < 0))
-        result = poll_until(fds, count, deadline_ns, NULL, &wait.mask);
+        result = poll_until(fds, count, deadline_ns, ms == 0 ? &no_time : NULL, &wait.mask);
     hook_wait_end(&wait);
     return result;
 }

@@ -14,6 +14,8 @@
 #include <sys/sem.h>
 #include <threads.h>
 
+enum { POLLED = 200 };
+
 static int epoll_fd, semaphores, queue;
 static sigset_t no_signals, only_usr2;
 
@@ -187,6 +189,25 @@ static void cancelled_sem_wait(struct waiter *waiter)
     cancel_in(waiter, IN_SEM_WAIT);
 }
 
+/* Without time to wait no call sleeps, not even one that a signal of ours has interrupted. (One that does is
+ * woken by the helper.) */
+static void without_time(struct waiter *waiter)
+{
+    struct pollfd many[POLLED];
+    struct timespec no_time = {0};
+    for (int i = 0; i < POLLED; i++)
+        many[i] = (struct pollfd){.fd = epoll_fd, .events = POLLIN};
+    while (now_ns() < waiter->begin_ns + 5 * NS_PER_MS) {
+        expect(waiter, poll(many, POLLED, 0) == 0, "poll: %s", strerrorname_np(errno));
+        expect(waiter, ppoll(many, POLLED, &no_time, NULL) == 0, "ppoll: %s", strerrorname_np(errno));
+        expect(waiter, select(0, NULL, NULL, NULL, &(struct timeval){0}) == 0, "select: %s",
+               strerrorname_np(errno));
+        expect(waiter, epoll_wait(epoll_fd, &(struct epoll_event){0}, 1, 0) == 0, "epoll_wait: %s",
+               strerrorname_np(errno));
+    }
+    usleep(SHORT_MS * 1000);
+}
+
 static struct waiter waiters[] = {
     {.name = "nanosleep", .call = by_nanosleep},
     {.name = "clock_nanosleep", .call = by_clock_nanosleep},
@@ -202,6 +223,7 @@ static struct waiter waiters[] = {
     {.name = "epoll_wait", .call = by_epoll_wait},
     {.name = "epoll_pwait", .call = by_epoll_pwait},
     {.name = "epoll_pwait2", .call = by_epoll_pwait2},
+    {.name = "without-time", .call = without_time, .signal = RESTARTING},
     {.name = "sem_timedwait", .call = by_sem_timedwait},
     {.name = "sem_clockwait", .call = by_sem_clockwait},
     {.name = "semtimedop", .call = by_semtimedop},
