@@ -21,6 +21,9 @@ enum { DESCRIPTORS_PLENTY = 32 };
 /* An answer that has not come by then is taken at a later tick. */
 static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
 
+/* let_threads_come_back. On a busy machine a tick may be late, too, but hardly that late. */
+static const uint64_t stopped_ns = 50 * NS_PER_MS, coming_back_ns = 10 * NS_PER_MS;
+
 /* ---- its own surroundings ---- */
 
 /*
@@ -188,9 +191,22 @@ static void report_signal(struct session *session)
     session->is_filled_below_reported |= observer->filled_below != 0;
 }
 
+/*
+ * A tick that is very late is one that the process was stopped over (SIGSTOP). What its threads waited in
+ * ends with EINTR then, some of it (signal(7)): they are to come back from it before they are asked, or it
+ * would be taken for our doing.
+ */
+static void let_threads_come_back(const struct wp_sampler *sampler)
+{
+    struct timespec moment = clock_ns_timespec(coming_back_ns);
+    if (clock_monotonic_ns() > sampler->tick.deadline_ns + stopped_ns)
+        sig_syscall4(SYS_nanosleep, (long)&moment, 0, 0, 0);
+}
+
 static void one_tick(struct session *session)
 {
     struct wp_sampler *sampler = &session->sampler;
+    let_threads_come_back(sampler);
     standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
     sampler_restrain(sampler, now_ns);
