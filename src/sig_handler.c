@@ -245,8 +245,9 @@ __attribute__((noinline)) static struct sig_slot *claim(const siginfo_t *info)
     return slot;
 }
 
-/* Ours that were sent before their number was given back are not left pending where it is blocked now. */
-static __attribute__((noinline)) void drop_ours(uint64_t numbers, ucontext_t *context)
+/* Takes ours from those that are pending; the program's stay, and *mask, which will be in force, blocks them.
+ */
+static __attribute__((noinline)) void drop_ours(uint64_t numbers, uint64_t *mask)
 {
     siginfo_t info;
     struct timespec at_once = {0};
@@ -256,21 +257,22 @@ static __attribute__((noinline)) void drop_ours(uint64_t numbers, ucontext_t *co
             sig_syscall4(SYS_rt_sigtimedwait, (long)&numbers, (long)&info, (long)&at_once, sizeof(numbers));
         if (number <= 0)
             return;
-        if (is_ours(&info))
+        if (is_ours(&info) || may_be_ours(&info))
             sig_add_relaxed(&sig_on_the_way, -1U); /* the sampler will find it lost, and ask again */
         else
-            sig_action_hold_back((int)number, &info, mask_of(context));
+            sig_action_hold_back((int)number, &info, mask);
     }
 }
 
-/* Of the thread that returns to this context: it may have been made when other numbers were ours. */
+/* Of the thread that returns to this context: it may have been made when other numbers were ours. Those that
+ * were sent before their number was given back are not left pending where it is blocked now. */
 static void renew_mask(ucontext_t *context)
 {
     uint64_t mask = sig_set_bits(&context->uc_sigmask), renewed = sig_numbers_renew(mask);
     if (renewed == mask)
         return;
     sig_set_assign(&context->uc_sigmask, renewed);
-    drop_ours(renewed & ~mask, context);
+    drop_ours(renewed & ~mask, mask_of(context));
 }
 
 /*
@@ -319,16 +321,19 @@ bool sig_handler_answer(siginfo_t *info, ucontext_t *context)
     return true;
 }
 
-/* Whether the kernel takes signals of that number: an emulator may have fewer than the machine. It arrives as
- * a late one of ours. */
+/* Whether the kernel takes signals of that number: an emulator may have fewer than the machine. All are
+ * blocked; it is taken back, as a debugger would stop at its arrival. */
 static bool can_be_sent(int number)
 {
+    uint64_t unused = 0;
     siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
     uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) | generation_mask << SLOT_BITS;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
     sig_add_relaxed(&sig_on_the_way, 1);
-    return sig_syscall4(SYS_rt_tgsigqueueinfo, sig_process_pid(), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
-                        number, (long)&info) != -EINVAL;
+    long status = sig_syscall4(SYS_rt_tgsigqueueinfo, sig_process_pid(), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                               number, (long)&info);
+    drop_ours(sig_numbers_bit(number), &unused);
+    return status != -EINVAL;
 }
 
 static bool can_be_had(int number)
