@@ -37,7 +37,7 @@ WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct
 WALLPROF_WAIT static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
 {
     uint64_t all;
-    sig_syscall4(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, (long)info);
+    sig_action_queue(gettid(), number, info);
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, (long)&all, KERNEL_SIGSET_BYTES);
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_SIGSET_BYTES);
     return hook_wait_was_handled(wait);

@@ -2,8 +2,10 @@
 #include "blocked.h"
 #include "arena.h"
 #include "cut_short.h"
+#include "sig_memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /* A thread that has run while it was looked at may be blocked again. */
 enum { TRIES = 2, COPY_BYTES = 256 * 1024 };
@@ -27,6 +29,14 @@ void blocked_deinit(struct wp_blocked *blocked)
     scratch_free(blocked->copy.words, COPY_BYTES);
     blocked->addresses = NULL;
     blocked->copy.words = NULL;
+}
+
+void blocked_open_memory(struct wp_blocked *blocked)
+{
+    uint64_t word = 0, copied;
+    bool is_copied = sig_memory_copy(&copied, (uint64_t)(uintptr_t)&word, sizeof(word));
+    if (!is_copied && !sig_memory_has_copies())
+        blocked->copy.mem_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
 }
 
 /* FNV-1a over words: to tell one stack from another of the same thread at the same place. (That is the first

@@ -66,6 +66,10 @@ struct wp_blocked {
 int blocked_init(struct wp_blocked *blocked, uint32_t depth);
 void blocked_deinit(struct wp_blocked *blocked);
 
+/* In the sampler, with a descriptor table of its own: where the kernel refuses to copy memory
+ * (process_vm_readv), the other way to have it do so is opened. */
+void blocked_open_memory(struct wp_blocked *blocked);
+
 /* What is asked about. */
 struct blocked_thread {
     pid_t tid;

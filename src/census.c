@@ -155,7 +155,7 @@ static struct wp_thread *next_gone_foreign(struct wp_census *census)
 static bool is_gone(const struct wp_thread *thread)
 {
     struct timespec unused;
-    return sig_clock_read(clock_of_thread(thread->tid), &unused) < 0 &&
+    return sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL &&
            sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
 }
 

@@ -242,6 +242,15 @@ static void read_hide(const struct reading *reading)
         log_add(reading->log, LOG_ERROR, "WALLPROF_HIDE=%s is not 0 or 1; using 0", reading->value);
 }
 
+static void read_seccomp(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "auto") || !strcmp(reading->value, "strict"))
+        reading->config->is_strict = *reading->value == 's';
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_SECCOMP=%s is not auto or strict; using auto",
+                reading->value);
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -293,7 +302,7 @@ static const struct variable {
     {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
     {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
     {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_HIDE", read_hide},
-    {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_SECCOMP", read_seccomp}, {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };

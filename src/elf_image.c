@@ -7,12 +7,12 @@
 
 #include "arena.h"
 #include "elf.h"
+#include "sig_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -30,13 +30,10 @@ enum {
     NOTE_ALIGN_BYTES = 4
 };
 
-/* Through the kernel: a library can be unloaded at any moment. Not getpid(): a main thread that has ended has
- * no memory any more. */
+/* Through the kernel: a library can be unloaded at any moment. */
 static bool read_loaded(uint64_t address, void *buffer, size_t bytes)
 {
-    struct iovec local = {.iov_base = buffer, .iov_len = bytes};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
-    return process_vm_readv(gettid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+    return sig_memory_copy(buffer, address, bytes);
 }
 
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes)

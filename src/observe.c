@@ -64,12 +64,15 @@ void observe_enter(struct wp_observer *observer, int task_directory, bool is_pri
 {
     observer->task_directory = task_directory;
     watch_init(&observer->blocked.watches, task_directory, is_private && !observer->by_signal_only);
+    if (is_private && !observer->by_signal_only)
+        blocked_open_memory(&observer->blocked);
 }
 
 void observe_drop_descriptors(struct wp_observer *observer)
 {
     observer->task_directory = -1;
     watch_drop_all(&observer->blocked.watches);
+    observer->blocked.copy.mem_descriptor = -1;
 }
 
 void observe_begin(struct wp_observer *observer, struct wp_thread *thread)

@@ -233,6 +233,15 @@ static void take_census(struct wp_sampler *sampler, uint64_t now_ns)
     adopt_strangers(sampler);
 }
 
+/* In a table that is the program's too, which may close it, or find its own descriptors numbered otherwise.
+ */
+static void close_directory(struct wp_sampler *sampler)
+{
+    if (sampler->census.task_directory >= 0)
+        close(sampler->census.task_directory);
+    sampler_drop_descriptors(sampler);
+}
+
 int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
 {
     int status = modules_init(&sampler->modules, &sampler->arena);
@@ -243,6 +252,8 @@ int sampler_enter(struct wp_sampler *sampler, bool has_own_descriptors)
     begin_arrived(sampler);
     while (census_look_at_start(&sampler->census, sampler->threads))
         adopt_strangers(sampler);
+    if (!has_own_descriptors)
+        close_directory(sampler);
     sampler->modules_changed = true;
     return 0;
 }
@@ -258,6 +269,8 @@ void sampler_resume(struct wp_sampler *sampler, bool has_own_descriptors)
 {
     census_open(&sampler->census);
     observe_enter(&sampler->observer, sampler->census.task_directory, has_own_descriptors);
+    if (!has_own_descriptors)
+        close_directory(sampler);
 }
 
 /* ---- modules ---- */
@@ -520,12 +533,24 @@ static void count_up(struct wp_sampler *sampler)
     sampler->counters.sampler_cpu_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* The threads' names are read there. Whether it was open already. */
+static bool open_for_names(struct wp_sampler *sampler)
+{
+    bool was_open = sampler->census.task_directory >= 0;
+    if (!was_open)
+        sampler->census.task_directory = tasks_open();
+    return was_open;
+}
+
 void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns)
 {
     gather(sampler, now_ns);
     refresh_modules(sampler);
+    bool was_open = open_for_names(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         settle_live(sampler, sampler->threads->live[i], now_ns);
+    if (!was_open)
+        close_directory(sampler);
     count_up(sampler);
 }
 
@@ -534,7 +559,10 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
     gather(sampler, now_ns);
     refresh_modules(sampler);
     family_leave(&sampler->family);
+    bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    if (!was_open)
+        close_directory(sampler);
     count_up(sampler);
 }

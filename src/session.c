@@ -5,8 +5,10 @@
 #include "futex.h"
 #include "output.h"
 #include "room.h"
+#include "sig_action.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_memory.h"
 #include "vdso.h"
 
 #include <dlfcn.h>
@@ -202,6 +204,15 @@ static int begin_recording(struct session *session)
     return status;
 }
 
+/* Nobody's sandbox is without these two; without them nothing works. */
+static bool knows_itself(struct session *session)
+{
+    bool knows = session->pid > 0 && sig_syscall4(SYS_gettid, 0, 0, 0, 0) > 0;
+    if (!knows)
+        log_add(&session->log, LOG_ERROR, "cannot record: a seccomp filter does not allow getpid or gettid");
+    return knows;
+}
+
 int session_start(const struct session_libc *libc, char **environment)
 {
     if (getauxval(AT_SECURE))
@@ -216,7 +227,11 @@ int session_start(const struct session_libc *libc, char **environment)
     read_settings(session, environment);
     if (!session->config.follows_exec)
         leave_environment(environment);
-    int status = begin_recording(session);
+    if (session->config.is_strict) {
+        sig_memory_do_without_copies();
+        sig_action_send_plainly();
+    }
+    int status = knows_itself(session) ? begin_recording(session) : -EPERM;
     session_report_settings(session);
     log_flush(&session->log);
     if (status == 0)
@@ -230,6 +245,12 @@ bool session_hides_environment(void)
 {
     struct session *session = session_current();
     return session && session->config.hides;
+}
+
+bool session_is_strict(void)
+{
+    struct session *session = session_current();
+    return session && session->config.is_strict;
 }
 
 /* ---- end ---- */
@@ -339,7 +360,10 @@ void session_thread_leave(struct wp_thread *thread)
         return; /* a child of _Fork or raw clone: the record was its parent's */
     prctl(PR_GET_NAME, name);
     session_wait_for_writing(session);
-    if (threads_leave(&session->threads, thread, name) == 0 && !sig_load_seq_cst(&session->finishing) &&
+    bool is_last = threads_leave(&session->threads, thread, name) == 0;
+    if (is_last && session->leaves_children)
+        session_finish(); /* a filter may keep this thread from writing it later */
+    if (is_last && !sig_load_seq_cst(&session->finishing) &&
         sig_cas_acq_rel(&session->command, &run, COMMAND_LEAVE)) {
         stop_sampler(session, COMMAND_LEAVE);
         if (session->has_probe)

@@ -38,6 +38,9 @@ int session_start(const struct session_libc *libc, char **environment);
 /* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
 bool session_hides_environment(void);
 
+/* Whether we are to make everyday system calls only (WALLPROF_SECCOMP). */
+bool session_is_strict(void);
+
 /*
  * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
  * exit handlers have run; later calls, and calls in a process that has not started one, do nothing.
@@ -50,7 +53,8 @@ void session_finish(void);
  */
 void session_end(const char *why);
 
-/* From now on forked children are not recorded: they could not be. */
+/* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
+ * a moment ends the recording. */
 void session_leave_children(void);
 
 /*

@@ -37,6 +37,10 @@ void session_stand_down(struct session_absence *absence)
     *absence = (struct session_absence){0};
     if (!session || session->pid != getpid() || sig_load_seq_cst(&session->finishing))
         return;
+    if (session->leaves_children) {
+        session_end("a seccomp filter does not allow a thread to be created");
+        return;
+    }
     if (session->is_child)
         session_wait_for_sampler(session); /* it may still be asleep before its birth */
     if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0)

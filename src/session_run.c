@@ -57,8 +57,9 @@ static void fill_standard_descriptors(struct session *session)
 static bool leave_descriptors(struct session *session)
 {
     session->stderr_handle = -1;
-    if (sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
-        return false; /* before Linux 5.9: ours are close-on-exec and as few as two */
+    if (session->config.is_strict ||
+        sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
+        return false; /* before Linux 5.9: none of ours is open between the start and the end */
     session->stderr_handle = log_open_stderr_handle();
     fill_standard_descriptors(session);
     return true;
@@ -141,8 +142,10 @@ void session_report_failure(struct session *session, int status)
 
 static int enter(struct session *session)
 {
-    ask_for_short_slices();
-    leave_directories();
+    if (!session->config.is_strict) {
+        ask_for_short_slices();
+        leave_directories();
+    }
     bool has_own_descriptors = leave_descriptors(session);
     session_check_output(session, has_own_descriptors);
     standstill_work(&session->standstill);

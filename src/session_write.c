@@ -47,6 +47,13 @@ static int open_directory(struct session *session)
     return session->directory_fd < 0 ? -errno : 0;
 }
 
+static void close_directory(struct session *session)
+{
+    if (session->directory_fd >= 0)
+        close(session->directory_fd);
+    session->directory_fd = -1;
+}
+
 void session_check_output(struct session *session, bool has_own_descriptors)
 {
     const char *name = session->output.name;
@@ -57,6 +64,8 @@ void session_check_output(struct session *session, bool has_own_descriptors)
         report_output(session, name, error);
     else if (has_own_descriptors)
         session->spare_fd = sink_spare(session->directory_fd, name);
+    if (!has_own_descriptors) /* the program may do with its descriptors as it likes */
+        close_directory(session);
 }
 
 static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
@@ -142,11 +151,13 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
 void session_write_so_far(struct session *session)
 {
     uint64_t begin_ns = clock_monotonic_ns();
-    bool has_spare = session->spare_fd >= 0;
+    bool has_spare = session->spare_fd >= 0, has_directory = session->directory_fd >= 0;
     sampler_settle(&session->sampler, begin_ns);
     write_before_exec(session, begin_ns);
     if (has_spare && session->spare_fd < 0)
         session->spare_fd = sink_spare(session->directory_fd, session->output.name);
+    if (!has_directory)
+        close_directory(session);
     uint64_t end_ns = clock_monotonic_ns(), rest_ns = write_cost_factor * (end_ns - begin_ns);
     uint64_t worth_ns = end_ns + (rest_ns > SESSION_WORTH_NS ? rest_ns : SESSION_WORTH_NS);
     sig_store_relaxed(&session->worth_writing_ns, worth_ns);

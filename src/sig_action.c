@@ -7,6 +7,8 @@
 #include "sig_small_stack.h"
 #include "sig_wait.h"
 
+#include <errno.h>
+
 enum { KERNEL_SIGSET_BYTES = 8, COUNT = 65 };
 
 /* What the kernel takes and gives. */
@@ -27,6 +29,36 @@ static sig_sigaction_fn *sig_real;
 static uint64_t sig_held;              /* a set of signals */
 static uint64_t sig_held_for_stacks;   /* sig_action_held_for_stacks; changes under the lock */
 static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0, as the program would have it */
+
+static uint32_t sig_plain; /* what a signal holds is not sent */
+
+void sig_action_send_plainly(void)
+{
+    sig_store_relaxed(&sig_plain, 1);
+}
+
+bool sig_action_sends_plainly(void)
+{
+    return sig_load_relaxed(&sig_plain);
+}
+
+/* Of one's own threads the kernel refuses none: one that has ended, a full queue and an unknown number apart.
+ */
+static bool is_refusal(long status)
+{
+    return status < 0 && status != -ESRCH && status != -EAGAIN && status != -EINVAL;
+}
+
+long sig_action_queue(long tid, int number, siginfo_t *info)
+{
+    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), status = -ENOSYS;
+    if (!sig_action_sends_plainly())
+        status = sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)info);
+    if (!is_refusal(status))
+        return status;
+    sig_action_send_plainly(); /* before the first is sent: its delivery orders it */
+    return sig_syscall4(SYS_tgkill, pid, tid, number, 0);
+}
 
 void sig_action_init(sig_handle_fn *handle, sig_sigaction_fn *real)
 {
@@ -171,6 +203,13 @@ void sig_action_settle(void)
 bool sig_action_is_default(int number)
 {
     return kernel_action(number).handler == SIG_DFL;
+}
+
+bool sig_action_is_default_of_program(int number)
+{
+    struct sigaction program;
+    program_action(number, &program);
+    return program.sa_handler == SIG_DFL;
 }
 
 bool sig_action_is_taken_away(int number)
@@ -328,10 +367,12 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t 
  */
 void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask)
 {
-    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0);
+    long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), status = -ENOSYS;
     *mask = sig_numbers_renew(*mask) | sig_numbers_bit(number);
     if (info->si_code == SI_TKILL)
-        sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)info);
-    else if (sig_syscall4(SYS_rt_sigqueueinfo, pid, number, (long)info, 0) < 0)
+        status = sig_action_queue(sig_syscall4(SYS_gettid, 0, 0, 0, 0), number, info);
+    else if (!sig_action_sends_plainly())
+        status = sig_syscall4(SYS_rt_sigqueueinfo, pid, number, (long)info, 0);
+    if (status < 0)
         sig_syscall4(SYS_kill, pid, number, 0, 0);
 }

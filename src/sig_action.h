@@ -82,6 +82,18 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t 
  * blocks it now. */
 void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask);
 
+/*
+ * Sends a signal to a thread of this process, with what is in info; where the kernel refuses that
+ * (rt_tgsigqueueinfo), or is not to be asked, without: then it arrives as SI_TKILL, from this process. 0 or
+ * -errno. Any thread.
+ */
+long sig_action_queue(long tid, int number, siginfo_t *info);
+void sig_action_send_plainly(void);
+bool sig_action_sends_plainly(void);
+
+/* In our handler, for a number that is held: whether the program's action is the default one. */
+bool sig_action_is_default_of_program(int number);
+
 /* In the child of fork, first thing. */
 void sig_action_forget_parent(void);
 

@@ -138,7 +138,7 @@ static uint64_t *mask_in_force(ucontext_t *context)
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};
-    sig_clock_read(clock, &now); /* does not fail */
+    sig_clock_read(clock, &now); /* where a filter forbids it: 0 */
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
@@ -219,14 +219,31 @@ static bool is_ours(const siginfo_t *info)
 }
 
 /*
+ * One that holds nothing (sig_action_queue) looks as if the program had sent it to a thread of its own. Of a
+ * number that the program uses it is ours only if this thread is asked, or if it would end the program.
+ */
+static bool is_sent_plainly(const siginfo_t *info)
+{
+    int number = info->si_signo;
+    if (info->si_code != SI_TKILL || info->si_pid != sig_load_relaxed(&sig_pid))
+        return false;
+    return !(sig_numbers_given() & sig_numbers_bit(number)) || sig_action_is_default_of_program(number) ||
+           (sig_slots_in_use &&
+            sig_slots_is_addressed(sig_slots_in_use, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0)));
+}
+
+/*
  * Where the user's pending signals are at their limit (RLIMIT_SIGPENDING), the kernel delivers a signal of
  * ours but loses what is in it, and writes this instead (__send_signal_locked and collect_signal in
  * kernel/signal.c). So does a kill from outside the process's namespace, so ours must be on the way.
  */
 static bool may_be_ours(const siginfo_t *info)
 {
-    return info->si_code == SI_USER && info->si_pid == 0 && info->si_uid == 0 &&
-           (int32_t)sig_load_relaxed(&sig_on_the_way) > 0; /* only a number: nothing is ordered by it */
+    if ((int32_t)sig_load_relaxed(&sig_on_the_way) <= 0) /* only a number: nothing is ordered by it */
+        return false;
+    if (info->si_code == SI_USER)
+        return info->si_pid == 0 && info->si_uid == 0;
+    return is_sent_plainly(info) && sig_action_sends_plainly();
 }
 
 /* The slot that a signal of ours is for, or NULL. It has arrived. */
@@ -330,9 +347,11 @@ static bool can_be_sent(int number)
     uint64_t value = (uint64_t)sig_cookie << (SLOT_BITS + GENERATION_BITS) | generation_mask << SLOT_BITS;
     info.si_value.sival_ptr = (void *)(uintptr_t)value;
     sig_add_relaxed(&sig_on_the_way, 1);
-    long status = sig_syscall4(SYS_rt_tgsigqueueinfo, sig_process_pid(), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
-                               number, (long)&info);
-    drop_ours(sig_numbers_bit(number), &unused);
+    long status = sig_action_queue(sig_syscall4(SYS_gettid, 0, 0, 0, 0), number, &info);
+    if (status < 0)
+        sig_add_relaxed(&sig_on_the_way, -1U);
+    else
+        drop_ours(sig_numbers_bit(number), &unused);
     return status != -EINVAL;
 }
 
@@ -440,7 +459,7 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
     sig_add_relaxed(&sig_on_the_way, 1);
     sig_store_seq_cst(&sig_sending, 1); /* partner: the load in sig_handler_give_back */
     info.si_signo = sig_numbers_current();
-    int status = (int)sig_syscall4(SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, (long)&info);
+    int status = (int)sig_action_queue(tid, info.si_signo, &info);
     sig_store_seq_cst(&sig_sending, 0);
     if (status < 0)
         sig_add_relaxed(&sig_on_the_way, -1U);

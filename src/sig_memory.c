@@ -5,10 +5,25 @@
  */
 #include "sig_memory.h"
 #include "sig_arch.h"
+#include "sig_atomic.h"
+
+#include <errno.h>
 
 #include <sys/uio.h>
 
 enum { PAGE_BYTES = 4096, KERNEL_SIGSET_BYTES = 8, INVALID_HOW = -1 };
+
+static uint32_t sig_memory_refused; /* process_vm_readv is: by a filter, an emulator, or a setting */
+
+void sig_memory_do_without_copies(void)
+{
+    sig_store_relaxed(&sig_memory_refused, 1);
+}
+
+bool sig_memory_has_copies(void)
+{
+    return !sig_load_relaxed(&sig_memory_refused);
+}
 
 bool sig_memory_is_readable(uint64_t address)
 {
@@ -20,8 +35,13 @@ static long copy(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = {.iov_base = to, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+    if (!sig_memory_has_copies())
+        return -ENOSYS;
     long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, whose the pid is, may have ended */
-    return sig_syscall6(SYS_process_vm_readv, tid, (long)&local, 1, (long)&remote, 1, 0);
+    long copied = sig_syscall6(SYS_process_vm_readv, tid, (long)&local, 1, (long)&remote, 1, 0);
+    if (copied == -EPERM || copied == -ENOSYS || copied == -EACCES)
+        sig_memory_do_without_copies(); /* a process may always read its own: who says no says it again */
+    return copied;
 }
 
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes)

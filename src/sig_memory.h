@@ -12,6 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* From now on the kernel is not asked to copy, as if it refused (process_vm_readv). */
+void sig_memory_do_without_copies(void);
+
+/* Whether the kernel copies: it has not refused yet, nor is it not to be asked. */
+bool sig_memory_has_copies(void);
+
 /* Whether 8 bytes at an aligned address can be read now; one system call, 60-100 ns. */
 bool sig_memory_is_readable(uint64_t address);
 

@@ -70,6 +70,17 @@ void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid)
     sig_store_relaxed(&slots->slots[index].tid, tid); /* the signal's delivery orders it */
 }
 
+bool sig_slots_is_addressed(const struct sig_slots *slots, int32_t tid)
+{
+    for (uint32_t i = 0; i < slots->count; i++) {
+        const struct sig_slot *slot = &slots->slots[i];
+        if ((sig_load_relaxed(&slot->state) & STATE_MASK) == SIG_SLOT_ARMED &&
+            sig_load_relaxed(&slot->tid) == tid)
+            return true;
+    }
+    return false;
+}
+
 struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
 {
     for (uint32_t i = 0; i < slots->count; i++) {

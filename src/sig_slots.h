@@ -76,6 +76,9 @@ struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64
 /* Handler: the same by the thread alone, NULL when none is armed for it. */
 struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid);
 
+/* Handler: whether one is armed for this thread. */
+bool sig_slots_is_addressed(const struct sig_slots *slots, int32_t tid);
+
 /* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
 void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
 
