@@ -148,17 +148,30 @@ static uint32_t run(const struct sock_fprog *program, struct machine *machine)
     return SECCOMP_RET_KILL_PROCESS;
 }
 
-bool call_filter_allows(const struct sock_fprog *program, const struct call *call)
+static uint32_t action_for(const struct sock_fprog *program, const struct call *call)
 {
     struct machine machine = {.data = {.nr = call->number, .arch = (uint32_t)OUR_AUDIT_ARCH}};
     memcpy(machine.data.args, call->arguments, sizeof(call->arguments));
-    uint32_t action = run(program, &machine) & SECCOMP_RET_ACTION_FULL;
+    return run(program, &machine) & SECCOMP_RET_ACTION_FULL;
+}
+
+bool call_filter_allows(const struct sock_fprog *program, const struct call *call)
+{
+    uint32_t action = action_for(program, call);
     return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
 bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls)
 {
     while (calls->number >= 0 && call_filter_allows(program, calls))
+        calls++;
+    return calls->number < 0;
+}
+
+bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls)
+{
+    while (calls->number >= 0 &&
+           (call_filter_allows(program, calls) || action_for(program, calls) == SECCOMP_RET_ERRNO))
         calls++;
     return calls->number < 0;
 }

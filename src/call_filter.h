@@ -23,4 +23,7 @@ bool call_filter_allows(const struct sock_fprog *program, const struct call *cal
 /* The same of a list that ends with number -1. */
 bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls);
 
+/* Whether each call of such a list is made or answered with an error: nobody is ended by it. */
+bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls);
+
 #endif

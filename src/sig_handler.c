@@ -225,7 +225,7 @@ static bool is_ours(const siginfo_t *info)
 static bool is_sent_plainly(const siginfo_t *info)
 {
     int number = info->si_signo;
-    if (info->si_code != SI_TKILL || info->si_pid != sig_load_relaxed(&sig_pid))
+    if (info->si_code != SI_TKILL || info->si_pid != sig_process_pid())
         return false;
     return !(sig_numbers_given() & sig_numbers_bit(number)) || sig_action_is_default_of_program(number) ||
            (sig_slots_in_use &&
