@@ -248,14 +248,14 @@ static void give_mask_back(int number)
         set_action_mask(number, action, sig_numbers_to_program(action.mask));
 }
 
-void sig_action_release_all(void)
+void sig_action_release_all(bool may_be_late)
 {
     for (int number = 1; number < COUNT; number++) {
         struct sigaction program = sig_program_actions[number];
         program.sa_handler = (void (*)(int))sig_counted((uintptr_t)program.sa_handler, program.sa_flags);
         if (!sig_action_is_held(number))
             give_mask_back(number);
-        else if (!sig_action_is_taken_away(number))
+        else if (!sig_action_is_taken_away(number) && !(may_be_late && program.sa_handler == SIG_DFL))
             sig_real(number, &program, NULL);
     }
     sig_store_relaxed(&sig_held, 0);

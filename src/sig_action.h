@@ -64,8 +64,8 @@ bool sig_action_translate(int number, struct sigaction *action);
 bool sig_action_show_ignored(int number);
 
 /* Under the lock, before sig_numbers_stop: all actions in the kernel are the program's own again, and nothing
- * is held. */
-void sig_action_release_all(void);
+ * is held. may_be_late: a signal of ours may arrive yet; where it would end the program our handler stays. */
+void sig_action_release_all(bool may_be_late);
 
 /*
  * Whether ours run on the thread's signal stack: if and only if the handler would that the program has for

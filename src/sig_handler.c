@@ -52,14 +52,18 @@ int sig_handler_signal(void)
     return sig_numbers_current();
 }
 
+/* So that a handler of the program's is called by the kernel, and not by ours, which needs system calls. */
 void sig_handler_retire(void)
 {
-    uint64_t mask = 0;
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&mask, sizeof(mask));
+    for (int i = 0; i < 1000 && (int32_t)sig_load_relaxed(&sig_on_the_way) > 0; i++)
+        sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
+    bool may_be_late = (int32_t)sig_load_relaxed(&sig_on_the_way) > 0;
+    uint64_t mask = sig_action_lock();
     mask = sig_numbers_to_program(mask);
+    sig_action_release_all(may_be_late);
     sig_numbers_stop();
     sig_process_end();
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
+    sig_action_unlock(mask);
 }
 
 uint64_t sig_handler_stray_count(void)
@@ -425,7 +429,7 @@ uint64_t sig_handler_settle_numbers(void)
 void sig_handler_uninstall(void)
 {
     uint64_t mask = sig_action_lock();
-    sig_action_release_all();
+    sig_action_release_all(false);
     sig_numbers_stop();
     sig_process_end();
     sig_action_unlock(mask);

@@ -32,8 +32,9 @@
 int sig_handler_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                         sig_sigaction_fn *real_sigaction);
 
-/* No signal is ours any more: hooks leave all to the C library, and what still comes is the program's or
- * late. The calling thread's mask is what the program means it to be; others' lack what was ours. */
+/* No signal is ours any more: hooks leave all to the C library, the program's handlers are the kernel's to
+ * call, and what still comes is the program's or late. The calling thread's mask is what the program means it
+ * to be; others' lack what was ours. */
 void sig_handler_retire(void);
 
 /*

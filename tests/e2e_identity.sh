@@ -60,7 +60,7 @@ fi
 # the program.
 expect seccomp broad
 expect seccomp errno
-for how in narrow tsync; do
+for how in narrow tsync handled; do
     run_case "seccomp-$how" "$program" seccomp "$how" || continue
     assert_equal "$name: status" "$status" 3
     assert_equal "$name: stderr" "$(cat "$dir.err")" \

@@ -7,8 +7,9 @@
  *     target_identity unshare             a user namespace of its own: for programs of one thread only
  *     target_identity setns mnt|user|time joins the namespace it is in (user: one it has made)
  *     target_identity seccomp HOW         makes system calls forbidden. narrow: all but few; broad: few;
- *                                         errno: few, but by an error; tsync: all but few, for all threads
- *     target_identity capset              takes capabilities from the thread, then changes its user
+ *                                         errno: few, but by an error; tsync: all but few, for all threads;
+ *                                         handled: as narrow, with a handler for SIGPROF, which comes after
+ * it target_identity capset              takes capabilities from the thread, then changes its user
  */
 #include "target.h"
 
@@ -18,6 +19,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -112,12 +114,13 @@ static struct sock_filter allow(uint32_t number)
 static void restrict_calls(const char *how)
 {
     bool is_broad = !strcmp(how, "broad") || !strcmp(how, "errno");
-    static const uint32_t own[] = {SYS_write, SYS_exit_group, SYS_clock_gettime, SYS_futex};
+    static const uint32_t own[] = {SYS_write, SYS_exit_group,   SYS_clock_gettime,
+                                   SYS_futex, SYS_rt_sigreturn, SYS_tgkill};
     uint32_t inside = is_broad ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_ALLOW;
     uint32_t outside = is_broad ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS;
     struct sock_filter code[16] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     unsigned short length = 1;
-    for (int i = 0; i < (is_broad ? 1 : 4); i++) {
+    for (int i = 0; i < (is_broad ? 1 : 6); i++) {
         code[length++] = allow(is_broad ? SYS_getpriority : own[i]);
         code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, inside);
     }
@@ -128,6 +131,25 @@ static void restrict_calls(const char *how)
         CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
     else
         CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number)
+{
+    (void)number;
+    handled++;
+}
+
+/* A signal of the program's own reaches its handler as it does without the filter. */
+static void be_handled(void)
+{
+    struct sigaction action = {.sa_handler = handle};
+    long pid = getpid(), tid = syscall(SYS_gettid);
+    CHECK(sigaction(SIGPROF, &action, NULL) == 0);
+    CHECK(raise(SIGPROF) == 0 && handled == 1);
+    restrict_calls("narrow");
+    CHECK(syscall(SYS_tgkill, pid, tid, SIGPROF) == 0 && handled == 2);
 }
 
 int main(int argc, char **argv)
@@ -144,7 +166,9 @@ int main(int argc, char **argv)
         join(argument);
     if (!strcmp(mode, "capset"))
         take_capabilities();
-    if (!strcmp(mode, "seccomp"))
+    if (!strcmp(mode, "seccomp") && !strcmp(argument, "handled"))
+        be_handled();
+    else if (!strcmp(mode, "seccomp"))
         restrict_calls(argument);
     work_after();
     return failures ? FAILED : WORKED;
