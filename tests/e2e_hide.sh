@@ -31,3 +31,25 @@ assert_equal "profiles of programs that were executed" "$count" 3
 # The list the process was started with is the kernel's, and stays.
 env "${hidden[@]}" LD_PRELOAD="$LIBRARY" cat /proc/self/environ | tr '\0' '\n' | grep -q '^WALLPROF_HIDE=1$' ||
     fail "/proc/self/environ is not what the documentation says"
+
+# What the C library starts within itself is started as without us. Visible, it is followed; hidden, only what passes a hook.
+start_by() { # HOW HIDE
+    rm -f ./starts.*
+    env -i PATH=/usr/bin:/bin WALLPROF_HIDE="$2" 'WALLPROF_OUT=starts.%n.%p.pb.gz' LD_PRELOAD="$LIBRARY" "$TARGETS/target_starts" "$1" 2>"$TMP/err" |
+        grep -vE "^($own)=" >"$TMP/starts"
+    assert_equal "$1: stderr" "$(cat "$TMP/err")" ""
+    followed=$(find . -name 'starts.env.*' | wc -l)
+}
+
+for how in system popen wordexp clone clone-vfork clone-quiet; do
+    bare=$(env -i PATH=/usr/bin:/bin "$TARGETS/target_starts" "$how")
+    start_by "$how" 0
+    assert_equal "$how" "$(cat "$TMP/starts")" "$bare"
+    [ "$how" = clone-quiet ] || assert_equal "$how: followed" "$followed" 1
+    start_by "$how" 1
+    assert_equal "$how, hidden" "$(cat "$TMP/starts")" "$bare"
+    case $how in
+    clone | clone-vfork) assert_equal "$how, hidden: followed" "$followed" 1 ;;
+    *) assert_equal "$how, hidden: followed" "$followed" 0 ;;
+    esac
+done
