@@ -115,3 +115,32 @@ echo "said that there is none, without: $said"
 for name in unshare close_range process_vm_readv rt_tgsigqueueinfo sched_setattr rseq; do
     grep -qw "$name" <<<"$complete" || fail "without $name there is no profile"
 done
+
+# ---- the sandboxes of others ----
+
+boxed() { # NAME COMMAND...
+    local name=$1 bare status
+    shift
+    bare=$("$@" 2>&1) || { echo "$name: left out, it does not work here" && return; }
+    for mode in auto strict; do
+        rm -f "$TMP"/boxed.*
+        env WALLPROF_SECCOMP="$mode" WALLPROF_LOG=off WALLPROF_HZ=500 WALLPROF_OUT="$TMP/boxed.%n.pb.gz" LD_PRELOAD="$LIBRARY" \
+            "$@" >"$TMP/out" 2>&1
+        status=$?
+        assert_equal "$name, $mode: status" "$status" 0
+        assert_equal "$name, $mode: output" "$(cat "$TMP/out")" "$bare"
+        check_profile "$TMP/boxed.$name.pb.gz"
+    done
+    echo "$name: same as bare"
+}
+
+# bwrap itself is left by _exit in the sandbox; what it runs has a profile where it may write.
+# shellcheck disable=SC2016 # for the shell inside
+if type -P bwrap >/dev/null; then
+    boxed bash bwrap --ro-bind / / --bind "$TMP" "$TMP" --dev /dev --proc /proc --unshare-all --die-with-parent \
+        bash -c 'echo $$; ls / | head -n 3; for i in {1..20000}; do :; done'
+fi
+if type -P man >/dev/null; then
+    printf '.TH X 1\n.SH NAME\nx - y\n' >"$TMP/page.1"
+    boxed man env MANPAGER=cat man -l "$TMP/page.1"
+fi
