@@ -44,6 +44,8 @@ WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
     return result;
 }
 
+WALLPROF_ALSO(__poll, poll);
+
 WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
                              const sigset_t *mask)
 {
@@ -109,6 +111,8 @@ WALLPROF_WAIT_HOOK int select(int count, fd_set *restrict reads, fd_set *restric
         *time = left_until(deadline_ns);
     return result;
 }
+
+WALLPROF_ALSO(__select, select);
 
 WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
                                fd_set *restrict others, const struct timespec *restrict time,

@@ -56,6 +56,13 @@ WALLPROF_HOOK pid_t fork(void)
     return pid;
 }
 
+extern pid_t __fork(void);
+
+WALLPROF_HOOK pid_t __fork(void)
+{
+    return fork();
+}
+
 /* These fork within the C library, past our hook. */
 WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 {

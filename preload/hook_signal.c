@@ -85,6 +85,13 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     return 0;
 }
 
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
+
+WALLPROF_HOOK int __sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return sigaction(number, action, old);
+}
+
 /* ---- the same by older names ---- */
 
 /* What siginterrupt has asked for; signal() heeds it. */

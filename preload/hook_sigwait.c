@@ -141,6 +141,8 @@ WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
     return result;
 }
 
+WALLPROF_ALSO(__sigsuspend, sigsuspend);
+
 /* ---- the same by older names: of the low half of a mask, or of the calling thread's without a signal ----
  */
 

@@ -60,6 +60,8 @@ WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct 
     return error;
 }
 
+WALLPROF_ALSO(__nanosleep, nanosleep);
+
 WALLPROF_WAIT_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
 {
     int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);

@@ -55,6 +55,8 @@ WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t
                real_functions()->connect(fd, address, length));
 }
 
+WALLPROF_ALSO(__connect, connect);
+
 /* ---- receiving ---- */
 
 WALLPROF_WAIT static bool waits_for_all(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
@@ -180,6 +182,8 @@ WALLPROF_WAIT_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flag
     hook_wait_end(&transfer.wait);
     return result;
 }
+
+WALLPROF_ALSO(__send, send);
 
 /* A message with an address, or with more than one part: sent once more as a whole when none of it was. */
 WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)

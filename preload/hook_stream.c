@@ -71,6 +71,8 @@ WALLPROF_WAIT_HOOK ssize_t write(int fd, const void *from, size_t bytes)
     return result;
 }
 
+WALLPROF_ALSO(__write, write);
+
 WALLPROF_WAIT_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
@@ -117,6 +119,8 @@ WALLPROF_WAIT_HOOK ssize_t read(int fd, void *to, size_t bytes)
     hook_wait_end(&transfer.wait);
     return result;
 }
+
+WALLPROF_ALSO(__read, read);
 
 /* Programs that are compiled with _FORTIFY_SOURCE call this. */
 extern ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);

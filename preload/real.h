@@ -143,4 +143,9 @@ extern void __chk_fail(void) __attribute__((noreturn));
 #define WALLPROF_WAIT      __attribute__((section("wallprof_waits")))
 #define WALLPROF_WAIT_HOOK WALLPROF_HOOK WALLPROF_WAIT
 
+/* Another name with which the C library exports a function of ours that may wait; in the file of that, after
+ * it. */
+#define WALLPROF_ALSO(name, function)                                                                        \
+    extern __typeof__(function) name __attribute__((alias(#function), visibility("default")))
+
 #endif

@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -369,6 +370,7 @@ static void meet_by_waiting(void (*come)(void))
     sigdelset(&set, SIGCHLD);
     come();
     int seen = sigtimedwait(&set, &info, &patience);
+    complain("sigtimedwait", seen);
     say_info("sigtimedwait", seen, info.si_code, info.si_value.sival_int, info.si_pid);
 }
 
@@ -646,6 +648,38 @@ static void case_some(void)
     say("%d %d", first, second);
 }
 
+/* Names with which the C library has the same once more. */
+extern int __poll(struct pollfd *fds, nfds_t count, int ms);
+extern int __nanosleep(const struct timespec *asked, struct timespec *rest);
+extern int __select(int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *time);
+extern int __sigaction(int seen, const struct sigaction *action, struct sigaction *old);
+extern int __sigsuspend(const sigset_t *mask);
+extern pid_t __fork(void);
+
+static void case_other_names(void)
+{
+    struct sigaction action = {.sa_handler = on_virtual}, old;
+    struct timespec span = {0, 100000000};
+    struct timeval period = {0, 100000};
+    sigset_t none;
+    sigemptyset(&none);
+    say("%d", __poll(NULL, 0, 100));
+    say("%d", __nanosleep(&span, NULL));
+    say("%d", __select(0, NULL, NULL, NULL, &period));
+    say("%d", __sigaction(number, &action, &old));
+    say("%d %x", old.sa_handler == SIG_DFL, (unsigned)old.sa_flags);
+    say("%d", __sigaction(SIGALRM, &action, NULL));
+    ualarm(50000, 0);
+    int result = __sigsuspend(&none), error = errno;
+    say("%d %s calls %d", result, strerrorname_np(error), (int)calls);
+    fflush(stdout);
+    pid_t child = __fork();
+    if (child == 0)
+        _exit(__sigaction(number, NULL, &old) == 0 && old.sa_handler == on_virtual ? 5 : 6);
+    int status;
+    say("%d %d", waitpid(child, &status, 0) == child, WEXITSTATUS(status));
+}
+
 static void case_names(void)
 {
     siginfo_t info = made_up();
@@ -691,6 +725,7 @@ static const struct own_case cases[] = {
     {"alarms", case_alarms},
     {"callbacks", case_callbacks},
     {"some", case_some},
+    {"other_names", case_other_names},
     {"names", case_names},
 };
 
