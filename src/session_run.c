@@ -199,17 +199,17 @@ static void report_signal(struct session *session)
  * ends with EINTR then, some of it (signal(7)): they are to come back from it before they are asked, or it
  * would be taken for our doing.
  */
-static void let_threads_come_back(const struct wp_sampler *sampler)
+static void let_threads_come_back(struct session *session)
 {
-    struct timespec moment = clock_ns_timespec(coming_back_ns);
-    if (clock_monotonic_ns() > sampler->tick.deadline_ns + stopped_ns)
-        sig_syscall4(SYS_nanosleep, (long)&moment, 0, 0, 0);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns > session->sampler.tick.deadline_ns + stopped_ns)
+        session_sleep_until(session, now_ns + coming_back_ns);
 }
 
 static void one_tick(struct session *session)
 {
     struct wp_sampler *sampler = &session->sampler;
-    let_threads_come_back(sampler);
+    let_threads_come_back(session);
     standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
     sampler_restrain(sampler, now_ns);
