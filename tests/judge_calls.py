@@ -78,14 +78,18 @@ def names(root, which):
 
 
 def calls(path):
-    """{thread: names} of a trace, and those threads that are ours."""
-    made, ours = {}, set()
+    """{thread: names} of a trace, and those threads that are ours. A number that is used again is another thread."""
+    made, ours, lives = {}, set(), {}
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
-            match = re.match(r"(\d+) +(\w+)\(", line)
+            match = re.match(r"(\d+) +(?:(\w+)\(|\+\+\+ )", line)
             if not match:
                 continue
-            thread, name = match.groups()
+            number, name = match.groups()
+            thread = (number, lives.get(number, 0))
+            if not name:
+                lives[number] = thread[1] + 1
+                continue
             made.setdefault(thread, set()).add(name)
             if name == "prctl" and 'PR_SET_NAME, "wallprof"' in line:
                 ours.add(thread)
