@@ -177,14 +177,14 @@ $(BUILD)/tests/target_%: tests/target_%.cc
 targets: $(TARGETS)
 
 unit: $(UNIT)
-	@WALLPROF_RUN='$(RUN)' WALLPROF_TEST_JOBS=$(JOBS) scripts/run-tests $(UNIT)
+	@WALLPROF_RUN='$(RUN)' TEST_JOBS=$(JOBS) scripts/run-tests $(UNIT)
 
 build/pprof:
 	@scripts/build-pprof $@
 
 e2e: $(LIB) $(TARGETS) $(BUILD)/tests/oracle_static build/pprof
 	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
-	    WALLPROF_TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
+	    TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
 
 # Both compilers, every warning an error.
 strict:

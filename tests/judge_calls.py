@@ -77,22 +77,31 @@ def names(root, which):
     return sorted(name for name, bold in everything.items() if not bold)
 
 
+LINE = re.compile(r"(\d+) +(?:(?P<end>\+\+\+ )|(?P<begun>\w+)\(.*<unfinished \.\.\.>$|<\.\.\. (?P<resumed>\w+) resumed>|(?P<whole>\w+)\()")
+
+
 def calls(path):
-    """{thread: names} of a trace, and those threads that are ours. A number that is used again is another thread."""
+    """{thread: names} of a trace, and those threads that are ours.
+
+    A number that is used again is another thread. A call that does not return is not counted: of a thread that is killed
+    strace may see anything.
+    """
     made, ours, lives = {}, set(), {}
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
-            match = re.match(r"(\d+) +(?:(\w+)\(|\+\+\+ )", line)
+            match = LINE.match(line)
             if not match:
                 continue
-            number, name = match.groups()
-            thread = (number, lives.get(number, 0))
-            if not name:
-                lives[number] = thread[1] + 1
+            thread = (match[1], lives.get(match[1], 0))
+            if match["end"]:
+                lives[match[1]] = thread[1] + 1
                 continue
-            made.setdefault(thread, set()).add(name)
-            if name == "prctl" and 'PR_SET_NAME, "wallprof"' in line:
+            name = match["resumed"] or match["whole"]
+            if name:
+                made.setdefault(thread, set()).add(name)
+            if 'prctl(PR_SET_NAME, "wallprof"' in line:
                 ours.add(thread)
+                made.setdefault(thread, set())
     return made, ours
 
 

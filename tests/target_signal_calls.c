@@ -676,8 +676,9 @@ static void case_other_names(void)
     pid_t child = __fork();
     if (child == 0)
         _exit(__sigaction(number, NULL, &old) == 0 && old.sa_handler == on_virtual ? 5 : 6);
-    int status;
-    say("%d %d", waitpid(child, &status, 0) == child, WEXITSTATUS(status));
+    int status = 0;
+    bool is_child = waitpid(child, &status, 0) == child;
+    say("%d %d", is_child, WEXITSTATUS(status));
 }
 
 static void case_names(void)
