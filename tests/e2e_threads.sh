@@ -77,7 +77,7 @@ static void *start(void *unused)
 void early_report(uint64_t main_ns)
 {
     pthread_join(early, NULL);
-    printf("thread early %d %ju 90 life_early\nmain %ju\n", tid, end_ns - begin_ns, now_ns() - main_ns);
+    printf("thread early %d %ju 0 90 life_early\nmain %ju\n", tid, end_ns - begin_ns, now_ns() - main_ns);
 }
 
 __attribute__((constructor)) static void create(void)

@@ -5,7 +5,8 @@
 
 Time is conserved: total wall is the sum of the lifetimes within 1 %, and where sleepers woke late, so that threads were
 kept waiting before and behind what they measure too, as much more as ten such delays. Every thread is there under its own name and
-id. A thread's function is found in it, for as much of its time as the report asks for, and in no other thread.
+id. A thread's function is found in it, for as much of its time as the report asks for, and in no other thread; the time that
+it was kept off the processors, and could not be looked at, does not count.
 """
 
 import collections
@@ -22,8 +23,8 @@ class Life:
     """One line of the report."""
 
     def __init__(self, words):
-        self.name, self.tid, self.ns, self.percent = words[0], int(words[1]), int(words[2]), int(words[3])
-        self.functions = " ".join(words[4:]).split("|")
+        self.name, self.tid, self.ns, self.stalled_ns, self.percent = words[0], *map(int, words[1:5])
+        self.functions = " ".join(words[5:]).split("|")
         if os.environ.get("EMULATED"):
             self.allow_for_emulator()
 
@@ -65,7 +66,7 @@ def judge_life(life, threads, sums):
     if key not in threads:
         return [f"thread {life.name} ({life.tid}) is missing"]
     found = sum(sums[(key, function)] for function in life.functions)
-    share = 100 * found / max(threads[key][WALL], 1)
+    share = 100 * found / max(threads[key][WALL] - life.stalled_ns, 1)
     wrong = []
     if share < life.percent:
         wrong.append(f"{life.name}: {share:.1f} % of its time in {life.functions}, not {life.percent} %")

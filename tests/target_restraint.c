@@ -58,7 +58,7 @@ int main(int count, char **arguments)
     for (int i = 0; i < THREADS; i++)
         pthread_join(lives[i].thread, NULL);
     for (int i = 0; i < THREADS; i++)
-        printf("thread %s %d %ju 0 be_deep\n", lives[i].name, lives[i].tid,
+        printf("thread %s %d %ju 0 0 be_deep\n", lives[i].name, lives[i].tid,
                (uintmax_t)(lives[i].end_ns - lives[i].start_ns));
     printf("main %ju\n", (uintmax_t)(now_ns() - start_ns));
     return 0;

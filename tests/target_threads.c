@@ -4,9 +4,10 @@
  *     target_threads MODE [count]
  *
  * At exit every thread is reported on stdout, with the function it spent its life in and how much of the
- * thread's time must be found there, in percent (names with | between them: in either).
+ * thread's time must be found there, in percent (names with | between them: in either), but for what it
+ * was kept off the processors while it spun.
  *
- *     thread NAME tid lifetime_ns percent FUNCTION
+ *     thread NAME tid lifetime_ns stalled_ns percent FUNCTION
  *     main lifetime_ns
  */
 #include "target.h"
@@ -22,7 +23,7 @@
 #include <sys/syscall.h>
 #include <threads.h>
 
-enum { LIVES_MAX = 4096, RAW_STACK_BYTES = 65536 };
+enum { LIVES_MAX = 4096, RAW_STACK_BYTES = 65536, STALL_MS = 50 };
 
 struct life {
     char name[16];
@@ -30,7 +31,7 @@ struct life {
     int percent;
     _Atomic pid_t tid;
     _Atomic uint64_t start_ns, end_ns; /* end 0: still there */
-    uint64_t duration_ns;
+    uint64_t duration_ns, stalled_ns;
 };
 
 static struct life lives[LIVES_MAX];
@@ -74,17 +75,29 @@ static void report(void)
     for (unsigned i = 0; i < life_count; i++) {
         const struct life *life = &lives[i];
         uint64_t life_ns = (life->end_ns ? life->end_ns : end_ns) - life->start_ns;
-        printf("thread %s %d %ju %d %s\n", life->name, life->tid, (uintmax_t)life_ns, life->percent,
-               life->function);
+        printf("thread %s %d %ju %ju %d %s\n", life->name, life->tid, (uintmax_t)life_ns,
+               (uintmax_t)life->stalled_ns, life->percent, life->function);
     }
     printf("main %ju\nlate %ju\n", (uintmax_t)((main_end_ns ? main_end_ns : end_ns) - main_start_ns),
            (uintmax_t)latest_ns);
 }
 
+static void note_stall(uint64_t stalled_ns)
+{
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    for (unsigned i = 0; i < life_count; i++)
+        lives[i].stalled_ns += lives[i].tid == tid ? stalled_ns : 0;
+}
+
+/* Two readings of the clock are microseconds apart, or a time slice of others. */
 static void spin(uint64_t duration_ns)
 {
-    for (uint64_t end = kernel_now_ns() + duration_ns; kernel_now_ns() < end;)
-        ;
+    uint64_t now_ns = kernel_now_ns(), before_ns = now_ns, end_ns = now_ns + duration_ns;
+    for (; now_ns < end_ns; before_ns = now_ns) {
+        now_ns = kernel_now_ns();
+        if (now_ns - before_ns > STALL_MS * NS_PER_MS)
+            note_stall(now_ns - before_ns);
+    }
 }
 
 static void sleep_ns(uint64_t duration_ns)
