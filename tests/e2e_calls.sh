@@ -53,27 +53,6 @@ if ! strace -f -o /dev/null true 2>"$TMP/err"; then
     exit
 fi
 
-cat >"$TMP/threads.py" <<'PROGRAM'
-import os, threading, time
-
-def work():
-    end = time.monotonic() + 0.2
-    while time.monotonic() < end:
-        sum(range(1000))
-    time.sleep(0.05)
-
-threads = [threading.Thread(target=work) for _ in range(3)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-os.system("true")
-child = os.fork()
-work()
-if child == 0:
-    raise SystemExit(0)
-os.waitpid(child, 0)
-PROGRAM
 seq 200000 | tac >"$TMP/numbers"
 
 compare() { # NAME COMMAND...
@@ -87,7 +66,7 @@ compare() { # NAME COMMAND...
     done
 }
 
-compare python3 "$PYTHON" -S "$TMP/threads.py"
+compare python3 "$PYTHON" -S "$TESTS/threads_and_child.py" child
 # shellcheck disable=SC2016 # expanded by the inner shell
 compare shell bash -c 'for i in 1 2 3; do (echo $i | cat; :) & done; wait; exec cat /dev/null'
 compare sort sort --parallel=2 -S 2M "$TMP/numbers"

@@ -48,18 +48,12 @@ static void look_at(const char *path)
         add(path);
 }
 
-static long call(long number, ...)
+static long call(long number, long a, long b, long c, long d, long e, long f)
 {
     static long (*real)(long, ...);
-    long value[6];
-    va_list list;
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        value[i] = va_arg(list, long);
-    va_end(list);
     if (!real)
         real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    return real(number, value[0], value[1], value[2], value[3], value[4], value[5]);
+    return real(number, a, b, c, d, e, f);
 }
 
 int openat(int directory, const char *path, int flags, ...)
@@ -69,7 +63,7 @@ int openat(int directory, const char *path, int flags, ...)
     int mode = va_arg(list, int);
     va_end(list);
     look_at(path);
-    return (int)call(SYS_openat, (long)directory, path, (long)flags, (long)mode, 0L, 0L);
+    return (int)call(SYS_openat, directory, (long)path, flags, mode, 0, 0);
 }
 
 int open(const char *path, int flags, ...)
@@ -84,7 +78,7 @@ int open(const char *path, int flags, ...)
 ssize_t readlink(const char *path, char *to, size_t bytes)
 {
     look_at(path);
-    return call(SYS_readlinkat, -100L, path, to, bytes, 0L, 0L);
+    return call(SYS_readlinkat, -100, (long)path, (long)to, (long)bytes, 0, 0);
 }
 
 long syscall(long number, ...)

@@ -46,25 +46,9 @@ strict() { # NAME FUNCTION COMMAND...
     assert_equal "$name in a sandbox, not strict" "$?" 159
 }
 
-cat >"$TMP/threads.py" <<'PROGRAM'
-import os, threading, time
-
-def work():
-    end = time.monotonic() + 0.2
-    while time.monotonic() < end:
-        sum(range(1000))
-    time.sleep(0.05)
-
-threads = [threading.Thread(target=work) for _ in range(3)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-print(os.system("true"))
-PROGRAM
 seq 200000 | tac >"$TMP/numbers"
 strict target work "$TARGETS/target_calls" brief
-strict python3 __libc_start_main "$PYTHON" -S "$TMP/threads.py"
+strict python3 __libc_start_main "$PYTHON" -S "$TESTS/threads_and_child.py"
 strict sort __libc_start_main sort --parallel=2 -S 2M "$TMP/numbers"
 
 # ---- answered with an error ----
