@@ -45,14 +45,20 @@ enum {
     MAPPING_FILENAME = 5,
     MAPPING_BUILD_ID = 6,
     MAPPING_HAS_FUNCTIONS = 7,
+    MAPPING_HAS_FILENAMES = 8,
+    MAPPING_HAS_LINE_NUMBERS = 9,
+    MAPPING_HAS_INLINE_FRAMES = 10,
     LOCATION_ID = 1,
     LOCATION_MAPPING_ID = 2,
     LOCATION_ADDRESS = 3,
     LOCATION_LINE = 4,
     LINE_FUNCTION_ID = 1,
+    LINE_LINE = 2,
     FUNCTION_ID = 1,
     FUNCTION_NAME = 2,
     FUNCTION_SYSTEM_NAME = 3,
+    FUNCTION_FILENAME = 4,
+    FUNCTION_START_LINE = 5,
 };
 
 enum { LOST_FILES_MAX = 4 }; /* named in comments, which every report shows */
@@ -243,7 +249,7 @@ static uint32_t mapping_id(const struct writer *writer, arena_ref module)
  */
 static void emit_region_mapping(struct writer *writer, uint32_t index)
 {
-    const struct outside_region *region = symbolize_region(writer->profile->symbols, index);
+    const struct outside_region *region = &writer->profile->symbols->regions[index];
     proto_uint(&writer->message, MAPPING_ID, (uint64_t)writer->module_count + 1 + index);
     proto_uint(&writer->message, MAPPING_MEMORY_START, region->start);
     proto_uint(&writer->message, MAPPING_MEMORY_LIMIT, region->end);
@@ -256,8 +262,8 @@ static void emit_region_mapping(struct writer *writer, uint32_t index)
 static bool is_lost(const struct writer *writer, const char *path)
 {
     const struct wp_symbols *symbols = writer->profile->symbols;
-    for (uint32_t i = 0; i < symbolize_lost_file_count(symbols); i++) {
-        const struct wp_module *module = module_at(writer, symbolize_lost_file(symbols, i)->module);
+    for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
+        const struct wp_module *module = module_at(writer, symbols->lost_files[i].module);
         if (strcmp(arena_at(writer->profile->arena, module->path), path) == 0)
             return true;
     }
@@ -278,6 +284,7 @@ static uint64_t intern_module_path(struct writer *writer, const struct wp_module
 static void emit_mapping(struct writer *writer, uint32_t id)
 {
     const struct wp_module *module = module_at(writer, writer->modules[id - 1]);
+    const struct symbols_module known = symbols_module(writer->profile->symbols, writer->modules[id - 1]);
     char build_id[2 * MODULE_BUILD_ID_MAX_BYTES + 1] = "";
     for (uint32_t i = 0; i < module->build_id_bytes; i++)
         snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
@@ -287,8 +294,10 @@ static void emit_mapping(struct writer *writer, uint32_t id)
     proto_uint(&writer->message, MAPPING_FILE_OFFSET, module->file_offset);
     proto_uint(&writer->message, MAPPING_FILENAME, intern_module_path(writer, module));
     proto_uint(&writer->message, MAPPING_BUILD_ID, intern(writer, build_id));
-    proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS,
-               symbolize_module_has_names(writer->profile->symbols, writer->modules[id - 1]));
+    proto_uint(&writer->message, MAPPING_HAS_FUNCTIONS, known.has_functions);
+    proto_uint(&writer->message, MAPPING_HAS_FILENAMES, known.has_files);
+    proto_uint(&writer->message, MAPPING_HAS_LINE_NUMBERS, known.has_lines);
+    proto_uint(&writer->message, MAPPING_HAS_INLINE_FRAMES, known.has_inlines);
     emit(writer, PROFILE_MAPPING);
 }
 
@@ -296,14 +305,27 @@ static void emit_mappings(struct writer *writer)
 {
     for (uint32_t id = 1; id <= writer->module_count; id++)
         emit_mapping(writer, id);
-    for (uint32_t i = 0; i < symbolize_region_count(writer->profile->symbols); i++)
+    for (uint32_t i = 0; i < writer->profile->symbols->region_count; i++)
         emit_region_mapping(writer, i);
 }
 
 static uint64_t mapping_id_of(const struct writer *writer, const struct wp_location *location)
 {
-    uint32_t region = symbolize_region_of(writer->profile->symbols, location->index);
+    uint32_t region = writer->profile->symbols->region_of[location->index];
     return region ? (uint64_t)writer->module_count + region : mapping_id(writer, location->module);
+}
+
+/* Innermost first, as they are kept. */
+static void add_lines(struct writer *writer, uint32_t location_index)
+{
+    uint32_t count;
+    const struct wp_frame *frames = symbols_frames(writer->profile->symbols, location_index, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        proto_clear(&writer->part);
+        proto_uint(&writer->part, LINE_FUNCTION_ID, (uint64_t)frames[i].function + 1);
+        proto_uint(&writer->part, LINE_LINE, frames[i].line);
+        proto_message(&writer->message, LOCATION_LINE, &writer->part);
+    }
 }
 
 static void emit_location(struct writer *writer, const struct wp_location *location)
@@ -313,10 +335,7 @@ static void emit_location(struct writer *writer, const struct wp_location *locat
         proto_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id_of(writer, location));
         proto_uint(&writer->message, LOCATION_ADDRESS, location->address);
     }
-    proto_clear(&writer->part);
-    proto_uint(&writer->part, LINE_FUNCTION_ID,
-               (uint64_t)symbolize_function_of(writer->profile->symbols, location->index) + 1);
-    proto_message(&writer->message, LOCATION_LINE, &writer->part);
+    add_lines(writer, location->index);
     emit(writer, PROFILE_LOCATION);
 }
 
@@ -339,11 +358,14 @@ static int emit_locations(struct writer *writer)
 static void emit_functions(struct writer *writer)
 {
     const struct wp_symbols *symbols = writer->profile->symbols;
-    for (uint32_t i = 0; i < symbolize_function_count(symbols); i++) {
-        const struct wp_function *function = symbolize_function(symbols, i);
+    for (uint32_t i = 0; i < symbols->function_count; i++) {
+        const struct wp_function *function = &symbols->functions[i];
         proto_uint(&writer->message, FUNCTION_ID, (uint64_t)i + 1);
         proto_uint(&writer->message, FUNCTION_NAME, intern(writer, function->name));
         proto_uint(&writer->message, FUNCTION_SYSTEM_NAME, intern(writer, function->system_name));
+        if (function->file)
+            proto_uint(&writer->message, FUNCTION_FILENAME, intern(writer, function->file));
+        proto_uint(&writer->message, FUNCTION_START_LINE, function->start_line);
         emit(writer, PROFILE_FUNCTION);
     }
 }
@@ -356,7 +378,7 @@ static void emit_comment(struct writer *writer, const char *text)
 }
 
 /* Why some of its functions have no names. */
-static void emit_lost_file(struct writer *writer, const struct symbolize_lost_file *lost)
+static void emit_lost_file(struct writer *writer, const struct symbols_lost_file *lost)
 {
     char text[512];
     const struct wp_module *module = module_at(writer, lost->module);
@@ -373,9 +395,9 @@ static void emit_lost_files(struct writer *writer)
 {
     char text[64];
     const struct wp_symbols *symbols = writer->profile->symbols;
-    uint32_t count = symbolize_lost_file_count(symbols);
+    uint32_t count = symbols->lost_file_count;
     for (uint32_t i = 0; i < count && i < LOST_FILES_MAX; i++)
-        emit_lost_file(writer, symbolize_lost_file(symbols, i));
+        emit_lost_file(writer, &symbols->lost_files[i]);
     snprintf(text, sizeof text, "and %u more files", count > LOST_FILES_MAX ? count - LOST_FILES_MAX : 0);
     if (count > LOST_FILES_MAX)
         emit_comment(writer, text);

@@ -1,5 +1,5 @@
 #include "export.h"
-#include "enc_pprof.h"
+#include "format.h"
 #include "loader.h"
 #include "symbolize.h"
 
@@ -33,10 +33,12 @@ static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules
 static int write_profile(const struct wp_profile *profile, const struct export_request *request)
 {
     int error;
-    struct sink *sink = sink_create_with(request->spare_fd, request->directory_fd, request->name, &error);
+    enum wp_format format = format_of_name(request->name);
+    struct sink *sink = sink_create_with(request->spare_fd, request->directory_fd, request->name,
+                                         format_coding(format, request->name), &error);
     if (!sink)
         return error;
-    int encode_error = enc_pprof_write(profile, sink);
+    int encode_error = format_write(format, profile, sink);
     int sink_error = sink_commit(sink);
     return encode_error ? encode_error : sink_error;
 }

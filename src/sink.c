@@ -22,8 +22,9 @@ enum {
 struct sink {
     int directory_fd, fd;
     int error; /* the first -errno */
-    bool is_renamed, is_nameless;
+    bool is_renamed, is_nameless, is_plain;
     char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
+    size_t gathered; /* plain: bytes in the buffer */
     z_stream stream;
     size_t zlib_used;
     unsigned char zlib_memory[ZLIB_MEMORY_BYTES] __attribute__((aligned(16)));
@@ -127,12 +128,23 @@ int sink_spare(int directory_fd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-struct sink *sink_create(int directory_fd, const char *name, int *ret_error)
+struct sink *sink_create(int directory_fd, const char *name, enum sink_coding coding, int *ret_error)
 {
-    return sink_create_with(-1, directory_fd, name, ret_error);
+    return sink_create_with(-1, directory_fd, name, coding, ret_error);
 }
 
-struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, int *ret_error)
+static void start_stream(struct sink *sink)
+{
+    sink->stream.zalloc = zlib_alloc;
+    sink->stream.zfree = zlib_free;
+    sink->stream.opaque = sink;
+    if (deflateInit2(&sink->stream, COMPRESSION_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        sink->error = -ENOMEM;
+}
+
+struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
+                              int *ret_error)
 {
     struct sink *sink = scratch_alloc(sizeof(*sink));
     *ret_error = sink ? 0 : -ENOMEM;
@@ -152,12 +164,9 @@ struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, 
         scratch_free(sink, sizeof(*sink));
         return NULL;
     }
-    sink->stream.zalloc = zlib_alloc;
-    sink->stream.zfree = zlib_free;
-    sink->stream.opaque = sink;
-    if (deflateInit2(&sink->stream, COMPRESSION_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        sink->error = -ENOMEM;
+    sink->is_plain = coding == SINK_PLAIN;
+    if (!sink->is_plain)
+        start_stream(sink);
     return sink;
 }
 
@@ -187,8 +196,30 @@ static void deflate_input(struct sink *sink, int flush)
     } while (!sink->error && (flush == Z_FINISH ? status != Z_STREAM_END : sink->stream.avail_out == 0));
 }
 
+static void flush_gathered(struct sink *sink)
+{
+    write_out(sink, sink->buffer, sink->gathered);
+    sink->gathered = 0;
+}
+
+static void write_plain(struct sink *sink, const void *data, size_t bytes)
+{
+    if (bytes > BUFFER_BYTES - sink->gathered)
+        flush_gathered(sink);
+    if (bytes > BUFFER_BYTES) {
+        write_out(sink, data, bytes);
+        return;
+    }
+    memcpy(sink->buffer + sink->gathered, data, bytes);
+    sink->gathered += bytes;
+}
+
 void sink_write(struct sink *sink, const void *data, size_t bytes)
 {
+    if (sink->is_plain) {
+        write_plain(sink, data, bytes);
+        return;
+    }
     sink->stream.next_in = (void *)(uintptr_t)data; /* zlib's type is not const; it only reads */
     while (bytes > 0 && !sink->error) {
         unsigned part = bytes < (1U << 30) ? (unsigned)bytes : 1U << 30;
@@ -200,10 +231,11 @@ void sink_write(struct sink *sink, const void *data, size_t bytes)
 
 int sink_commit(struct sink *sink)
 {
-    if (!sink->error) {
-        sink->stream.avail_in = 0;
+    sink->stream.avail_in = 0;
+    if (sink->is_plain)
+        flush_gathered(sink);
+    else if (!sink->error)
         deflate_input(sink, Z_FINISH);
-    }
     if (sink->is_nameless && !sink->error)
         sink->error = with_temporary_name(sink, link_temporary);
     sink->is_renamed &= !sink->is_nameless || !sink->error; /* else there is no name to remove */

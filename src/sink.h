@@ -1,5 +1,5 @@
 /*
- * Where a profile goes: a gzip stream into a file that appears whole or not at all.
+ * Where a profile goes: bytes as they are or as a gzip stream, into a file that appears whole or not at all.
  *
  * A regular file is written under a temporary name in the same directory and renamed when complete. Something
  * else that is there already (a FIFO, /dev/null) is written to as it is.
@@ -16,19 +16,23 @@
 
 struct sink; /* holds zlib's state and a buffer, about 400 KiB of scratch memory */
 
+enum sink_coding { SINK_GZIP, SINK_PLAIN };
+
 /*
  * Opens `name` in the directory `directory_fd` (as openat takes it, AT_FDCWD included). NULL and -errno in
  * *ret_error when that cannot be done.
  */
-struct sink *sink_create(int directory_fd, const char *name, int *ret_error);
+struct sink *sink_create(int directory_fd, const char *name, enum sink_coding coding, int *ret_error);
 
 /*
  * A nameless file to fall back on when no further descriptor can be had by then (RLIMIT_NOFILE): a
  * descriptor, or -errno where there is nothing to fall back on. sink_create_with takes it over, -1 included.
  */
 int sink_spare(int directory_fd, const char *name);
-struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, int *ret_error);
+struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
+                              int *ret_error);
 
+/* Small pieces may be written one by one: they are gathered. */
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 
 /* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then

@@ -43,13 +43,9 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
-struct wp_symbols {
-    uint32_t location_count, function_count, named_module_count, lost_file_count;
-    struct wp_function *functions; /* function_count of them, room for one per location */
-    uint32_t *function_of;         /* by location index */
-    uint32_t *region_of;           /* by location index: 1 + index, 0 for none */
-    arena_ref *named_modules;      /* ascending; those with a symbol */
-    struct symbolize_lost_file *lost_files;
+/* What symbolize_create returns, and what its strings live in. */
+struct symbolized {
+    struct wp_symbols symbols;   /* first: symbolize_destroy gets it */
     struct name_store store;     /* names that are not the linker's */
     struct elf_names *elf_names; /* the linker's */
     struct outside outside;
@@ -58,7 +54,8 @@ struct wp_symbols {
 
 /* What is needed while names are found only. */
 struct naming {
-    struct wp_symbols *symbols;
+    struct symbolized *symbolized;
+    struct wp_symbols *symbols; /* in it */
     const struct wp_tree *tree;
     const struct wp_arena *arena;
     const struct wp_modules *modules;
@@ -154,7 +151,7 @@ static void note_lost_file(struct naming *naming, arena_ref module, int error)
         if (strcmp(module_names_path(naming->arena, other), path) == 0)
             return;
     }
-    symbols->lost_files[symbols->lost_file_count++] = (struct symbolize_lost_file){module, error};
+    symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
 }
 
 static void name_module(struct naming *naming, struct entry *entries, size_t count)
@@ -177,7 +174,8 @@ static void name_module(struct naming *naming, struct entry *entries, size_t cou
         has_names = true;
     }
     if (has_names)
-        symbols->named_modules[symbols->named_module_count++] = entries[0].module;
+        symbols->modules[symbols->module_count++] =
+            (struct symbols_module){.module = entries[0].module, .has_functions = true};
 }
 
 static void name_modules(struct naming *naming)
@@ -209,14 +207,16 @@ static void name_outside_entry(struct naming *naming, struct entry *entry,
 
 static void name_outside(struct naming *naming, struct entry *entries, size_t count)
 {
-    struct wp_symbols *symbols = naming->symbols;
+    struct symbolized *symbolized = naming->symbolized;
     struct outside_address *addresses = count ? scratch_alloc(count * sizeof *addresses) : NULL;
     if (!addresses)
         return;
     for (size_t i = 0; i < count; i++)
         addresses[i].address = entries[i].elf_address;
-    outside_init(&symbols->outside, naming->modules, &symbols->memory, naming->process->perf_maps,
+    outside_init(&symbolized->outside, naming->modules, &symbolized->memory, naming->process->perf_maps,
                  naming->process->log, addresses, count);
+    naming->symbols->regions = symbolized->outside.regions;
+    naming->symbols->region_count = symbolized->outside.region_count;
     for (size_t i = 0; i < count; i++)
         name_outside_entry(naming, &entries[i], &addresses[i]);
     scratch_free(addresses, count * sizeof *addresses);
@@ -250,7 +250,7 @@ static const char *demangled(struct naming *naming, const char *name)
     char *result = naming->demangle(buffer, NULL, NULL, &status);
     size_t result_bytes = result ? strnlen(result, DEMANGLED_MAX_BYTES) : 0;
     if (result_bytes > 0 && result_bytes < DEMANGLED_MAX_BYTES)
-        kept = name_store_join(&naming->symbols->store, result, result_bytes, suffix);
+        kept = name_store_join(&naming->symbolized->store, result, result_bytes, suffix);
     free(result);
     return kept ? kept : name;
 }
@@ -264,7 +264,7 @@ static const char *made_up_name(struct naming *naming, const struct entry *entry
     bool has_brackets = bytes > 2 && module[0] == '[' && module[bytes - 1] == ']';
     int length = snprintf(name, sizeof name, "[%.*s+0x%llx]", (int)bytes - 2 * has_brackets,
                           module + has_brackets, (unsigned long long)entry->key);
-    const char *kept = name_store_add(&naming->symbols->store, name, (size_t)length);
+    const char *kept = name_store_add(&naming->symbolized->store, name, (size_t)length);
     return kept ? kept : "[no memory for the name]";
 }
 
@@ -286,30 +286,39 @@ static void number_functions(struct naming *naming)
         const struct entry *entry = &naming->entries[i];
         if (i == 0 || compare_functions(entry, entry - 1) != 0)
             symbols->functions[symbols->function_count++] = function_for(naming, entry);
-        symbols->function_of[tree_location_at(naming->tree, entry->location)->index] =
+        symbols->frames[tree_location_at(naming->tree, entry->location)->index].function =
             symbols->function_count - 1;
     }
 }
 
 /* ---- the whole ---- */
 
-static struct wp_symbols *symbols_create(uint32_t location_count)
+static struct symbolized *symbolized_create(uint32_t location_count)
 {
-    struct wp_symbols *symbols = scratch_alloc(sizeof *symbols);
-    if (!symbols)
+    struct symbolized *symbolized = scratch_alloc(sizeof *symbolized);
+    if (!symbolized)
         return NULL;
+    struct wp_symbols *symbols = &symbolized->symbols;
     symbols->location_count = location_count;
     symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
-    symbols->function_of = scratch_alloc(location_count * sizeof *symbols->function_of);
+    symbols->frames = scratch_alloc(location_count * sizeof *symbols->frames);
+    symbols->first_frame = scratch_alloc((location_count + (size_t)1) * sizeof *symbols->first_frame);
     symbols->region_of = scratch_alloc(location_count * sizeof *symbols->region_of);
     symbols->lost_files = scratch_alloc(location_count * sizeof *symbols->lost_files);
-    symbols->named_modules = scratch_alloc(location_count * sizeof *symbols->named_modules);
-    symbols->elf_names = elf_names_create();
-    if (symbols->functions && symbols->function_of && symbols->region_of && symbols->lost_files &&
-        symbols->named_modules && symbols->elf_names)
-        return symbols;
+    symbols->modules = scratch_alloc(location_count * sizeof *symbols->modules);
+    symbolized->elf_names = elf_names_create();
+    if (symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
+        symbols->lost_files && symbols->modules && symbolized->elf_names)
+        return symbolized;
     symbolize_destroy(symbols);
     return NULL;
+}
+
+/* One frame for each: what was inlined only debug information knows. */
+static void number_frames(struct wp_symbols *symbols)
+{
+    for (uint32_t i = 0; i <= symbols->location_count; i++)
+        symbols->first_frame[i] = i;
 }
 
 static void name_entries(struct naming *naming)
@@ -331,14 +340,16 @@ struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_
     const size_t count = tree->location_count;
     struct naming naming = {
         .tree = tree, .arena = modules->arena, .modules = modules, .process = process, .demangle = demangle};
-    naming.symbols = symbols_create(tree->location_count);
+    naming.symbolized = symbolized_create(tree->location_count);
     naming.entries = scratch_alloc(count * sizeof *naming.entries);
     naming.queries = scratch_alloc(count * sizeof *naming.queries);
+    naming.symbols = naming.symbolized ? &naming.symbolized->symbols : NULL;
     if (naming.symbols && naming.entries) {
         naming.module_names = (struct module_names){.arena = modules->arena,
-                                                    .elf_names = naming.symbols->elf_names,
-                                                    .memory = &naming.symbols->memory,
+                                                    .elf_names = naming.symbolized->elf_names,
+                                                    .memory = &naming.symbolized->memory,
                                                     .start_utc_ns = process->start_utc_ns};
+        number_frames(naming.symbols);
         name_entries(&naming);
     } else {
         symbolize_destroy(naming.symbols);
@@ -353,70 +364,17 @@ void symbolize_destroy(struct wp_symbols *symbols)
 {
     if (!symbols)
         return;
+    struct symbolized *symbolized = (struct symbolized *)symbols;
     const size_t count = symbols->location_count;
-    elf_names_destroy(symbols->elf_names);
-    name_store_deinit(&symbols->store);
-    outside_deinit(&symbols->outside);
-    memory_map_deinit(&symbols->memory);
+    elf_names_destroy(symbolized->elf_names);
+    name_store_deinit(&symbolized->store);
+    outside_deinit(&symbolized->outside);
+    memory_map_deinit(&symbolized->memory);
     scratch_free(symbols->functions, count * sizeof *symbols->functions);
-    scratch_free(symbols->function_of, count * sizeof *symbols->function_of);
+    scratch_free(symbols->frames, count * sizeof *symbols->frames);
+    scratch_free(symbols->first_frame, (count + 1) * sizeof *symbols->first_frame);
     scratch_free(symbols->region_of, count * sizeof *symbols->region_of);
     scratch_free(symbols->lost_files, count * sizeof *symbols->lost_files);
-    scratch_free(symbols->named_modules, count * sizeof *symbols->named_modules);
-    scratch_free(symbols, sizeof *symbols);
-}
-
-uint32_t symbolize_function_count(const struct wp_symbols *symbols)
-{
-    return symbols->function_count;
-}
-
-const struct wp_function *symbolize_function(const struct wp_symbols *symbols, uint32_t index)
-{
-    return &symbols->functions[index];
-}
-
-uint32_t symbolize_function_of(const struct wp_symbols *symbols, uint32_t location_index)
-{
-    return symbols->function_of[location_index];
-}
-
-bool symbolize_module_has_names(const struct wp_symbols *symbols, arena_ref module)
-{
-    uint32_t low = 0, high = symbols->named_module_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symbols->named_modules[middle] == module)
-            return true;
-        if (symbols->named_modules[middle] < module)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
-uint32_t symbolize_region_count(const struct wp_symbols *symbols)
-{
-    return symbols->outside.region_count;
-}
-
-const struct outside_region *symbolize_region(const struct wp_symbols *symbols, uint32_t index)
-{
-    return &symbols->outside.regions[index];
-}
-
-uint32_t symbolize_region_of(const struct wp_symbols *symbols, uint32_t location_index)
-{
-    return symbols->region_of[location_index];
-}
-
-uint32_t symbolize_lost_file_count(const struct wp_symbols *symbols)
-{
-    return symbols->lost_file_count;
-}
-
-const struct symbolize_lost_file *symbolize_lost_file(const struct wp_symbols *symbols, uint32_t index)
-{
-    return &symbols->lost_files[index];
+    scratch_free(symbols->modules, count * sizeof *symbols->modules);
+    scratch_free(symbolized, sizeof *symbolized);
 }

@@ -247,13 +247,13 @@ static void check_symbols(const struct question *asked, unsigned failing)
     allocations_left = 0;
     FUZZ_ASSERT(symbols || failing);
     for (uint32_t i = 0; symbols && i < tree.location_count; i++) {
-        uint32_t index = symbolize_function_of(symbols, i);
-        FUZZ_ASSERT(index < symbolize_function_count(symbols));
-        const struct wp_function *function = symbolize_function(symbols, index);
+        uint32_t index = symbols_function_of(symbols, i);
+        FUZZ_ASSERT(index < symbols->function_count);
+        const struct wp_function *function = &symbols->functions[index];
         FUZZ_ASSERT(function->name && function->name[0] && function->system_name && function->system_name[0]);
     }
     if (symbols)
-        symbolize_module_has_names(symbols, module);
+        symbols_module(symbols, module).has_functions;
     symbolize_destroy(symbols);
     tree_deinit(&tree);
     arena_deinit(&arena);

@@ -191,7 +191,7 @@ static void write_profile(struct fixture *fixture, const char *name)
         symbolize_create(&fixture->tree, &fixture->modules, fake_demangle, &fixture->process);
     assert_non_null(symbols);
     fixture->profile.symbols = symbols;
-    struct sink *sink = sink_create(fixture->directory.fd, name, &error);
+    struct sink *sink = sink_create(fixture->directory.fd, name, SINK_GZIP, &error);
     assert_non_null(sink);
     assert_int_equal(enc_pprof_write(&fixture->profile, sink), 0);
     assert_int_equal(sink_commit(sink), 0);

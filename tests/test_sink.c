@@ -45,7 +45,7 @@ static unsigned char *random_bytes(size_t bytes)
 static struct sink *create(int directory_fd, const char *name)
 {
     int error = 1;
-    struct sink *sink = sink_create(directory_fd, name, &error);
+    struct sink *sink = sink_create(directory_fd, name, SINK_GZIP, &error);
     assert_non_null(sink);
     assert_int_equal(error, 0);
     return sink;
@@ -54,7 +54,7 @@ static struct sink *create(int directory_fd, const char *name)
 static void assert_refused(int directory_fd, const char *name, int expected)
 {
     int error = 0;
-    assert_null(sink_create(directory_fd, name, &error));
+    assert_null(sink_create(directory_fd, name, SINK_GZIP, &error));
     assert_int_equal(error, expected);
 }
 
@@ -97,6 +97,26 @@ static void what_was_put_in_comes_out(void **state)
         assert_holds(directory, "out", data, cases[i].bytes);
         assert_int_equal(fake_directory_entries(directory, false), 1);
     }
+    free(data);
+}
+
+static void plain_bytes_come_out_as_they_went_in(void **state)
+{
+    static const size_t pieces[] = {0, 1, 65535, 1, 65536, 65537, 3, LARGE_BYTES, 10};
+    struct fake_directory *directory = *state;
+    unsigned char *data = random_bytes(2 * LARGE_BYTES);
+    size_t bytes = 0;
+    int error;
+    struct sink *sink = sink_create(directory->fd, "out", SINK_PLAIN, &error);
+    assert_non_null(sink);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; bytes += pieces[i++])
+        sink_write(sink, data + bytes, pieces[i]);
+    assert_true(bytes <= 2 * LARGE_BYTES);
+    assert_int_equal(sink_commit(sink), 0);
+    struct fake_bytes found = fake_read(directory, "out");
+    assert_int_equal(found.size, bytes);
+    assert_memory_equal(found.bytes, data, bytes);
+    fake_bytes_free(&found);
     free(data);
 }
 
@@ -330,7 +350,7 @@ static int commit_limited(const struct fake_directory *directory, const unsigned
     limited = (struct rlimit){100000, before.rlim_max};
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limited);
-    struct sink *sink = sink_create(directory->fd, "out", &error);
+    struct sink *sink = sink_create(directory->fd, "out", SINK_GZIP, &error);
     if (sink) {
         sink_write(sink, data, LARGE_BYTES);
         status = sink_commit(sink);
@@ -392,7 +412,7 @@ static void a_spare_is_written_when_there_is_no_other(void **state)
     int spare = sink_spare(directory->fd, "out");
     assert_true(spare >= 0);
     setrlimit(RLIMIT_NOFILE, &none);
-    struct sink *sink = sink_create_with(spare, directory->fd, "out", &error);
+    struct sink *sink = sink_create_with(spare, directory->fd, "out", SINK_GZIP, &error);
     if (sink)
         sink_write(sink, "spare", 5);
     int status = sink ? sink_commit(sink) : error;
@@ -407,7 +427,7 @@ static void a_spare_that_is_not_needed_is_closed(void **state)
 {
     struct fake_directory *directory = *state;
     int error, spare = sink_spare(directory->fd, "out");
-    struct sink *sink = sink_create_with(spare, directory->fd, "out", &error);
+    struct sink *sink = sink_create_with(spare, directory->fd, "out", SINK_GZIP, &error);
     assert_int_equal(fcntl(spare, F_GETFD), -1);
     assert_int_equal(sink_commit(sink), 0);
     assert_int_equal(fake_directory_entries(directory, false), 1);
@@ -423,7 +443,7 @@ static void a_directory_that_may_not_be_written_is_reported(void **state)
     assert_int_equal(fchmod(directory->fd, 0555), 0);
     if (before == 0 && seteuid(65534) < 0)
         skip();
-    struct sink *sink = sink_create(directory->fd, "out", &error);
+    struct sink *sink = sink_create(directory->fd, "out", SINK_GZIP, &error);
     check = sink_check(directory->fd, "out");
     check_fifo = sink_check(directory->fd, "fifo");
     assert_int_equal(seteuid(before), 0);
@@ -439,6 +459,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_was_put_in_comes_out),
+        TEST(plain_bytes_come_out_as_they_went_in),
         TEST(text_is_compressed),
         TEST(the_file_appears_only_when_complete),
         TEST(two_at_once_do_not_meet),

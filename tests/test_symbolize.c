@@ -74,12 +74,12 @@ static void symbolize(struct fixture *fixture, symbolize_demangle_fn *demangle)
     fixture->symbols = symbolize_create(&fixture->tree, &fixture->modules, demangle, &fixture->process);
     assert_non_null(fixture->symbols);
     for (uint32_t i = 0; i < fixture->tree.location_count; i++)
-        assert_true(symbolize_function_of(fixture->symbols, i) < symbolize_function_count(fixture->symbols));
+        assert_true(symbols_function_of(fixture->symbols, i) < fixture->symbols->function_count);
 }
 
 static const struct wp_function *function_of(const struct fixture *fixture, uint32_t location)
 {
-    return symbolize_function(fixture->symbols, symbolize_function_of(fixture->symbols, location));
+    return &fixture->symbols->functions[symbols_function_of(fixture->symbols, location)];
 }
 
 static void assert_made_up(const struct fixture *fixture, uint32_t location, const char *name)
@@ -103,7 +103,7 @@ static void pseudo_locations_have_their_names(void **state)
 {
     struct fixture *fixture = *state;
     symbolize(fixture, NULL);
-    assert_int_equal(symbolize_function_count(fixture->symbols), PSEUDO_COUNT);
+    assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT);
     for (int i = 0; i < PSEUDO_COUNT; i++) {
         const struct wp_location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
         assert_made_up(fixture, location->index, tree_pseudo_name((enum wp_pseudo)i));
@@ -114,8 +114,8 @@ static void pseudo_locations_have_their_names(void **state)
 
 static const struct outside_region *region_of(const struct fixture *fixture, uint32_t location)
 {
-    uint32_t region = symbolize_region_of(fixture->symbols, location);
-    return region ? symbolize_region(fixture->symbols, region - 1) : NULL;
+    uint32_t region = fixture->symbols->region_of[location];
+    return region ? &fixture->symbols->regions[region - 1] : NULL;
 }
 
 static void assert_region(const struct fixture *fixture, uint32_t location, uint64_t start, uint64_t end,
@@ -137,12 +137,12 @@ static void code_without_a_module_is_anonymous(void **state)
     uint32_t inside = add_location(fixture, module, BIAS + 1, 0);
     symbolize(fixture, NULL);
     assert_made_up(fixture, first, "[anonymous code]");
-    assert_int_equal(symbolize_function_of(fixture->symbols, first),
-                     symbolize_function_of(fixture->symbols, last));
-    assert_int_equal(symbolize_function_of(fixture->symbols, first),
-                     symbolize_function_of(fixture->symbols, far));
+    assert_int_equal(symbols_function_of(fixture->symbols, first),
+                     symbols_function_of(fixture->symbols, last));
+    assert_int_equal(symbols_function_of(fixture->symbols, first),
+                     symbols_function_of(fixture->symbols, far));
     /* Nothing is mapped there: the pages that were seen, as far as they are near each other. */
-    assert_int_equal(symbolize_region_count(fixture->symbols), 2);
+    assert_int_equal(fixture->symbols->region_count, 2);
     assert_region(fixture, first, 0x12345000, 0x12348000, "[anonymous executable]");
     assert_ptr_equal(region_of(fixture, last), region_of(fixture, first));
     assert_region(fixture, far, 0x22345000, 0x22346000, "[anonymous executable]");
@@ -173,12 +173,12 @@ static void listed_code_has_its_names(void **state)
     close(fd);
     unlink(path);
     assert_symbol(fixture, first, "hot one", "hot one");
-    assert_int_equal(symbolize_function_of(fixture->symbols, first),
-                     symbolize_function_of(fixture->symbols, again)); /* compiled twice, one function */
+    assert_int_equal(symbols_function_of(fixture->symbols, first),
+                     symbols_function_of(fixture->symbols, again)); /* compiled twice, one function */
     assert_symbol(fixture, mangled, "demangled(1f)", "_Z1f");
     assert_made_up(fixture, unlisted, "[anonymous code]");
     assert_made_up(fixture, inside, "[such+0x30001000]");
-    assert_int_equal(symbolize_region_count(fixture->symbols), 1);
+    assert_int_equal(fixture->symbols->region_count, 1);
     assert_region(fixture, unlisted, 0x30001000, 0x30003000, "[JIT]");
     assert_true(region_of(fixture, first)->has_names);
     assert_null(region_of(fixture, inside));
@@ -196,14 +196,14 @@ static void nameless_functions_are_grouped_by_their_start(void **state)
     uint32_t part = add_location(fixture, module, BIAS + 0x3000, BIAS + 0x1200);
     symbolize(fixture, NULL);
     assert_made_up(fixture, known[0], "[libfoo.so+0x1200]");
-    assert_int_equal(symbolize_function_of(fixture->symbols, known[0]),
-                     symbolize_function_of(fixture->symbols, known[1]));
-    assert_int_equal(symbolize_function_of(fixture->symbols, known[0]),
-                     symbolize_function_of(fixture->symbols, part));
+    assert_int_equal(symbols_function_of(fixture->symbols, known[0]),
+                     symbols_function_of(fixture->symbols, known[1]));
+    assert_int_equal(symbols_function_of(fixture->symbols, known[0]),
+                     symbols_function_of(fixture->symbols, part));
     assert_made_up(fixture, unknown[0], "[libfoo.so+0x2000]");
     assert_made_up(fixture, unknown[1], "[libfoo.so+0x2004]");
-    assert_int_equal(symbolize_function_count(fixture->symbols), PSEUDO_COUNT + 3);
-    assert_false(symbolize_module_has_names(fixture->symbols, module));
+    assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 3);
+    assert_false(symbols_module(fixture->symbols, module).has_functions);
 }
 
 static void made_up_names_stand_once(void **state)
@@ -218,9 +218,9 @@ static void made_up_names_stand_once(void **state)
     symbolize(fixture, NULL);
     assert_made_up(fixture, first, "[libfoo.so+0x10]");
     assert_made_up(fixture, third, "[libbar.so+0x10]");
-    assert_int_equal(symbolize_function_of(fixture->symbols, first),
-                     symbolize_function_of(fixture->symbols, second));
-    assert_int_equal(symbolize_function_count(fixture->symbols), PSEUDO_COUNT + 2);
+    assert_int_equal(symbols_function_of(fixture->symbols, first),
+                     symbols_function_of(fixture->symbols, second));
+    assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 2);
 }
 
 static void odd_paths_make_readable_names(void **state)
@@ -275,12 +275,12 @@ static void own_functions_are_found(void **state)
     symbolize(fixture, NULL);
     assert_symbol(fixture, start, "static_function", "static_function");
     assert_symbol(fixture, setup_at, "setup", "setup");
-    assert_int_equal(symbolize_function_of(fixture->symbols, start),
-                     symbolize_function_of(fixture->symbols, inside));
+    assert_int_equal(symbols_function_of(fixture->symbols, start),
+                     symbols_function_of(fixture->symbols, inside));
     assert_false(function_of(fixture, elsewhere)->is_symbol);
-    assert_true(symbolize_module_has_names(fixture->symbols, module));
-    assert_false(symbolize_module_has_names(fixture->symbols, other));
-    assert_false(symbolize_module_has_names(fixture->symbols, 0));
+    assert_true(symbols_module(fixture->symbols, module).has_functions);
+    assert_false(symbols_module(fixture->symbols, other).has_functions);
+    assert_false(symbols_module(fixture->symbols, 0).has_functions);
 }
 
 static void the_vdso_is_read_from_memory(void **state)
@@ -302,11 +302,11 @@ static void the_vdso_is_read_from_memory(void **state)
         add_location(fixture, module, address, 0);
     symbolize(fixture, NULL);
     bool found = false;
-    for (uint32_t i = 0; i < symbolize_function_count(fixture->symbols); i++)
-        found |= strstr(symbolize_function(fixture->symbols, i)->name, "clock_gettime") != NULL;
+    for (uint32_t i = 0; i < fixture->symbols->function_count; i++)
+        found |= strstr(fixture->symbols->functions[i].name, "clock_gettime") != NULL;
     assert_true(found);
-    uint32_t first = symbolize_function_of(fixture->symbols, PSEUDO_COUNT);
-    assert_string_equal(symbolize_function(fixture->symbols, first)->name, "[vdso+0x0]");
+    uint32_t first = symbols_function_of(fixture->symbols, PSEUDO_COUNT);
+    assert_string_equal(fixture->symbols->functions[first].name, "[vdso+0x0]");
 }
 
 /* A module whose file has these symbols, at BIAS. The descriptor keeps the file; the caller closes it. */
@@ -336,11 +336,11 @@ static void functions_of_one_name_stay_apart(void **state)
     assert_symbol(fixture, first, "helper", "helper");
     assert_symbol(fixture, nested, "nested", "nested");
     assert_symbol(fixture, second, "helper", "helper");
-    assert_int_equal(symbolize_function_of(fixture->symbols, first),
-                     symbolize_function_of(fixture->symbols, again));
-    assert_int_not_equal(symbolize_function_of(fixture->symbols, first),
-                         symbolize_function_of(fixture->symbols, second));
-    assert_int_equal(symbolize_function_count(fixture->symbols), PSEUDO_COUNT + 3);
+    assert_int_equal(symbols_function_of(fixture->symbols, first),
+                     symbols_function_of(fixture->symbols, again));
+    assert_int_not_equal(symbols_function_of(fixture->symbols, first),
+                         symbols_function_of(fixture->symbols, second));
+    assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 3);
     close(fd);
 }
 
@@ -393,11 +393,11 @@ static void a_replaced_file_is_not_believed(void **state)
     symbolize(fixture, NULL);
     assert_symbol(fixture, locations[0], "f", "f");
     assert_false(function_of(fixture, locations[1])->is_symbol);
-    assert_true(symbolize_module_has_names(fixture->symbols, refs[0]));
-    assert_false(symbolize_module_has_names(fixture->symbols, refs[1]));
-    assert_int_equal(symbolize_lost_file_count(fixture->symbols), 1);
-    assert_int_equal(symbolize_lost_file(fixture->symbols, 0)->module, refs[1]);
-    assert_int_equal(symbolize_lost_file(fixture->symbols, 0)->error, -ESTALE);
+    assert_true(symbols_module(fixture->symbols, refs[0]).has_functions);
+    assert_false(symbols_module(fixture->symbols, refs[1]).has_functions);
+    assert_int_equal(fixture->symbols->lost_file_count, 1);
+    assert_int_equal(fixture->symbols->lost_files[0].module, refs[1]);
+    assert_int_equal(fixture->symbols->lost_files[0].error, -ESTALE);
     close(fds[0]);
     close(fds[1]);
 }
@@ -523,7 +523,7 @@ static void thousands_of_locations_are_kept_apart(void **state)
     for (uint32_t i = 0; i < LOCATIONS; i++)
         add_location(fixture, modules[i % MODULES], BIAS + (i * 2654435761U) % 1000003, 0);
     symbolize(fixture, NULL);
-    assert_int_equal(symbolize_function_count(fixture->symbols), fixture->tree.location_count);
+    assert_int_equal(fixture->symbols->function_count, fixture->tree.location_count);
     for (uint32_t i = 0; i < LOCATIONS; i++) {
         snprintf(name, sizeof name, "[lib%d.so+0x%x]", (int)(i % MODULES), (i * 2654435761U) % 1000003);
         assert_made_up(fixture, PSEUDO_COUNT + i, name);

@@ -1,0 +1,61 @@
+#include "format.h"
+#include "enc_pprof.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct format {
+    const char *word;
+    const char *endings[4];
+    int (*write)(const struct wp_profile *profile, struct sink *sink);
+};
+
+static const struct format formats[FORMAT_COUNT] = {
+    [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
+};
+
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t bytes = strlen(name), ending_bytes = strlen(ending);
+    return bytes > ending_bytes && strcmp(name + bytes - ending_bytes, ending) == 0;
+}
+
+enum wp_format format_of_name(const char *name)
+{
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        for (const char *const *ending = formats[format].endings; *ending; ending++) {
+            if (ends_in(name, *ending))
+                return format;
+        }
+    }
+    return FORMAT_PPROF;
+}
+
+int format_of_word(const char *word, enum wp_format *ret)
+{
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        if (strcmp(word, formats[format].word) == 0) {
+            *ret = format;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+const char *format_word(enum wp_format format)
+{
+    return formats[format].word;
+}
+
+enum sink_coding format_coding(enum wp_format format, const char *name)
+{
+    if (ends_in(name, ".gz") || (format == FORMAT_PPROF && !ends_in(name, ".pb")))
+        return SINK_GZIP;
+    return SINK_PLAIN;
+}
+
+int format_write(enum wp_format format, const struct wp_profile *profile, struct sink *sink)
+{
+    return formats[format].write(profile, sink);
+}

@@ -1,0 +1,27 @@
+/*
+ * Which format a file is to have, by its name, and which encoder writes it.
+ *
+ * Called from: whoever exports; format_of_name also where a configuration is read.
+ */
+#ifndef WALLPROF_FORMAT_H
+#define WALLPROF_FORMAT_H
+
+#include "profile.h"
+#include "sink.h"
+
+enum wp_format { FORMAT_PPROF, FORMAT_COUNT };
+
+/* By a file's ending; pprof where it says nothing. Names without a directory. */
+enum wp_format format_of_name(const char *name);
+
+/* By what it is called on a command line (pprof, ...): 0, or -EINVAL. */
+int format_of_word(const char *word, enum wp_format *ret);
+const char *format_word(enum wp_format format);
+
+/* Whether a file of that name and format is compressed. */
+enum sink_coding format_coding(enum wp_format format, const char *name);
+
+/* Writes the whole profile; the sink is left open. 0 or -ENOMEM. */
+int format_write(enum wp_format format, const struct wp_profile *profile, struct sink *sink);
+
+#endif

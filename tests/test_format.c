@@ -1,0 +1,48 @@
+/* Names of files and what is written into them. */
+#include "format.h"
+
+#include "unit.h"
+
+#include <errno.h>
+
+struct name_case {
+    const char *name;
+    enum wp_format format;
+    enum sink_coding coding;
+};
+
+static void a_name_says_its_format(void **state)
+{
+    static const struct name_case cases[] = {
+        {"app.pb.gz", FORMAT_PPROF, SINK_GZIP},     {"app.pb", FORMAT_PPROF, SINK_PLAIN},
+        {"app", FORMAT_PPROF, SINK_GZIP},           {"", FORMAT_PPROF, SINK_GZIP},
+        {".pb", FORMAT_PPROF, SINK_GZIP}, /* a name, not an ending */
+        {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(format_of_name(cases[i].name), cases[i].format);
+        assert_int_equal(format_coding(cases[i].format, cases[i].name), cases[i].coding);
+    }
+}
+
+static void every_format_has_a_word(void **state)
+{
+    enum wp_format format;
+    (void)state;
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        assert_int_equal(format_of_word(format_word(i), &format), 0);
+        assert_int_equal(format, i);
+    }
+    assert_int_equal(format_of_word("", &format), -EINVAL);
+    assert_int_equal(format_of_word("pprof ", &format), -EINVAL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_says_its_format),
+        cmocka_unit_test(every_format_has_a_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
