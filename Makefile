@@ -51,12 +51,20 @@ ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
 
 ENGINE_SRC  := $(wildcard src/*.c)
 PRELOAD_SRC := $(wildcard preload/*.c)
+TOOL_SRC    := $(wildcard src/tool/*.c)
 ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
+TOOL_OBJ    := $(TOOL_SRC:%.c=$(BUILD)/%.o)
 SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
 # Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
 OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c test_sig_prologue.c target_cfi.c)
 OTHERS_x86_64  := tests/test_sig_code.c
+# The tool is for the machine it is built on.
+ifeq ($(VARIANT),aarch64)
+OTHERS_aarch64 += $(wildcard tests/test_tool_*.c)
+else
+TOOL        := $(BUILD)/wallprof
+endif
 # And under emulation what is about reading through the kernel, its memory map, what it tells of other threads,
 # its filters and its vDSO: qemu has none as it is.
 ifneq ($(RUN),)
@@ -84,10 +92,10 @@ Q   := $(if $(V),,@)
 .SECONDARY:
 .PHONY: all help deps check unit race oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
 
-all: $(LIB)
+all: $(LIB) $(TOOL)
 
 help:
-	@echo 'make          build $(LIB)'
+	@echo 'make          build $(LIB) and $(BUILD)/wallprof'
 	@echo 'make demo     install what is needed, build, profile a real program and show the result'
 	@echo 'make check    install what is needed, build, run every test'
 	@echo 'make bench    print the table of costs (takes some minutes)'
@@ -117,6 +125,23 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Of the engine the tool takes what it needs.
+$(BUILD)/libengine.a: $(ENGINE_OBJ)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+TOOL_LIBS   := $(ZLIB_A)
+$(BUILD)/src/tool/%.o: ALL_CFLAGS += -iquote src/tool
+$(BUILD)/tests/test_tool_%.o: ALL_CFLAGS += -iquote src/tool
+$(BUILD)/wallprof: $(TOOL_OBJ) $(BUILD)/libengine.a
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $(TOOL_OBJ) $(BUILD)/libengine.a $(SANITIZE) -pthread $(CFLAGS) $(TOOL_LIBS) -ldl
+
+$(BUILD)/tests/test_tool_%: $(BUILD)/tests/test_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/main.o,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
+	    $(TOOL_LIBS) -lcmocka -ldl
 
 # Unit tests link the engine's objects themselves, so that every internal function can be called.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
@@ -227,7 +252,7 @@ lint:
 	@scripts/lint
 
 format:
-	clang-format -i $(wildcard src/*.[ch] preload/*.[ch] include/*.h tests/*.[ch] tests/*.cc tests/bench/*.[ch])
+	clang-format -i $(wildcard src/*.[ch] src/tool/*.[ch] preload/*.[ch] include/*.h tests/*.[ch] tests/*.cc tests/bench/*.[ch])
 
 # What is cheap to find out comes first.
 check:
@@ -272,7 +297,7 @@ uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libwallprof.so $(DESTDIR)$(BINDIR)/wallprof-run
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
 
--include $(wildcard $(BUILD)/src/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d $(BUILD)/tests/bench/*.d)
+-include $(wildcard $(BUILD)/src/*.d $(BUILD)/src/tool/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d $(BUILD)/tests/bench/*.d)
 
 clean:
 	rm -rf build

@@ -1,0 +1,20 @@
+/*
+ * The tool's commands: wallprof COMMAND [OPTIONS] FILE...
+ *
+ * A command gets its own arguments, itself first, and returns the exit status: 0, 1 for what went wrong (said
+ * on stderr, with the file's name), 2 for a command line that makes no sense.
+ */
+#ifndef WALLPROF_TOOL_COMMAND_H
+#define WALLPROF_TOOL_COMMAND_H
+
+enum { EXIT_USAGE = 2 };
+
+int command_export(int argc, char **argv);
+
+/* "wallprof: " and a line on stderr; returns 1. */
+int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For a wrong command line: the message and where help is; returns EXIT_USAGE. */
+int command_misused(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

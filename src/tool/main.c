@@ -1,0 +1,65 @@
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name, *arguments, *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"export", "FILE -o OUT", "write a recording in another format", command_export},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+int command_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("wallprof: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return 1;
+}
+
+int command_misused(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "wallprof %s: ", command);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\nTry 'wallprof %s --help'.\n", command);
+    va_end(arguments);
+    return EXIT_USAGE;
+}
+
+static int usage(FILE *stream, int status)
+{
+    fputs("usage: wallprof COMMAND [OPTIONS] FILE...\n\n", stream);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(stream, "  %-8s%-20s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+    fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
+          "'wallprof COMMAND --help' has a command's options. Recording is done by wallprof-run.\n",
+          stream);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return usage(stdout, 0);
+    if (strcmp(name, "--version") == 0)
+        return puts("wallprof " WALLPROF_VERSION) == EOF;
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    if (*name)
+        fprintf(stderr, "wallprof: there is no command '%s'\n", name);
+    return usage(stderr, EXIT_USAGE);
+}

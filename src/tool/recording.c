@@ -1,0 +1,57 @@
+#include "recording.h"
+#include "file_bytes.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int recording_refuse(struct recording *recording, int error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(recording->reason, sizeof recording->reason, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+static int refuse_bytes(struct recording *recording, int error)
+{
+    if (error == -EBADMSG)
+        return recording_refuse(recording, error, "its compressed data are damaged");
+    return recording_refuse(recording, error, "%s", strerrordesc_np(-error));
+}
+
+int recording_open(struct recording *recording, const char *path)
+{
+    struct file_bytes file;
+    int is_cut;
+    memset(recording, 0, sizeof *recording);
+    int status = file_bytes_read(&file, path, &is_cut);
+    if (status < 0)
+        return refuse_bytes(recording, status);
+    if (is_cut)
+        status = recording_refuse(recording, -EBADMSG,
+                                  "it is cut short: the rest of its compressed data is missing");
+    else
+        status = recording_read_pprof(recording, file.bytes, file.count);
+    file_bytes_free(&file);
+    if (status < 0)
+        recording_close(recording);
+    return status;
+}
+
+void recording_close(struct recording *recording)
+{
+    if (recording->release_symbols)
+        recording->release_symbols(recording->symbols);
+    scratch_free(recording->thread_of_number,
+                 sizeof(arena_ref) * ((size_t)recording->profile.thread_count + 1));
+    if (recording->arena.base) {
+        tree_deinit(&recording->tree);
+        arena_deinit(&recording->arena);
+    }
+    recording->release_symbols = NULL;
+    recording->symbols = NULL;
+    recording->thread_of_number = NULL;
+}

@@ -1,0 +1,46 @@
+/*
+ * A recording as the tool reads it: from a store that the library left, or from a pprof file of ours. Either
+ * way it becomes the profile that the encoders and the reports know (profile.h).
+ *
+ * Files are hostile: whatever is in them, a recording that was opened is consistent (every reference leads to
+ * a record of its kind, trees have no cycles, strings end), and what cannot be used is refused with a reason.
+ *
+ * Called from: the commands. One thread.
+ */
+#ifndef WALLPROF_TOOL_RECORDING_H
+#define WALLPROF_TOOL_RECORDING_H
+
+#include "profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RECORDING_REASON_BYTES = 256 };
+
+/* Pointers of the profile lead into what the recording owns, itself included: it is not to be moved. */
+struct recording {
+    struct wp_profile profile; /* symbols is NULL until it is known: of a store it must be made (names.h) */
+    bool is_store;
+    struct wp_arena arena;
+    struct wp_tree tree;
+    struct wp_modules modules; /* only arena, newest and count */
+    arena_ref *thread_of_number;
+    struct wp_symbols *symbols;                          /* made by whoever set it, */
+    void (*release_symbols)(struct wp_symbols *symbols); /* and released by this */
+    char command[4096], restraint[256];                  /* what profile.command and .restraint lead to */
+    char reason[RECORDING_REASON_BYTES];                 /* why it could not be opened, for people */
+};
+
+/* By what the file begins with. 0, or -errno with a reason in it; then there is nothing to close. */
+int recording_open(struct recording *recording, const char *path);
+void recording_close(struct recording *recording);
+
+/* For the readers: says why and returns the error. */
+int recording_refuse(struct recording *recording, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The readers of each kind: the whole file in memory. As recording_open; *recording is zeroed but for its
+ * path's reason. */
+int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count);
+
+#endif
