@@ -15,8 +15,12 @@ judge() { # NAME EXPECTED_STATUS STATUS
 mode() { # EXPECTED_STATUS MODE ARGUMENTS...
     local expected=$1
     shift
+    local status
+    freezes_begin
     profile_run "$TMP/$1.pb.gz" "$TARGETS/target_threads" "$@" >"$TMP/$1.out" 2>"$TMP/$1.err"
-    judge "$1" "$expected" $?
+    status=$?
+    freezes_end "$TMP/$1.out"
+    judge "$1" "$expected" $status
 }
 
 # In a namespace of its own a process may choose its threads' ids: all short threads get the same one.
@@ -29,10 +33,23 @@ tid_reuse() {
         echo "== reuse: not run, a pid namespace cannot be had here"
         return
     fi
+    local status
+    freezes_begin
     WALLPROF_HZ=1000 unshare --pid --fork --mount-proc \
         env LD_PRELOAD="$LIBRARY" WALLPROF_OUT="$TMP/reuse.pb.gz" "$TARGETS/target_threads" reuse 500 \
         >"$TMP/reuse.out" 2>"$TMP/reuse.err"
-    judge reuse 0 $?
+    status=$?
+    freezes_end "$TMP/reuse.out"
+    judge reuse 0 $status
+}
+
+early() { # NAME LIBRARIES
+    local status
+    freezes_begin
+    WALLPROF_OUT=$TMP/$1.pb.gz preload_run "$2" "$TMP/early" >"$TMP/$1.out" 2>"$TMP/$1.err"
+    status=$?
+    freezes_end "$TMP/$1.out"
+    judge "$1" 0 $status
 }
 
 # A thread that a library's constructor starts, before or after the profiler's own constructor, as the loader likes.
@@ -101,13 +118,10 @@ int main(void)
 SOURCE
     { "${CC:-cc}" -O2 -shared -fPIC -o "$TMP/libearly.so" "$TMP/early.c" -pthread &&
         "${CC:-cc}" -O2 -o "$TMP/early" "$TMP/main.c" "$TMP/libearly.so" -Wl,-rpath,"$TMP"; } || fail "cc does not work"
-    profile_run "$TMP/early.pb.gz" "$TMP/early" >"$TMP/early.out" 2>"$TMP/early.err"
-    judge early 0 $?
+    early early "$LIBRARY"
     # The other order: a library preloaded behind ours.
-    WALLPROF_OUT=$TMP/behind.pb.gz preload_run "$LIBRARY $TMP/libearly.so" "$TMP/early" >"$TMP/behind.out" 2>"$TMP/behind.err"
-    judge behind 0 $?
-    WALLPROF_OUT=$TMP/before.pb.gz preload_run "$TMP/libearly.so $LIBRARY" "$TMP/early" >"$TMP/before.out" 2>"$TMP/before.err"
-    judge before 0 $?
+    early behind "$LIBRARY $TMP/libearly.so"
+    early before "$TMP/libearly.so $LIBRARY"
 }
 
 # The process ends all the same, and a thread's time when it was seen to be gone, not with the process. Under

@@ -6,7 +6,8 @@
 Time is conserved: total wall is the sum of the lifetimes within 1 %, and where sleepers woke late, so that threads were
 kept waiting before and behind what they measure too, as much more as ten such delays. Every thread is there under its own name and
 id. A thread's function is found in it, for as much of its time as the report asks for, and in no other thread; the time that
-it was kept off the processors, and could not be looked at, does not count.
+it was kept off the processors, and could not be looked at, does not count. Nor does what is [unsampled] of it, for as
+long as the machine is known to have stood still.
 """
 
 import collections
@@ -38,7 +39,7 @@ class Life:
 
 
 def read_report(path):
-    lives, main_ns, late_ns = [], None, 0
+    lives, main_ns, late_ns, frozen_ns = [], None, 0, 0
     with open(path, encoding="utf-8") as file:
         for line in file:
             kind, *words = line.split()
@@ -48,7 +49,9 @@ def read_report(path):
                 main_ns = int(words[0])
             elif kind == "late":
                 late_ns = int(words[0])
-    return lives, main_ns, late_ns
+            elif kind == "frozen":
+                frozen_ns = int(words[0])
+    return lives, main_ns, late_ns, frozen_ns
 
 
 def wall_by_function(profile):
@@ -60,13 +63,14 @@ def wall_by_function(profile):
     return sums
 
 
-def judge_life(life, threads, sums):
+def judge_life(life, threads, sums, frozen_ns):
     """What is wrong with one thread."""
     key = (life.tid, life.name)
     if key not in threads:
         return [f"thread {life.name} ({life.tid}) is missing"]
     found = sum(sums[(key, function)] for function in life.functions)
-    share = 100 * found / max(threads[key][WALL] - life.stalled_ns, 1)
+    unseen_ns = max(life.stalled_ns, min(sums[(key, "[unsampled]")], frozen_ns))
+    share = 100 * found / max(threads[key][WALL] - unseen_ns, 1)
     wrong = []
     if share < life.percent:
         wrong.append(f"{life.name}: {share:.1f} % of its time in {life.functions}, not {life.percent} %")
@@ -120,11 +124,11 @@ def judge_count(profile, threads, lives):
 def main(profile_path, report_path):
     profile = Profile(profile_path)
     profile.leave_out_emulator()
-    lives, main_ns, late_ns = read_report(report_path)
+    lives, main_ns, late_ns, frozen_ns = read_report(report_path)
     threads, sums = profile.threads(), wall_by_function(profile)
     wrong = judge_total(profile, lives, main_ns, late_ns) + judge_count(profile, threads, lives) + judge_strangers(lives, sums)
     for life in lives:
-        faults = judge_life(life, threads, sums)
+        faults = judge_life(life, threads, sums, frozen_ns)
         if faults:
             explain(profile, (life.tid, life.name))
         wrong += faults

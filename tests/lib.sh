@@ -73,6 +73,19 @@ profile_run() { # FILE PROGRAM ARGUMENTS...
     WALLPROF_OUT=$file preload_run "$LIBRARY" "$@"
 }
 
+# For how long the machine stood still, behind a report, as a line of its own: see watch_freezes.py.
+freezes_begin() {
+    "$PYTHON" "$TESTS/watch_freezes.py" "$TMP/freezes" &
+    FREEZES=$!
+}
+
+freezes_end() { # REPORT
+    kill "$FREEZES"
+    wait "$FREEZES"
+    [ ! -s "$TMP/freezes" ] || cat "$TMP/freezes" >>"$1" # it may not have begun
+    rm -f "$TMP/freezes"
+}
+
 # The emulator itself must not load the library, it is of the other machine.
 preload_run() { # LIBRARIES PROGRAM ARGUMENTS...
     local libraries=$1
