@@ -1,5 +1,6 @@
 #include "format.h"
 #include "enc_pprof.h"
+#include "enc_store.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@ struct format {
 
 static const struct format formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
+    [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
 };
 
 static bool ends_in(const char *name, const char *ending)

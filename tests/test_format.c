@@ -17,6 +17,7 @@ static void a_name_says_its_format(void **state)
         {"app.pb.gz", FORMAT_PPROF, SINK_GZIP},     {"app.pb", FORMAT_PPROF, SINK_PLAIN},
         {"app", FORMAT_PPROF, SINK_GZIP},           {"", FORMAT_PPROF, SINK_GZIP},
         {".pb", FORMAT_PPROF, SINK_GZIP}, /* a name, not an ending */
+        {"app.store", FORMAT_STORE, SINK_PLAIN},    {"app.store.gz", FORMAT_PPROF, SINK_GZIP},
         {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
     };
     (void)state;

@@ -1,6 +1,5 @@
 #include "command.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,28 +13,6 @@ static const struct command commands[] = {
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
-
-int command_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("wallprof: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return 1;
-}
-
-int command_misused(const char *command, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "wallprof %s: ", command);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\nTry 'wallprof %s --help'.\n", command);
-    va_end(arguments);
-    return EXIT_USAGE;
-}
 
 static int usage(FILE *stream, int status)
 {

@@ -1,5 +1,6 @@
 #include "recording.h"
 #include "file_bytes.h"
+#include "store.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -33,6 +34,9 @@ int recording_open(struct recording *recording, const char *path)
     if (is_cut)
         status = recording_refuse(recording, -EBADMSG,
                                   "it is cut short: the rest of its compressed data is missing");
+    else if (file.count >= sizeof STORE_MAGIC - 1 &&
+             memcmp(file.bytes, STORE_MAGIC, sizeof STORE_MAGIC - 1) == 0)
+        status = recording_read_store(recording, file.bytes, file.count);
     else
         status = recording_read_pprof(recording, file.bytes, file.count);
     file_bytes_free(&file);

@@ -19,7 +19,7 @@ enum { RECORDING_REASON_BYTES = 256 };
 
 /* Pointers of the profile lead into what the recording owns, itself included: it is not to be moved. */
 struct recording {
-    struct wp_profile profile; /* symbols is NULL until it is known: of a store it must be made (names.h) */
+    struct wp_profile profile; /* of a store, symbols are what the process itself knew */
     bool is_store;
     struct wp_arena arena;
     struct wp_tree tree;
@@ -27,7 +27,7 @@ struct recording {
     arena_ref *thread_of_number;
     struct wp_symbols *symbols;                          /* made by whoever set it, */
     void (*release_symbols)(struct wp_symbols *symbols); /* and released by this */
-    char command[4096], restraint[256];                  /* what profile.command and .restraint lead to */
+    char command[4096], restraint[512];                  /* what profile.command and .restraint lead to */
     char reason[RECORDING_REASON_BYTES];                 /* why it could not be opened, for people */
 };
 
@@ -39,8 +39,9 @@ void recording_close(struct recording *recording);
 int recording_refuse(struct recording *recording, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The readers of each kind: the whole file in memory. As recording_open; *recording is zeroed but for its
- * path's reason. */
+/* The readers of each kind: the whole file in memory, aligned to 8. As recording_open, but what is held when
+ * they fail is left to recording_close. *recording is zeroed. */
+int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count);
 int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count);
 
 #endif

@@ -1,0 +1,15 @@
+/*
+ * A profile as a store: all that is known of it, for the tool (store.h).
+ *
+ * Called from: the exporting thread. Pure but for the sink.
+ */
+#ifndef WALLPROF_ENC_STORE_H
+#define WALLPROF_ENC_STORE_H
+
+#include "profile.h"
+#include "sink.h"
+
+/* Writes the whole store; the sink is left open. 0 or -ENOMEM. */
+int enc_store_write(const struct wp_profile *profile, struct sink *sink);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * The store: a recording as a file, complete, for the tool to read.
+ *
+ * What lies in memory while recording is written as it is: the arena, whose records refer to each other by
+ * offset; in front of it a header that leads to them, behind it the names that the process knew. Everything
+ * is in the byte order and with the record sizes of the machine that wrote it; the header says which, and a
+ * reader refuses others.
+ *
+ *     header | arena | symbols
+ *
+ * Who writes it: enc_store.h. Who reads it: the tool's store_read.h, which believes nothing of it.
+ */
+#ifndef WALLPROF_STORE_H
+#define WALLPROF_STORE_H
+
+#include "profile.h"
+
+#include <stdint.h>
+
+#define STORE_MAGIC "wpstore\n"
+
+enum {
+    STORE_VERSION = 1,
+    STORE_BYTE_ORDER = 0x01020304,
+    STORE_HEADER_BYTES = 4096, /* a page, so that the arena behind it can be mapped */
+    STORE_COMMAND_BYTES = 1024,
+    STORE_RESTRAINT_BYTES = 512
+};
+
+/* A part of the file; both multiples of 8. */
+struct store_part {
+    uint64_t offset, bytes;
+};
+
+/* Where the records of the arena begin, and what they add up to. */
+struct store_tree {
+    arena_ref newest_root, newest_location, spare_root, newest_module, newest_thread;
+    arena_ref pseudo[PSEUDO_COUNT];
+    uint32_t node_count, location_count, module_count;
+    uint32_t thread_count; /* the highest thread number */
+    uint64_t overflows;
+};
+
+struct store_header {
+    char magic[8]; /* STORE_MAGIC */
+    uint32_t version, byte_order;
+    uint32_t header_bytes; /* sizeof(struct store_header) */
+    uint32_t node_bytes, location_bytes, module_bytes, thread_bytes, counters_bytes;
+    struct store_part arena, symbols;
+    struct store_tree tree;
+    uint32_t labels, threads_per_tick; /* and what follows: struct wp_profile's */
+    uint64_t start_utc_ns, duration_ns, period_ns;
+    struct wp_counters counters;
+    char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
+};
+_Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
+
+/* The part with the names begins with this; behind it the arrays in this order, each padded to a multiple of
+ * 8, and at the end the strings, NUL-terminated, the first one empty. Text is an offset into them. */
+struct store_symbols {
+    uint32_t location_count, function_count, frame_count, module_count, region_count, lost_file_count;
+    uint64_t text_bytes;
+};
+
+struct store_function {
+    uint32_t name, system_name, file; /* text; file is "" if not known */
+    uint32_t start_line;
+    uint32_t is_symbol;
+};
+
+/* Then struct wp_frame [frame_count], and what leads from a location to its frames and its region:
+ * uint32_t [location_count + 1] and [location_count]. */
+
+struct store_region {
+    uint64_t start, end, file_offset;
+    uint32_t path; /* text */
+    uint8_t has_names, is_gone;
+};
+
+struct store_module {
+    arena_ref module;
+    uint8_t has_functions, has_files, has_lines, has_inlines;
+};
+
+struct store_lost_file {
+    arena_ref module;
+    int32_t error;
+};
+
+/* Where each array begins, from the beginning of the part. */
+struct store_symbols_layout {
+    uint64_t functions, frames, first_frame, region_of, regions, modules, lost_files, text, end;
+};
+
+static inline uint64_t store_padded(uint64_t bytes)
+{
+    return (bytes + 7) & ~(uint64_t)7;
+}
+
+/* No overflow whatever the counts, but for text_bytes, which must be below 2^62. */
+static inline struct store_symbols_layout store_symbols_layout(const struct store_symbols *counts)
+{
+    struct store_symbols_layout layout;
+    const uint64_t locations = counts->location_count;
+    layout.functions = store_padded(sizeof *counts);
+    layout.frames = store_padded(layout.functions + counts->function_count * sizeof(struct store_function));
+    layout.first_frame = store_padded(layout.frames + counts->frame_count * sizeof(struct wp_frame));
+    layout.region_of = store_padded(layout.first_frame + (locations + 1) * sizeof(uint32_t));
+    layout.regions = store_padded(layout.region_of + locations * sizeof(uint32_t));
+    layout.modules = store_padded(layout.regions + counts->region_count * sizeof(struct store_region));
+    layout.lost_files = store_padded(layout.modules + counts->module_count * sizeof(struct store_module));
+    layout.text = store_padded(layout.lost_files + counts->lost_file_count * sizeof(struct store_lost_file));
+    layout.end = store_padded(layout.text + counts->text_bytes);
+    return layout;
+}
+
+#endif

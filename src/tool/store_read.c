@@ -1,0 +1,476 @@
+/*
+ * The reader of stores. Everything is copied first, so that nothing changes under it, and then checked record
+ * by record: each list leads to older records only, each node to its own parent, so nothing is met twice.
+ */
+#include "recording.h"
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums of four of these cannot overflow, nor can a reader's signed 64 bits. */
+static const uint64_t value_max = (uint64_t)1 << 61;
+
+/* Which kind of record begins at a unit of the arena. */
+enum kind { KIND_NONE, KIND_MODULE, KIND_LOCATION, KIND_NODE, KIND_ROOT, KIND_THREAD };
+
+struct reader {
+    struct recording *recording;
+    const unsigned char *bytes;
+    size_t count;
+    const struct store_header *header; /* a copy */
+    uint8_t *kinds;                    /* one per unit of the arena */
+    size_t unit_count;
+    uint64_t total[4]; /* samples, CPU, off-CPU, wall */
+};
+
+static int damaged(struct reader *reader, const char *what)
+{
+    return recording_refuse(reader->recording, -EBADMSG, "it is damaged: %s", what);
+}
+
+/* ---- records ---- */
+
+/* Whether a record of that size lies there at all. */
+static bool fits(const struct reader *reader, arena_ref ref, size_t bytes)
+{
+    uint64_t offset = (uint64_t)ref * ARENA_UNIT_BYTES;
+    return ref && offset < reader->recording->arena.used_bytes &&
+           bytes <= reader->recording->arena.used_bytes - offset;
+}
+
+static bool is_kind(const struct reader *reader, arena_ref ref, enum kind kind)
+{
+    return ref < reader->unit_count && reader->kinds[ref] == kind;
+}
+
+static bool claim(struct reader *reader, arena_ref ref, size_t bytes, enum kind kind)
+{
+    if (!fits(reader, ref, bytes) || reader->kinds[ref] != KIND_NONE)
+        return false;
+    reader->kinds[ref] = (uint8_t)kind;
+    return true;
+}
+
+static bool is_string(const struct reader *reader, arena_ref ref)
+{
+    const struct wp_arena *arena = &reader->recording->arena;
+    return fits(reader, ref, 1) &&
+           memchr(arena_at(arena, ref), '\0', arena->used_bytes - (size_t)ref * ARENA_UNIT_BYTES);
+}
+
+/* ---- modules, locations, threads ---- */
+
+static int check_modules(struct reader *reader)
+{
+    struct recording *recording = reader->recording;
+    uint32_t count = 0;
+    for (arena_ref ref = reader->header->tree.newest_module, next; ref; ref = next, count++) {
+        if (!claim(reader, ref, sizeof(struct wp_module), KIND_MODULE))
+            return damaged(reader, "a module is not where it should be");
+        const struct wp_module *module = arena_at(&recording->arena, ref);
+        next = module->next;
+        if (next >= ref || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES ||
+            module->start_pc >= module->end_pc || !is_string(reader, module->path) ||
+            !is_string(reader, module->name))
+            return damaged(reader, "a module makes no sense");
+    }
+    recording->modules.newest = reader->header->tree.newest_module;
+    recording->modules.count = count;
+    return count == reader->header->tree.module_count ? 0 : damaged(reader, "modules are missing");
+}
+
+static bool makes_sense(const struct reader *reader, const struct wp_location *location)
+{
+    return location->pseudo <= PSEUDO_COUNT &&
+           (location->module == 0 || (!location->pseudo && is_kind(reader, location->module, KIND_MODULE)));
+}
+
+static int check_locations(struct reader *reader)
+{
+    struct recording *recording = reader->recording;
+    const struct store_tree *stored = &reader->header->tree;
+    uint32_t left = stored->location_count;
+    for (arena_ref ref = stored->newest_location, next; ref; ref = next) {
+        if (!claim(reader, ref, sizeof(struct wp_location), KIND_LOCATION))
+            return damaged(reader, "a location is not where it should be");
+        const struct wp_location *location = arena_at(&recording->arena, ref);
+        next = location->next;
+        if (left == 0 || next >= ref || location->index != --left || !makes_sense(reader, location))
+            return damaged(reader, "a location makes no sense");
+    }
+    for (int i = 0; i < PSEUDO_COUNT; i++) {
+        const struct wp_location *location = arena_at(&recording->arena, stored->pseudo[i]);
+        if (!is_kind(reader, stored->pseudo[i], KIND_LOCATION) || location->pseudo != 1 + (uint32_t)i)
+            return damaged(reader, "what stands for no code is missing");
+    }
+    return left == 0 ? 0 : damaged(reader, "locations are missing");
+}
+
+static int check_threads(struct reader *reader)
+{
+    struct recording *recording = reader->recording;
+    const uint32_t count = reader->header->tree.thread_count;
+    for (arena_ref ref = reader->header->tree.newest_thread, next; ref; ref = next) {
+        if (!claim(reader, ref, sizeof(struct wp_thread_record), KIND_THREAD))
+            return damaged(reader, "a thread is not where it should be");
+        const struct wp_thread_record *record = arena_at(&recording->arena, ref);
+        next = record->next;
+        if (next >= ref || record->number == 0 || record->number > count ||
+            recording->thread_of_number[record->number] || !is_kind(reader, record->root, KIND_ROOT))
+            return damaged(reader, "a thread makes no sense");
+        recording->thread_of_number[record->number] = ref;
+    }
+    return 0;
+}
+
+/* ---- the tree ---- */
+
+static int add_values(struct reader *reader, const struct wp_values *values)
+{
+    const uint64_t each[4] = {values->samples, values->cpu_ns, values->offcpu_ns, values->wall_ns};
+    for (int i = 0; i < 4; i++) {
+        if (each[i] > value_max || (reader->total[i] += each[i]) > value_max)
+            return damaged(reader, "times are longer than anything can last");
+    }
+    return 0;
+}
+
+static int check_node(struct reader *reader, arena_ref ref, arena_ref parent)
+{
+    if (!claim(reader, ref, sizeof(struct wp_node), parent ? KIND_NODE : KIND_ROOT))
+        return damaged(reader, "a node is not where it should be");
+    const struct wp_tree *tree = &reader->recording->tree;
+    const struct wp_node *node = tree_node(tree, ref);
+    bool is_right = node->next_sibling < ref && node->parent == parent;
+    if (parent)
+        is_right &= node->depth == tree_node(tree, parent)->depth + 1 &&
+                    is_kind(reader, node->location, KIND_LOCATION);
+    else
+        is_right &= node->depth == 0 && node->thread <= reader->header->tree.thread_count;
+    return is_right ? add_values(reader, &node->self) : damaged(reader, "a node makes no sense");
+}
+
+/* The nodes below a root; each is claimed once, so this ends. */
+static int check_below(struct reader *reader, arena_ref root)
+{
+    const struct wp_tree *tree = &reader->recording->tree;
+    arena_ref node = root;
+    for (;;) {
+        arena_ref next = tree_node(tree, node)->first_child, parent = node;
+        while (!next) {
+            if (node == root)
+                return 0;
+            next = tree_node(tree, node)->next_sibling;
+            parent = node = tree_node(tree, node)->parent;
+        }
+        int status = check_node(reader, next, parent);
+        if (status < 0)
+            return status;
+        node = next;
+    }
+}
+
+static int check_tree(struct reader *reader)
+{
+    const struct wp_tree *tree = &reader->recording->tree;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        int status = check_node(reader, root, 0);
+        if (status == 0)
+            status = check_below(reader, root);
+        if (status < 0)
+            return status;
+    }
+    return is_kind(reader, tree->spare_root, KIND_ROOT) ? 0 : damaged(reader, "the spare root is missing");
+}
+
+/* ---- names ---- */
+
+/* What the stored names become; the text is a copy of its own. */
+struct stored_symbols {
+    struct wp_symbols symbols; /* first: release gets it */
+    char *text;
+    struct outside_region *regions;
+};
+
+static void release_symbols(struct wp_symbols *symbols)
+{
+    struct stored_symbols *stored = (struct stored_symbols *)symbols;
+    if (!stored)
+        return;
+    free(symbols->functions);
+    free(symbols->frames);
+    free(symbols->first_frame);
+    free(symbols->region_of);
+    free(symbols->modules);
+    free(symbols->lost_files);
+    free(stored->regions);
+    free(stored->text);
+    free(stored);
+}
+
+static void *array(size_t count, size_t bytes)
+{
+    return calloc(count ? count : 1, bytes);
+}
+
+static struct stored_symbols *allocate_symbols(const struct store_symbols *counts)
+{
+    struct stored_symbols *stored = calloc(1, sizeof *stored);
+    if (!stored)
+        return NULL;
+    struct wp_symbols *symbols = &stored->symbols;
+    symbols->location_count = counts->location_count;
+    symbols->function_count = counts->function_count;
+    symbols->module_count = counts->module_count;
+    symbols->region_count = counts->region_count;
+    symbols->lost_file_count = counts->lost_file_count;
+    symbols->functions = array(counts->function_count, sizeof *symbols->functions);
+    symbols->frames = array(counts->frame_count, sizeof *symbols->frames);
+    symbols->first_frame = array((size_t)counts->location_count + 1, sizeof *symbols->first_frame);
+    symbols->region_of = array(counts->location_count, sizeof *symbols->region_of);
+    symbols->modules = array(counts->module_count, sizeof *symbols->modules);
+    symbols->lost_files = array(counts->lost_file_count, sizeof *symbols->lost_files);
+    symbols->regions = stored->regions = array(counts->region_count, sizeof *stored->regions);
+    stored->text = array(counts->text_bytes, 1);
+    if (symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
+        symbols->modules && symbols->lost_files && stored->regions && stored->text)
+        return stored;
+    release_symbols(symbols);
+    return NULL;
+}
+
+/* A stored text, or NULL when it lies outside. */
+static const char *text_at(const struct stored_symbols *stored, const struct store_symbols *counts,
+                           uint32_t offset)
+{
+    return offset < counts->text_bytes ? stored->text + offset : NULL;
+}
+
+static bool take_functions(struct stored_symbols *stored, const struct store_symbols *counts,
+                           const struct store_function *functions)
+{
+    for (uint32_t i = 0; i < counts->function_count; i++) {
+        const struct store_function *from = &functions[i];
+        struct wp_function *function = &stored->symbols.functions[i];
+        function->name = text_at(stored, counts, from->name);
+        function->system_name = text_at(stored, counts, from->system_name);
+        function->file = text_at(stored, counts, from->file);
+        function->start_line = from->start_line;
+        function->is_symbol = from->is_symbol;
+        if (!function->name || !function->system_name || !function->file)
+            return false;
+        if (!*function->file)
+            function->file = NULL;
+    }
+    return true;
+}
+
+static bool take_frames(struct wp_symbols *symbols, const struct store_symbols *counts,
+                        const struct wp_frame *frames, const uint32_t *first_frame, const uint32_t *region_of)
+{
+    for (uint32_t i = 0; i < counts->frame_count; i++) {
+        symbols->frames[i] = frames[i];
+        if (frames[i].function >= counts->function_count)
+            return false;
+    }
+    for (uint32_t i = 0; i < counts->location_count; i++) {
+        symbols->first_frame[i] = first_frame[i];
+        symbols->region_of[i] = region_of[i];
+        if (first_frame[i] >= first_frame[i + 1] || region_of[i] > counts->region_count)
+            return false;
+    }
+    symbols->first_frame[counts->location_count] = first_frame[counts->location_count];
+    return first_frame[0] == 0 && first_frame[counts->location_count] == counts->frame_count;
+}
+
+static bool take_regions(struct stored_symbols *stored, const struct store_symbols *counts,
+                         const struct store_region *regions)
+{
+    for (uint32_t i = 0; i < counts->region_count; i++) {
+        const struct store_region *from = &regions[i];
+        stored->regions[i] = (struct outside_region){.start = from->start,
+                                                     .end = from->end,
+                                                     .file_offset = from->file_offset,
+                                                     .path = text_at(stored, counts, from->path),
+                                                     .has_names = from->has_names,
+                                                     .is_gone = from->is_gone};
+        if (!stored->regions[i].path || from->start >= from->end)
+            return false;
+    }
+    return true;
+}
+
+static bool take_modules(const struct reader *reader, struct wp_symbols *symbols,
+                         const struct store_module *modules, const struct store_lost_file *lost_files)
+{
+    for (uint32_t i = 0; i < symbols->module_count; i++) {
+        const struct store_module *from = &modules[i];
+        symbols->modules[i] = (struct symbols_module){.module = from->module,
+                                                      .has_functions = from->has_functions,
+                                                      .has_files = from->has_files,
+                                                      .has_lines = from->has_lines,
+                                                      .has_inlines = from->has_inlines};
+        if (!is_kind(reader, from->module, KIND_MODULE) || (i > 0 && from->module <= from[-1].module))
+            return false;
+    }
+    for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
+        symbols->lost_files[i] = (struct symbols_lost_file){lost_files[i].module, lost_files[i].error};
+        if (!is_kind(reader, lost_files[i].module, KIND_MODULE) || lost_files[i].error >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Reads the part that begins at `part`, whose arrays are known to lie in it. */
+static bool take_symbols(const struct reader *reader, struct stored_symbols *stored,
+                         const struct store_symbols *counts, const unsigned char *part)
+{
+    const struct store_symbols_layout at = store_symbols_layout(counts);
+    memcpy(stored->text, part + at.text, counts->text_bytes);
+    return counts->text_bytes > 0 && stored->text[counts->text_bytes - 1] == '\0' &&
+           take_functions(stored, counts, (const void *)(part + at.functions)) &&
+           take_frames(&stored->symbols, counts, (const void *)(part + at.frames),
+                       (const void *)(part + at.first_frame), (const void *)(part + at.region_of)) &&
+           take_regions(stored, counts, (const void *)(part + at.regions)) &&
+           take_modules(reader, &stored->symbols, (const void *)(part + at.modules),
+                        (const void *)(part + at.lost_files));
+}
+
+static int read_symbols(struct reader *reader)
+{
+    const struct store_part *part = &reader->header->symbols;
+    struct store_symbols counts;
+    if (part->bytes < sizeof counts)
+        return damaged(reader, "its names are missing");
+    memcpy(&counts, reader->bytes + part->offset, sizeof counts);
+    if (counts.location_count != reader->header->tree.location_count || counts.text_bytes > part->bytes ||
+        store_symbols_layout(&counts).end > part->bytes)
+        return damaged(reader, "its names are not as many as it says");
+    struct stored_symbols *stored = allocate_symbols(&counts);
+    if (!stored)
+        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for its names");
+    reader->recording->symbols = &stored->symbols;
+    reader->recording->release_symbols = release_symbols;
+    if (!take_symbols(reader, stored, &counts, reader->bytes + part->offset))
+        return damaged(reader, "its names make no sense");
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+static int check_header(struct reader *reader)
+{
+    const struct store_header *header = reader->header;
+    if (header->byte_order != STORE_BYTE_ORDER)
+        return recording_refuse(reader->recording, -EPROTO,
+                                "it was written on a machine with another byte order");
+    if (header->version != STORE_VERSION)
+        return recording_refuse(reader->recording, -EPROTO,
+                                "it is a store of version %u, and this wallprof reads version %u",
+                                header->version, STORE_VERSION);
+    if (header->header_bytes != sizeof *header || header->node_bytes != sizeof(struct wp_node) ||
+        header->location_bytes != sizeof(struct wp_location) ||
+        header->module_bytes != sizeof(struct wp_module) ||
+        header->thread_bytes != sizeof(struct wp_thread_record) ||
+        header->counters_bytes != sizeof(struct wp_counters))
+        return recording_refuse(reader->recording, -EPROTO, "it was written by another build of wallprof");
+    return 0;
+}
+
+static bool is_inside(const struct reader *reader, const struct store_part *part)
+{
+    return part->offset % ARENA_UNIT_BYTES == 0 && part->offset <= reader->count &&
+           part->bytes <= reader->count - part->offset;
+}
+
+static int check_parts(struct reader *reader)
+{
+    const struct store_header *header = reader->header;
+    if (header->arena.bytes % ARENA_UNIT_BYTES != 0 ||
+        header->arena.bytes / ARENA_UNIT_BYTES > (uint64_t)UINT32_MAX ||
+        header->tree.thread_count > header->arena.bytes / ARENA_UNIT_BYTES)
+        return damaged(reader, "its size makes no sense");
+    if (!is_inside(reader, &header->arena) || !is_inside(reader, &header->symbols))
+        return recording_refuse(reader->recording, -EBADMSG,
+                                "it is cut short, or damaged: its end is missing");
+    return 0;
+}
+
+static int take_arena(struct reader *reader)
+{
+    struct recording *recording = reader->recording;
+    const struct store_header *header = reader->header;
+    const size_t bytes = header->arena.bytes;
+    int status = arena_init(&recording->arena, bytes);
+    reader->unit_count = bytes / ARENA_UNIT_BYTES;
+    reader->kinds = array(reader->unit_count, 1);
+    recording->profile.thread_count = header->tree.thread_count;
+    recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)header->tree.thread_count + 1));
+    if (status < 0 || !reader->kinds || !recording->thread_of_number)
+        return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+    memcpy(recording->arena.base, reader->bytes + header->arena.offset, bytes);
+    recording->arena.used_bytes = bytes;
+    recording->modules.arena = recording->tree.arena = &recording->arena;
+    recording->tree.newest_root = header->tree.newest_root;
+    recording->tree.newest_location = header->tree.newest_location;
+    recording->tree.spare_root = header->tree.spare_root;
+    recording->tree.node_count = header->tree.node_count;
+    recording->tree.location_count = header->tree.location_count;
+    recording->tree.overflows = header->tree.overflows;
+    memcpy(recording->tree.pseudo, header->tree.pseudo, sizeof recording->tree.pseudo);
+    return 0;
+}
+
+static void describe(struct recording *recording, const struct store_header *header)
+{
+    memcpy(recording->command, header->command, sizeof header->command);
+    memcpy(recording->restraint, header->restraint, sizeof header->restraint);
+    recording->command[sizeof header->command - 1] = '\0';
+    recording->restraint[sizeof header->restraint - 1] = '\0';
+    recording->profile = (struct wp_profile){
+        .arena = &recording->arena,
+        .tree = &recording->tree,
+        .modules = &recording->modules,
+        .symbols = recording->symbols,
+        .thread_of_number = recording->thread_of_number,
+        .thread_count = header->tree.thread_count,
+        .labels = header->labels <= LABELS_ID ? (enum wp_labels)header->labels : LABELS_ID,
+        .start_utc_ns = header->start_utc_ns,
+        .duration_ns = header->duration_ns,
+        .period_ns = header->period_ns ? header->period_ns : 1,
+        .threads_per_tick = header->threads_per_tick,
+        .counters = header->counters,
+        .restraint = recording->restraint,
+        .command = recording->command,
+    };
+}
+
+static int read_parts(struct reader *reader)
+{
+    static int (*const steps[])(struct reader *) = {check_header,  check_parts,     take_arena,
+                                                    check_modules, check_locations, check_tree,
+                                                    check_threads, read_symbols};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        int status = steps[i](reader);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count)
+{
+    struct store_header header;
+    struct reader reader = {.recording = recording, .bytes = bytes, .count = count, .header = &header};
+    if (count < sizeof header)
+        return recording_refuse(recording, -EBADMSG, "it is cut short: there is not even a whole header");
+    memcpy(&header, bytes, sizeof header);
+    int status = read_parts(&reader);
+    if (status == 0)
+        describe(recording, &header);
+    recording->is_store = true;
+    free(reader.kinds);
+    return status;
+}

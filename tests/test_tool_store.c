@@ -1,0 +1,182 @@
+/* A profile written as a store and read again is the same profile; a store that was cut or changed is refused
+ * or read, and never worse. */
+#include "enc_pprof.h"
+#include "enc_store.h"
+#include "recording.h"
+#include "store.h"
+
+#include "fake_files.h"
+#include "fake_profile.h"
+#include "random.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fixture {
+    struct fake_directory directory;
+    struct fake_profile fake;
+    struct recording recording;
+    struct fake_bytes store; /* of the profile */
+    char path[PATH_MAX];
+};
+
+typedef int write_fn(const struct wp_profile *profile, struct sink *sink);
+
+static struct fake_bytes written(struct fixture *fixture, write_fn *write, const struct wp_profile *profile)
+{
+    int error;
+    struct sink *sink = sink_create(fixture->directory.fd, "out", SINK_PLAIN, &error);
+    assert_non_null(sink);
+    assert_int_equal(write(profile, sink), 0);
+    assert_int_equal(sink_commit(sink), 0);
+    return fake_read(&fixture->directory, "out");
+}
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    memset(&fixture, 0, sizeof fixture);
+    fake_directory_create(&fixture.directory);
+    snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
+    fake_profile_create(&fixture.fake);
+    fixture.store = written(&fixture, enc_store_write, &fixture.fake.profile);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    fake_bytes_free(&fixture->store);
+    fake_profile_destroy(&fixture->fake);
+    fake_directory_remove(&fixture->directory);
+    return 0;
+}
+
+static void assert_same(const struct fake_bytes *a, const struct fake_bytes *b)
+{
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->bytes, b->bytes, a->size);
+}
+
+static void what_is_read_is_what_was_written(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(recording_open(&fixture->recording, fixture->path), 0);
+    const struct wp_profile *profile = &fixture->recording.profile;
+    struct fake_bytes before = written(fixture, enc_pprof_write, &fixture->fake.profile);
+    struct fake_bytes after = written(fixture, enc_pprof_write, profile);
+    struct fake_bytes again = written(fixture, enc_store_write, profile);
+    assert_same(&before, &after);
+    assert_same(&fixture->store, &again);
+    assert_true(fixture->recording.is_store);
+    fake_bytes_free(&before);
+    fake_bytes_free(&after);
+    fake_bytes_free(&again);
+    recording_close(&fixture->recording);
+}
+
+/* Reads bytes as a store; they are copied, so that what lies behind them is known to be nobody's. */
+static int read_bytes(struct fixture *fixture, const unsigned char *bytes, size_t count)
+{
+    unsigned char *copy = malloc(count ? count : 1);
+    memcpy(copy, bytes, count);
+    memset(&fixture->recording, 0, sizeof fixture->recording);
+    int status = recording_read_store(&fixture->recording, copy, count);
+    if (status == 0) { /* and all of it can be used */
+        struct fake_bytes pprof = written(fixture, enc_pprof_write, &fixture->recording.profile);
+        fake_bytes_free(&pprof);
+    }
+    recording_close(&fixture->recording);
+    free(copy);
+    return status;
+}
+
+static void a_store_cut_anywhere_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t count = 0; count < fixture->store.size; count++) {
+        assert_int_equal(read_bytes(fixture, fixture->store.bytes, count), -EBADMSG);
+        assert_non_null(strstr(fixture->recording.reason, "cut short"));
+    }
+    assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), 0);
+}
+
+/* Any word of it replaced by others that are likely to be taken for something. */
+static void a_changed_store_does_no_harm(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint32_t words[] = {0, 1, 2, 0x7fffffff, UINT32_MAX, 0x80, 0x1000};
+    unsigned refused = 0;
+    for (size_t at = 0; at + 4 <= fixture->store.size; at += 4) {
+        uint32_t old;
+        memcpy(&old, fixture->store.bytes + at, 4);
+        if (at >= sizeof(struct store_header) && at < STORE_HEADER_BYTES)
+            continue; /* padding */
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            memcpy(fixture->store.bytes + at, &words[i], 4);
+            refused += read_bytes(fixture, fixture->store.bytes, fixture->store.size) < 0;
+        }
+        uint32_t more = old + 8, less = old - 8;
+        memcpy(fixture->store.bytes + at, &more, 4);
+        refused += read_bytes(fixture, fixture->store.bytes, fixture->store.size) < 0;
+        memcpy(fixture->store.bytes + at, &less, 4);
+        refused += read_bytes(fixture, fixture->store.bytes, fixture->store.size) < 0;
+        memcpy(fixture->store.bytes + at, &old, 4);
+    }
+    assert_true(refused > 1000);
+    assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), 0);
+}
+
+struct refusal {
+    size_t at;
+    uint32_t word;
+    int error;
+    const char *reason;
+};
+
+static void what_cannot_be_read_says_why(void **state)
+{
+    struct fixture *fixture = *state;
+#define HEADER(field) offsetof(struct store_header, field)
+    static const struct refusal refusals[] = {
+        {HEADER(version), 2, -EPROTO, "it is a store of version 2, and this wallprof reads version 1"},
+        {HEADER(byte_order), 0x04030201, -EPROTO, "another byte order"},
+        {HEADER(node_bytes), 72, -EPROTO, "another build"},
+        {HEADER(tree.newest_root), 0x7ffffff, -EBADMSG, "damaged: a node"},
+        {HEADER(tree.newest_module), 3, -EBADMSG, "damaged: a module"},
+        {HEADER(tree.location_count), 1, -EBADMSG, "damaged: a location"},
+        {HEADER(tree.thread_count), 1, -EBADMSG, "damaged: a node"},
+        {HEADER(symbols.bytes), 8, -EBADMSG, "damaged: its names are missing"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        uint32_t old;
+        memcpy(&old, fixture->store.bytes + refusals[i].at, 4);
+        memcpy(fixture->store.bytes + refusals[i].at, &refusals[i].word, 4);
+        assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), refusals[i].error);
+        assert_non_null(strstr(fixture->recording.reason, refusals[i].reason));
+        memcpy(fixture->store.bytes + refusals[i].at, &old, 4);
+    }
+}
+
+static void files_that_are_none_say_why(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(recording_open(&fixture->recording, "/nonexistent"), -ENOENT);
+    assert_string_equal(fixture->recording.reason, "No such file or directory");
+    assert_int_equal(recording_open(&fixture->recording, fixture->directory.path), -EISDIR);
+    assert_string_equal(fixture->recording.reason, "Is a directory");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(what_is_read_is_what_was_written), TEST(a_store_cut_anywhere_is_refused),
+        TEST(a_changed_store_does_no_harm),     TEST(what_cannot_be_read_says_why),
+        TEST(files_that_are_none_say_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
