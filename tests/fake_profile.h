@@ -118,7 +118,7 @@ static inline arena_ref fake_thread(struct fake_profile *fake, int32_t tid, cons
                                         .start_ns = UINT64_C(5000000000) + number,
                                         .end_ns = UINT64_C(9000000000) + number,
                                         .next = fake->thread_of_number[number - 1]};
-    memcpy(record->name, name, strnlen(name, sizeof record->name));
+    memcpy(record->name, name, strlen(name)); /* fewer than THREAD_NAME_BYTES */
     fake->thread_of_number[number] = ref;
     return root;
 }

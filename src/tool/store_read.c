@@ -62,6 +62,23 @@ static bool is_string(const struct reader *reader, arena_ref ref)
 
 /* ---- modules, locations, threads ---- */
 
+/* A byte of the file is not a truth value until it is 0 or 1. */
+static void make_bool(bool *value)
+{
+    unsigned char byte;
+    memcpy(&byte, value, sizeof byte);
+    *value = byte != 0;
+}
+
+static void make_bools(struct wp_module *module)
+{
+    bool *const values[] = {&module->is_loaded,    &module->is_main,          &module->is_own,
+                            &module->is_permanent, &module->is_first_segment, &module->is_indexed,
+                            &module->is_sampled};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        make_bool(values[i]);
+}
+
 static int check_modules(struct reader *reader)
 {
     struct recording *recording = reader->recording;
@@ -69,7 +86,8 @@ static int check_modules(struct reader *reader)
     for (arena_ref ref = reader->header->tree.newest_module, next; ref; ref = next, count++) {
         if (!claim(reader, ref, sizeof(struct wp_module), KIND_MODULE))
             return damaged(reader, "a module is not where it should be");
-        const struct wp_module *module = arena_at(&recording->arena, ref);
+        struct wp_module *module = arena_at(&recording->arena, ref);
+        make_bools(module);
         next = module->next;
         if (next >= ref || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES ||
             module->start_pc >= module->end_pc || !is_string(reader, module->path) ||
