@@ -1,11 +1,10 @@
 #include "utf8.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/* Length of the UTF-8 sequence at text, 0 when there is none (Unicode 15, table 3-7). */
-static size_t utf8_length(const unsigned char *text)
+size_t utf8_length(const char *sequence)
 {
+    const unsigned char *text = (const unsigned char *)sequence;
     unsigned char lead = text[0];
     size_t length = lead < 0x80                    ? 1
                     : lead >= 0xc2 && lead <= 0xdf ? 2
@@ -23,11 +22,10 @@ static size_t utf8_length(const unsigned char *text)
 
 void utf8_repair(char *text)
 {
-    unsigned char *at = (unsigned char *)text;
-    while (*at) {
-        size_t length = utf8_length(at);
+    while (*text) {
+        size_t length = utf8_length(text);
         if (length == 0)
-            *at = '?';
-        at += length ? length : 1;
+            *text = '?';
+        text += length ? length : 1;
     }
 }

@@ -5,6 +5,11 @@
 #ifndef WALLPROF_UTF8_H
 #define WALLPROF_UTF8_H
 
+#include <stddef.h>
+
+/* Bytes of the sequence at text, which is terminated; 0 when there is none. */
+size_t utf8_length(const char *text);
+
 void utf8_repair(char *text);
 
 #endif

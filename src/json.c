@@ -1,0 +1,168 @@
+#include "json.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NUMBER_BYTES = 32, NS_PER_MS_DIGITS = 6 };
+
+void json_init(struct json *json, struct sink *sink)
+{
+    *json = (struct json){.sink = sink};
+}
+
+static void put(struct json *json, const char *text)
+{
+    sink_write(json->sink, text, strlen(text));
+}
+
+static void begin_value(struct json *json)
+{
+    if (json->is_comma_due)
+        put(json, ",");
+    json->is_comma_due = true;
+}
+
+static void begin_container(struct json *json, const char *bracket)
+{
+    begin_value(json);
+    put(json, bracket);
+    json->is_comma_due = false;
+}
+
+static void end_container(struct json *json, const char *bracket)
+{
+    put(json, bracket);
+    json->is_comma_due = true;
+}
+
+void json_begin_object(struct json *json)
+{
+    begin_container(json, "{");
+}
+
+void json_end_object(struct json *json)
+{
+    end_container(json, "}");
+}
+
+void json_begin_array(struct json *json)
+{
+    begin_container(json, "[");
+}
+
+void json_end_array(struct json *json)
+{
+    end_container(json, "]");
+}
+
+/* Characters that JSON, HTML or JavaScript would take for something else; and separators of lines. */
+static bool needs_escape(const unsigned char *at, size_t bytes)
+{
+    if (bytes == 1)
+        return *at < 0x20 || *at == 0x7f || strchr("\"\\<>&", *at);
+    return bytes == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9);
+}
+
+static void put_escape(struct json *json, const unsigned char *at, size_t bytes)
+{
+    char escape[8];
+    if (bytes == 1 && (*at == '"' || *at == '\\'))
+        snprintf(escape, sizeof escape, "\\%c", *at);
+    else
+        snprintf(escape, sizeof escape, "\\u%04x", bytes == 1 ? *at : 0x2000 | (at[2] & 0x3f));
+    put(json, escape);
+}
+
+/* What needs no escape is written in runs. */
+static void put_quoted(struct json *json, const char *text)
+{
+    const char *run = text;
+    put(json, "\"");
+    while (*text) {
+        size_t bytes = utf8_length(text);
+        if (bytes > 0 && !needs_escape((const unsigned char *)text, bytes)) {
+            text += bytes;
+            continue;
+        }
+        sink_write(json->sink, run, (size_t)(text - run));
+        if (bytes > 0)
+            put_escape(json, (const unsigned char *)text, bytes);
+        else
+            put(json, "?");
+        text += bytes > 0 ? bytes : 1;
+        run = text;
+    }
+    sink_write(json->sink, run, (size_t)(text - run));
+    put(json, "\"");
+}
+
+void json_key(struct json *json, const char *key)
+{
+    begin_value(json);
+    put_quoted(json, key);
+    put(json, ":");
+    json->is_comma_due = false;
+}
+
+void json_string(struct json *json, const char *text)
+{
+    begin_value(json);
+    put_quoted(json, text);
+}
+
+static void put_number(struct json *json, const char *text)
+{
+    begin_value(json);
+    put(json, text);
+}
+
+void json_uint(struct json *json, uint64_t value)
+{
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    put_number(json, text);
+}
+
+void json_int(struct json *json, int64_t value)
+{
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    put_number(json, text);
+}
+
+void json_bool(struct json *json, bool value)
+{
+    put_number(json, value ? "true" : "false");
+}
+
+void json_null(struct json *json)
+{
+    put_number(json, "null");
+}
+
+void json_ms(struct json *json, int64_t value_ns)
+{
+    char text[NUMBER_BYTES];
+    uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
+    int length = snprintf(text, sizeof text, "%s%" PRIu64 ".%0*" PRIu64, value_ns < 0 ? "-" : "",
+                          magnitude / 1000000, NS_PER_MS_DIGITS, magnitude % 1000000);
+    while (text[length - 1] == '0')
+        text[--length] = '\0';
+    if (text[length - 1] == '.')
+        text[length - 1] = '\0';
+    put_number(json, text);
+}
+
+void json_digits(struct json *json, uint64_t value)
+{
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "\"%" PRIu64 "\"", value);
+    put_number(json, text);
+}
+
+void json_newline(struct json *json)
+{
+    put(json, "\n");
+}
