@@ -6,12 +6,12 @@
  * locations as the tree numbers them, functions as symbolize numbers them.
  */
 #include "enc_pprof.h"
+#include "comments.h"
 #include "label_groups.h"
 #include "proto.h"
 #include "string_table.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +60,6 @@ enum {
     FUNCTION_FILENAME = 4,
     FUNCTION_START_LINE = 5,
 };
-
-enum { LOST_FILES_MAX = 4 }; /* named in comments, which every report shows */
 
 struct writer {
     const struct wp_profile *profile;
@@ -372,83 +370,9 @@ static void emit_functions(struct writer *writer)
 
 /* ---- header ---- */
 
-static void emit_comment(struct writer *writer, const char *text)
+static void emit_comment(void *writer, const char *text)
 {
-    proto_uint(&writer->output, PROFILE_COMMENT, intern(writer, text));
-}
-
-/* Why some of its functions have no names. */
-static void emit_lost_file(struct writer *writer, const struct symbols_lost_file *lost)
-{
-    char text[512];
-    const struct wp_module *module = module_at(writer, lost->module);
-    const char *path = arena_at(writer->profile->arena, module->path);
-    snprintf(text, sizeof text, "%s %s%s: names from memory and debug files only", path,
-             lost->error == -ESTALE   ? "was replaced while the program ran"
-             : lost->error == -ENOENT ? "was deleted while the program ran"
-                                      : "cannot be read: ",
-             lost->error == -ESTALE || lost->error == -ENOENT ? "" : strerrordesc_np(-lost->error));
-    emit_comment(writer, text);
-}
-
-static void emit_lost_files(struct writer *writer)
-{
-    char text[64];
-    const struct wp_symbols *symbols = writer->profile->symbols;
-    uint32_t count = symbols->lost_file_count;
-    for (uint32_t i = 0; i < count && i < LOST_FILES_MAX; i++)
-        emit_lost_file(writer, &symbols->lost_files[i]);
-    snprintf(text, sizeof text, "and %u more files", count > LOST_FILES_MAX ? count - LOST_FILES_MAX : 0);
-    if (count > LOST_FILES_MAX)
-        emit_comment(writer, text);
-}
-
-/* The share of looks that did not wake anybody. */
-static double without_signal(const struct wp_counters *counters)
-{
-    uint64_t without = counters->unchanged + counters->walked;
-    uint64_t all = without + counters->answered + counters->unanswered;
-    return all > 0 ? (double)without / (double)all : 0;
-}
-
-static void emit_comments(struct writer *writer)
-{
-    const struct wp_profile *profile = writer->profile;
-    const struct wp_counters *counters = &profile->counters;
-    char text[512];
-    emit_comment(writer, "wallprof " WALLPROF_VERSION);
-    snprintf(text, sizeof(text), "command: %s", profile->command);
-    emit_comment(writer, text);
-    snprintf(text, sizeof(text),
-             "%.5g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
-             1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,
-             profile->threads_per_tick);
-    emit_comment(writer, text);
-    if (*profile->restraint)
-        emit_comment(writer, profile->restraint);
-    snprintf(text, sizeof(text),
-             "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64
-             " late signals dropped",
-             counters->samples, counters->truncated, counters->unanswered, counters->stray);
-    emit_comment(writer, text);
-    snprintf(text, sizeof(text),
-             "looks: %" PRIu64 " unchanged, %" PRIu64 " walked from outside, %" PRIu64 " by signal, %" PRIu64
-             " without an answer: %.2f %% without a signal",
-             counters->unchanged, counters->walked, counters->answered, counters->unanswered,
-             100 * without_signal(counters));
-    emit_comment(writer, text);
-    if (counters->full_walks > 0) {
-        snprintf(text, sizeof(text), "unwind: %" PRIu64 " of %" PRIu64 " stacks by the full-register walk",
-                 counters->full_walks, counters->samples);
-        emit_comment(writer, text);
-    }
-    snprintf(
-        text, sizeof(text),
-        "the sampler itself used %.3f s of CPU, which is not in this profile; signals took about %.3f s in "
-        "the program's threads, which is",
-        (double)counters->sampler_cpu_ns / 1e9, (double)counters->answers_cpu_ns / 1e9);
-    emit_comment(writer, text);
-    emit_lost_files(writer);
+    proto_uint(&((struct writer *)writer)->output, PROFILE_COMMENT, intern(writer, text));
 }
 
 static void emit_header(struct writer *writer)
@@ -463,7 +387,7 @@ static void emit_header(struct writer *writer)
     proto_uint(&writer->output, PROFILE_TIME_NANOS, profile->start_utc_ns);
     proto_uint(&writer->output, PROFILE_DURATION_NANOS, profile->duration_ns);
     proto_uint(&writer->output, PROFILE_DEFAULT_SAMPLE_TYPE, intern(writer, "wall"));
-    emit_comments(writer);
+    comments_write(profile, emit_comment, writer);
 }
 
 static void emit_strings(struct writer *writer)
