@@ -251,6 +251,17 @@ static void read_seccomp(const struct reading *reading)
                 reading->value);
 }
 
+static void read_tool(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    bool is_path = reading->value[0] == '/' && strlen(reading->value) < sizeof(config->tool);
+    if (is_path || !strcmp(reading->value, "off"))
+        strcpy(config->tool, reading->value);
+    else if (strcmp(reading->value, "auto") != 0)
+        log_add(reading->log, LOG_ERROR, "WALLPROF_TOOL=%s is not auto, off or an absolute path; using auto",
+                reading->value);
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -302,7 +313,8 @@ static const struct variable {
     {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
     {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
     {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_HIDE", read_hide},
-    {"WALLPROF_SECCOMP", read_seccomp}, {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_SECCOMP", read_seccomp}, {"WALLPROF_TOOL", read_tool},
+    {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };

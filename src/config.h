@@ -28,6 +28,7 @@ struct wp_config {
     uint32_t overhead_ppm; /* WALLPROF_OVERHEAD in millionths, default 1 %; 0: none. With HZ alone: 0 */
     bool hides;            /* WALLPROF_HIDE=1: the program's environment is without these variables */
     bool is_strict;        /* WALLPROF_SECCOMP=strict: only everyday system calls (auto, the default: all) */
+    char tool[PATH_MAX];   /* WALLPROF_TOOL: the path of `wallprof`, "off", or "" for the one beside us */
     bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
     enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */

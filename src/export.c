@@ -1,5 +1,6 @@
 #include "export.h"
 #include "format.h"
+#include "handover.h"
 #include "loader.h"
 #include "symbolize.h"
 
@@ -43,6 +44,23 @@ static int write_profile(const struct wp_profile *profile, const struct export_r
     return encode_error ? encode_error : sink_error;
 }
 
+/* A store holds all there is to say already; and what is special (a FIFO) is opened once only. */
+static int hand_over(const struct wp_profile *profile, const struct export_request *request)
+{
+    const struct handover handover = {.tool = request->tool,
+                                      .directory_fd = request->directory_fd,
+                                      .name = request->name,
+                                      .stderr_fd = request->stderr_fd};
+    if (!request->tool || format_of_name(request->name) == FORMAT_STORE ||
+        sink_is_special(request->directory_fd, request->name))
+        return -EINVAL;
+    int status = handover_write(&handover, profile);
+    if (status < 0)
+        log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
+                request->tool, strerrordesc_np(-status));
+    return status;
+}
+
 static void index_threads(const struct wp_sampler *sampler, arena_ref *thread_of_number)
 {
     for (arena_ref ref = sampler->newest_record; ref;) {
@@ -81,7 +99,9 @@ int export_write(const struct export_request *request)
             .restraint = request->restraint,
             .command = request->command,
         };
-        status = write_profile(&profile, request);
+        status = hand_over(&profile, request);
+        if (status < 0)
+            status = write_profile(&profile, request);
     }
     symbolize_destroy(symbols);
     scratch_free(thread_of_number, index_bytes);

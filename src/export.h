@@ -1,5 +1,6 @@
 /*
- * From a recording to a file: names, then the encoder the file's ending asks for.
+ * From a recording to a file: names, then the encoder the file's ending asks for; by the tool where it can be
+ * run, because it knows more names, and lines.
  *
  * Called from: the sampler thread, or the exiting thread when the sampler is gone.
  */
@@ -19,6 +20,8 @@ struct export_request {
     const char *restraint, *command; /* struct wp_profile's */
     const struct perf_maps *perf_maps;
     struct wp_log *log;
+    const char *tool; /* its path, or NULL if it is not to be run */
+    int stderr_fd;    /* for the tool, or -1 */
     int directory_fd; /* where to, as openat takes it */
     const char *name; /* the file in it */
     int spare_fd;     /* of sink_spare, or -1; taken over by export_write */

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "environment.h"
 #include "futex.h"
+#include "handover.h"
 #include "output.h"
 #include "room.h"
 #include "sig_action.h"
@@ -180,12 +181,18 @@ static void read_settings(struct session *session, char *const *environment)
     output_command_line(session->command_text, sizeof(session->command_text));
 }
 
-/* Programs that this one starts are started without us. */
-static void leave_environment(char **environment)
+/* The path that we were loaded from, "" if it cannot be told. */
+static const char *own_path(void)
 {
     Dl_info own;
-    if (dladdr(&current, &own) && own.dli_fname)
-        environment_leave(environment, own.dli_fname);
+    return dladdr(&current, &own) && own.dli_fname ? own.dli_fname : "";
+}
+
+static void find_tool(struct session *session)
+{
+    char *tool = session->config.tool;
+    if (!*tool && handover_find(own_path(), tool, sizeof(session->config.tool)) < 0)
+        strcpy(tool, "");
 }
 
 static int begin_recording(struct session *session)
@@ -225,8 +232,9 @@ int session_start(const struct session_libc *libc, char **environment)
     family_begin(&session->sampler.family);
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, NULL);
     read_settings(session, environment);
-    if (!session->config.follows_exec)
-        leave_environment(environment);
+    find_tool(session);
+    if (!session->config.follows_exec) /* programs that this one starts are started without us */
+        environment_leave(environment, own_path());
     if (session->config.is_strict) {
         sig_memory_do_without_copies();
         sig_action_send_plainly();

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* Shells try one directory after the other: after an exec that has failed, others are soon to follow. */
@@ -68,6 +69,17 @@ void session_check_output(struct session *session, bool has_own_descriptors)
         close_directory(session);
 }
 
+/*
+ * Not for what takes less than a start of the tool; not before an exec, which waits for us; and not under a
+ * filter of system calls, which would be the tool's too.
+ */
+static bool may_run_tool(const struct session *session, const char *name, uint64_t end_ns)
+{
+    return *session->config.tool && strcmp(session->config.tool, "off") != 0 && !session->config.is_strict &&
+           !session->leaves_children && name == session->output.name && session->end_ns &&
+           end_ns - session->start_ns >= SESSION_WORTH_NS && prctl(PR_GET_SECCOMP) == 0;
+}
+
 static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
 {
     struct export_request request = {
@@ -79,6 +91,8 @@ static int write_profile(struct session *session, const char *name, uint64_t end
         .command = session->command_text,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
+        .tool = may_run_tool(session, name, end_ns) ? session->config.tool : NULL,
+        .stderr_fd = session->stderr_handle,
         .directory_fd = session->directory_fd,
         .name = name,
         .spare_fd = session->spare_fd,

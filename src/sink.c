@@ -23,6 +23,7 @@ struct sink {
     int directory_fd, fd;
     int error; /* the first -errno */
     bool is_renamed, is_nameless, is_plain;
+    bool is_borrowed; /* the descriptor is somebody else's */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
     size_t gathered; /* plain: bytes in the buffer */
     z_stream stream;
@@ -143,6 +144,13 @@ static void start_stream(struct sink *sink)
         sink->error = -ENOMEM;
 }
 
+static void start(struct sink *sink, enum sink_coding coding)
+{
+    sink->is_plain = coding == SINK_PLAIN;
+    if (!sink->is_plain)
+        start_stream(sink);
+}
+
 struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
                               int *ret_error)
 {
@@ -164,9 +172,18 @@ struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, 
         scratch_free(sink, sizeof(*sink));
         return NULL;
     }
-    sink->is_plain = coding == SINK_PLAIN;
-    if (!sink->is_plain)
-        start_stream(sink);
+    start(sink, coding);
+    return sink;
+}
+
+struct sink *sink_create_on(int fd, enum sink_coding coding)
+{
+    struct sink *sink = scratch_alloc(sizeof(*sink));
+    if (!sink)
+        return NULL;
+    sink->fd = fd;
+    sink->is_borrowed = true;
+    start(sink, coding);
     return sink;
 }
 
@@ -239,7 +256,7 @@ int sink_commit(struct sink *sink)
     if (sink->is_nameless && !sink->error)
         sink->error = with_temporary_name(sink, link_temporary);
     sink->is_renamed &= !sink->is_nameless || !sink->error; /* else there is no name to remove */
-    if (close(sink->fd) < 0 && !sink->error)
+    if (!sink->is_borrowed && close(sink->fd) < 0 && !sink->error)
         sink->error = -errno;
     if (sink->is_renamed && !sink->error &&
         renameat(sink->directory_fd, sink->temporary, sink->directory_fd, sink->name) < 0)

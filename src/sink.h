@@ -32,6 +32,9 @@ int sink_spare(int directory_fd, const char *name);
 struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
                               int *ret_error);
 
+/* Into a descriptor that stays the caller's, from where it stands. NULL without memory. */
+struct sink *sink_create_on(int fd, enum sink_coding coding);
+
 /* Small pieces may be written one by one: they are gathered. */
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 

@@ -60,7 +60,7 @@ compare() { # NAME COMMAND...
     shift
     strace -f -q -o "$TMP/bare" "$@" >/dev/null 2>&1 || fail "$name fails"
     for observe in auto signal; do
-        strace -f -q -o "$TMP/profiled" env WALLPROF_HZ=500 WALLPROF_OBSERVE="$observe" WALLPROF_OUT="$TMP/%p.pb.gz" \
+        strace -f -q -o "$TMP/profiled" env WALLPROF_TOOL=off WALLPROF_HZ=500 WALLPROF_OBSERVE="$observe" WALLPROF_OUT="$TMP/%p.pb.gz" \
             LD_PRELOAD="$LIBRARY" "$@" >/dev/null 2>"$TMP/err" || fail "$name fails under the profiler: $(cat "$TMP/err")"
         judge traces "$TMP/bare" "$TMP/profiled"
     done

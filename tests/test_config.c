@@ -86,6 +86,8 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->hides;
     if (!strcmp(name, "WALLPROF_SECCOMP"))
         return config->is_strict;
+    if (!strcmp(name, "WALLPROF_TOOL"))
+        return strlen(config->tool);
     assert_string_equal(name, "WALLPROF_SEED");
     return config->seed;
 }
@@ -172,6 +174,9 @@ static const struct good_case good[] = {
     {"WALLPROF_SECCOMP", "", false},
     {"WALLPROF_SECCOMP", "auto", false},
     {"WALLPROF_SECCOMP", "strict", true},
+    {"WALLPROF_TOOL", "auto", 0},
+    {"WALLPROF_TOOL", "off", 3},
+    {"WALLPROF_TOOL", "/opt/bin/wallprof", 17},
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
@@ -271,6 +276,7 @@ struct bad_case {
 #define OBSERVE_SAID  "is not auto or signal; using auto"
 #define OVERHEAD_SAID "is not a percentage from 0.0001 to 100, nor 0 or off; using 1"
 #define HIDE_SAID     "is not 0 or 1; using 0"
+#define TOOL_SAID     "is not auto, off or an absolute path; using auto"
 #define SECCOMP_SAID  "is not auto or strict; using auto"
 #define SEED_SAID     "is not a whole number; using a random seed"
 #define LOG_SAID      "is not off, error, warning, info or debug; using warning"
@@ -347,6 +353,8 @@ static const struct bad_case bad[] = {
     {"WALLPROF_SECCOMP", "1", SECCOMP_SAID, false},
     {"WALLPROF_SECCOMP", "Strict", SECCOMP_SAID, false},
     {"WALLPROF_SECCOMP", "stric", SECCOMP_SAID, false},
+    {"WALLPROF_TOOL", "wallprof", TOOL_SAID, 0},
+    {"WALLPROF_TOOL", "no", TOOL_SAID, 0},
     {"WALLPROF_SEED", "x", SEED_SAID, 0},
     {"WALLPROF_SEED", "1x", SEED_SAID, 0},
     {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},

@@ -13,11 +13,15 @@ static const char help[] = "usage: wallprof export FILE -o OUT [--format FORMAT]
                            "by the ending of OUT, or as --format says.\n"
                            "\n"
                            "  -o, --output OUT     the file to write\n"
-                           "  -f, --format FORMAT  pprof\n";
+                           "  -f, --format FORMAT  pprof, store\n"
+                           "  -v, --verbose        say what has been written\n"
+                           "\n"
+                           "FILE - is standard input.\n";
 
 struct request {
     const char *input, *output;
     enum wp_format format;
+    bool is_verbose;
 };
 
 /* A path as the directory it is in, which is opened, and the name in that. */
@@ -37,7 +41,11 @@ static int write_to(const struct request *request, const struct wp_profile *prof
         error = sink_commit(sink);
         error = encode_error ? encode_error : error;
     }
-    return error ? command_fail("%s: %s", request->output, strerrordesc_np(-error)) : 0;
+    if (error)
+        return command_fail("%s: %s", request->output, strerrordesc_np(-error));
+    if (request->is_verbose)
+        printf("written: %s\n", request->output);
+    return 0;
 }
 
 static int export(const struct request *request)
@@ -54,15 +62,18 @@ int command_export(int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"format", required_argument, NULL, 'f'},
+                                            {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct request request = {0};
     const char *format = NULL;
-    for (int option; (option = getopt_long(argc, argv, "o:f:h", options, NULL)) >= 0;) {
+    for (int option; (option = getopt_long(argc, argv, "o:f:vh", options, NULL)) >= 0;) {
         if (option == 'o')
             request.output = optarg;
         else if (option == 'f')
             format = optarg;
+        else if (option == 'v')
+            request.is_verbose = true;
         else if (option == 'h')
             return fputs(help, stdout) < 0;
         else

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -106,11 +108,13 @@ int file_bytes_read(struct file_bytes *file, const char *path, int *ret_is_cut)
 {
     *file = (struct file_bytes){0};
     *ret_is_cut = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     int status = read_fd(file, fd);
-    close(fd);
+    if (!is_stdin)
+        close(fd);
     if (status == 0 && file->count >= 2 && file->bytes[0] == 0x1f && file->bytes[1] == 0x8b)
         status = unpack(file, ret_is_cut);
     return status;

@@ -12,8 +12,9 @@ struct file_bytes {
 };
 
 /*
- * Reads a file or a pipe to its end. 0; or -errno with nothing held: -EFBIG when it is too large, -EBADMSG
- * when it is no valid gzip stream. A gzip stream that was cut gives what there was of it, and *ret_is_cut.
+ * Reads a file or a pipe ("-": standard input) to its end. 0; or -errno with nothing held: -EFBIG when it is
+ * too large, -EBADMSG when it is no valid gzip stream. A gzip stream that was cut gives what there was of it,
+ * and *ret_is_cut.
  */
 int file_bytes_read(struct file_bytes *file, const char *path, int *ret_is_cut);
 void file_bytes_free(struct file_bytes *file);

@@ -1,0 +1,31 @@
+/*
+ * The finished recording handed to the tool, which knows debug information: `wallprof export`, run by us.
+ *
+ * The program sees nothing of it: no child that its wait would find, no SIGCHLD, no descriptor. The tool gets
+ * the store in a nameless file, none of the program's environment but what concerns itself, and half a
+ * minute.
+ *
+ * Called from: the exporting thread.
+ */
+#ifndef WALLPROF_HANDOVER_H
+#define WALLPROF_HANDOVER_H
+
+#include "profile.h"
+
+#include <stddef.h>
+
+/* Where the tool is if it was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
+int handover_find(const char *library, char *ret, size_t capacity);
+
+struct handover {
+    const char *tool; /* its path */
+    int directory_fd; /* where to, AT_FDCWD included */
+    const char *name; /* the file in it; its ending says the format */
+    int stderr_fd;    /* for what the tool has to say to the user, or -1 */
+};
+
+/* 0 when the file has been written; -errno when it has not, for whatever reason: -ETIME when that took too
+ * long, -ECHILD when the tool failed. errno is kept. */
+int handover_write(const struct handover *handover, const struct wp_profile *profile);
+
+#endif
