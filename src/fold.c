@@ -175,15 +175,6 @@ static uint64_t scale(struct scale *scale, uint64_t claim_ns)
     return (uint64_t)(after - before);
 }
 
-/* The node after this one in a root's tree, depth first; 0 after the last. */
-static arena_ref next_node(const struct wp_tree *tree, arena_ref root, arena_ref node)
-{
-    arena_ref next = tree_node(tree, node)->first_child;
-    for (; !next && node != root; node = tree_node(tree, node)->parent)
-        next = tree_node(tree, node)->next_sibling;
-    return next;
-}
-
 /* To what the thread's clocks say. Returns what nobody has claimed: CPU time of a thread never seen running,
  * or the other way round. */
 static struct passed settle_claims(const struct wp_tree *tree, const struct fold_thread *thread)
@@ -193,11 +184,11 @@ static struct passed settle_claims(const struct wp_tree *tree, const struct fold
     offcpu.true_ns = wall_ns - smaller(cpu.true_ns, wall_ns);
     bool is_shared = tree_node(tree, thread->root)->thread == 0;
     arena_ref first = is_shared ? 0 : thread->root;
-    for (arena_ref node = first; node; node = next_node(tree, thread->root, node)) {
+    for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
         cpu.claimed_ns += tree_node(tree, node)->self.cpu_ns;
         offcpu.claimed_ns += tree_node(tree, node)->self.offcpu_ns;
     }
-    for (arena_ref node = first; node; node = next_node(tree, thread->root, node)) {
+    for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
         struct wp_values *self = &tree_node(tree, node)->self;
         self->cpu_ns = scale(&cpu, self->cpu_ns);
         self->offcpu_ns = scale(&offcpu, self->offcpu_ns);

@@ -222,3 +222,11 @@ arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseu
         child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
     return child ? child : parent;
 }
+
+arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node)
+{
+    arena_ref next = tree_node(tree, node)->first_child;
+    for (; !next && node != root; node = tree_node(tree, node)->parent)
+        next = tree_node(tree, node)->next_sibling;
+    return next;
+}

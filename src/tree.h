@@ -92,6 +92,9 @@ arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
  */
 arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo);
 
+/* The node after this one in a root's tree, depth first; 0 after the last. */
+arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node);
+
 static inline struct wp_node *tree_node(const struct wp_tree *tree, arena_ref ref)
 {
     return arena_at(tree->arena, ref);
