@@ -95,6 +95,10 @@ static void emit_comments(const struct writer *writer)
 void comments_write(const struct wp_profile *profile, comments_add_fn *add, void *context)
 {
     const struct writer writer = {profile, add, context};
+    for (uint32_t i = 0; profile->comments && i < profile->comment_count; i++)
+        add(context, profile->comments[i]);
+    if (profile->comments)
+        return;
     emit_comments(&writer);
     emit_lost_files(&writer);
 }

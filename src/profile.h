@@ -61,6 +61,10 @@ struct wp_profile {
     struct wp_counters counters;
     const char *restraint; /* that the rate was lowered, and why, for people; "" when it was not */
     const char *command;   /* the command line, for people */
+    /* Of a profile that was read from a pprof file, its comments, which are written again as they are; else
+     * NULL, and they are made from the above. */
+    const char *const *comments;
+    uint32_t comment_count;
 };
 
 /* A thread's name as it is written: valid UTF-8, and something also for a thread without a name. */
