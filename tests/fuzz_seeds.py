@@ -5,9 +5,11 @@ fuzz_cfi: unwind table entries of the C library, the loader, the vDSO and other 
 combination of augmentation and instructions, cut down to what tests/fuzz_cfi.c reads as raw tables.
 fuzz_elf: small shared objects, as raw images.
 fuzz_stack: whole stacks, several walks each, of which the outer parts stay.
+fuzz_tool_pprof: profiles of small programs, unpacked. The library must have been built.
 """
 import ctypes
 import glob
+import gzip
 import os
 import struct
 import subprocess
@@ -231,9 +233,29 @@ def stack_seeds():
     yield stack_seed([[ROOT] + [BY_SP] * 40 + [LEAF], [ROOT] + [BY_SP] * 30 + [BY_FP, LEAF]], 0, 0)
 
 
+PROFILES = [["true"], ["sleep", "0.05"], ["sh", "-c", "sleep 0.02; :"], ["xz", "-c", sys.executable]]
+PROFILE_MAX_BYTES = 4096  # max_bytes of scripts/fuzz
+
+
+def pprof_seeds():
+    library = os.path.join(os.environ.get("WALLPROF_BUILD", "build/release"), "libwallprof.so")
+    with tempfile.TemporaryDirectory() as directory:
+        out = os.path.join(directory, "a.pb.gz")
+        for command in PROFILES:
+            for labels in ("none", "name", "id"):
+                settings = {"LD_PRELOAD": os.path.abspath(library), "WALLPROF_OUT": out, "WALLPROF_LABELS": labels,
+                            "WALLPROF_FOLLOW": "none", "WALLPROF_DEPTH": "12"}
+                subprocess.run(command, env={**os.environ, **settings}, stdout=subprocess.DEVNULL, check=True)
+                with gzip.open(out) as file:
+                    profile = file.read()
+                if len(profile) <= PROFILE_MAX_BYTES:
+                    yield profile
+
+
 def main():
     directory = sys.argv[1]
-    for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds())):
+    for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds()),
+                        ("fuzz_tool_pprof", pprof_seeds())):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
         count = bytes_ = 0
         for seed in seeds:

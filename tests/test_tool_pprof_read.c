@@ -278,6 +278,20 @@ static void files_of_other_writers_are_read(void **state)
     fake_bytes_free(&third);
 }
 
+/* A function may have its name only where the linker's belongs. */
+static void a_pseudo_frame_is_known_by_either_name(void **state)
+{
+    struct fixture *fixture = *state;
+    built_types(&fixture->built);
+    proto_uint(&fixture->built.out, 12, 10000000);
+    built_sample(&fixture->built, NULL, 0, STACK(1), VALUES(1, 0, 1, 1));
+    built_location(&fixture->built, 0, 0, LINES({1, 0}), 1);
+    built_function(&fixture->built, "", "[unsampled]", "", 0);
+    built_strings(&fixture->built);
+    assert_int_equal(read_built(fixture), 0);
+    assert_int_equal(fixture->recording.tree.location_count, PSEUDO_COUNT);
+}
+
 /* ---- what is refused ---- */
 
 static void assert_refused(struct fixture *fixture, const char *reason)
@@ -471,6 +485,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(modules_and_regions_are_told_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(inlined_frames_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(files_of_other_writers_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pseudo_frame_is_known_by_either_name, setup, teardown),
         cmocka_unit_test_setup_teardown(others_are_refused_by_what_they_measure, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_refused_with_a_reason, setup, teardown),

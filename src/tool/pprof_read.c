@@ -244,11 +244,12 @@ static int add_functions(struct building *building)
 }
 
 /* 1 + enum wp_pseudo, 0 for real code. */
-static uint32_t pseudo_of(const struct pprof_file *file, const struct pprof_location *location)
+static uint32_t pseudo_of(const struct building *building, const struct pprof_location *location)
 {
     if (location->mapping || location->address || location->line_count != 1)
         return 0;
-    const char *name = file->functions[file->lines[location->first_line].function].name;
+    uint32_t function = building->file->lines[location->first_line].function;
+    const char *name = building->names->symbols.functions[function].name;
     for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
         if (strcmp(name, tree_pseudo_name((enum wp_pseudo)i)) == 0)
             return 1 + i;
@@ -295,7 +296,7 @@ static void add_pseudos(struct building *building)
     struct wp_symbols *symbols = &building->names->symbols;
     const struct pprof_location *of[PSEUDO_COUNT] = {0};
     for (uint32_t i = 0; i < file->location_count; i++) {
-        uint32_t pseudo = pseudo_of(file, &file->locations[i]);
+        uint32_t pseudo = pseudo_of(building, &file->locations[i]);
         if (!pseudo)
             continue;
         of[pseudo - 1] = &file->locations[i];

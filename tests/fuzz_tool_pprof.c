@@ -1,0 +1,103 @@
+/*
+ * The reader of pprof files on hostile bytes: read or refused with a reason, nothing read outside; and what
+ * was read and written is, read and written once more, the same bytes.
+ *
+ * Input: the file, not compressed.
+ */
+#include "fuzz.h"
+#include "enc_pprof.h"
+#include "recording.h"
+
+#include <string.h>
+
+enum { WRITTEN_MAX_BYTES = 64 << 20 };
+
+/* ---- what the encoder writes, kept ---- */
+
+struct written {
+    unsigned char *bytes;
+    size_t used, capacity;
+};
+
+static struct written *writing;
+
+void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes);
+
+void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes)
+{
+    FUZZ_ASSERT(!sink && writing->used + bytes <= WRITTEN_MAX_BYTES);
+    if (writing->used + bytes > writing->capacity) {
+        writing->capacity = 2 * (writing->used + bytes);
+        writing->bytes = realloc(writing->bytes, writing->capacity);
+        FUZZ_ASSERT(writing->bytes);
+    }
+    if (bytes > 0)
+        memcpy(writing->bytes + writing->used, data, bytes);
+    writing->used += bytes;
+}
+
+static void write_profile(const struct recording *recording, struct written *ret)
+{
+    *ret = (struct written){0};
+    writing = ret;
+    FUZZ_ASSERT(enc_pprof_write(&recording->profile, NULL) == 0);
+}
+
+/* ---- the promises ---- */
+
+static void check_names(const struct recording *recording)
+{
+    const struct wp_symbols *symbols = recording->profile.symbols;
+    FUZZ_ASSERT(symbols->location_count == recording->tree.location_count);
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        uint32_t count;
+        const struct wp_frame *frames = symbols_frames(symbols, i, &count);
+        FUZZ_ASSERT(count > 0 && symbols->region_of[i] <= symbols->region_count);
+        for (uint32_t frame = 0; frame < count; frame++) {
+            FUZZ_ASSERT(frames[frame].function < symbols->function_count);
+            const struct wp_function *function = &symbols->functions[frames[frame].function];
+            FUZZ_ASSERT(*function->name && *function->system_name);
+        }
+    }
+}
+
+static void check_threads(const struct recording *recording)
+{
+    for (uint32_t number = 1; number <= recording->profile.thread_count; number++) {
+        const struct wp_thread_record *thread = profile_thread(&recording->profile, number);
+        FUZZ_ASSERT(thread && thread->number == number);
+        FUZZ_ASSERT(tree_node(&recording->tree, thread->root)->thread == number);
+    }
+}
+
+/* A copy of its exact size, so that ASan sees its end. */
+static int read_copy(struct recording *recording, const unsigned char *bytes, size_t count)
+{
+    unsigned char *copy = malloc(count + !count);
+    FUZZ_ASSERT(copy);
+    memcpy(copy, bytes, count);
+    memset(recording, 0, sizeof *recording);
+    int status = recording_read_pprof(recording, copy, count);
+    FUZZ_ASSERT(status == 0 || (status < 0 && *recording->reason));
+    free(copy);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct recording recording;
+    struct written first, second;
+    if (read_copy(&recording, data, size) == 0) {
+        check_names(&recording);
+        check_threads(&recording);
+        write_profile(&recording, &first);
+        recording_close(&recording);
+        FUZZ_ASSERT(read_copy(&recording, first.bytes, first.used) == 0);
+        write_profile(&recording, &second);
+        FUZZ_ASSERT(first.used == second.used && memcmp(first.bytes, second.bytes, first.used) == 0);
+        free(first.bytes);
+        free(second.bytes);
+    }
+    recording_close(&recording);
+    return 0;
+}
