@@ -52,7 +52,7 @@ ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
 ENGINE_SRC  := $(wildcard src/*.c)
 PRELOAD_SRC := $(wildcard preload/*.c)
 TOOL_SRC    := $(wildcard src/tool/*.c)
-ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
+ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/src/html_page.o
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ    := $(TOOL_SRC:%.c=$(BUILD)/%.o)
 SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
@@ -125,6 +125,17 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The page of the HTML format, in two pieces: what comes before a profile's data, and what comes after it.
+HTML_SRC    := $(wildcard src/html/* third_party/*/*)
+$(BUILD)/html_page.before: scripts/html-page $(HTML_SRC)
+	@mkdir -p $(@D)
+	$(Q)scripts/html-page $@ $(@:.before=.after)
+
+$(BUILD)/src/html_page.o: src/html_page.S $(BUILD)/html_page.before
+	@mkdir -p $(@D)
+	@echo '  AS    $<'
+	$(Q)$(CC) -c -o $@ -Wa,-I$(BUILD) $<
 
 # Of the engine the tool takes what it needs.
 $(BUILD)/libengine.a: $(ENGINE_OBJ)

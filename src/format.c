@@ -1,4 +1,5 @@
 #include "format.h"
+#include "enc_html.h"
 #include "enc_pprof.h"
 #include "enc_store.h"
 
@@ -15,6 +16,7 @@ struct format {
 static const struct format formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
     [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
+    [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .write = enc_html_write},
 };
 
 static bool ends_in(const char *name, const char *ending)

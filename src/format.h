@@ -9,7 +9,7 @@
 #include "profile.h"
 #include "sink.h"
 
-enum wp_format { FORMAT_PPROF, FORMAT_STORE, FORMAT_COUNT };
+enum wp_format { FORMAT_PPROF, FORMAT_HTML, FORMAT_STORE, FORMAT_COUNT };
 
 /* By a file's ending; pprof where it says nothing. Names without a directory. */
 enum wp_format format_of_name(const char *name);

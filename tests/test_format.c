@@ -18,7 +18,8 @@ static void a_name_says_its_format(void **state)
         {"app", FORMAT_PPROF, SINK_GZIP},           {"", FORMAT_PPROF, SINK_GZIP},
         {".pb", FORMAT_PPROF, SINK_GZIP}, /* a name, not an ending */
         {"app.store", FORMAT_STORE, SINK_PLAIN},    {"app.store.gz", FORMAT_PPROF, SINK_GZIP},
-        {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
+        {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP}, {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
+        {"app.html", FORMAT_HTML, SINK_PLAIN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
