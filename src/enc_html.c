@@ -79,7 +79,8 @@ static struct wp_values put_nodes(struct writer *writer, const struct wp_tree *t
         node = next;
         const struct wp_node *at = tree_node(tree, node);
         add_values(&total, &at->self);
-        put_node(writer, at->depth, at->location, &at->self);
+        if (at->first_child || has_weight(&at->self))
+            put_node(writer, at->depth, at->location, &at->self);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "store.h"
 
 #include "fake_files.h"
-#include "fake_profile.h"
+#include "small_profile.h"
 #include "random.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 struct fixture {
     struct fake_directory directory;
-    struct fake_profile fake;
+    struct small_profile small;
     struct recording recording;
     struct fake_bytes store; /* of the profile */
     char path[PATH_MAX];
@@ -40,8 +40,8 @@ static int setup(void **state)
     memset(&fixture, 0, sizeof fixture);
     fake_directory_create(&fixture.directory);
     snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
-    fake_profile_create(&fixture.fake);
-    fixture.store = written(&fixture, enc_store_write, &fixture.fake.profile);
+    small_profile_create(&fixture.small);
+    fixture.store = written(&fixture, enc_store_write, &fixture.small.profile);
     return 0;
 }
 
@@ -49,7 +49,7 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
     fake_bytes_free(&fixture->store);
-    fake_profile_destroy(&fixture->fake);
+    small_profile_destroy(&fixture->small);
     fake_directory_remove(&fixture->directory);
     return 0;
 }
@@ -65,7 +65,7 @@ static void what_is_read_is_what_was_written(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(recording_open(&fixture->recording, fixture->path), 0);
     const struct wp_profile *profile = &fixture->recording.profile;
-    struct fake_bytes before = written(fixture, enc_pprof_write, &fixture->fake.profile);
+    struct fake_bytes before = written(fixture, enc_pprof_write, &fixture->small.profile);
     struct fake_bytes after = written(fixture, enc_pprof_write, profile);
     struct fake_bytes again = written(fixture, enc_store_write, profile);
     assert_same(&before, &after);
