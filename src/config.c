@@ -59,14 +59,48 @@ static bool read_count(const struct reading *reading, const char *name, uint32_t
     return false;
 }
 
+/* The length of a list's first element: up to a comma that no % stands before. */
+static size_t element_length(const char *list)
+{
+    size_t length = 0;
+    while (list[length] && list[length] != ',')
+        length += list[length] == '%' && list[length + 1] ? 2 : 1;
+    return length;
+}
+
+/* Where the next name of the list is to be kept; NULL when there are too many. */
+static char *next_out(struct wp_config *config)
+{
+    if (!*config->out)
+        return config->out;
+    return config->more_out_count < CONFIG_MORE_OUTS_MAX ? config->more_outs[config->more_out_count++] : NULL;
+}
+
+static void read_one_out(const struct reading *reading, const char *name, size_t length)
+{
+    char *out;
+    if (length == 0)
+        log_add(reading->log, LOG_ERROR, "WALLPROF_OUT=%s has an empty name in it, which is left out",
+                reading->value);
+    else if (length >= sizeof(reading->config->out))
+        log_add(reading->log, LOG_ERROR, "WALLPROF_OUT is longer than %zu bytes; using wallprof.%%p.pb.gz",
+                sizeof(reading->config->out) - 1);
+    else if (!(out = next_out(reading->config)))
+        log_add(reading->log, LOG_ERROR, "WALLPROF_OUT has more than %d names; %.*s is left out",
+                1 + CONFIG_MORE_OUTS_MAX, (int)length, name);
+    else
+        memcpy(out, name, length);
+}
+
 static void read_out(const struct reading *reading)
 {
-    struct wp_config *config = reading->config;
-    if (strlen(reading->value) < sizeof(config->out))
-        strcpy(config->out, reading->value);
-    else
-        log_add(reading->log, LOG_ERROR, "WALLPROF_OUT is longer than %zu bytes; using wallprof.%%p.pb.gz",
-                sizeof(config->out) - 1);
+    for (const char *at = reading->value;;) {
+        size_t length = element_length(at);
+        read_one_out(reading, at, length);
+        if (!at[length])
+            return;
+        at += length + 1;
+    }
 }
 
 /* A rate that is asked for is kept, whatever it costs, unless a limit is set too (read_overhead). */
@@ -262,6 +296,12 @@ static void read_tool(const struct reading *reading)
                 reading->value);
 }
 
+/* The tool reads it. */
+static void read_nothing(const struct reading *reading)
+{
+    (void)reading;
+}
+
 static void read_seed(const struct reading *reading)
 {
     const char *end;
@@ -314,7 +354,7 @@ static const struct variable {
     {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
     {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_HIDE", read_hide},
     {"WALLPROF_SECCOMP", read_seccomp}, {"WALLPROF_TOOL", read_tool},
-    {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_CACHE", read_nothing},   {"WALLPROF_SEED", read_seed},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };
@@ -401,6 +441,8 @@ static const char *sequence(char letter, const struct config_names *names, char 
         return buffer;
     case '%':
         return "%";
+    case ',':
+        return ",";
     default:
         return NULL;
     }

@@ -15,8 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CONFIG_MORE_OUTS_MAX = 7 };
+
 struct wp_config {
-    char out[PATH_MAX];    /* WALLPROF_OUT as given, "" for the default name */
+    char out[PATH_MAX]; /* WALLPROF_OUT as given, its first element; "" for the default name */
+    char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* and those behind it: the same recording */
+    uint32_t more_out_count;
     uint32_t hz;           /* WALLPROF_HZ: ticks per second, 1..10000, default 100 */
     uint32_t threads;      /* WALLPROF_THREADS: observed per tick, 1..1024, default 8 */
     uint32_t depth;        /* WALLPROF_DEPTH: frames per stack, 1..65536, default 1024 */
@@ -47,8 +51,8 @@ struct config_names {
 };
 
 /*
- * Expands %p %n %h %t %% in a file name pattern; another sequence is kept as it stands. has_pid says whether
- * %p occurred. 0, or -ENAMETOOLONG.
+ * Expands %p %n %h %t %% %, in a file name pattern; another sequence is kept as it stands. has_pid says
+ * whether %p occurred. 0, or -ENAMETOOLONG.
  */
 int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity,
                   bool *ret_has_pid);

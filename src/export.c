@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
@@ -31,12 +32,11 @@ static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }
 
-static int write_profile(const struct wp_profile *profile, const struct export_request *request)
+static int write_to(const struct wp_profile *profile, int spare_fd, int directory_fd, const char *name)
 {
     int error;
-    enum wp_format format = format_of_name(request->name);
-    struct sink *sink = sink_create_with(request->spare_fd, request->directory_fd, request->name,
-                                         format_coding(format, request->name), &error);
+    enum wp_format format = format_of_name(name);
+    struct sink *sink = sink_create_with(spare_fd, directory_fd, name, format_coding(format, name), &error);
     if (!sink)
         return error;
     int encode_error = format_write(format, profile, sink);
@@ -44,15 +44,44 @@ static int write_profile(const struct wp_profile *profile, const struct export_r
     return encode_error ? encode_error : sink_error;
 }
 
+static int write_more(const struct wp_profile *profile, const struct wp_output *output)
+{
+    int directory_fd = open(output->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory_fd < 0)
+        return -errno;
+    int error = write_to(profile, -1, directory_fd, output->name);
+    close(directory_fd);
+    return error;
+}
+
+static int write_all(const struct wp_profile *profile, const struct export_request *request)
+{
+    for (uint32_t i = 0; i < request->more_count; i++) {
+        const struct wp_output *output = &request->more[i];
+        int error = write_more(profile, output);
+        if (error < 0)
+            log_add(request->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s", output->directory,
+                    output->name, strerrordesc_np(-error));
+    }
+    return write_to(profile, request->spare_fd, request->directory_fd, request->name);
+}
+
 /* A store holds all there is to say already; and what is special (a FIFO) is opened once only. */
+static bool is_written_at_once(const struct export_request *request)
+{
+    return sink_is_special(request->directory_fd, request->name) ||
+           (format_of_name(request->name) == FORMAT_STORE && request->more_count == 0);
+}
+
 static int hand_over(const struct wp_profile *profile, const struct export_request *request)
 {
     const struct handover handover = {.tool = request->tool,
                                       .directory_fd = request->directory_fd,
                                       .name = request->name,
+                                      .more = request->more,
+                                      .more_count = request->more_count,
                                       .stderr_fd = request->stderr_fd};
-    if (!request->tool || format_of_name(request->name) == FORMAT_STORE ||
-        sink_is_special(request->directory_fd, request->name))
+    if (!request->tool || is_written_at_once(request))
         return -EINVAL;
     int status = handover_write(&handover, profile);
     if (status < 0)
@@ -101,7 +130,7 @@ int export_write(const struct export_request *request)
         };
         status = hand_over(&profile, request);
         if (status < 0)
-            status = write_profile(&profile, request);
+            status = write_all(&profile, request);
     }
     symbolize_destroy(symbols);
     scratch_free(thread_of_number, index_bytes);

@@ -8,6 +8,7 @@
 #define WALLPROF_EXPORT_H
 
 #include "log.h"
+#include "output.h"
 #include "perf_map.h"
 #include "sampler.h"
 
@@ -20,14 +21,16 @@ struct export_request {
     const char *restraint, *command; /* struct wp_profile's */
     const struct perf_maps *perf_maps;
     struct wp_log *log;
-    const char *tool; /* its path, or NULL if it is not to be run */
-    int stderr_fd;    /* for the tool, or -1 */
-    int directory_fd; /* where to, as openat takes it */
-    const char *name; /* the file in it */
-    int spare_fd;     /* of sink_spare, or -1; taken over by export_write */
+    const char *tool;             /* its path, or NULL if it is not to be run */
+    int stderr_fd;                /* for the tool, or -1 */
+    int directory_fd;             /* where to, as openat takes it */
+    const char *name;             /* the file in it */
+    const struct wp_output *more; /* further files, more_count of them; what becomes of them the log says */
+    uint32_t more_count;
+    int spare_fd; /* of sink_spare, or -1; taken over by export_write */
 };
 
-/* 0, or -errno of what failed first. */
+/* 0, or -errno of what failed first with the first file. */
 int export_write(const struct export_request *request);
 
 #endif

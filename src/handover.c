@@ -9,6 +9,7 @@
 #include "handover.h"
 #include "arena.h"
 #include "clock.h"
+#include "config.h"
 #include "enc_store.h"
 #include "sig_arch.h"
 
@@ -63,6 +64,11 @@ int handover_find(const char *library, char *ret, size_t capacity)
 
 /* ---- what it is given ---- */
 
+struct arguments {
+    char *list[2 * (1 + CONFIG_MORE_OUTS_MAX) + 5];
+    char names[1 + CONFIG_MORE_OUTS_MAX][PATH_MAX + NAME_MAX + 2];
+};
+
 /* A nameless file with the store, from its beginning; or -errno. */
 static int store_fd(const struct wp_profile *profile)
 {
@@ -104,10 +110,9 @@ static void choose_environment(char *ret[ENVIRONMENT_MAX])
 struct launch {
     const struct handover *handover;
     int store_fd, reply_fd;
-    char **environment;
-    char name[NAME_MAX + 3]; /* "./" before it: it is no option */
-    unsigned char *stack;    /* of the grandchild */
-    int error;               /* why there is no grandchild */
+    char **environment, **arguments;
+    unsigned char *stack; /* of the grandchild */
+    int error;            /* why there is no grandchild */
 };
 
 /* All of them out of the way of the numbers they are to have. Below, nothing is closed that is in use. */
@@ -158,14 +163,14 @@ static void arrange_signals(void)
 static int become_tool(void *argument)
 {
     struct launch *launch = argument;
-    char *arguments[] = {"wallprof", "export", "--verbose", "-o", launch->name, "-", NULL};
     int directory = launch->handover->directory_fd;
     if (directory != AT_FDCWD && fchdir(directory) < 0)
         _exit(127);
     if (!arrange_descriptors(launch))
         _exit(127);
     arrange_signals();
-    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)arguments, (long)launch->environment, 0);
+    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments, (long)launch->environment,
+                 0);
     _exit(127);
 }
 
@@ -197,14 +202,12 @@ static int run(struct launch *launch)
 
 /* ---- how it fares ---- */
 
-/* The tool says "written: NAME" when it has. */
-static int await_reply(int fd)
+/* The tool says a line for each file that it has written. */
+static int await_reply(int fd, uint32_t wanted_lines)
 {
-    static const char wanted[] = "written: ";
     char reply[REPLY_BYTES];
-    size_t used = 0;
     uint64_t deadline_ns = clock_monotonic_ns() + (TIME_MAX_S + 1) * (uint64_t)NS_PER_S;
-    for (;;) {
+    for (uint32_t lines = 0;;) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
         uint64_t now_ns = clock_monotonic_ns();
         struct timespec left = clock_ns_timespec(now_ns < deadline_ns ? deadline_ns - now_ns : 0);
@@ -212,32 +215,59 @@ static int await_reply(int fd)
         if (got == 0)
             return -ETIME;
         if (got > 0)
-            got = sig_syscall4(SYS_read, fd, (long)(reply + used), (long)(sizeof reply - used), 0);
-        if (got > 0)
-            used += (size_t)got;
-        else if (got != -EINTR)
-            break;
+            got = sig_syscall4(SYS_read, fd, (long)reply, (long)sizeof reply, 0);
+        for (long i = 0; i < got; i++)
+            lines += reply[i] == '\n';
+        if (got <= 0 && got != -EINTR)
+            return lines == wanted_lines ? 0 : -ECHILD;
     }
-    return used >= sizeof wanted - 1 && memcmp(reply, wanted, sizeof wanted - 1) == 0 ? 0 : -ECHILD;
+}
+
+static int run_and_await(struct launch *launch)
+{
+    int reply[2];
+    if (pipe2(reply, O_CLOEXEC) < 0)
+        return -errno;
+    launch->reply_fd = reply[1];
+    int status = run(launch);
+    close(reply[1]);
+    if (status == 0)
+        status = await_reply(reply[0], 1 + launch->handover->more_count);
+    close(reply[0]);
+    return status;
+}
+
+static void choose_arguments(const struct handover *handover, struct arguments *arguments)
+{
+    size_t count = 0;
+    char **list = arguments->list;
+    list[count++] = "wallprof";
+    list[count++] = "export";
+    list[count++] = "--verbose";
+    snprintf(arguments->names[0], sizeof arguments->names[0], "./%s", handover->name); /* it is no option */
+    for (uint32_t i = 0; i < handover->more_count; i++)
+        snprintf(arguments->names[1 + i], sizeof arguments->names[1 + i], "%s/%s",
+                 handover->more[i].directory, handover->more[i].name);
+    for (uint32_t i = 0; i <= handover->more_count; i++) {
+        list[count++] = "-o";
+        list[count++] = arguments->names[i];
+    }
+    list[count++] = "-";
+    list[count] = NULL;
 }
 
 static int write_by_tool(const struct handover *handover, int store)
 {
     char *environment[ENVIRONMENT_MAX];
-    struct launch launch = {.handover = handover, .store_fd = store, .environment = environment};
-    int reply[2];
-    if (strlen(handover->name) > NAME_MAX)
-        return -ENAMETOOLONG;
-    snprintf(launch.name, sizeof launch.name, "./%s", handover->name);
-    if (pipe2(reply, O_CLOEXEC) < 0)
-        return -errno;
+    struct arguments *arguments = scratch_alloc(sizeof *arguments);
+    if (!arguments)
+        return -ENOMEM;
     choose_environment(environment);
-    launch.reply_fd = reply[1];
-    int status = run(&launch);
-    close(reply[1]);
-    if (status == 0)
-        status = await_reply(reply[0]);
-    close(reply[0]);
+    choose_arguments(handover, arguments);
+    struct launch launch = {
+        .handover = handover, .store_fd = store, .environment = environment, .arguments = arguments->list};
+    int status = run_and_await(&launch);
+    scratch_free(arguments, sizeof *arguments);
     return status;
 }
 

@@ -10,21 +10,25 @@
 #ifndef WALLPROF_HANDOVER_H
 #define WALLPROF_HANDOVER_H
 
+#include "output.h"
 #include "profile.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Where the tool is if it was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
 int handover_find(const char *library, char *ret, size_t capacity);
 
 struct handover {
-    const char *tool; /* its path */
-    int directory_fd; /* where to, AT_FDCWD included */
-    const char *name; /* the file in it; its ending says the format */
-    int stderr_fd;    /* for what the tool has to say to the user, or -1 */
+    const char *tool;             /* its path */
+    int directory_fd;             /* where to, AT_FDCWD included */
+    const char *name;             /* the file in it; its ending says the format */
+    const struct wp_output *more; /* further files, more_count of them */
+    uint32_t more_count;
+    int stderr_fd; /* for what the tool has to say to the user, or -1 */
 };
 
-/* 0 when the file has been written; -errno when it has not, for whatever reason: -ETIME when that took too
+/* 0 when all files have been written; -errno when one has not, for whatever reason: -ETIME when that took too
  * long, -ECHILD when the tool failed. errno is kept. */
 int handover_write(const struct handover *handover, const struct wp_profile *profile);
 

@@ -178,6 +178,8 @@ static void read_settings(struct session *session, char *const *environment)
         log_set_path(&session->log, session->config.log_path);
     fit_memory(session);
     output_anchor(session->config.out, sizeof(session->config.out));
+    for (uint32_t i = 0; i < session->config.more_out_count; i++)
+        output_anchor(session->config.more_outs[i], sizeof(session->config.more_outs[i]));
     output_command_line(session->command_text, sizeof(session->command_text));
 }
 
@@ -279,7 +281,7 @@ static void write_without_sampler(struct session *session)
 {
     if (session->enter_status < 0)
         return;
-    session->directory_fd = session->spare_fd = -1;
+    session->directory_fd = session->spare_fd = session->stderr_handle = -1;
     sampler_drop_descriptors(&session->sampler);
     session_close_and_write(session);
     if (session->directory_fd >= 0)

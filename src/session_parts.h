@@ -64,6 +64,8 @@ struct session {
     uint32_t is_over;          /* atomic: session_end has been */
     bool leaves_children;      /* session_leave_children */
     struct wp_output output;
+    struct wp_output more_outputs[CONFIG_MORE_OUTS_MAX]; /* of the same, at the end */
+    uint32_t more_output_count;
     uint64_t worth_writing_ns;           /* atomic: from when on an exec is worth a file */
     char name_before_exec[NAME_MAX + 1]; /* of the file that has been written for one, or "" */
     int directory_fd;                    /* of the output, in the sampler's descriptor table */

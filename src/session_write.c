@@ -15,15 +15,26 @@
 /* Shells try one directory after the other: after an exec that has failed, others are soon to follow. */
 static const uint64_t write_cost_factor = 10;
 
+/* 0 or -errno, which is reported: what becomes of the recording then, the caller knows. */
+static int choose(struct session *session, const char *pattern, struct wp_output *ret,
+                  const char *consequence)
+{
+    int status = output_choose(ret, pattern, session->pid, session->start_utc_ns, session->is_child);
+    if (status < 0)
+        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s%s", pattern,
+                strerrordesc_np(-status), consequence);
+    return status;
+}
+
 int session_choose_output(struct session *session)
 {
-    const char *pattern = session->config.out;
-    int status =
-        output_choose(&session->output, pattern, session->pid, session->start_utc_ns, session->is_child);
-    if (status < 0)
-        log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s; not recording", pattern,
-                strerrordesc_np(-status));
-    return status;
+    const struct wp_config *config = &session->config;
+    session->more_output_count = 0;
+    for (uint32_t i = 0; i < config->more_out_count; i++) {
+        struct wp_output *more = &session->more_outputs[session->more_output_count];
+        session->more_output_count += choose(session, config->more_outs[i], more, "") == 0;
+    }
+    return choose(session, config->out, &session->output, "; not recording");
 }
 
 /* One line for one problem: what was found at the start is not said again at the end. */
@@ -70,18 +81,20 @@ void session_check_output(struct session *session, bool has_own_descriptors)
 }
 
 /*
- * Not for what takes less than a start of the tool; not before an exec, which waits for us; and not under a
- * filter of system calls, which would be the tool's too.
+ * Not for what takes less than a start of the tool, and not under a filter of system calls, which would be
+ * the tool's too.
  */
-static bool may_run_tool(const struct session *session, const char *name, uint64_t end_ns)
+static bool may_run_tool(const struct session *session, uint64_t end_ns)
 {
     return *session->config.tool && strcmp(session->config.tool, "off") != 0 && !session->config.is_strict &&
-           !session->leaves_children && name == session->output.name && session->end_ns &&
-           end_ns - session->start_ns >= SESSION_WORTH_NS && prctl(PR_GET_SECCOMP) == 0;
+           !session->leaves_children && end_ns - session->start_ns >= SESSION_WORTH_NS &&
+           prctl(PR_GET_SECCOMP) == 0;
 }
 
+/* Before an exec, which waits for us, it is one file only, and not the tool's. */
 static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
 {
+    const bool is_end = session->end_ns != 0;
     struct export_request request = {
         .sampler = &session->sampler,
         .labels = session->config.labels,
@@ -91,10 +104,12 @@ static int write_profile(struct session *session, const char *name, uint64_t end
         .command = session->command_text,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
-        .tool = may_run_tool(session, name, end_ns) ? session->config.tool : NULL,
+        .tool = is_end && may_run_tool(session, end_ns) ? session->config.tool : NULL,
         .stderr_fd = session->stderr_handle,
         .directory_fd = session->directory_fd,
         .name = name,
+        .more = session->more_outputs,
+        .more_count = is_end ? session->more_output_count : 0,
         .spare_fd = session->spare_fd,
     };
     session->spare_fd = -1;

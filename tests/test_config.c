@@ -434,6 +434,26 @@ static void the_output_may_be_as_long_as_a_path(void **state)
     assert_said(fixture, "WALLPROF_OUT is longer than 4095 bytes; using wallprof.%p.pb.gz");
 }
 
+static void there_may_be_several_outputs(void **state)
+{
+    struct fixture *fixture = *state;
+    read_one(fixture, "WALLPROF_OUT", "a.pb.gz,/b/%p%%,c%,d.html,%");
+    assert_string_equal(fixture->config.out, "a.pb.gz");
+    assert_int_equal(fixture->config.more_out_count, 3);
+    assert_string_equal(fixture->config.more_outs[0], "/b/%p%%");
+    assert_string_equal(fixture->config.more_outs[1], "c%,d.html");
+    assert_string_equal(fixture->config.more_outs[2], "%");
+    assert_said(fixture, "");
+    read_one(fixture, "WALLPROF_OUT", ",a");
+    assert_string_equal(fixture->config.out, "a");
+    assert_int_equal(fixture->config.more_out_count, 0);
+    assert_said(fixture, "WALLPROF_OUT=,a has an empty name in it, which is left out");
+    read_one(fixture, "WALLPROF_OUT", "1,2,3,4,5,6,7,8,9");
+    assert_string_equal(fixture->config.more_outs[6], "8");
+    assert_int_equal(fixture->config.more_out_count, 7);
+    assert_said(fixture, "WALLPROF_OUT has more than 8 names; 9 is left out");
+}
+
 static void the_log_may_go_to_a_file(void **state)
 {
     struct fixture *fixture = *state;
@@ -484,6 +504,7 @@ static void sequences_are_expanded(void **state)
         {"%t", "19700101T000000Z", false},
         {"%%", "%", false},
         {"%%p", "%p", false},
+        {"a%,b", "a,b", false},
         {"%%%p", "%4194304", true},
         {"100%", "100%", false},
         {"%x%P%1", "%x%P%1", false},
@@ -596,6 +617,7 @@ int main(void)
         cmocka_unit_test_setup(signals_that_mean_something_else_are_refused, setup),
         cmocka_unit_test_setup(unknown_variables_are_named, setup),
         cmocka_unit_test_setup(the_output_may_be_as_long_as_a_path, setup),
+        cmocka_unit_test_setup(there_may_be_several_outputs, setup),
         cmocka_unit_test_setup(the_log_may_go_to_a_file, setup),
         cmocka_unit_test_setup(a_log_file_whose_name_is_too_long_is_refused, setup),
         cmocka_unit_test(sequences_are_expanded),
