@@ -1,5 +1,7 @@
 #include "format.h"
 #include "enc_html.h"
+#include "enc_callgrind.h"
+#include "enc_folded.h"
 #include "enc_pprof.h"
 #include "enc_store.h"
 
@@ -10,6 +12,7 @@
 struct format {
     const char *word;
     const char *endings[4];
+    const char *beginning; /* of names by another program's custom; NULL for none */
     int (*write)(const struct wp_profile *profile, struct sink *sink);
 };
 
@@ -17,6 +20,11 @@ static const struct format formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
     [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
     [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .write = enc_html_write},
+    [FORMAT_CALLGRIND] = {.word = "callgrind",
+                          .endings = {".callgrind"},
+                          .beginning = "callgrind.out.",
+                          .write = enc_callgrind_write},
+    [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}, .write = enc_folded_write},
 };
 
 static bool ends_in(const char *name, const char *ending)
@@ -32,6 +40,11 @@ enum wp_format format_of_name(const char *name)
             if (ends_in(name, *ending))
                 return format;
         }
+    }
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        const char *beginning = formats[format].beginning;
+        if (beginning && strncmp(name, beginning, strlen(beginning)) == 0)
+            return format;
     }
     return FORMAT_PPROF;
 }

@@ -9,9 +9,9 @@
 #include "profile.h"
 #include "sink.h"
 
-enum wp_format { FORMAT_PPROF, FORMAT_HTML, FORMAT_STORE, FORMAT_COUNT };
+enum wp_format { FORMAT_PPROF, FORMAT_CALLGRIND, FORMAT_FOLDED, FORMAT_HTML, FORMAT_STORE, FORMAT_COUNT };
 
-/* By a file's ending; pprof where it says nothing. Names without a directory. */
+/* By a file's ending, or by how its name begins; pprof where it says nothing. Names without a directory. */
 enum wp_format format_of_name(const char *name);
 
 /* By what it is called on a command line (pprof, ...): 0, or -EINVAL. */

@@ -14,12 +14,22 @@ struct name_case {
 static void a_name_says_its_format(void **state)
 {
     static const struct name_case cases[] = {
-        {"app.pb.gz", FORMAT_PPROF, SINK_GZIP},     {"app.pb", FORMAT_PPROF, SINK_PLAIN},
-        {"app", FORMAT_PPROF, SINK_GZIP},           {"", FORMAT_PPROF, SINK_GZIP},
+        {"app.pb.gz", FORMAT_PPROF, SINK_GZIP},
+        {"app.pb", FORMAT_PPROF, SINK_PLAIN},
+        {"app", FORMAT_PPROF, SINK_GZIP},
+        {"", FORMAT_PPROF, SINK_GZIP},
         {".pb", FORMAT_PPROF, SINK_GZIP}, /* a name, not an ending */
-        {"app.store", FORMAT_STORE, SINK_PLAIN},    {"app.store.gz", FORMAT_PPROF, SINK_GZIP},
-        {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP}, {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
         {"app.html", FORMAT_HTML, SINK_PLAIN},
+        {"app.store", FORMAT_STORE, SINK_PLAIN},
+        {"app.store.gz", FORMAT_PPROF, SINK_GZIP},
+        {"app.pb.gz.bak", FORMAT_PPROF, SINK_GZIP},
+        {"app.callgrind", FORMAT_CALLGRIND, SINK_PLAIN},
+        {"callgrind.out.app.1234", FORMAT_CALLGRIND, SINK_PLAIN}, /* what KCachegrind looks for */
+        {"callgrind.out.app.pb.gz", FORMAT_PPROF, SINK_GZIP},
+        {"callgrind.outside", FORMAT_PPROF, SINK_GZIP},
+        {"my.callgrind.out.1", FORMAT_PPROF, SINK_GZIP},
+        {"app.folded", FORMAT_FOLDED, SINK_PLAIN},
+        {"app.collapsed", FORMAT_FOLDED, SINK_PLAIN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,0 +1,415 @@
+/*
+ * The tree is walked once, with the frames from the root to the node in hand as a stack; what each function
+ * and each call cost is added up on the way, and written, sorted, at the end.
+ *
+ * A reader takes for a function's inclusive cost the sum of the calls to it. So that this is right under
+ * recursion, a sample counts for the call that entered a function first, and for none that entered it again
+ * within that one; and so that it is right for a function that threads begin with, which may be called too
+ * (clone3), every stack has a caller: its thread.
+ */
+#include "enc_callgrind.h"
+#include "record_table.h"
+#include "sort.h"
+#include "string_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the format takes for one function: readers tell functions by all three. Numbers in the string tables;
+ * 0 is not known. */
+struct function {
+    uint32_t object, file, name;
+    uint32_t start_line;
+    uint32_t active; /* its frames on the stack in hand */
+    bool is_defined; /* its name has been written */
+};
+enum { FUNCTION_KEY_BYTES = 3 * sizeof(uint32_t) };
+
+/* A line of a function: its own cost, or what was called there. */
+struct cost {
+    uint32_t function, line;
+    uint32_t callee; /* 1 + function; 0: the line itself */
+    uint64_t calls;
+    struct wp_values values; /* of a call: inclusive */
+};
+enum { COST_KEY_BYTES = 3 * sizeof(uint32_t) };
+
+/* A frame of the stack in hand. */
+struct open_frame {
+    uint32_t function, line;
+    uint32_t depth; /* of its node */
+    uint32_t call;  /* number of the cost of the call that made it, if it is not the first frame */
+    bool is_outermost;
+    struct wp_values inclusive;
+};
+
+struct writer {
+    const struct wp_profile *profile;
+    struct sink *sink;
+    struct string_table objects, files, names;
+    struct record_table functions, costs;
+    uint32_t *function_of_frame; /* by index of struct wp_frame: 1 + function, 0 for one not met yet */
+    struct open_frame *stack;
+    uint32_t stack_count, stack_capacity;
+    unsigned char *has_object, *has_file; /* by number: its name has been written */
+    bool failed;
+};
+
+/* ---- functions ---- */
+
+static uint32_t add_function(struct writer *writer, const char *object, const char *file, const char *name,
+                             uint32_t start_line)
+{
+    const uint32_t key[] = {string_table_intern(&writer->objects, object),
+                            string_table_intern(&writer->files, file),
+                            string_table_intern(&writer->names, name)};
+    uint32_t number = record_table_intern(&writer->functions, key);
+    struct function *function = record_table_at(&writer->functions, number);
+    if (function->start_line == 0)
+        function->start_line = start_line;
+    return number;
+}
+
+static const char *object_of(const struct writer *writer, const struct wp_location *location)
+{
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    uint32_t region = symbols->region_of[location->index];
+    if (region)
+        return symbols->regions[region - 1].path;
+    if (!location->module)
+        return "";
+    const struct wp_module *module = arena_at(writer->profile->arena, location->module);
+    return arena_at(writer->profile->arena, module->path);
+}
+
+static uint32_t function_of(struct writer *writer, const struct wp_location *location,
+                            const struct wp_frame *frame)
+{
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    uint32_t *number = &writer->function_of_frame[frame - symbols->frames];
+    if (*number == 0) {
+        const struct wp_function *function = &symbols->functions[frame->function];
+        *number = 1 + add_function(writer, object_of(writer, location), function->file ? function->file : "",
+                                   function->name, function->start_line);
+    }
+    return *number - 1;
+}
+
+/* By its name also where labels have its id: thousands of threads would be thousands of functions. */
+static uint32_t function_of_thread(struct writer *writer, uint32_t thread_number)
+{
+    const struct wp_thread_record *thread = profile_thread(writer->profile, thread_number);
+    char name[THREAD_NAME_BYTES + 1], function[sizeof name + sizeof "[thread ]"];
+    if (!thread || writer->profile->labels == LABELS_NONE)
+        return add_function(writer, "", "", "[threads]", 0);
+    profile_thread_name(thread, name);
+    snprintf(function, sizeof function, "[thread %s]", name);
+    return add_function(writer, "", "", function, 0);
+}
+
+/* ---- adding up ---- */
+
+static void add_values(struct wp_values *to, const struct wp_values *from)
+{
+    to->wall_ns += from->wall_ns;
+    to->samples += from->samples;
+    to->cpu_ns += from->cpu_ns;
+    to->offcpu_ns += from->offcpu_ns;
+}
+
+static uint32_t cost_of(struct writer *writer, const struct open_frame *frame, uint32_t callee)
+{
+    const uint32_t key[] = {frame->function, frame->line, callee};
+    return record_table_intern(&writer->costs, key);
+}
+
+static struct cost *cost_at(const struct writer *writer, uint32_t number)
+{
+    return record_table_at(&writer->costs, number);
+}
+
+static struct function *function_at(const struct writer *writer, uint32_t number)
+{
+    return record_table_at(&writer->functions, number);
+}
+
+static bool reserve_frame(struct writer *writer)
+{
+    if (writer->stack_count < writer->stack_capacity)
+        return true;
+    uint32_t capacity = writer->stack_capacity ? writer->stack_capacity * 2 : 256;
+    writer->stack = scratch_grow(writer->stack, sizeof *writer->stack * writer->stack_capacity,
+                                 sizeof *writer->stack * capacity);
+    writer->stack_capacity = writer->stack ? capacity : 0;
+    return writer->stack != NULL;
+}
+
+static void open_frame(struct writer *writer, uint32_t function, uint32_t line, uint32_t depth,
+                       uint64_t calls)
+{
+    uint32_t call = 0;
+    if (writer->failed || !reserve_frame(writer)) {
+        writer->failed = true;
+        writer->stack_count = 0;
+        return;
+    }
+    if (writer->stack_count > 0) {
+        call = cost_of(writer, &writer->stack[writer->stack_count - 1], function + 1);
+        cost_at(writer, call)->calls += calls;
+    }
+    writer->stack[writer->stack_count++] =
+        (struct open_frame){.function = function,
+                            .line = line,
+                            .depth = depth,
+                            .call = call,
+                            .is_outermost = function_at(writer, function)->active++ == 0};
+}
+
+/* All frames of nodes at least that deep: what they cost is known now. */
+static void close_frames(struct writer *writer, uint32_t depth)
+{
+    while (writer->stack_count > 0 && writer->stack[writer->stack_count - 1].depth >= depth) {
+        const struct open_frame *frame = &writer->stack[--writer->stack_count];
+        function_at(writer, frame->function)->active--;
+        if (writer->stack_count == 0)
+            return;
+        add_values(&writer->stack[writer->stack_count - 1].inclusive, &frame->inclusive);
+        if (frame->is_outermost)
+            add_values(&cost_at(writer, frame->call)->values, &frame->inclusive);
+    }
+}
+
+/* To the innermost frame. */
+static void add_self(struct writer *writer, const struct wp_values *values)
+{
+    if (writer->failed || !(values->samples | values->wall_ns | values->cpu_ns | values->offcpu_ns))
+        return;
+    struct open_frame *frame = &writer->stack[writer->stack_count - 1];
+    add_values(&frame->inclusive, values);
+    add_values(&cost_at(writer, cost_of(writer, frame, 0))->values, values);
+}
+
+static void open_location(struct writer *writer, arena_ref ref, uint32_t depth, uint64_t calls)
+{
+    const struct wp_location *location = tree_location_at(writer->profile->tree, ref);
+    uint32_t count;
+    const struct wp_frame *frames = symbols_frames(writer->profile->symbols, location->index, &count);
+    for (uint32_t i = count; i-- > 0;)
+        open_frame(writer, function_of(writer, location, &frames[i]), frames[i].line, depth, calls);
+}
+
+/* A root has weight only when there was no memory for a pseudo-frame below it. */
+static void add_root(struct writer *writer, const struct wp_node *root)
+{
+    const struct wp_tree *tree = writer->profile->tree;
+    open_frame(writer, function_of_thread(writer, root->thread), 0, 0, 1);
+    if (root->self.samples | root->self.wall_ns) {
+        open_location(writer, tree->pseudo[PSEUDO_OVERFLOW], 1, 1);
+        add_self(writer, &root->self);
+    }
+}
+
+static void add_tree(struct writer *writer, arena_ref root)
+{
+    const struct wp_tree *tree = writer->profile->tree;
+    add_root(writer, tree_node(tree, root));
+    for (arena_ref ref = tree_next(tree, root, root); ref; ref = tree_next(tree, root, ref)) {
+        const struct wp_node *node = tree_node(tree, ref);
+        close_frames(writer, node->depth);
+        open_location(writer, node->location, node->depth, node->calls);
+        add_self(writer, &node->self);
+    }
+    close_frames(writer, 0);
+}
+
+/* ---- writing ---- */
+
+static void write_text(struct writer *writer, const char *text)
+{
+    sink_write(writer->sink, text, strlen(text));
+}
+
+/* A line ends where it ends, and a name without a letter would be taken for none. */
+static void write_name(struct writer *writer, const char *name)
+{
+    const char *at = name;
+    while (*at == ' ')
+        at++;
+    if (!*at)
+        name = "???";
+    for (; *name; name++)
+        sink_write(writer->sink, (unsigned char)*name < ' ' || *name == 0x7f ? "?" : name, 1);
+    write_text(writer, "\n");
+}
+
+static void __attribute__((format(printf, 2, 3))) write_line(struct writer *writer, const char *format, ...)
+{
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    write_text(writer, line);
+}
+
+/* "fl=(3) main.c" the first time, "fl=(3)" from then on: speedscope refuses a second definition. */
+static void write_position(struct writer *writer, const char *key, uint32_t number, const char *name,
+                           bool is_defined)
+{
+    write_line(writer, "%s=(%" PRIu32 ")%s", key, number + 1, is_defined ? "\n" : " ");
+    if (!is_defined)
+        write_name(writer, name);
+}
+
+/* Readers take a missing file or object of a callee each from another place: none is left out. */
+static void write_function(struct writer *writer, uint32_t number, bool is_callee)
+{
+    struct function *function = function_at(writer, number);
+    write_position(writer, is_callee ? "cob" : "ob", function->object,
+                   string_table_at(&writer->objects, function->object), writer->has_object[function->object]);
+    write_position(writer, is_callee ? "cfi" : "fl", function->file,
+                   string_table_at(&writer->files, function->file), writer->has_file[function->file]);
+    write_position(writer, is_callee ? "cfn" : "fn", number, string_table_at(&writer->names, function->name),
+                   function->is_defined);
+    writer->has_object[function->object] = writer->has_file[function->file] = true;
+    function->is_defined = true;
+}
+
+static void write_cost(struct writer *writer, const struct cost *cost)
+{
+    if (cost->callee) {
+        write_function(writer, cost->callee - 1, true);
+        /* Of no calls callgrind_annotate would take the cost for the caller's own. */
+        write_line(writer, "calls=%" PRIu64 " %" PRIu32 "\n", cost->calls ? cost->calls : 1,
+                   function_at(writer, cost->callee - 1)->start_line);
+    }
+    const struct wp_values *values = &cost->values;
+    write_line(writer, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", cost->line,
+               values->wall_ns, values->samples, values->cpu_ns, values->offcpu_ns);
+}
+
+static void write_totals(struct writer *writer, const char *key)
+{
+    struct wp_values sum = {0};
+    for (uint32_t i = 0; i < writer->costs.count; i++) {
+        if (cost_at(writer, i)->callee == 0)
+            add_values(&sum, &cost_at(writer, i)->values);
+    }
+    write_line(writer, "%s: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", key, sum.wall_ns, sum.samples,
+               sum.cpu_ns, sum.offcpu_ns);
+}
+
+static void write_header(struct writer *writer)
+{
+    write_text(writer, "# callgrind format\n"
+                       "version: 1\n"
+                       "creator: wallprof " WALLPROF_VERSION "\n");
+    if (*writer->profile->command) {
+        write_text(writer, "cmd: ");
+        write_name(writer, writer->profile->command);
+    }
+    write_text(writer, "positions: line\n"
+                       "event: wall : Wall time (ns)\n"
+                       "event: samples : Samples\n"
+                       "event: cpu : CPU time (ns)\n"
+                       "event: offcpu : Time off the CPU (ns)\n"
+                       "events: wall samples cpu offcpu\n");
+    write_totals(writer, "summary");
+}
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_costs(const void *a, const void *b)
+{
+    const struct cost *x = a, *y = b;
+    int order = compare_numbers(x->function, y->function);
+    order = order ? order : compare_numbers(x->line, y->line);
+    return order ? order : compare_numbers(x->callee, y->callee);
+}
+
+/* A path that was never weighed may have left one. */
+static bool is_empty(const struct cost *cost)
+{
+    const struct wp_values *values = &cost->values;
+    return !(cost->calls | values->wall_ns | values->samples | values->cpu_ns | values->offcpu_ns);
+}
+
+static void write_costs(struct writer *writer)
+{
+    uint32_t function = UINT32_MAX;
+    for (uint32_t i = 0; i < writer->costs.count; i++) {
+        const struct cost *cost = cost_at(writer, i);
+        if (is_empty(cost))
+            continue;
+        if (cost->function != function) {
+            function = cost->function;
+            write_text(writer, "\n");
+            write_function(writer, function, false);
+        }
+        write_cost(writer, cost);
+    }
+    write_text(writer, "\n");
+    write_totals(writer, "totals");
+}
+
+static bool has_failed(const struct writer *writer)
+{
+    return writer->failed || writer->functions.failed || writer->costs.failed || writer->objects.failed ||
+           writer->files.failed || writer->names.failed;
+}
+
+static int write_all(struct writer *writer)
+{
+    const struct wp_tree *tree = writer->profile->tree;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
+        add_tree(writer, root);
+    writer->has_object = scratch_alloc(string_table_count(&writer->objects));
+    writer->has_file = scratch_alloc(string_table_count(&writer->files));
+    if (has_failed(writer) || !writer->has_object || !writer->has_file)
+        return -ENOMEM;
+    sort_records(writer->costs.records, writer->costs.count, sizeof(struct cost), compare_costs);
+    write_header(writer);
+    write_costs(writer);
+    return 0;
+}
+
+static size_t frame_bytes(const struct wp_symbols *symbols)
+{
+    return sizeof(uint32_t) * symbols->first_frame[symbols->location_count];
+}
+
+static int begin(struct writer *writer)
+{
+    string_table_init(&writer->objects);
+    string_table_init(&writer->files);
+    string_table_init(&writer->names);
+    int status = record_table_init(&writer->functions, sizeof(struct function), FUNCTION_KEY_BYTES);
+    if (status == 0)
+        status = record_table_init(&writer->costs, sizeof(struct cost), COST_KEY_BYTES);
+    writer->function_of_frame = scratch_alloc(frame_bytes(writer->profile->symbols));
+    return status < 0 ? status : writer->function_of_frame ? 0 : -ENOMEM;
+}
+
+int enc_callgrind_write(const struct wp_profile *profile, struct sink *sink)
+{
+    struct writer writer = {.profile = profile, .sink = sink};
+    int status = begin(&writer);
+    if (status == 0)
+        status = write_all(&writer);
+    scratch_free(writer.has_object, string_table_count(&writer.objects));
+    scratch_free(writer.has_file, string_table_count(&writer.files));
+    scratch_free(writer.stack, sizeof *writer.stack * writer.stack_capacity);
+    scratch_free(writer.function_of_frame, frame_bytes(profile->symbols));
+    record_table_deinit(&writer.costs);
+    record_table_deinit(&writer.functions);
+    string_table_deinit(&writer.names);
+    string_table_deinit(&writer.files);
+    string_table_deinit(&writer.objects);
+    return status;
+}
