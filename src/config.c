@@ -20,6 +20,7 @@ enum {
 };
 
 static const uint64_t memory_default_bytes = 64U << 20;
+static const uint64_t timeline_default_bytes = 32U << 20;
 static const uint64_t memory_min_bytes = 1U << 20;
 static const uint64_t memory_max_bytes = (uint64_t)32 << 30;
 
@@ -162,17 +163,37 @@ static unsigned suffix_shift(const char *suffix)
     return *suffix ? 64 : 0;
 }
 
-static void read_memory(const struct reading *reading)
+static void read_size(const struct reading *reading, const char *name, uint64_t *bytes)
 {
-    uint64_t number, *bytes = &reading->config->memory_bytes;
+    uint64_t number;
     const char *end;
     if (parse_number(reading->value, &number, &end) && suffix_shift(end) < 64 &&
         number <= memory_max_bytes >> suffix_shift(end) && number << suffix_shift(end) >= memory_min_bytes)
         *bytes = number << suffix_shift(end);
     else
-        log_add(reading->log, LOG_ERROR,
-                "WALLPROF_MEM=%s is not a size from 1M to 32G (K, M, G); using %lluM", reading->value,
-                (unsigned long long)(*bytes >> 20));
+        log_add(reading->log, LOG_ERROR, "%s=%s is not a size from 1M to 32G (K, M, G); using %lluM", name,
+                reading->value, (unsigned long long)(*bytes >> 20));
+}
+
+static void read_memory(const struct reading *reading)
+{
+    read_size(reading, "WALLPROF_MEM", &reading->config->memory_bytes);
+}
+
+static void read_timeline_memory(const struct reading *reading)
+{
+    read_size(reading, "WALLPROF_TIMELINE_MEM", &reading->config->timeline_bytes);
+}
+
+static void read_timeline(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "0") || !strcmp(reading->value, "1"))
+        reading->config->timeline = *reading->value == '1' ? TIMELINE_ON : TIMELINE_OFF;
+    else if (!strcmp(reading->value, "pprof"))
+        reading->config->timeline = TIMELINE_PPROF;
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_TIMELINE=%s is not 0, 1 or pprof; using 0",
+                reading->value);
 }
 
 /* PROF, SIGPROF, 27, RTMIN+3, RTMAX-2; 0 for what is no signal. */
@@ -347,14 +368,24 @@ static const struct variable {
     const char *name;
     void (*read)(const struct reading *reading);
 } variables[] = {
-    {"WALLPROF_LOG", read_log},         {"WALLPROF_OUT", read_out},
-    {"WALLPROF_HZ", read_hz},           {"WALLPROF_OVERHEAD", read_overhead},
-    {"WALLPROF_THREADS", read_threads}, {"WALLPROF_DEPTH", read_depth},
-    {"WALLPROF_MEM", read_memory},      {"WALLPROF_SIGNAL", read_signal},
-    {"WALLPROF_LABELS", read_labels},   {"WALLPROF_OBSERVE", read_observe},
-    {"WALLPROF_FOLLOW", read_follow},   {"WALLPROF_HIDE", read_hide},
-    {"WALLPROF_SECCOMP", read_seccomp}, {"WALLPROF_TOOL", read_tool},
-    {"WALLPROF_CACHE", read_nothing},   {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_LOG", read_log},
+    {"WALLPROF_OUT", read_out},
+    {"WALLPROF_HZ", read_hz},
+    {"WALLPROF_OVERHEAD", read_overhead},
+    {"WALLPROF_THREADS", read_threads},
+    {"WALLPROF_DEPTH", read_depth},
+    {"WALLPROF_MEM", read_memory},
+    {"WALLPROF_SIGNAL", read_signal},
+    {"WALLPROF_LABELS", read_labels},
+    {"WALLPROF_OBSERVE", read_observe},
+    {"WALLPROF_FOLLOW", read_follow},
+    {"WALLPROF_HIDE", read_hide},
+    {"WALLPROF_SECCOMP", read_seccomp},
+    {"WALLPROF_TOOL", read_tool},
+    {"WALLPROF_CACHE", read_nothing},
+    {"WALLPROF_SEED", read_seed},
+    {"WALLPROF_TIMELINE", read_timeline},
+    {"WALLPROF_TIMELINE_MEM", read_timeline_memory},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };
@@ -397,6 +428,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     config->depth = DEPTH_DEFAULT;
     config->overhead_ppm = OVERHEAD_DEFAULT_PPM;
     config->memory_bytes = memory_default_bytes;
+    config->timeline_bytes = timeline_default_bytes;
     config->signal = SIGPROF;
     config->labels = LABELS_ID;
     config->follows_fork = config->follows_exec = true;

@@ -17,6 +17,9 @@
 
 enum { CONFIG_MORE_OUTS_MAX = 7 };
 
+/* Whether observations are kept with their times, and whether pprof files are to have them too. */
+enum config_timeline { TIMELINE_OFF, TIMELINE_ON, TIMELINE_PPROF };
+
 struct wp_config {
     char out[PATH_MAX]; /* WALLPROF_OUT as given, its first element; "" for the default name */
     char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* and those behind it: the same recording */
@@ -33,7 +36,10 @@ struct wp_config {
     bool hides;            /* WALLPROF_HIDE=1: the program's environment is without these variables */
     bool is_strict;        /* WALLPROF_SECCOMP=strict: only everyday system calls (auto, the default: all) */
     char tool[PATH_MAX];   /* WALLPROF_TOOL: the path of `wallprof`, "off", or "" for the one beside us */
-    bool has_seed;         /* WALLPROF_SEED: fixed random numbers, for tests */
+    enum config_timeline
+        timeline;            /* WALLPROF_TIMELINE: 0 (the default), 1 or pprof; or by what OUT ends in */
+    uint64_t timeline_bytes; /* WALLPROF_TIMELINE_MEM, default 32 MiB */
+    bool has_seed;           /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
     enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
     char log_path[PATH_MAX];  /* "" for stderr */

@@ -117,6 +117,7 @@ int export_write(const struct export_request *request)
             .tree = &sampler->tree,
             .modules = &sampler->modules,
             .symbols = symbols,
+            .timeline = sampler->timeline,
             .thread_of_number = thread_of_number,
             .thread_count = thread_count,
             .labels = request->labels,

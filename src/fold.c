@@ -139,12 +139,56 @@ static arena_ref node_of_observation(struct wp_tree *tree, struct fold_thread *t
                                         : thread->node;
 }
 
+/* ---- the timeline ---- */
+
+/* all: what has passed since the last observation; own: the part of it that this one stands for. */
+static void show_observation(const struct wp_fold *fold, struct fold_thread *thread,
+                             const struct fold_observation *observation, struct passed all, struct passed own)
+{
+    const struct timeline_look look = {
+        .node = thread->credited,
+        .state = observation->is_unknown   ? TIMELINE_UNKNOWN
+                 : observation->is_running ? TIMELINE_RUNNING
+                                           : TIMELINE_WAITING,
+        .is_unchanged = observation->is_unchanged,
+        .time_ns = thread->time_ns,
+        .cpu_ns = all.cpu_ns,
+        .behind_ns = all.wall_ns - own.wall_ns,
+        .wall_ns = own.wall_ns,
+        .until_tick = observation->until_tick,
+    };
+    timeline_observe(fold->timeline, &thread->timeline, &look);
+}
+
+/* The thread's last moment, or the last so far: it has the CPU time since the last observation too. own: what
+ * no observation stands for, which goes to `node`. */
+static void show_rest(const struct wp_fold *fold, struct fold_thread *thread, arena_ref node,
+                      enum fold_rest rest, struct passed all, struct passed own)
+{
+    enum timeline_state state = rest == FOLD_REST_UNCHANGED ? TIMELINE_WAITING
+                                : own.wall_ns > 0           ? TIMELINE_UNKNOWN
+                                : thread->was_running       ? TIMELINE_RUNNING
+                                                            : TIMELINE_WAITING;
+    const struct timeline_look look = {
+        .node = node,
+        .state = state,
+        .is_unchanged = rest == FOLD_REST_UNCHANGED,
+        .is_rest = true,
+        .time_ns = thread->time_ns,
+        .cpu_ns = all.cpu_ns,
+        .behind_ns = all.wall_ns - own.wall_ns,
+        .wall_ns = own.wall_ns,
+        .until_tick = fold->timeline->tick,
+    };
+    timeline_observe(fold->timeline, &thread->timeline, &look);
+}
+
 void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
                   const struct fold_observation *observation)
 {
-    struct passed passed = advance(thread, observation->time_ns, observation->cpu_clock_ns);
+    struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
     if (!observation->is_unchanged)
-        passed = end_stretch(fold, thread, passed);
+        passed = end_stretch(fold, thread, all);
     thread->credited = node_of_observation(fold->tree, thread, observation);
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
@@ -155,6 +199,8 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
     claim(fold, thread, self, passed.wall_ns, cpu_ns);
     self->samples++;
     fold->samples++;
+    if (fold->timeline)
+        show_observation(fold, thread, observation, all, passed);
 }
 
 /* ---- the end ---- */
@@ -209,12 +255,17 @@ void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t 
                      uint64_t cpu_clock_ns, enum fold_rest rest)
 {
     struct wp_tree *tree = fold->tree;
-    struct passed passed = advance(thread, time_ns, cpu_clock_ns);
+    struct passed all = advance(thread, time_ns, cpu_clock_ns), passed = all;
+    arena_ref node = thread->credited;
     if (rest != FOLD_REST_UNCHANGED)
-        passed = end_stretch(fold, thread, passed);
-    if (passed.wall_ns > 0)
-        claim(fold, thread, &tree_node(tree, node_of_rest(tree, thread, rest))->self, passed.wall_ns,
+        passed = end_stretch(fold, thread, all);
+    if (passed.wall_ns > 0) {
+        node = node_of_rest(tree, thread, rest);
+        claim(fold, thread, &tree_node(tree, node)->self, passed.wall_ns,
               smaller(passed.cpu_ns, passed.wall_ns));
+    }
+    if (fold->timeline)
+        show_rest(fold, thread, node, rest, all, passed);
     struct passed unclaimed = settle_claims(tree, thread);
     if (unclaimed.wall_ns + unclaimed.cpu_ns == 0)
         return;
@@ -231,6 +282,7 @@ void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64
     fold_thread_end(fold, &now, time_ns, cpu_clock_ns, rest);
     thread->time_ns = now.time_ns;
     thread->cpu_clock_ns = now.cpu_clock_ns;
+    thread->timeline = now.timeline;
     if (tree_node(fold->tree, thread->root)->thread == 0) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;
         thread->begin_cpu_clock_ns = now.cpu_clock_ns;

@@ -21,6 +21,7 @@
 #ifndef WALLPROF_FOLD_H
 #define WALLPROF_FOLD_H
 
+#include "timeline.h"
 #include "tree.h"
 
 #include <stdbool.h>
@@ -40,12 +41,14 @@ struct fold_thread {
     uint64_t time_ns;      /* accounted for up to here */
     uint64_t cpu_clock_ns; /* the CPU clock then */
     uint64_t begin_ns, begin_cpu_clock_ns;
+    struct timeline_thread timeline;
 };
 
 /* One look at a thread. */
 struct fold_observation {
     uint64_t time_ns;
-    uint64_t until_ns; /* it stands for what follows up to here; 0 for nothing, or FOLD_GOES_ON */
+    uint64_t until_ns;   /* it stands for what follows up to here; 0 for nothing, or FOLD_GOES_ON */
+    uint64_t until_tick; /* the same by tick, for the timeline: the last that it stands for */
     uint64_t cpu_clock_ns;
     bool is_running;       /* on a CPU, as opposed to waiting for something or for a CPU */
     bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at,
@@ -58,10 +61,12 @@ struct fold_observation {
 
 struct wp_fold {
     struct wp_tree *tree;
-    uint64_t period_ns; /* between ticks */
-    uint64_t samples;   /* observations folded in */
+    uint64_t period_ns;           /* between ticks */
+    uint64_t samples;             /* observations folded in */
+    struct wp_timeline *timeline; /* where they are kept with their times too; NULL: nowhere. Not owned */
 };
 
+/* What belongs to the timeline is begun by timeline_begin, behind this. */
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns);
 
 /* The last observation's stretch has ended then, if it was still going on. */

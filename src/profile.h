@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "modules.h"
 #include "symbolize.h"
+#include "timeline.h"
 #include "tree.h"
 
 #include <stdint.h>
@@ -51,7 +52,8 @@ struct wp_profile {
     const struct wp_tree *tree;
     const struct wp_modules *modules;
     const struct wp_symbols *symbols;
-    const arena_ref *thread_of_number; /* [1..thread_count]: struct wp_thread_record, 0 for one without */
+    const struct wp_timeline *timeline; /* NULL when there is none */
+    const arena_ref *thread_of_number;  /* [1..thread_count]: struct wp_thread_record, 0 for one without */
     uint32_t thread_count;
     enum wp_labels labels;
     uint64_t start_utc_ns; /* since the epoch */

@@ -1,5 +1,6 @@
 #include "sampler.h"
 #include "clock.h"
+#include "events.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
@@ -50,6 +51,10 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
     if (status == 0)
         status = observe_init(&sampler->observer, slot_count(config), config->depth,
                               config->memory_bytes / MEMO_MEMORY_SHARE);
+    if (status == 0 && config->timeline != TIMELINE_OFF) {
+        sampler->timeline = timeline_create(config->timeline_bytes, start_ns, seed);
+        status = sampler->timeline ? 0 : -ENOMEM;
+    }
     sampler->observer.by_signal_only = config->by_signal_only;
     if (!config->by_signal_only)
         watch_find_out();
@@ -63,7 +68,8 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
         sampler_deinit(sampler);
         return status;
     }
-    sampler->fold = (struct wp_fold){.tree = &sampler->tree, .period_ns = NS_PER_S / config->hz};
+    sampler->fold = (struct wp_fold){
+        .tree = &sampler->tree, .period_ns = NS_PER_S / config->hz, .timeline = sampler->timeline};
     locate_init(&sampler->locate, &sampler->tree, &sampler->modules);
     random_init(&sampler->random, seed);
     tick_init(&sampler->tick, sampler->fold.period_ns, start_ns, &sampler->random);
@@ -80,6 +86,7 @@ void sampler_deinit(struct wp_sampler *sampler)
     census_deinit(&sampler->census);
     schedule_deinit(&sampler->schedule);
     modules_deinit(&sampler->modules);
+    timeline_destroy(sampler->timeline);
     tree_deinit(&sampler->tree);
     arena_deinit(&sampler->arena);
 }
@@ -128,6 +135,8 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
     fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
     schedule_remove(&sampler->schedule, &thread->schedule);
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
+    if (sampler->timeline)
+        timeline_end(sampler->timeline, &thread->fold.timeline);
     record_end(sampler, thread, end_ns);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
@@ -155,6 +164,7 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     schedule_add(&sampler->schedule, &thread->schedule);
     for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= thread->start_ns; i++)
         thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
+    timeline_begin(&thread->fold.timeline, thread->number, thread->schedule.begin);
 }
 
 /* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
@@ -283,8 +293,12 @@ static void refresh_modules(struct wp_sampler *sampler)
         locate_forget(&sampler->locate);
     sampler->modules_changed |= is_changed;
     sampler->unloads_ended = ended;
-    if (is_changed)
-        sampler->modules_quiet_ns = clock_monotonic_ns() + modules_settle_ns;
+    if (!is_changed)
+        return;
+    uint64_t now_ns = clock_monotonic_ns();
+    sampler->modules_quiet_ns = now_ns + modules_settle_ns;
+    if (sampler->timeline)
+        events_note_modules(sampler->timeline, &sampler->modules, now_ns);
 }
 
 /* A table is built in memory that handlers have left for certain: only after the one before has been taken
@@ -367,6 +381,7 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .path = sampler->path,
     };
     observation.until_ns = schedule_stretch(&seen->thread->schedule, &observation.time_ns);
+    observation.until_tick = schedule_stretch_tick(&seen->thread->schedule, observation.until_ns);
     schedule_seen(&sampler->schedule, &seen->thread->schedule, is_active(seen));
     if (seen->is_unknown || seen->is_unchanged)
         fold_observe(&sampler->fold, &seen->thread->fold, &observation);
@@ -388,12 +403,19 @@ void sampler_collect(struct wp_sampler *sampler, uint64_t now_ns)
         fold_one(sampler, &seen);
 }
 
+static void begin_tick(struct wp_sampler *sampler, uint64_t now_ns)
+{
+    schedule_tick(&sampler->schedule, now_ns);
+    if (sampler->timeline)
+        sampler->timeline->tick = sampler->schedule.tick;
+}
+
 /* Tells the schedule of the ticks that were left out, but for those that have not come yet. */
 static void count_skipped_ticks(struct wp_sampler *sampler, uint64_t now_ns)
 {
     uint32_t past = 0;
     while (past < sampler->skipped && sampler->skipped_ns[past] <= now_ns)
-        schedule_tick(&sampler->schedule, sampler->skipped_ns[past++]);
+        begin_tick(sampler, sampler->skipped_ns[past++]);
     sampler->counters.ticks += past;
     sampler->skipped = 0;
 }
@@ -421,7 +443,7 @@ static void look_at_threads(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct observation seen;
     struct schedule_thread *look;
-    schedule_tick(&sampler->schedule, now_ns);
+    begin_tick(sampler, now_ns);
     while ((look = schedule_next(&sampler->schedule, clock_monotonic_ns()))) {
         struct wp_thread *thread = thread_of(look);
         sampler->looks++;
@@ -452,6 +474,8 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
     publish_modules(sampler);
     sampler->observer.look = sampler->modules.now.number;
     settle_signal(sampler);
+    if (sampler->timeline)
+        events_note_late(sampler->timeline, sampler->tick.late, sampler->fold.period_ns, now_ns);
     look_at_threads(sampler, now_ns);
     sampler->counters.ticks++;
 }

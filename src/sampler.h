@@ -21,6 +21,7 @@
 #include "schedule.h"
 #include "threads.h"
 #include "tick.h"
+#include "timeline.h"
 #include "tree.h"
 
 #include <stdbool.h>
@@ -34,6 +35,7 @@ struct wp_sampler {
     struct wp_modules modules;
     struct wp_tree tree;
     struct wp_fold fold;
+    struct wp_timeline *timeline; /* NULL when none is asked for */
     struct wp_locate locate;
     struct wp_observer observer;
     uint64_t signals_taken; /* from us, past the C library: a set; each is reported once, by the session */

@@ -213,6 +213,12 @@ uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_n
     return thread->begin_ns;
 }
 
+uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns)
+{
+    bool is_of_look_before = until_ns != 0 && until_ns == thread->begin_ns;
+    return is_of_look_before ? thread->begin_tick : thread->begin;
+}
+
 uint64_t schedule_until(const struct wp_schedule *schedule, const struct schedule_thread *thread)
 {
     return thread->begin <= schedule->tick ? time_of(schedule, thread->begin) : UINT64_MAX;
@@ -243,6 +249,7 @@ struct schedule_thread *schedule_next(struct wp_schedule *schedule, uint64_t now
     schedule->looks_left--;
     cut_out(&schedule->due, thread);
     thread->begin_ns = time_of(schedule, thread->begin);
+    thread->begin_tick = thread->begin;
     thread->look_ns = now_ns;
     thread->begin = larger(thread->begin + thread->length, schedule->tick);
     thread->goes_on = thread->begin > schedule->tick;

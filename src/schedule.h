@@ -77,10 +77,11 @@ struct schedule_thread {
     uint32_t length;
     uint32_t rate; /* until its next look, in 1/65536 look a tick, before it is spread; 0 at rest */
     bool is_active;
-    bool is_resting;   /* idle, and looked at as rarely as that allows */
-    bool goes_on;      /* the last look's stretch goes on behind it, up to the moment of tick `begin` */
-    uint64_t begin_ns; /* moment at which the last look's stretch began */
-    uint64_t look_ns;  /* when the last look was */
+    bool is_resting;     /* idle, and looked at as rarely as that allows */
+    bool goes_on;        /* the last look's stretch goes on behind it, up to the moment of tick `begin` */
+    uint64_t begin_ns;   /* moment at which the last look's stretch began */
+    uint64_t begin_tick; /* and the tick whose moment that is */
+    uint64_t look_ns;    /* when the last look was */
 };
 
 struct wp_schedule {
@@ -136,6 +137,9 @@ void schedule_seen(struct wp_schedule *schedule, struct schedule_thread *thread,
  * within it. The last look then has no observation, and its stretch is accounted for by the next one.
  */
 uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns);
+
+/* The tick with which that stretch ends, whose end schedule_stretch has told. */
+uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns);
 
 /* When the stretch of a thread's last look ended; UINT64_MAX while it goes on. */
 uint64_t schedule_until(const struct wp_schedule *schedule, const struct schedule_thread *thread);

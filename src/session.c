@@ -89,6 +89,8 @@ void session_wait_for_writing(struct session *session)
 void session_hold(enum session_hold why)
 {
     struct session *session = session_current();
+    if (session && session->pid == getpid() && why == SESSION_HOLD_FORK)
+        sig_add_relaxed(&session->forks, 1);
     if (session && session->pid == getpid())
         standstill_hold(&session->standstill,
                         clock_monotonic_ns() +

@@ -62,6 +62,8 @@ struct session {
     uint32_t absent;           /* atomic, futex: the sampler stands down */
     bool is_resumed;           /* the sampler is not the first */
     uint32_t is_over;          /* atomic: session_end has been */
+    uint32_t forks;            /* atomic: begun so far */
+    uint32_t forks_noted;      /* of them, by the sampler, on the timeline */
     bool leaves_children;      /* session_leave_children */
     struct wp_output output;
     struct wp_output more_outputs[CONFIG_MORE_OUTS_MAX]; /* of the same, at the end */

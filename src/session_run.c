@@ -206,12 +206,26 @@ static void let_threads_come_back(struct session *session)
         session_sleep_until(session, now_ns + coming_back_ns);
 }
 
+/* At the tick after: the one before it was held up until the fork was over, or came before it. */
+static void note_forks(struct session *session, uint64_t now_ns)
+{
+    struct wp_timeline *timeline = session->sampler.timeline;
+    uint32_t forks = sig_load_relaxed(&session->forks), count = forks - session->forks_noted;
+    if (!timeline || count == 0)
+        return;
+    session->forks_noted = forks;
+    const struct timeline_event event = {
+        .begin_ns = now_ns, .end_ns = now_ns, .number = count, .kind = EVENT_FORK};
+    timeline_event(timeline, &event);
+}
+
 static void one_tick(struct session *session)
 {
     struct wp_sampler *sampler = &session->sampler;
     let_threads_come_back(session);
     standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
+    note_forks(session, now_ns);
     sampler_restrain(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);

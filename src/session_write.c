@@ -177,11 +177,19 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
         write_and_report(session, *session->name_before_exec ? session->name_before_exec : name, now_ns);
 }
 
+static void note_exec(struct session *session, uint64_t now_ns)
+{
+    const struct timeline_event event = {.begin_ns = now_ns, .end_ns = now_ns, .kind = EVENT_EXEC};
+    if (session->sampler.timeline)
+        timeline_event(session->sampler.timeline, &event);
+}
+
 void session_write_so_far(struct session *session)
 {
     uint64_t begin_ns = clock_monotonic_ns();
     bool has_spare = session->spare_fd >= 0, has_directory = session->directory_fd >= 0;
     sampler_settle(&session->sampler, begin_ns);
+    note_exec(session, begin_ns);
     write_before_exec(session, begin_ns);
     if (has_spare && session->spare_fd < 0)
         session->spare_fd = sink_spare(session->directory_fd, session->output.name);

@@ -88,6 +88,10 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->is_strict;
     if (!strcmp(name, "WALLPROF_TOOL"))
         return strlen(config->tool);
+    if (!strcmp(name, "WALLPROF_TIMELINE"))
+        return config->timeline;
+    if (!strcmp(name, "WALLPROF_TIMELINE_MEM"))
+        return config->timeline_bytes;
     assert_string_equal(name, "WALLPROF_SEED");
     return config->seed;
 }
@@ -180,6 +184,12 @@ static const struct good_case good[] = {
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
+    {"WALLPROF_TIMELINE", "", TIMELINE_OFF},
+    {"WALLPROF_TIMELINE", "0", TIMELINE_OFF},
+    {"WALLPROF_TIMELINE", "1", TIMELINE_ON},
+    {"WALLPROF_TIMELINE", "pprof", TIMELINE_PPROF},
+    {"WALLPROF_TIMELINE_MEM", "", 32 * MIB},
+    {"WALLPROF_TIMELINE_MEM", "1M", MIB},
     {"WALLPROF_LOG", "", LOG_WARNING},
     {"WALLPROF_LOG", "off", LOG_OFF},
     {"WALLPROF_LOG", "error", LOG_ERROR},
@@ -213,6 +223,8 @@ static void the_defaults_are_as_documented(void **state)
     assert_int_equal(config->signal, SIGPROF);
     assert_int_equal(config->labels, LABELS_ID);
     assert_int_equal(config->overhead_ppm, 10000);
+    assert_int_equal(config->timeline, TIMELINE_OFF);
+    assert_int_equal(config->timeline_bytes, 32 * MIB);
     assert_false(config->by_signal_only);
     assert_false(config->has_seed);
     assert_int_equal(config->log_level, LOG_WARNING);
@@ -266,20 +278,22 @@ struct bad_case {
     uint64_t instead;
 };
 
-#define HZ_SAID       "is not a whole number from 1 to 10000; using 100"
-#define THREADS_SAID  "is not a whole number from 1 to 1024; using 8"
-#define DEPTH_SAID    "is not a whole number from 1 to 65536; using 1024"
-#define MEM_SAID      "is not a size from 1M to 32G (K, M, G); using 64M"
-#define NO_SIGNAL     "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
-#define REFUSED       "cannot be used for sampling; using SIGPROF"
-#define LABELS_SAID   "is not none, name or id; using id (name and id)"
-#define OBSERVE_SAID  "is not auto or signal; using auto"
-#define OVERHEAD_SAID "is not a percentage from 0.0001 to 100, nor 0 or off; using 1"
-#define HIDE_SAID     "is not 0 or 1; using 0"
-#define TOOL_SAID     "is not auto, off or an absolute path; using auto"
-#define SECCOMP_SAID  "is not auto or strict; using auto"
-#define SEED_SAID     "is not a whole number; using a random seed"
-#define LOG_SAID      "is not off, error, warning, info or debug; using warning"
+#define HZ_SAID           "is not a whole number from 1 to 10000; using 100"
+#define THREADS_SAID      "is not a whole number from 1 to 1024; using 8"
+#define DEPTH_SAID        "is not a whole number from 1 to 65536; using 1024"
+#define MEM_SAID          "is not a size from 1M to 32G (K, M, G); using 64M"
+#define NO_SIGNAL         "is not a signal (PROF, SIGPROF, 27, RTMIN+1 are); using SIGPROF"
+#define REFUSED           "cannot be used for sampling; using SIGPROF"
+#define LABELS_SAID       "is not none, name or id; using id (name and id)"
+#define OBSERVE_SAID      "is not auto or signal; using auto"
+#define OVERHEAD_SAID     "is not a percentage from 0.0001 to 100, nor 0 or off; using 1"
+#define HIDE_SAID         "is not 0 or 1; using 0"
+#define TOOL_SAID         "is not auto, off or an absolute path; using auto"
+#define SECCOMP_SAID      "is not auto or strict; using auto"
+#define SEED_SAID         "is not a whole number; using a random seed"
+#define LOG_SAID          "is not off, error, warning, info or debug; using warning"
+#define TIMELINE_SAID     "is not 0, 1 or pprof; using 0"
+#define TIMELINE_MEM_SAID "is not a size from 1M to 32G (K, M, G); using 32M"
 
 static const struct bad_case bad[] = {
     {"WALLPROF_HZ", "0", HZ_SAID, 100},
@@ -348,6 +362,11 @@ static const struct bad_case bad[] = {
     {"WALLPROF_OVERHEAD", "none", OVERHEAD_SAID, 10000},
     {"WALLPROF_OVERHEAD", "1844674407370956", OVERHEAD_SAID, 10000}, /* 0.04, if it overflowed */
     {"WALLPROF_OVERHEAD", "18446744073709551617", OVERHEAD_SAID, 10000},
+    {"WALLPROF_TIMELINE", "2", TIMELINE_SAID, TIMELINE_OFF},
+    {"WALLPROF_TIMELINE", "PPROF", TIMELINE_SAID, TIMELINE_OFF},
+    {"WALLPROF_TIMELINE", "on", TIMELINE_SAID, TIMELINE_OFF},
+    {"WALLPROF_TIMELINE_MEM", "0", TIMELINE_MEM_SAID, 32 * MIB},
+    {"WALLPROF_TIMELINE_MEM", "33G", TIMELINE_MEM_SAID, 32 * MIB},
     {"WALLPROF_HIDE", "2", HIDE_SAID, false},
     {"WALLPROF_HIDE", "yes", HIDE_SAID, false},
     {"WALLPROF_SECCOMP", "1", SECCOMP_SAID, false},
