@@ -142,7 +142,7 @@ $(BUILD)/libengine.a: $(ENGINE_OBJ)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-TOOL_LIBS   := $(ZLIB_A)
+TOOL_LIBS   := -ldw -lelf -liberty $(ZLIB_A)
 $(BUILD)/src/tool/%.o: ALL_CFLAGS += -iquote src/tool
 $(BUILD)/tests/test_tool_%.o: ALL_CFLAGS += -iquote src/tool
 $(BUILD)/wallprof: $(TOOL_OBJ) $(BUILD)/libengine.a
@@ -151,8 +151,15 @@ $(BUILD)/wallprof: $(TOOL_OBJ) $(BUILD)/libengine.a
 
 $(BUILD)/tests/test_tool_%: $(BUILD)/tests/test_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/main.o,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
+	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/main.o $(BUILD)/src/tool/cmd_%,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
 	    $(TOOL_LIBS) -lcmocka -ldl
+
+# What prints what the tool makes of addresses, beside addr2line.
+$(BUILD)/tests/tool_frames.o: ALL_CFLAGS += -iquote src/tool
+$(BUILD)/tests/tool_frames: $(BUILD)/tests/tool_frames.o $(filter $(addprefix $(BUILD)/src/tool/,debug_% frame_%),$(TOOL_OBJ)) \
+    $(BUILD)/libengine.a
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(TOOL_LIBS)
 
 # Unit tests link the engine's objects themselves, so that every internal function can be called.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
@@ -225,7 +232,7 @@ unit: $(UNIT)
 build/pprof:
 	@scripts/build-pprof $@
 
-e2e: $(LIB) $(TARGETS) $(BUILD)/tests/oracle_static build/pprof
+e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle_static $(if $(TOOL),$(BUILD)/tests/tool_frames) build/pprof
 	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
 	    TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
 
