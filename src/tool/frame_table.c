@@ -1,0 +1,304 @@
+/*
+ * As bytes: a header, then rows, frames and strings as they are in memory. The checksum is over all that
+ * follows it, so a torn file is told from a whole one; what a hostile file says is bounded by the checks
+ * behind it.
+ */
+#include "frame_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { FIRST_CAPACITY = 64 };
+
+static const size_t strings_max_bytes = (size_t)1 << 30;
+
+/* To be counted up whenever what is stored, or how it is found, changes. */
+static const char magic[8] = "wpname1";
+
+struct header {
+    char magic[8];
+    uint64_t checksum; /* of everything behind this field: crc32 */
+    uint64_t row_count, frame_count, string_bytes;
+    uint8_t key[FRAME_TABLE_KEY_MAX_BYTES];
+    uint64_t key_bytes;
+};
+
+enum { CHECKED_FROM = offsetof(struct header, row_count) };
+
+void frame_table_free(struct frame_table *table)
+{
+    free(table->rows);
+    free(table->frames);
+    free(table->strings);
+    free(table->string_slots);
+    *table = (struct frame_table){0};
+}
+
+/* ---- filling ---- */
+
+/* Room for one more record; false without memory, and then the table is broken. */
+static bool make_room(struct frame_table *table, void *records, size_t count, size_t *capacity,
+                      size_t record_bytes)
+{
+    void **at = records;
+    if (table->is_broken)
+        return false;
+    if (count < *capacity)
+        return true;
+    size_t grown = *capacity ? 2 * *capacity : FIRST_CAPACITY;
+    void *moved = grown <= UINT32_MAX ? reallocarray(*at, grown, record_bytes) : NULL;
+    table->is_broken = !moved;
+    if (!moved)
+        return false;
+    *at = moved;
+    *capacity = grown;
+    return true;
+}
+
+static uint32_t hash(const char *string)
+{
+    uint32_t value = 2166136261U; /* FNV-1a */
+    for (; *string; string++)
+        value = (value ^ (unsigned char)*string) * 16777619U;
+    return value;
+}
+
+static size_t slot_of(const struct frame_table *table, const char *string)
+{
+    size_t slot = hash(string) & (table->string_slot_count - 1);
+    while (table->string_slots[slot] && strcmp(table->strings + table->string_slots[slot], string) != 0)
+        slot = (slot + 1) & (table->string_slot_count - 1);
+    return slot;
+}
+
+static bool grow_slots(struct frame_table *table)
+{
+    size_t old_count = table->string_slot_count;
+    uint32_t *old = table->string_slots;
+    if (2 * (table->string_count + 1) < old_count)
+        return true;
+    size_t count = old_count ? 2 * old_count : 4 * FIRST_CAPACITY;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    table->is_broken = !slots;
+    if (!slots)
+        return false;
+    table->string_slots = slots;
+    table->string_slot_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        if (old[i])
+            slots[slot_of(table, table->strings + old[i])] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+static uint32_t append_string(struct frame_table *table, const char *string)
+{
+    size_t bytes = strlen(string) + 1, at = table->string_bytes ? table->string_bytes : 1;
+    size_t wanted = at + bytes, capacity = table->string_capacity;
+    while (capacity < wanted)
+        capacity = capacity ? 2 * capacity : 1024;
+    if (capacity > table->string_capacity) {
+        char *moved = capacity <= strings_max_bytes ? realloc(table->strings, capacity) : NULL;
+        table->is_broken = !moved;
+        if (!moved)
+            return 0;
+        table->strings = moved;
+        table->string_capacity = capacity;
+    }
+    table->strings[0] = '\0';
+    memcpy(table->strings + at, string, bytes);
+    table->string_bytes = wanted;
+    return (uint32_t)at;
+}
+
+uint32_t frame_table_string(struct frame_table *table, const char *string)
+{
+    if (!string || !*string || table->is_broken || !grow_slots(table))
+        return 0;
+    size_t slot = slot_of(table, string);
+    if (!table->string_slots[slot]) {
+        table->string_slots[slot] = append_string(table, string);
+        table->string_count += table->string_slots[slot] != 0;
+    }
+    return table->string_slots[slot];
+}
+
+void frame_table_add_row(struct frame_table *table, const struct frame_row *row)
+{
+    if (!make_room(table, &table->rows, table->row_count, &table->row_capacity, sizeof *row))
+        return;
+    table->rows[table->row_count] = *row;
+    table->rows[table->row_count].first_frame = (uint32_t)table->frame_count;
+    table->rows[table->row_count++].frame_count = 0;
+}
+
+void frame_table_add_frame(struct frame_table *table, const struct frame_entry *frame)
+{
+    if (!make_room(table, &table->frames, table->frame_count, &table->frame_capacity, sizeof *frame) ||
+        table->rows[table->row_count - 1].frame_count == FRAMES_PER_ADDRESS_MAX)
+        return;
+    table->frames[table->frame_count++] = *frame;
+    table->rows[table->row_count - 1].frame_count++;
+}
+
+/* ---- reading ---- */
+
+const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->rows[middle].address == address)
+            return &table->rows[middle];
+        if (table->rows[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const char *frame_table_text(const struct frame_table *table, uint32_t string)
+{
+    return string ? table->strings + string : "";
+}
+
+/* ---- two tables ---- */
+
+static void copy_row(struct frame_table *to, const struct frame_table *from, const struct frame_row *row)
+{
+    frame_table_add_row(to, row);
+    for (uint32_t i = 0; i < row->frame_count; i++) {
+        struct frame_entry frame = from->frames[row->first_frame + i];
+        frame.system_name = frame_table_string(to, frame_table_text(from, frame.system_name));
+        frame.file = frame_table_string(to, frame_table_text(from, frame.file));
+        frame_table_add_frame(to, &frame);
+    }
+}
+
+struct frame_table frame_table_merge(const struct frame_table *older, const struct frame_table *newer,
+                                     bool only_final)
+{
+    struct frame_table merged = {0};
+    size_t i = 0, j = 0;
+    while (i < older->row_count || j < newer->row_count) {
+        const struct frame_row *a = i < older->row_count ? &older->rows[i] : NULL;
+        const struct frame_row *b = j < newer->row_count ? &newer->rows[j] : NULL;
+        bool takes_newer = b && (!a || b->address <= a->address);
+        const struct frame_row *row = takes_newer ? b : a;
+        i += a && a->address == row->address;
+        j += takes_newer;
+        if (row->is_final || !only_final)
+            copy_row(&merged, takes_newer ? newer : older, row);
+    }
+    return merged;
+}
+
+/* ---- as bytes ---- */
+
+static uint64_t checksum(const unsigned char *bytes, size_t count)
+{
+    return crc32_z(crc32_z(0, NULL, 0), bytes + CHECKED_FROM, count - CHECKED_FROM);
+}
+
+unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t *key, size_t key_bytes,
+                                  size_t *ret_bytes)
+{
+    struct header header = {.row_count = table->row_count,
+                            .frame_count = table->frame_count,
+                            .string_bytes = table->string_bytes,
+                            .key_bytes = key_bytes};
+    size_t rows_bytes = table->row_count * sizeof *table->rows;
+    size_t frames_bytes = table->frame_count * sizeof *table->frames;
+    size_t count = sizeof header + rows_bytes + frames_bytes + table->string_bytes;
+    unsigned char *bytes = key_bytes <= sizeof header.key ? malloc(count) : NULL, *at = bytes;
+    if (!bytes)
+        return NULL;
+    memcpy(header.magic, magic, sizeof magic);
+    if (key_bytes > 0)
+        memcpy(header.key, key, key_bytes);
+    at = mempcpy(at, &header, sizeof header);
+    if (table->row_count > 0)
+        at = mempcpy(at, table->rows, rows_bytes);
+    if (table->frame_count > 0)
+        at = mempcpy(at, table->frames, frames_bytes);
+    if (table->string_bytes > 0)
+        memcpy(at, table->strings, table->string_bytes);
+    header.checksum = checksum(bytes, count);
+    memcpy(bytes, &header, sizeof header);
+    *ret_bytes = count;
+    return bytes;
+}
+
+static bool is_header_good(const struct header *header, size_t count, const uint8_t *key, size_t key_bytes)
+{
+    const uint64_t most = UINT32_MAX;
+    return memcmp(header->magic, magic, sizeof magic) == 0 && header->key_bytes == key_bytes &&
+           key_bytes <= sizeof header->key && (key_bytes == 0 || memcmp(header->key, key, key_bytes) == 0) &&
+           header->row_count <= most && header->frame_count <= most &&
+           header->string_bytes <= strings_max_bytes &&
+           count == sizeof *header + header->row_count * sizeof(struct frame_row) +
+                        header->frame_count * sizeof(struct frame_entry) + header->string_bytes;
+}
+
+static bool is_row_good(const struct frame_table *table, size_t index)
+{
+    const struct frame_row *row = &table->rows[index];
+    return (index == 0 || row[-1].address < row->address) && row->frame_count <= FRAMES_PER_ADDRESS_MAX &&
+           row->first_frame <= table->frame_count &&
+           row->frame_count <= table->frame_count - row->first_frame && row->source <= NAME_FROM_DWARF;
+}
+
+static bool is_consistent(const struct frame_table *table)
+{
+    size_t last = table->string_bytes ? table->string_bytes - 1 : 0;
+    if (table->string_bytes > 0 && (table->strings[0] != '\0' || table->strings[last] != '\0'))
+        return false;
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (!is_row_good(table, i))
+            return false;
+    }
+    for (size_t i = 0; i < table->frame_count; i++) {
+        if (table->frames[i].system_name > last || table->frames[i].file > last)
+            return false;
+    }
+    return true;
+}
+
+/* A copy of the next part of the bytes; NULL without memory. */
+static void *take(const unsigned char **at, size_t bytes)
+{
+    void *copy = malloc(bytes ? bytes : 1);
+    if (copy)
+        memcpy(copy, *at, bytes);
+    *at += bytes;
+    return copy;
+}
+
+int frame_table_decode(struct frame_table *table, const unsigned char *bytes, size_t count,
+                       const uint8_t *key, size_t key_bytes)
+{
+    struct header header;
+    *table = (struct frame_table){0};
+    if (count < sizeof header)
+        return -EBADMSG;
+    memcpy(&header, bytes, sizeof header);
+    if (!is_header_good(&header, count, key, key_bytes) || header.checksum != checksum(bytes, count))
+        return -EBADMSG;
+    const unsigned char *at = bytes + sizeof header;
+    table->row_count = table->row_capacity = header.row_count;
+    table->frame_count = table->frame_capacity = header.frame_count;
+    table->string_bytes = table->string_capacity = header.string_bytes;
+    table->rows = take(&at, header.row_count * sizeof *table->rows);
+    table->frames = take(&at, header.frame_count * sizeof *table->frames);
+    table->strings = take(&at, header.string_bytes);
+    int error = !table->rows || !table->frames || !table->strings ? -ENOMEM
+                : is_consistent(table)                            ? 0
+                                                                  : -EBADMSG;
+    if (error)
+        frame_table_free(table);
+    return error;
+}

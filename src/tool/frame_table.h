@@ -1,0 +1,76 @@
+/*
+ * What is known of addresses of one file: for each the frames that stand for it, innermost first.
+ *
+ * The plain data between debug_info.h, which finds it, debug_child.h, which carries it from one process into
+ * another, and name_cache.h, which keeps it on disk. Therefore everything is numbers and offsets, and a table
+ * that comes as bytes is checked before it is believed.
+ *
+ * Called from: the tool's only thread. A zeroed struct is an empty table.
+ */
+#ifndef WALLPROF_TOOL_FRAME_TABLE_H
+#define WALLPROF_TOOL_FRAME_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    FRAME_TABLE_KEY_MAX_BYTES = 32,
+    FRAMES_PER_ADDRESS_MAX = 256 /* more inlined calls in one another than any compiler makes */
+};
+
+/* Where the name of the outermost frame comes from. */
+enum name_source { NAME_FROM_NOTHING, NAME_FROM_SYMBOL, NAME_FROM_DWARF };
+
+struct frame_row {
+    uint64_t address;                  /* as in the ELF file */
+    uint64_t symbol_address;           /* NAME_FROM_SYMBOL: where the symbol begins, */
+    uint64_t symbol_bytes;             /* and how far it reaches; 0 for a label without a size */
+    uint32_t first_frame, frame_count; /* 0 frames: nothing is known */
+    uint32_t source;                   /* enum name_source */
+    uint32_t is_final; /* 1: debug information was there. 0: a debug file that comes later may say more */
+};
+
+/* Strings are offsets into strings; 0 is the empty one, for what is not known. */
+struct frame_entry {
+    uint32_t system_name, file;
+    uint32_t line, start_line; /* 0 for not known; start_line is in file */
+};
+
+struct frame_table {
+    struct frame_row *rows; /* owned, as the rest; ascending by address */
+    struct frame_entry *frames;
+    char *strings;
+    uint32_t *string_slots; /* only while it is filled */
+    size_t row_count, row_capacity, frame_count, frame_capacity;
+    size_t string_bytes, string_capacity, string_slot_count, string_count;
+    bool is_broken; /* no memory, or too much: it is not to be used */
+};
+
+void frame_table_free(struct frame_table *table);
+
+/* Filling: rows ascending, each followed by its frames. */
+uint32_t frame_table_string(struct frame_table *table, const char *string); /* NULL: 0 */
+void frame_table_add_row(struct frame_table *table, const struct frame_row *row);
+void frame_table_add_frame(struct frame_table *table, const struct frame_entry *frame);
+
+/* The row of an address, or NULL. */
+const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address);
+const char *frame_table_text(const struct frame_table *table, uint32_t string);
+
+/*
+ * A new table of what both say; of an address that both know, what `newer` says. Only rows that are final,
+ * with only_final.
+ */
+struct frame_table frame_table_merge(const struct frame_table *older, const struct frame_table *newer,
+                                     bool only_final);
+
+/* As bytes, for this machine: malloc'd, NULL without memory. The key, a build-id, stands in them. */
+unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t *key, size_t key_bytes,
+                                  size_t *ret_bytes);
+
+/* Back: 0, or -EBADMSG for what is not a table with this key, whole and consistent; -ENOMEM. */
+int frame_table_decode(struct frame_table *table, const unsigned char *bytes, size_t count,
+                       const uint8_t *key, size_t key_bytes);
+
+#endif

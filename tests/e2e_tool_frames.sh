@@ -1,0 +1,67 @@
+#!/bin/bash
+# Functions, inlined calls, files and lines are those of addr2line, wherever the debug information is.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+need g++ addr2line readelf objcopy
+TOOL=$BUILD/tests/tool_frames
+[ -x "$TOOL" ] || skip "$TOOL is not built"
+unset DEBUGINFOD_URLS
+export LC_ALL=C
+
+judge() { # WHAT PROGRAM [DEBUG FILE]
+    local what=$1
+    shift
+    local options=()
+    [ "$1" != --llvm ] || { options=(--llvm) && shift; }
+    "$PYTHON" "$TESTS/judge_frames.py" "${options[@]}" "$TOOL" "$@" >"$TMP/judgement" 2>&1 || complain "$what differs"
+    echo "$what: $(cat "$TMP/judgement")"
+}
+
+compile() { # OUTPUT OPTIONS...
+    local output=$1
+    shift
+    g++ -std=gnu++17 -O2 "$@" -o "$output" "$TESTS/frames_inlined.cc" || fail "g++ $* fails"
+}
+
+cd "$TMP" || exit 1
+compile v4 -gdwarf-4 -Wl,--build-id
+compile v5 -gdwarf-5 -Wl,--build-id
+compile zipped -gdwarf-5 -gz -Wl,--build-id=none
+judge 'DWARF 4' v4
+judge 'DWARF 5' v5
+judge 'compressed, without a build-id' zipped
+
+mkdir -p beside/.debug
+objcopy --only-keep-debug v5 v5.debug
+objcopy --strip-all --add-gnu-debuglink=v5.debug v5 linked
+judge 'by debug link' linked v5
+cp linked beside/linked
+mv v5.debug beside/.debug
+judge 'by debug link in .debug' beside/linked v5
+
+# addr2line 2.40 reads no .dwo files; the code is the same.
+compile split -gdwarf-5 -gsplit-dwarf -Wl,--build-id
+judge 'split' split v5
+
+# And it misses inlined calls in what clang makes of DWARF 5.
+if type -P llvm-symbolizer clang++ >/dev/null &&
+    clang++ -std=gnu++17 -O2 -gdwarf-5 -o clang "$TESTS/frames_inlined.cc" 2>/dev/null; then
+    judge 'clang' --llvm clang
+fi
+
+if type -P dwz >/dev/null; then
+    cp v4 a
+    compile b -gdwarf-4 -Wl,--build-id -DOTHER
+    dwz -m "$TMP/common" a b && judge 'shared by dwz' a v4
+fi
+
+if type -P rustc >/dev/null && rustc -O -g -o rust "$TESTS/frames_inlined.rs" 2>/dev/null; then
+    judge 'Rust' rust
+fi
+libc=/lib/x86_64-linux-gnu/libc.so.6
+id=$(readelf -nW $libc 2>/dev/null | sed -n 's/.*Build ID: //p')
+debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+if [ -f "$debug" ]; then
+    judge 'the C library, by build-id' $libc "$debug"
+fi
+exit "$bad"
