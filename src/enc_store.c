@@ -46,9 +46,17 @@ static struct store_tree describe_tree(const struct wp_profile *profile)
     return ret;
 }
 
+static uint64_t timeline_bytes(const struct wp_timeline *timeline)
+{
+    return timeline ? sizeof(struct store_timeline) + timeline->count * sizeof(struct timeline_record) +
+                          timeline->event_count * sizeof(struct timeline_event)
+                    : 0;
+}
+
 static void write_header(const struct wp_profile *profile, struct sink *sink, uint64_t symbols_bytes)
 {
     char page[STORE_HEADER_BYTES] = {0};
+    const uint64_t symbols_offset = STORE_HEADER_BYTES + profile->arena->used_bytes;
     struct store_header header = {
         .version = STORE_VERSION,
         .byte_order = STORE_BYTE_ORDER,
@@ -58,8 +66,11 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
         .module_bytes = sizeof(struct wp_module),
         .thread_bytes = sizeof(struct wp_thread_record),
         .counters_bytes = sizeof(struct wp_counters),
+        .record_bytes = sizeof(struct timeline_record),
+        .event_bytes = sizeof(struct timeline_event),
         .arena = {STORE_HEADER_BYTES, profile->arena->used_bytes},
-        .symbols = {STORE_HEADER_BYTES + profile->arena->used_bytes, symbols_bytes},
+        .symbols = {symbols_offset, symbols_bytes},
+        .timeline = {symbols_offset + symbols_bytes, timeline_bytes(profile->timeline)},
         .tree = describe_tree(profile),
         .labels = profile->labels,
         .threads_per_tick = profile->threads_per_tick,
@@ -185,6 +196,21 @@ static void write_names(const struct names *names, struct sink *sink)
     sink_write(sink, zeros, store_padded(text_bytes) - text_bytes);
 }
 
+static void write_timeline(const struct wp_timeline *timeline, struct sink *sink)
+{
+    const struct store_timeline counts = {
+        .start_ns = timeline->start_ns,
+        .thinned = timeline->thinned,
+        .dropped = timeline->dropped,
+        .dropped_events = timeline->dropped_events,
+        .count = timeline->count,
+        .event_count = timeline->event_count,
+    };
+    sink_write(sink, &counts, sizeof counts);
+    sink_write(sink, timeline->records, counts.count * sizeof *timeline->records);
+    sink_write(sink, timeline->events, counts.event_count * sizeof *timeline->events);
+}
+
 int enc_store_write(const struct wp_profile *profile, struct sink *sink)
 {
     struct names names;
@@ -193,6 +219,8 @@ int enc_store_write(const struct wp_profile *profile, struct sink *sink)
         write_header(profile, sink, names.layout.end);
         sink_write(sink, profile->arena->base, profile->arena->used_bytes);
         write_names(&names, sink);
+        if (profile->timeline)
+            write_timeline(profile->timeline, sink);
     }
     names_deinit(&names);
     return status;

@@ -6,7 +6,7 @@
  * is in the byte order and with the record sizes of the machine that wrote it; the header says which, and a
  * reader refuses others.
  *
- *     header | arena | symbols
+ *     header | arena | symbols | timeline
  *
  * Who writes it: enc_store.h. Who reads it: the tool's store_read.h, which believes nothing of it.
  */
@@ -46,7 +46,9 @@ struct store_header {
     uint32_t version, byte_order;
     uint32_t header_bytes; /* sizeof(struct store_header) */
     uint32_t node_bytes, location_bytes, module_bytes, thread_bytes, counters_bytes;
+    uint32_t record_bytes, event_bytes; /* of the timeline */
     struct store_part arena, symbols;
+    struct store_part timeline; /* of no bytes if there is none */
     struct store_tree tree;
     uint32_t labels, threads_per_tick; /* and what follows: struct wp_profile's */
     uint64_t start_utc_ns, duration_ns, period_ns;
@@ -85,6 +87,12 @@ struct store_module {
 struct store_lost_file {
     arena_ref module;
     int32_t error;
+};
+
+/* The part with the timeline begins with this; then the records and the events, as they are in memory. */
+struct store_timeline {
+    uint64_t start_ns, thinned, dropped, dropped_events;
+    uint32_t count, event_count;
 };
 
 /* Where each array begins, from the beginning of the part. */

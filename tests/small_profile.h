@@ -28,6 +28,9 @@ struct small_profile {
     struct wp_tree tree;
     struct wp_modules modules;
     struct wp_symbols symbols;
+    struct wp_timeline timeline; /* for tests that set profile.timeline to it */
+    struct timeline_record records[4];
+    struct timeline_event events[2];
     arena_ref thread_of_number[SMALL_THREADS + 1], program, library;
     struct wp_function functions[SMALL_FUNCTIONS];
     struct wp_frame frames[2 * SMALL_LOCATIONS_MAX];
@@ -133,13 +136,51 @@ static inline arena_ref small_thread(struct small_profile *small, int32_t tid, c
     return root;
 }
 
+/* Two observations of the first thread, where it was seen to be in work; a library came, and ticks were late.
+ */
+static inline void small_timeline(struct small_profile *small, arena_ref node)
+{
+    small->records[0] = (struct timeline_record){.first_ns = 5000000000,
+                                                 .last_ns = 5000000000,
+                                                 .cpu_ns = 40 * SMALL_UNIT_NS,
+                                                 .wall_ns = 40 * SMALL_UNIT_NS,
+                                                 .thread = 1,
+                                                 .node = node,
+                                                 .observations = 1,
+                                                 .ticks = 1,
+                                                 .id = 1};
+    small->records[1] = small->records[0];
+    small->records[1].first_ns = 5010000000;
+    small->records[1].last_ns = 5070000000;
+    small->records[1].cpu_ns = 0;
+    small->records[1].wall_ns = 7 * SMALL_UNIT_NS;
+    small->records[1].observations = small->records[1].ticks = 7;
+    small->records[1].state = TIMELINE_WAITING;
+    small->records[1].id = 2;
+    const struct wp_module *library = arena_at(&small->arena, small->library);
+    small->events[0] = (struct timeline_event){
+        .begin_ns = 5000000001, .end_ns = 5000000001, .name = library->path, .kind = EVENT_LOADED};
+    small->events[1] = (struct timeline_event){
+        .begin_ns = 5030000000, .end_ns = 5060000000, .number = 3, .kind = EVENT_LATE};
+    small->timeline = (struct wp_timeline){.start_ns = 4990000000,
+                                           .records = small->records,
+                                           .count = 2,
+                                           .capacity = 4,
+                                           .events = small->events,
+                                           .event_count = 2,
+                                           .event_capacity = 2,
+                                           .thinned = 5};
+}
+
 static inline void small_stacks(struct small_profile *small)
 {
     arena_ref main_root = small_thread(small, 11, "main");
     arena_ref start = small_child(small, main_root, AT_START), in_main = small_child(small, start, AT_MAIN);
     small_weigh(small, start, 1, 0, 0, 0);
     small_weigh(small, in_main, 1, 20, 100, 50);
-    small_weigh(small, small_child(small, in_main, AT_WORK), 2, 3, 40, 7);
+    arena_ref work = small_child(small, in_main, AT_WORK);
+    small_weigh(small, work, 2, 3, 40, 7);
+    small_timeline(small, work);
     small_weigh(small, tree_pseudo_child(&small->tree, main_root, PSEUDO_UNSAMPLED), 0, 0, 0, 5);
     arena_ref run = small_child(small, small_thread(small, 12, "worker"), AT_RUN);
     arena_ref once = small_child(small, run, AT_FACT_CALL), twice = small_child(small, once, AT_FACT_CALL);

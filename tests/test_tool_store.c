@@ -41,6 +41,7 @@ static int setup(void **state)
     fake_directory_create(&fixture.directory);
     snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
     small_profile_create(&fixture.small);
+    fixture.small.profile.timeline = &fixture.small.timeline;
     fixture.store = written(&fixture, enc_store_write, &fixture.small.profile);
     return 0;
 }
@@ -67,6 +68,12 @@ static void what_is_read_is_what_was_written(void **state)
     const struct wp_profile *profile = &fixture->recording.profile;
     struct fake_bytes before = written(fixture, enc_pprof_write, &fixture->small.profile);
     struct fake_bytes after = written(fixture, enc_pprof_write, profile);
+    assert_int_equal(profile->timeline->count, 2);
+    assert_memory_equal(profile->timeline->records, fixture->small.records,
+                        2 * sizeof *fixture->small.records);
+    assert_memory_equal(profile->timeline->events, fixture->small.events, sizeof fixture->small.events);
+    assert_int_equal(profile->timeline->thinned, 5);
+    assert_int_equal(profile->timeline->start_ns, fixture->small.timeline.start_ns);
     struct fake_bytes again = written(fixture, enc_store_write, profile);
     assert_same(&before, &after);
     assert_same(&fixture->store, &again);

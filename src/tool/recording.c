@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int recording_refuse(struct recording *recording, int error, const char *format, ...)
@@ -55,6 +56,9 @@ void recording_close(struct recording *recording)
         tree_deinit(&recording->tree);
         arena_deinit(&recording->arena);
     }
+    free(recording->timeline.records);
+    free(recording->timeline.events);
+    recording->timeline = (struct wp_timeline){0};
     recording->release_symbols = NULL;
     recording->symbols = NULL;
     recording->thread_of_number = NULL;

@@ -25,7 +25,8 @@ struct recording {
     struct wp_tree tree;
     struct wp_modules modules; /* only arena, newest and count */
     arena_ref *thread_of_number;
-    struct wp_symbols *symbols;                          /* made by whoever set it, */
+    struct wp_timeline timeline; /* only what an encoder reads; without records when there is none */
+    struct wp_symbols *symbols;  /* made by whoever set it, */
     void (*release_symbols)(struct wp_symbols *symbols); /* and released by this */
     char command[4096], restraint[512];                  /* what profile.command and .restraint lead to */
     char reason[RECORDING_REASON_BYTES];                 /* why it could not be opened, for people */

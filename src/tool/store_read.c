@@ -376,6 +376,66 @@ static int read_symbols(struct reader *reader)
     return 0;
 }
 
+/* ---- the timeline ---- */
+
+static bool is_record(const struct reader *reader, const struct timeline_record *record)
+{
+    return record->first_ns <= record->last_ns && record->thread <= reader->header->tree.thread_count &&
+           (is_kind(reader, record->node, KIND_NODE) || is_kind(reader, record->node, KIND_ROOT)) &&
+           record->state <= TIMELINE_UNKNOWN && record->cpu_ns <= value_max &&
+           record->later_cpu_ns <= value_max && record->wall_ns <= value_max;
+}
+
+static bool is_event(const struct reader *reader, const struct timeline_event *event)
+{
+    return event->begin_ns <= event->end_ns && event->kind < EVENT_KIND_COUNT &&
+           (event->name == 0 || is_string(reader, event->name));
+}
+
+static int take_timeline(struct reader *reader, const struct store_timeline *counts,
+                         const unsigned char *bytes)
+{
+    struct wp_timeline *timeline = &reader->recording->timeline;
+    const size_t records_bytes = counts->count * sizeof *timeline->records;
+    *timeline = (struct wp_timeline){.start_ns = counts->start_ns,
+                                     .thinned = counts->thinned,
+                                     .dropped = counts->dropped,
+                                     .dropped_events = counts->dropped_events,
+                                     .count = counts->count,
+                                     .event_count = counts->event_count};
+    timeline->records = array(counts->count, sizeof *timeline->records);
+    timeline->events = array(counts->event_count, sizeof *timeline->events);
+    if (!timeline->records || !timeline->events)
+        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for its timeline");
+    memcpy(timeline->records, bytes, records_bytes);
+    memcpy(timeline->events, bytes + records_bytes, counts->event_count * sizeof *timeline->events);
+    for (uint32_t i = 0; i < counts->count; i++) {
+        if (!is_record(reader, &timeline->records[i]))
+            return damaged(reader, "its timeline makes no sense");
+    }
+    for (uint32_t i = 0; i < counts->event_count; i++) {
+        if (!is_event(reader, &timeline->events[i]))
+            return damaged(reader, "what happened in it makes no sense");
+    }
+    return 0;
+}
+
+static int read_timeline(struct reader *reader)
+{
+    const struct store_part *part = &reader->header->timeline;
+    struct store_timeline counts;
+    if (part->bytes == 0)
+        return 0;
+    if (part->bytes < sizeof counts)
+        return damaged(reader, "its timeline is missing");
+    memcpy(&counts, reader->bytes + part->offset, sizeof counts);
+    if (sizeof counts + counts.count * sizeof(struct timeline_record) +
+            counts.event_count * sizeof(struct timeline_event) >
+        part->bytes)
+        return damaged(reader, "its timeline is not as long as it says");
+    return take_timeline(reader, &counts, reader->bytes + part->offset + sizeof counts);
+}
+
 /* ---- the whole ---- */
 
 static int check_header(struct reader *reader)
@@ -392,7 +452,9 @@ static int check_header(struct reader *reader)
         header->location_bytes != sizeof(struct wp_location) ||
         header->module_bytes != sizeof(struct wp_module) ||
         header->thread_bytes != sizeof(struct wp_thread_record) ||
-        header->counters_bytes != sizeof(struct wp_counters))
+        header->counters_bytes != sizeof(struct wp_counters) ||
+        header->record_bytes != sizeof(struct timeline_record) ||
+        header->event_bytes != sizeof(struct timeline_event))
         return recording_refuse(reader->recording, -EPROTO, "it was written by another build of wallprof");
     return 0;
 }
@@ -410,7 +472,8 @@ static int check_parts(struct reader *reader)
         header->arena.bytes / ARENA_UNIT_BYTES > (uint64_t)UINT32_MAX ||
         header->tree.thread_count > header->arena.bytes / ARENA_UNIT_BYTES)
         return damaged(reader, "its size makes no sense");
-    if (!is_inside(reader, &header->arena) || !is_inside(reader, &header->symbols))
+    if (!is_inside(reader, &header->arena) || !is_inside(reader, &header->symbols) ||
+        !is_inside(reader, &header->timeline))
         return recording_refuse(reader->recording, -EBADMSG,
                                 "it is cut short, or damaged: its end is missing");
     return 0;
@@ -453,6 +516,7 @@ static void describe(struct recording *recording, const struct store_header *hea
         .modules = &recording->modules,
         .symbols = recording->symbols,
         .thread_of_number = recording->thread_of_number,
+        .timeline = header->timeline.bytes ? &recording->timeline : NULL,
         .thread_count = header->tree.thread_count,
         .labels = header->labels <= LABELS_ID ? (enum wp_labels)header->labels : LABELS_ID,
         .start_utc_ns = header->start_utc_ns,
@@ -469,7 +533,7 @@ static int read_parts(struct reader *reader)
 {
     static int (*const steps[])(struct reader *) = {check_header,  check_parts,     take_arena,
                                                     check_modules, check_locations, check_tree,
-                                                    check_threads, read_symbols};
+                                                    check_threads, read_symbols,    read_timeline};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int status = steps[i](reader);
         if (status < 0)
