@@ -9,7 +9,10 @@
 
 enum { EXIT_USAGE = 2 };
 
+int command_diff(int argc, char **argv);
 int command_export(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_view(int argc, char **argv);
 
 /* "wallprof: " and a line on stderr; returns 1. */
 int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,7 +9,10 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"export", "FILE -o OUT", "write a recording in another format", command_export},
+    {"top", "FILE", "show where the time went: threads, then functions", command_top},
+    {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
+    {"view", "FILE", "show the flame graph in a browser", command_view},
+    {"export", "FILE -o OUT", "write a recording in other formats", command_export},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
