@@ -166,6 +166,11 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
 
+# Pages for a browser to open.
+$(BUILD)/tests/html_pages: $(BUILD)/tests/html_pages.o $(ENGINE_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -ldl
+
 # The whole library in a program, for a sanitizer.
 $(BUILD)/tests/race_hooks: $(BUILD)/tests/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
 	@echo '  LINK  $@'
@@ -232,7 +237,7 @@ unit: $(UNIT)
 build/pprof:
 	@scripts/build-pprof $@
 
-e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle_static $(if $(TOOL),$(BUILD)/tests/tool_frames) build/pprof
+e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle_static $(BUILD)/tests/html_pages $(if $(TOOL),$(BUILD)/tests/tool_frames) build/pprof
 	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
 	    TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
 

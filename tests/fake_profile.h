@@ -9,6 +9,7 @@
 
 #include "profile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,7 @@ static inline arena_ref fake_profile_thread(struct fake_profile *fake, int32_t t
         ref = arena_alloc(&fake->arena, sizeof(struct wp_thread_record));
         struct wp_thread_record *record = arena_at(&fake->arena, ref);
         *record = (struct wp_thread_record){.root = root, .number = number, .tid = tid};
-        strncpy(record->name, name, sizeof(record->name) - 1);
+        memcpy(record->name, name, strlen(name) < THREAD_NAME_BYTES ? strlen(name) : THREAD_NAME_BYTES);
     }
     fake->thread_of_number[number] = ref;
     return root;

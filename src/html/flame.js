@@ -193,16 +193,21 @@ function buildTree(profile, thread) {
   return root;
 }
 
-/* The widest child comes first. */
+/* The widest child comes first; those without a share, which are not shown, last. */
 function layOut(root, measure) {
   const column = COLUMN[measure];
   root.each((node) => { node.value = node.data.total[column]; });
   root.sort((a, b) => b.value - a.value || a.data.id - b.data.id);
   d3.partition()(root);
+  root.place = 0;
+  root.each((node) => {
+    const children = node.children ?? [];
+    children.forEach((child, i) => { child.place = i; });
+    node.shownCount = children.filter((child) => child.value > 0).length;
+  });
 }
 
-const isShown = (node) => node.value > 0 || !node.parent;
-const shownChildren = (node) => (node.children ?? []).filter(isShown);
+const widestChild = (node) => node.shownCount > 0 ? node.children[0] : null;
 
 /* The heaviest modules have colours of their own. */
 function colourModules(profile, root) {
@@ -347,32 +352,31 @@ function runningShare(node) {
   return cpu + offcpu > 0 ? 5 * Math.round(20 * cpu / (cpu + offcpu)) : 0;
 }
 
-function paint(element, node, pxPerUnit) {
+function paint(element, node, graphPx) {
   const isAbove = node.depth < zoomed.depth;
   const left = isAbove ? 0 : (node.x0 - zoomed.x0) / (zoomed.x1 - zoomed.x0);
   const width = isAbove ? 1 : (node.x1 - node.x0) / (zoomed.x1 - zoomed.x0);
-  const siblings = node.parent ? shownChildren(node.parent) : [node];
   element.className = classOf(node, isAbove);
   element.style.left = `${100 * left}%`;
   element.style.width = `${100 * width}%`;
   element.style.top = `${rowOf(node) * ROW_PX}px`;
   element.style.setProperty('--share', `${runningShare(node)}%`);
-  element.textContent = isAbove || width * scroller.clientWidth >= NARROWEST_TEXT_PX ? node.data.frame.name : '';
+  element.textContent = width * graphPx >= NARROWEST_TEXT_PX ? node.data.frame.name : '';
   element.tabIndex = node === current ? 0 : -1;
   element.setAttribute('aria-label', describe(node));
   element.setAttribute('aria-level', node.depth + 1);
-  element.setAttribute('aria-posinset', siblings.indexOf(node) + 1);
-  element.setAttribute('aria-setsize', siblings.length);
+  element.setAttribute('aria-posinset', node.place + 1);
+  element.setAttribute('aria-setsize', node.parent?.shownCount ?? 1);
   element.setAttribute('aria-selected', node === zoomed);
 }
 
 function draw() {
-  const pxPerUnit = scroller.clientWidth / (zoomed.x1 - zoomed.x0 || 1);
-  tree.style.height = `${(root.height + 1) * ROW_PX}px`;
+  const graphPx = scroller.clientWidth; /* asked for once: while elements change it would be costly */
+  const pxPerUnit = graphPx / (zoomed.x1 - zoomed.x0);
   d3.select(tree).selectAll('.frame')
     .data(framesToDraw(pxPerUnit), (node) => node.data.id)
     .join((entered) => entered.append('div').attr('role', 'treeitem'))
-    .each(function (node) { paint(this, node, pxPerUnit); })
+    .each(function (node) { paint(this, node, graphPx); })
     .order();
 }
 
@@ -501,8 +505,8 @@ function moveTo(node) {
 }
 
 function sibling(node, step) {
-  const siblings = node.parent ? shownChildren(node.parent) : [node];
-  return siblings[siblings.indexOf(node) + step];
+  const place = node.place + step;
+  return node.parent && place < node.parent.shownCount ? node.parent.children[place] : null;
 }
 
 function isInside(node, of) {
@@ -522,8 +526,8 @@ function zoomTo(node, isFocused) {
 function keyTarget(key) {
   const isIcicle = state.look === 'icicle';
   switch (key) {
-  case 'ArrowUp': return isIcicle ? current.parent : shownChildren(current)[0];
-  case 'ArrowDown': return isIcicle ? shownChildren(current)[0] : current.parent;
+  case 'ArrowUp': return isIcicle ? current.parent : widestChild(current);
+  case 'ArrowDown': return isIcicle ? widestChild(current) : current.parent;
   case 'ArrowLeft': return sibling(current, -1);
   case 'ArrowRight': return sibling(current, 1);
   case 'Home': return zoomed;
@@ -616,10 +620,12 @@ const ORDERS = {
 
 function functionRow({frame, self, total}) {
   const tr = document.createElement('tr');
-  const cells = [formatValue(state.event, self), formatShare(self, wholeTotal()), formatValue(state.event, total),
-                 formatShare(total, wholeTotal())];
-  for (const text of cells)
-    tr.insertCell().textContent = text;
+  for (const value of [self, total]) {
+    const cell = tr.insertCell();
+    cell.textContent = formatValue(state.event, value);
+    cell.title = formatExact(state.event, String(value));
+    tr.insertCell().textContent = formatShare(value, wholeTotal());
+  }
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = frame.name;
@@ -698,14 +704,14 @@ function showControls() {
   }
 }
 
-/* A frame by the frames on the way to it: in the tree of other threads it is another node. */
+/* A frame by the frames on the way to it: in the tree of other threads it is another node. Or everything. */
 function sameFrame(node) {
-  let found = root;
-  for (const step of node.ancestors().reverse().slice(1)) {
-    if (!isMadeUp(step.data.frame))
-      found = (found.children ?? []).find((child) => child.data.frame === step.data.frame) ?? root;
-  }
-  return found;
+  const path = node.ancestors().reverse().map(({data: {frame}}) => frame).filter((frame) => !isMadeUp(frame));
+  const step = (from, frame) => from && (from.children ?? []).find((child) => child.data.frame === frame);
+  const starts = state.thread === 'each' ? root.children ?? [] : [root];
+  const found = path.length > 0 ? starts.map((start) => path.reduce(step, start)).filter(Boolean) : [];
+  found.sort((a, b) => b.data.total[column()] - a.data.total[column()]);
+  return found[0] ?? root;
 }
 
 function remakeTree() {
@@ -734,7 +740,7 @@ function update() {
   showFound();
   showZoomed();
   showDetail(current);
-  draw();
+  tree.style.height = `${(root.height + 1) * ROW_PX}px`;
   if (before.zoomed !== zoomed || before.look !== state.look)
     scrollTo(zoomed, true);
   draw();
