@@ -1,5 +1,6 @@
 /* One row per variable: how to read it, and what is said when it cannot be used. */
 #include "config.h"
+#include "format.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -438,6 +439,8 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
         if (reading.value && *reading.value)
             variables[i].read(&reading);
     }
+    if (format_needs_timeline(format_of_name(config->out)) && config->timeline == TIMELINE_OFF)
+        config->timeline = TIMELINE_ON;
     name_unknown(log, environment);
 }
 

@@ -1,7 +1,8 @@
 #include "format.h"
-#include "enc_html.h"
 #include "enc_callgrind.h"
+#include "enc_firefox.h"
 #include "enc_folded.h"
+#include "enc_html.h"
 #include "enc_pprof.h"
 #include "enc_store.h"
 
@@ -13,18 +14,23 @@ struct format {
     const char *word;
     const char *endings[4];
     const char *beginning; /* of names by another program's custom; NULL for none */
+    bool needs_timeline;
     int (*write)(const struct wp_profile *profile, struct sink *sink);
 };
 
 static const struct format formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
-    [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
-    [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .write = enc_html_write},
     [FORMAT_CALLGRIND] = {.word = "callgrind",
                           .endings = {".callgrind"},
                           .beginning = "callgrind.out.",
                           .write = enc_callgrind_write},
     [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}, .write = enc_folded_write},
+    [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .write = enc_html_write},
+    [FORMAT_FIREFOX] = {.word = "firefox",
+                        .endings = {".json.gz", ".json"},
+                        .needs_timeline = true,
+                        .write = enc_firefox_write},
+    [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
 };
 
 static bool ends_in(const char *name, const char *ending)
@@ -63,6 +69,11 @@ int format_of_word(const char *word, enum wp_format *ret)
 const char *format_word(enum wp_format format)
 {
     return formats[format].word;
+}
+
+bool format_needs_timeline(enum wp_format format)
+{
+    return formats[format].needs_timeline;
 }
 
 enum sink_coding format_coding(enum wp_format format, const char *name)
