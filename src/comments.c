@@ -92,6 +92,19 @@ static void emit_comments(const struct writer *writer)
     emit_comment(writer, text);
 }
 
+static void emit_timeline(const struct writer *writer)
+{
+    char text[256];
+    const struct wp_timeline *timeline = writer->profile->timeline;
+    if (!timeline || timeline->thinned + timeline->dropped + timeline->dropped_events == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "timeline: full, so the oldest of it was thinned: %" PRIu64 " records merged, %" PRIu64
+             " dropped, %" PRIu64 " events dropped; a larger WALLPROF_TIMELINE_MEM holds more",
+             timeline->thinned, timeline->dropped, timeline->dropped_events);
+    emit_comment(writer, text);
+}
+
 void comments_write(const struct wp_profile *profile, comments_add_fn *add, void *context)
 {
     const struct writer writer = {profile, add, context};
@@ -100,5 +113,6 @@ void comments_write(const struct wp_profile *profile, comments_add_fn *add, void
     if (profile->comments)
         return;
     emit_comments(&writer);
+    emit_timeline(&writer);
     emit_lost_files(&writer);
 }

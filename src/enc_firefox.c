@@ -406,8 +406,9 @@ static int write_meta(struct writer *writer)
     json_begin_object(&writer->json);
     write_number(writer, "version", GECKO_VERSION);
     write_number(writer, "preprocessedProfileVersion", PROCESSED_VERSION);
-    write_text(writer, "product", profile->command);
+    write_text(writer, "product", "wallprof");
     write_text(writer, "importedFrom", "wallprof " WALLPROF_VERSION);
+    write_text(writer, "arguments", profile->command);
     write_ms(writer, "interval", profile->period_ns);
     write_ms(writer, "startTime", profile->start_utc_ns);
     write_number(writer, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
@@ -415,7 +416,8 @@ static int write_meta(struct writer *writer)
     write_ms(writer, "profilingEndTime", profile->duration_ns);
     write_number(writer, "processType", 0);
     write_number(writer, "stackwalk", 1);
-    write_text(writer, "platform", "Linux");
+    write_text(writer, "platform", "X11"); /* what readers take for Unix */
+    write_text(writer, "oscpu", "Linux " FIREFOX_ARCH);
     json_key(&writer->json, "symbolicated");
     json_bool(&writer->json, true);
     json_key(&writer->json, "sourceCodeIsNotOnSearchfox");

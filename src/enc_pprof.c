@@ -10,6 +10,7 @@
 #include "label_groups.h"
 #include "proto.h"
 #include "string_table.h"
+#include "timed_samples.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -38,6 +39,7 @@ enum {
     LABEL_KEY = 1,
     LABEL_STR = 2,
     LABEL_NUM = 3,
+    LABEL_NUM_UNIT = 4,
     MAPPING_ID = 1,
     MAPPING_MEMORY_START = 2,
     MAPPING_MEMORY_LIMIT = 3,
@@ -69,6 +71,7 @@ struct writer {
     struct proto output;
     arena_ref *modules; /* in mapping order: modules[id - 1] */
     uint32_t module_count;
+    struct timed_samples *timed; /* NULL: samples are of the whole recording */
 };
 
 /* ---- pieces ---- */
@@ -104,7 +107,8 @@ static void emit_value_type(struct writer *writer, uint32_t field, const char *t
 
 /* ---- samples ---- */
 
-static void add_label(struct writer *writer, const char *key, const char *text, uint64_t number)
+static void add_label(struct writer *writer, const char *key, const char *text, uint64_t number,
+                      const char *unit)
 {
     proto_clear(&writer->part);
     proto_uint(&writer->part, LABEL_KEY, intern(writer, key));
@@ -112,6 +116,8 @@ static void add_label(struct writer *writer, const char *key, const char *text, 
         proto_uint(&writer->part, LABEL_STR, intern(writer, text));
     else
         proto_uint(&writer->part, LABEL_NUM, number);
+    if (unit)
+        proto_uint(&writer->part, LABEL_NUM_UNIT, intern(writer, unit));
     proto_message(&writer->message, SAMPLE_LABEL, &writer->part);
 }
 
@@ -121,9 +127,9 @@ static void add_labels(struct writer *writer, const struct wp_thread_record *thr
     if (!thread || writer->profile->labels == LABELS_NONE)
         return;
     profile_thread_name(thread, name);
-    add_label(writer, "thread", name, 0);
+    add_label(writer, "thread", name, 0, NULL);
     if (writer->profile->labels == LABELS_ID)
-        add_label(writer, "thread_id", NULL, (uint64_t)thread->tid);
+        add_label(writer, "thread_id", NULL, (uint64_t)thread->tid, NULL);
 }
 
 static bool has_weight(const struct wp_values *values)
@@ -131,10 +137,11 @@ static bool has_weight(const struct wp_values *values)
     return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
 }
 
+/* end_utc_ns: when that was, 0 for no certain time. */
 static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena_ref node,
-                        const struct wp_thread_record *thread)
+                        const struct wp_values *self, const struct wp_thread_record *thread,
+                        uint64_t end_utc_ns)
 {
-    const struct wp_values *self = &tree_node(tree, node)->self;
     const struct wp_tree *locations = writer->profile->tree;
     proto_clear(&writer->part);
     for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent)
@@ -151,6 +158,8 @@ static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena
     proto_varint(&writer->part, self->wall_ns);
     proto_message(&writer->message, SAMPLE_VALUE, &writer->part);
     add_labels(writer, thread);
+    if (end_utc_ns)
+        add_label(writer, "end_timestamp_ns", NULL, end_utc_ns, "nanoseconds");
     emit(writer, PROFILE_SAMPLE);
 }
 
@@ -161,7 +170,7 @@ static void emit_tree(struct writer *writer, const struct wp_tree *tree, arena_r
     for (;;) {
         const struct wp_node *at = tree_node(tree, node);
         if (has_weight(&at->self))
-            emit_sample(writer, tree, node, thread);
+            emit_sample(writer, tree, node, &at->self, thread, 0);
         arena_ref next = at->first_child;
         while (!next) {
             if (node == root)
@@ -173,17 +182,32 @@ static void emit_tree(struct writer *writer, const struct wp_tree *tree, arena_r
     }
 }
 
+struct timed_group {
+    struct writer *writer;
+    const struct wp_thread_record *thread;
+};
+
+static void emit_timed(void *context, arena_ref node, const struct wp_values *values, uint64_t end_utc_ns)
+{
+    const struct timed_group *group = context;
+    if (has_weight(values))
+        emit_sample(group->writer, group->writer->profile->tree, node, values, group->thread, end_utc_ns);
+}
+
 static int emit_group(struct writer *writer, const struct label_groups *groups, size_t first, size_t size)
 {
     const struct wp_thread_record *thread = groups->members[first].thread;
     struct wp_arena arena = {0};
     struct wp_tree merged = {0};
     arena_ref root;
-    if (size == 1) {
+    if (size == 1 && !writer->timed) {
         emit_tree(writer, writer->profile->tree, groups->members[first].root, thread);
         return 0;
     }
     int status = label_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
+    if (status == 0 && writer->timed)
+        timed_samples_each(writer->timed, &groups->members[first], size, &merged, root, emit_timed,
+                           &(struct timed_group){writer, thread});
     if (status == 0)
         emit_tree(writer, &merged, root, thread);
     tree_deinit(&merged);
@@ -200,6 +224,22 @@ static int emit_samples(struct writer *writer)
         status = emit_group(writer, &groups, first, size);
     }
     label_groups_deinit(&groups);
+    return status;
+}
+
+/* A record has its thread's sample for itself only where it is asked for: files get larger by far. */
+static int emit_all_samples(struct writer *writer)
+{
+    struct timed_samples timed;
+    if (!writer->profile->timeline || !writer->profile->has_timed_samples)
+        return emit_samples(writer);
+    int status = timed_samples_init(&timed, writer->profile);
+    if (status < 0)
+        return status;
+    writer->timed = &timed;
+    status = emit_samples(writer);
+    writer->timed = NULL;
+    timed_samples_deinit(&timed);
     return status;
 }
 
@@ -406,7 +446,7 @@ static int write_all(struct writer *writer)
     if (status < 0)
         return status;
     emit_header(writer);
-    status = emit_samples(writer);
+    status = emit_all_samples(writer);
     emit_mappings(writer);
     if (status == 0)
         status = emit_locations(writer);

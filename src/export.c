@@ -121,6 +121,7 @@ int export_write(const struct export_request *request)
             .thread_of_number = thread_of_number,
             .thread_count = thread_count,
             .labels = request->labels,
+            .has_timed_samples = request->has_timed_samples,
             .start_utc_ns = request->start_utc_ns,
             .duration_ns = request->duration_ns,
             .period_ns = sampler->fold.period_ns,

@@ -17,6 +17,7 @@
 struct export_request {
     const struct wp_sampler *sampler; /* settled or closed */
     enum wp_labels labels;
+    bool has_timed_samples; /* struct wp_profile's */
     uint64_t start_utc_ns, duration_ns;
     const char *restraint, *command; /* struct wp_profile's */
     const struct perf_maps *perf_maps;

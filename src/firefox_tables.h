@@ -27,6 +27,12 @@ enum firefox_stack { STACK_RUNNING, STACK_WAITING, STACK_IDLE, STACK_KIND_COUNT 
 
 enum { FIREFOX_NO_STACK = -1 };
 
+#if defined(__x86_64__)
+#define FIREFOX_ARCH "x86_64"
+#else
+#define FIREFOX_ARCH "aarch64"
+#endif
+
 struct firefox_tables {
     const struct wp_profile *profile;
     struct string_table strings, files;

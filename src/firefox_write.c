@@ -86,11 +86,7 @@ static void write_lib(struct json *json, const struct wp_module *module, const c
     write_hex(module->build_id, module->build_id_bytes, "%02x", id);
     breakpad_id(module, breakpad);
     json_begin_object(json);
-#if defined(__x86_64__)
-    write_member(json, "arch", "x86_64");
-#else
-    write_member(json, "arch", "aarch64");
-#endif
+    write_member(json, "arch", FIREFOX_ARCH);
     write_member(json, "name", base_name(path));
     write_member(json, "path", path);
     write_member(json, "debugName", base_name(path));

@@ -56,7 +56,8 @@ struct wp_profile {
     const arena_ref *thread_of_number;  /* [1..thread_count]: struct wp_thread_record, 0 for one without */
     uint32_t thread_count;
     enum wp_labels labels;
-    uint64_t start_utc_ns; /* since the epoch */
+    bool has_timed_samples; /* pprof: a sample for each record of the timeline */
+    uint64_t start_utc_ns;  /* since the epoch */
     uint64_t duration_ns;
     uint64_t period_ns; /* between ticks, as asked for */
     uint32_t threads_per_tick;

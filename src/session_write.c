@@ -98,6 +98,7 @@ static int write_profile(struct session *session, const char *name, uint64_t end
     struct export_request request = {
         .sampler = &session->sampler,
         .labels = session->config.labels,
+        .has_timed_samples = session->config.timeline == TIMELINE_PPROF,
         .start_utc_ns = session->start_utc_ns,
         .duration_ns = end_ns - session->start_ns,
         .restraint = restraint,

@@ -1,0 +1,142 @@
+#include "timed_samples.h"
+
+#include <errno.h>
+
+/* What all records of a node claim, what they have been given so far, and the node's place in the merged
+ * tree.
+ */
+struct timed_node {
+    struct wp_values claimed, done;
+    arena_ref merged;
+};
+
+static size_t node_index(arena_ref node)
+{
+    return node / (sizeof(struct wp_node) / ARENA_UNIT_BYTES);
+}
+
+static size_t nodes_bytes(const struct timed_samples *samples)
+{
+    size_t units = samples->profile->arena->used_bytes / ARENA_UNIT_BYTES;
+    return sizeof(struct timed_node) * (node_index((arena_ref)units) + 1);
+}
+
+/* A record as the tree would have counted it. */
+static struct wp_values claim_of(const struct timeline_record *record)
+{
+    uint64_t wall_ns = record->wall_ns, cpu_ns = record->cpu_ns + record->later_cpu_ns;
+    if (record->state == TIMELINE_RUNNING)
+        cpu_ns = wall_ns;
+    else if (record->state == TIMELINE_WAITING)
+        cpu_ns = 0;
+    else if (cpu_ns > wall_ns)
+        cpu_ns = wall_ns;
+    return (struct wp_values){record->observations, cpu_ns, wall_ns - cpu_ns, wall_ns};
+}
+
+static void add(struct wp_values *sum, const struct wp_values *values)
+{
+    sum->samples += values->samples;
+    sum->cpu_ns += values->cpu_ns;
+    sum->offcpu_ns += values->offcpu_ns;
+    sum->wall_ns += values->wall_ns;
+}
+
+static void take(struct wp_values *sum, const struct wp_values *values)
+{
+    sum->samples -= values->samples;
+    sum->cpu_ns -= values->cpu_ns;
+    sum->offcpu_ns -= values->offcpu_ns;
+    sum->wall_ns -= values->wall_ns;
+}
+
+int timed_samples_init(struct timed_samples *samples, const struct wp_profile *profile)
+{
+    const struct wp_timeline *timeline = profile->timeline;
+    *samples = (struct timed_samples){.profile = profile};
+    samples->nodes = scratch_alloc(nodes_bytes(samples));
+    int status = timeline_index_init(&samples->index, timeline, profile->thread_count);
+    if (!samples->nodes || status < 0) {
+        timed_samples_deinit(samples);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct wp_values claim = claim_of(&timeline->records[i]);
+        add(&samples->nodes[node_index(timeline->records[i].node)].claimed, &claim);
+    }
+    return 0;
+}
+
+void timed_samples_deinit(struct timed_samples *samples)
+{
+    timeline_index_deinit(&samples->index);
+    scratch_free(samples->nodes, nodes_bytes(samples));
+    samples->nodes = NULL;
+}
+
+/* Up to which part of `true_value` the records' claims so far reach. */
+static uint64_t reached(uint64_t done, uint64_t claimed, uint64_t true_value)
+{
+    return claimed ? (uint64_t)((unsigned __int128)done * true_value / claimed) : 0;
+}
+
+static uint64_t part(uint64_t done, uint64_t claim, uint64_t claimed, uint64_t true_value)
+{
+    return reached(done + claim, claimed, true_value) - reached(done, claimed, true_value);
+}
+
+static struct wp_values part_of(struct timed_node *node, const struct wp_values *claim,
+                                const struct wp_values *self)
+{
+    const struct wp_values *done = &node->done, *claimed = &node->claimed;
+    const struct wp_values ret = {
+        part(done->samples, claim->samples, claimed->samples, self->samples),
+        part(done->cpu_ns, claim->cpu_ns, claimed->cpu_ns, self->cpu_ns),
+        part(done->offcpu_ns, claim->offcpu_ns, claimed->offcpu_ns, self->offcpu_ns),
+        part(done->wall_ns, claim->wall_ns, claimed->wall_ns, self->wall_ns),
+    };
+    add(&node->done, claim);
+    return ret;
+}
+
+/* Where each node of a member is in the merged tree. */
+static void find_merged(struct timed_samples *samples, arena_ref root, struct wp_tree *merged,
+                        arena_ref merged_root)
+{
+    const struct wp_tree *tree = samples->profile->tree;
+    samples->nodes[node_index(root)].merged = merged_root;
+    for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
+        const struct wp_node *at = tree_node(tree, node);
+        samples->nodes[node_index(node)].merged =
+            tree_child(merged, samples->nodes[node_index(at->parent)].merged, at->location);
+    }
+}
+
+static void emit_thread(struct timed_samples *samples, uint32_t thread, const struct wp_tree *merged,
+                        timed_samples_emit_fn *emit, void *context)
+{
+    const struct wp_profile *profile = samples->profile;
+    for (uint32_t i = 0; i < timeline_index_count(&samples->index, thread); i++) {
+        const struct timeline_record *record = timeline_index_at(&samples->index, thread, i);
+        struct timed_node *node = &samples->nodes[node_index(record->node)];
+        if (!node->merged || !tree_node(profile->tree, record->node)->parent) /* memory was out */
+            continue;
+        const struct wp_values claim = claim_of(record);
+        const struct wp_values values = part_of(node, &claim, &tree_node(profile->tree, record->node)->self);
+        take(&tree_node(merged, node->merged)->self, &values);
+        emit(context, record->node, &values,
+             profile->start_utc_ns + (record->last_ns - profile->timeline->start_ns));
+    }
+}
+
+void timed_samples_each(struct timed_samples *samples, const struct label_group_member *members, size_t count,
+                        struct wp_tree *merged, arena_ref merged_root, timed_samples_emit_fn *emit,
+                        void *context)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!members[i].thread) /* the spare root: nobody knows whose its time is */
+            continue;
+        find_merged(samples, members[i].root, merged, merged_root);
+        emit_thread(samples, members[i].thread->number, merged, emit, context);
+    }
+}
