@@ -421,6 +421,15 @@ static void name_unknown(struct wp_log *log, char *const *environment)
     }
 }
 
+/* By what the files end in. */
+static bool needs_timeline(const struct wp_config *config)
+{
+    bool needs = format_needs_timeline(format_of_name(config->out));
+    for (uint32_t i = 0; i < config->more_out_count; i++)
+        needs |= format_needs_timeline(format_of_name(config->more_outs[i]));
+    return needs;
+}
+
 void config_read(struct wp_config *config, struct wp_log *log, char *const *environment)
 {
     memset(config, 0, sizeof(*config));
@@ -439,7 +448,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
         if (reading.value && *reading.value)
             variables[i].read(&reading);
     }
-    if (format_needs_timeline(format_of_name(config->out)) && config->timeline == TIMELINE_OFF)
+    if (config->timeline == TIMELINE_OFF && needs_timeline(config))
         config->timeline = TIMELINE_ON;
     name_unknown(log, environment);
 }

@@ -39,9 +39,10 @@ static int write_to(const struct wp_profile *profile, int spare_fd, int director
     struct sink *sink = sink_create_with(spare_fd, directory_fd, name, format_coding(format, name), &error);
     if (!sink)
         return error;
-    int encode_error = format_write(format, profile, sink);
-    int sink_error = sink_commit(sink);
-    return encode_error ? encode_error : sink_error;
+    int status = format_write(format, profile, sink);
+    if (status < 0)
+        sink_fail(sink, status);
+    return sink_commit(sink);
 }
 
 static int write_more(const struct wp_profile *profile, const struct wp_output *output)

@@ -246,6 +246,12 @@ void sink_write(struct sink *sink, const void *data, size_t bytes)
     }
 }
 
+void sink_fail(struct sink *sink, int error)
+{
+    if (!sink->error)
+        sink->error = error;
+}
+
 int sink_commit(struct sink *sink)
 {
     sink->stream.avail_in = 0;

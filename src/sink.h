@@ -38,6 +38,9 @@ struct sink *sink_create_on(int fd, enum sink_coding coding);
 /* Small pieces may be written one by one: they are gathered. */
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 
+/* What was written is not to become the file after all: sink_commit then returns this -errno. */
+void sink_fail(struct sink *sink, int error);
+
 /* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then
  * untouched. */
 int sink_commit(struct sink *sink);

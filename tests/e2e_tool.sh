@@ -35,6 +35,7 @@ for report in raw top traces; do
         complain "pprof -$report differs: $(head -n 5 "$TMP/diff")"
 done
 run_tool export "$profile" -o - | cmp - "$profile" || complain "export to standard output"
+# shellcheck disable=SC2094 # cmp only reads it, too
 run_tool export - -o - <"$profile" | cmp - "$profile" || complain "export from standard input"
 run_tool export "$profile" -f pprof -o /dev/stdout | cmp - "$profile" || complain "export to /dev/stdout"
 expect 0 export -v "$profile" -o "$TMP/b.pb"
@@ -120,6 +121,7 @@ assert_equal "view of a page" "$(cat "$TMP/stdout")" "$TMP/page.html"
 XDG_RUNTIME_DIR='' TMPDIR=$TMP expect 0 view "$profile"
 page=$(cat "$TMP/stdout")
 [[ $page == "$TMP"/wallprof-*/a.html && -s $page ]] || complain "view left no page in \$TMPDIR: $page"
+# shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\nprintf "%%s" "$1" >%s/opened\n' "$TMP" >"$TMP/browser" && chmod +x "$TMP/browser"
 BROWSER=$TMP/browser expect 0 view "$TMP/page.html"
 assert_equal "what the browser opened" "$(cat "$TMP/opened")" "$TMP/page.html"

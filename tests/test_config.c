@@ -462,7 +462,10 @@ static void there_may_be_several_outputs(void **state)
     assert_string_equal(fixture->config.more_outs[0], "/b/%p%%");
     assert_string_equal(fixture->config.more_outs[1], "c%,d.html");
     assert_string_equal(fixture->config.more_outs[2], "%");
+    assert_int_equal(fixture->config.timeline, TIMELINE_OFF);
     assert_said(fixture, "");
+    read_one(fixture, "WALLPROF_OUT", "a.pb.gz,b.json.gz");
+    assert_int_equal(fixture->config.timeline, TIMELINE_ON);
     read_one(fixture, "WALLPROF_OUT", ",a");
     assert_string_equal(fixture->config.out, "a");
     assert_int_equal(fixture->config.more_out_count, 0);

@@ -375,6 +375,19 @@ static void a_failure_leaves_the_old_file_and_nothing_else(void **state)
 
 /* ---- sink_check ---- */
 
+static void what_has_failed_leaves_the_old_file(void **state)
+{
+    struct fake_directory *directory = *state;
+    fake_write(directory, "out", old_text);
+    struct sink *sink = create(directory->fd, "out");
+    sink_write(sink, "half of it", 10);
+    sink_fail(sink, -ENODATA);
+    sink_fail(sink, -EIO);
+    sink_write(sink, "more", 4);
+    assert_int_equal(sink_commit(sink), -ENODATA);
+    assert_is_old(directory, "out");
+}
+
 static void a_check_says_what_writing_would(void **state)
 {
     struct fake_directory *directory = *state;
@@ -473,6 +486,7 @@ int main(void)
         TEST(a_directory_that_is_gone_is_reported),
         TEST(a_directory_that_takes_the_name_meanwhile_is_reported),
         TEST(a_failure_leaves_the_old_file_and_nothing_else),
+        TEST(what_has_failed_leaves_the_old_file),
         TEST(a_check_says_what_writing_would),
         TEST(a_spare_is_written_when_there_is_no_other),
         TEST(a_spare_that_is_not_needed_is_closed),

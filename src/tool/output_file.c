@@ -39,6 +39,8 @@ static int write_and_close(const char *path, enum wp_format format, const struct
                            struct sink *sink)
 {
     int encode_error = format_write(format, profile, sink);
+    if (encode_error < 0)
+        sink_fail(sink, encode_error);
     int error = sink_commit(sink);
     error = encode_error ? encode_error : error;
     return error ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
