@@ -13,8 +13,6 @@
 #include "string_table.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,21 +243,41 @@ static void write_name(struct writer *writer, const char *name)
     write_text(writer, "\n");
 }
 
-static void __attribute__((format(printf, 2, 3))) write_line(struct writer *writer, const char *format, ...)
+enum { NUMBER_MAX_BYTES = 20, NUMBERS_MAX = 5 };
+
+/* In front of what is there: digits come last first. Returns where it begins. */
+static char *prepend_number(char *at, uint64_t number)
 {
-    char line[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    write_text(writer, line);
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    return at;
+}
+
+static void write_number(struct writer *writer, uint64_t number)
+{
+    char text[NUMBER_MAX_BYTES], *end = text + sizeof text, *at = prepend_number(end, number);
+    sink_write(writer->sink, at, (size_t)(end - at));
+}
+
+/* "number number ...\n" */
+static void write_numbers(struct writer *writer, const uint64_t *numbers, size_t count)
+{
+    char text[NUMBERS_MAX * (NUMBER_MAX_BYTES + 1)], *end = text + sizeof text, *at = end;
+    for (size_t i = count; i-- > 0;) {
+        *--at = i + 1 == count ? '\n' : ' ';
+        at = prepend_number(at, numbers[i]);
+    }
+    sink_write(writer->sink, at, (size_t)(end - at));
 }
 
 /* "fl=(3) main.c" the first time, "fl=(3)" from then on: speedscope refuses a second definition. */
 static void write_position(struct writer *writer, const char *key, uint32_t number, const char *name,
                            bool is_defined)
 {
-    write_line(writer, "%s=(%" PRIu32 ")%s", key, number + 1, is_defined ? "\n" : " ");
+    write_text(writer, key);
+    write_number(writer, number + 1);
+    write_text(writer, is_defined ? ")\n" : ") ");
     if (!is_defined)
         write_name(writer, name);
 }
@@ -268,27 +286,29 @@ static void write_position(struct writer *writer, const char *key, uint32_t numb
 static void write_function(struct writer *writer, uint32_t number, bool is_callee)
 {
     struct function *function = function_at(writer, number);
-    write_position(writer, is_callee ? "cob" : "ob", function->object,
+    write_position(writer, is_callee ? "cob=(" : "ob=(", function->object,
                    string_table_at(&writer->objects, function->object), writer->has_object[function->object]);
-    write_position(writer, is_callee ? "cfi" : "fl", function->file,
+    write_position(writer, is_callee ? "cfi=(" : "fl=(", function->file,
                    string_table_at(&writer->files, function->file), writer->has_file[function->file]);
-    write_position(writer, is_callee ? "cfn" : "fn", number, string_table_at(&writer->names, function->name),
-                   function->is_defined);
+    write_position(writer, is_callee ? "cfn=(" : "fn=(", number,
+                   string_table_at(&writer->names, function->name), function->is_defined);
     writer->has_object[function->object] = writer->has_file[function->file] = true;
     function->is_defined = true;
 }
 
 static void write_cost(struct writer *writer, const struct cost *cost)
 {
-    if (cost->callee) {
-        write_function(writer, cost->callee - 1, true);
-        /* Of no calls callgrind_annotate would take the cost for the caller's own. */
-        write_line(writer, "calls=%" PRIu64 " %" PRIu32 "\n", cost->calls ? cost->calls : 1,
-                   function_at(writer, cost->callee - 1)->start_line);
-    }
     const struct wp_values *values = &cost->values;
-    write_line(writer, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", cost->line,
-               values->wall_ns, values->samples, values->cpu_ns, values->offcpu_ns);
+    const uint64_t line[] = {cost->line, values->wall_ns, values->samples, values->cpu_ns, values->offcpu_ns};
+    if (cost->callee) {
+        /* Of no calls callgrind_annotate would take the cost for the caller's own. */
+        const uint64_t calls[] = {cost->calls ? cost->calls : 1,
+                                  function_at(writer, cost->callee - 1)->start_line};
+        write_function(writer, cost->callee - 1, true);
+        write_text(writer, "calls=");
+        write_numbers(writer, calls, 2);
+    }
+    write_numbers(writer, line, 5);
 }
 
 static void write_totals(struct writer *writer, const char *key)
@@ -298,8 +318,9 @@ static void write_totals(struct writer *writer, const char *key)
         if (cost_at(writer, i)->callee == 0)
             add_values(&sum, &cost_at(writer, i)->values);
     }
-    write_line(writer, "%s: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", key, sum.wall_ns, sum.samples,
-               sum.cpu_ns, sum.offcpu_ns);
+    const uint64_t numbers[] = {sum.wall_ns, sum.samples, sum.cpu_ns, sum.offcpu_ns};
+    write_text(writer, key);
+    write_numbers(writer, numbers, 4);
 }
 
 static void write_header(struct writer *writer)
@@ -317,20 +338,39 @@ static void write_header(struct writer *writer)
                        "event: cpu : CPU time (ns)\n"
                        "event: offcpu : Time off the CPU (ns)\n"
                        "events: wall samples cpu offcpu\n");
-    write_totals(writer, "summary");
+    write_totals(writer, "summary: ");
 }
 
-static int compare_numbers(uint32_t a, uint32_t b)
+/* ---- order ---- */
+
+/* A cost among those of its function. */
+struct place {
+    uint32_t line, callee, number;
+};
+
+static int compare_places(const void *a, const void *b)
 {
-    return (a > b) - (a < b);
+    const struct place *x = a, *y = b;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
-static int compare_costs(const void *a, const void *b)
+/* By function: places[ends[function - 1]], places[0] for the first, up to places[ends[function]]. */
+static void distribute(const struct writer *writer, struct place *places, uint32_t *ends)
 {
-    const struct cost *x = a, *y = b;
-    int order = compare_numbers(x->function, y->function);
-    order = order ? order : compare_numbers(x->line, y->line);
-    return order ? order : compare_numbers(x->callee, y->callee);
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i < writer->costs.count; i++)
+        ends[cost_at(writer, i)->function]++;
+    for (uint32_t function = 0; function < writer->functions.count; function++) {
+        uint32_t count = ends[function];
+        ends[function] = begin; /* moves to the end as places are taken */
+        begin += count;
+    }
+    for (uint32_t i = 0; i < writer->costs.count; i++) {
+        const struct cost *cost = cost_at(writer, i);
+        places[ends[cost->function]++] = (struct place){cost->line, cost->callee, i};
+    }
 }
 
 /* A path that was never weighed may have left one. */
@@ -340,22 +380,38 @@ static bool is_empty(const struct cost *cost)
     return !(cost->calls | values->wall_ns | values->samples | values->cpu_ns | values->offcpu_ns);
 }
 
-static void write_costs(struct writer *writer)
+static void write_costs_of(struct writer *writer, uint32_t function, struct place *places, uint32_t count)
 {
-    uint32_t function = UINT32_MAX;
-    for (uint32_t i = 0; i < writer->costs.count; i++) {
-        const struct cost *cost = cost_at(writer, i);
+    bool has_begun = false;
+    sort_records(places, count, sizeof *places, compare_places);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cost *cost = cost_at(writer, places[i].number);
         if (is_empty(cost))
             continue;
-        if (cost->function != function) {
-            function = cost->function;
+        if (!has_begun) {
             write_text(writer, "\n");
             write_function(writer, function, false);
         }
+        has_begun = true;
         write_cost(writer, cost);
     }
-    write_text(writer, "\n");
-    write_totals(writer, "totals");
+}
+
+static int write_costs(struct writer *writer)
+{
+    size_t places_bytes = sizeof(struct place) * writer->costs.count;
+    size_t ends_bytes = sizeof(uint32_t) * writer->functions.count;
+    struct place *places = scratch_alloc(places_bytes);
+    uint32_t *ends = scratch_alloc(ends_bytes);
+    if (places && ends) {
+        distribute(writer, places, ends);
+        for (uint32_t i = 0, begin = 0; i < writer->functions.count; begin = ends[i++])
+            write_costs_of(writer, i, places + begin, ends[i] - begin);
+    }
+    int status = places && ends ? 0 : -ENOMEM;
+    scratch_free(places, places_bytes);
+    scratch_free(ends, ends_bytes);
+    return status;
 }
 
 static bool has_failed(const struct writer *writer)
@@ -373,10 +429,11 @@ static int write_all(struct writer *writer)
     writer->has_file = scratch_alloc(string_table_count(&writer->files));
     if (has_failed(writer) || !writer->has_object || !writer->has_file)
         return -ENOMEM;
-    sort_records(writer->costs.records, writer->costs.count, sizeof(struct cost), compare_costs);
     write_header(writer);
-    write_costs(writer);
-    return 0;
+    int status = write_costs(writer);
+    write_text(writer, "\n");
+    write_totals(writer, "totals: ");
+    return status;
 }
 
 static size_t frame_bytes(const struct wp_symbols *symbols)
