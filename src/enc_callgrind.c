@@ -110,6 +110,11 @@ static uint32_t function_of_thread(struct writer *writer, uint32_t thread_number
 
 /* ---- adding up ---- */
 
+static bool has_weight(const struct wp_values *values)
+{
+    return values->samples || values->wall_ns || values->cpu_ns || values->offcpu_ns;
+}
+
 static void add_values(struct wp_values *to, const struct wp_values *from)
 {
     to->wall_ns += from->wall_ns;
@@ -183,7 +188,7 @@ static void close_frames(struct writer *writer, uint32_t depth)
 /* To the innermost frame. */
 static void add_self(struct writer *writer, const struct wp_values *values)
 {
-    if (writer->failed || !(values->samples | values->wall_ns | values->cpu_ns | values->offcpu_ns))
+    if (writer->failed || !has_weight(values))
         return;
     struct open_frame *frame = &writer->stack[writer->stack_count - 1];
     add_values(&frame->inclusive, values);
@@ -204,7 +209,7 @@ static void add_root(struct writer *writer, const struct wp_node *root)
 {
     const struct wp_tree *tree = writer->profile->tree;
     open_frame(writer, function_of_thread(writer, root->thread), 0, 0, 1);
-    if (root->self.samples | root->self.wall_ns) {
+    if (has_weight(&root->self)) {
         open_location(writer, tree->pseudo[PSEUDO_OVERFLOW], 1, 1);
         add_self(writer, &root->self);
     }
@@ -376,8 +381,7 @@ static void distribute(const struct writer *writer, struct place *places, uint32
 /* A path that was never weighed may have left one. */
 static bool is_empty(const struct cost *cost)
 {
-    const struct wp_values *values = &cost->values;
-    return !(cost->calls | values->wall_ns | values->samples | values->cpu_ns | values->offcpu_ns);
+    return cost->calls == 0 && !has_weight(&cost->values);
 }
 
 static void write_costs_of(struct writer *writer, uint32_t function, struct place *places, uint32_t count)
