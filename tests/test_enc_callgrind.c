@@ -1,5 +1,6 @@
 /* What is written of small profiles made by hand, to the letter, and what readers make of it. */
 #include "fake_letters.h"
+#include "random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -365,6 +366,37 @@ static void time_counts_once_for_a_function_however_often_it_is_on_the_stack(voi
     assert_call(&read, "a", "a", 4, 0);
 }
 
+/* Random stacks of few functions: each sample counts once for each function that is on its stack, and each
+ * call is there. */
+static void inclusive_costs_of_random_stacks_are_those_of_the_samples(void **state)
+{
+    struct fake_letters *fake = *state;
+    struct read_profile read;
+    struct wp_random random;
+    uint64_t expected['f' + 1] = {0}, total = 0;
+    arena_ref root = fake_thread(fake, 7, "main");
+    random_init(&random, 1);
+    for (uint64_t weight = 1; weight < 5000; weight++) {
+        char stack[2 * 12 + 1], name[2] = "";
+        int depth = 1 + (int)(random_next(&random) % 12);
+        for (int i = 0; i < depth; i++) {
+            stack[2 * i] = (char)('a' + random_next(&random) % 6);
+            stack[2 * i + 1] = (char)('0' + random_next(&random) % 3);
+        }
+        stack[2 * depth] = '\0';
+        fake_weigh(fake, root, stack, wall(weight));
+        total += weight;
+        for (name[0] = 'a'; name[0] <= 'f'; name[0]++)
+            expected[(int)name[0]] += strstr(stack, name) ? weight : 0;
+    }
+    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    read_callgrind(&file, &read);
+    assert_int_equal(read.total, total);
+    for (char name[2] = "a"; name[0] <= 'f'; name[0]++)
+        assert_int_equal(inclusive(&read, name), expected[(int)name[0]]);
+    assert_int_equal(read.call_count, 6 * 6 + 6); /* each by each, and by the thread */
+}
+
 /* A function that threads begin with may be called too: a thread is made in clone3, and begins there. */
 static void what_a_thread_begins_with_is_called_by_the_thread(void **state)
 {
@@ -438,6 +470,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_function_that_calls_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(time_counts_once_for_a_function_however_often_it_is_on_the_stack,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(inclusive_costs_of_random_stacks_are_those_of_the_samples, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_a_thread_begins_with_is_called_by_the_thread, setup, teardown),
         cmocka_unit_test_setup_teardown(functions_are_told_by_name_file_and_object, setup, teardown),
         cmocka_unit_test_setup_teardown(time_without_a_stack_is_in_functions_too, setup, teardown),
