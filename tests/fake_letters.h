@@ -12,6 +12,10 @@
 #include "fake_stacks.h"
 #include "fold.h"
 #include "format.h"
+#include "narrow_memory.h"
+#include "random.h"
+
+#include <errno.h>
 
 enum { FAKE_LETTERS = 128, FAKE_LOCATIONS_MAX = 128, FAKE_THREADS_MAX = 8 };
 
@@ -160,6 +164,40 @@ static inline struct fake_bytes fake_written(struct fake_letters *fake, enum wp_
     assert_int_equal(format_write(format, &fake->profile, sink), 0);
     assert_int_equal(sink_commit(sink), 0);
     return fake_read(&fake->directory, "out");
+}
+
+/* What is returned with so many bytes of new memory to be had. */
+static inline int fake_write_within(struct fake_letters *fake, enum wp_format format, uint64_t bytes)
+{
+    int error;
+    struct sink *sink = sink_create(fake->directory.fd, "out", SINK_PLAIN, &error);
+    assert_non_null(sink);
+    struct rlimit before = narrow_memory_begin(bytes);
+    int status = format_write(format, &fake->profile, sink);
+    narrow_memory_end(before);
+    assert_int_equal(sink_commit(sink), 0);
+    return status;
+}
+
+/* Many stacks, and memory for none of them, some and all: nothing but an error comes of it. */
+static inline void assert_error_without_memory(struct fake_letters *fake, enum wp_format format)
+{
+    enum { STEP = 64 * 1024, STEPS = 128 };
+    struct wp_random random;
+    int status = -ENOMEM, errors = 0;
+    arena_ref root = fake_thread(fake, 7, "main");
+    random_init(&random, 1);
+    for (int i = 0; i < 2000; i++) {
+        char stack[13] = "";
+        for (int j = 0; j < 12; j++)
+            stack[j] = (char)('a' + random_next(&random) % 26);
+        fake_weigh(fake, root, stack, (struct wp_values){.samples = 1, .wall_ns = 1000000});
+    }
+    fake_name_locations(fake);
+    for (int i = 0; i < STEPS && status == -ENOMEM; i++, errors += status == -ENOMEM)
+        status = fake_write_within(fake, format, (uint64_t)i * STEP);
+    assert_int_equal(status, 0);
+    assert_true(errors > 4);
 }
 
 static inline void assert_written(struct fake_letters *fake, enum wp_format format, const char *expected)

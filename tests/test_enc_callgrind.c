@@ -460,6 +460,11 @@ static void a_profile_of_nothing(void **state)
     assert_written(*state, FORMAT_CALLGRIND, HEADER "summary: 0 0 0 0\n\ntotals: 0 0 0 0\n");
 }
 
+static void without_memory_there_is_an_error(void **state)
+{
+    assert_error_without_memory(*state, FORMAT_CALLGRIND);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -476,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(functions_are_told_by_name_file_and_object, setup, teardown),
         cmocka_unit_test_setup_teardown(time_without_a_stack_is_in_functions_too, setup, teardown),
         cmocka_unit_test_setup_teardown(a_profile_of_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_memory_there_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,11 @@ static void a_profile_of_nothing(void **state)
     assert_written(*state, FORMAT_FOLDED, "");
 }
 
+static void without_memory_there_is_an_error(void **state)
+{
+    assert_error_without_memory(*state, FORMAT_FOLDED);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -133,6 +138,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_would_end_a_frame_or_a_line_is_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(time_without_a_stack_is_there, setup, teardown),
         cmocka_unit_test_setup_teardown(a_profile_of_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_memory_there_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

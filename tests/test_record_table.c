@@ -1,11 +1,7 @@
 /* Records once for each key, numbered in order of first use. */
 #include "record_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <sys/resource.h>
-
-#include <cmocka.h>
+#include "narrow_memory.h"
 
 struct record {
     uint32_t a, b; /* the key */
@@ -65,16 +61,12 @@ static void records_stay_what_they_are_when_many_come(void **state)
 static void without_memory_all_is_record_0(void **state)
 {
     struct record_table *table = *state;
-    struct rlimit before, none;
     intern(table, 5, 6);
     for (uint32_t i = 1; i < table->capacity; i++)
         intern(table, i, i);
-    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-    none = before;
-    none.rlim_cur = 0;
-    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+    struct rlimit before = narrow_memory_begin(0);
     uint32_t number = intern(table, 7, 8);
-    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    narrow_memory_end(before);
     assert_int_equal(number, 0);
     assert_true(table->failed);
     assert_int_equal(((struct record *)record_table_at(table, 0))->b, 6);
