@@ -164,6 +164,8 @@ async function searchCountsNestedMatchesOnce() {
   await page.fill('#search', 'in:libc');
   equal('found by module', await textOf(page, '#found'),
         `1 function matches: ${functions.samples.wait.total}, ${share(functions.samples.wait.total, totals.samples)} of Samples.`);
+  await page.fill('#search', 'all');
+  equal('made up frames match nothing', await textOf(page, '#found'), 'Nothing matches “all”.');
   await page.fill('#search', 'no such thing');
   equal('found nothing', await textOf(page, '#found'), 'Nothing matches “no such thing”.');
   await close('small', page);
@@ -220,6 +222,12 @@ async function theKeyboardGoesEverywhere() {
   equal('focus after Enter', await nameFocused(page), 'main');
   check('Enter zooms', (await textOf(page, '#zoomed')).startsWith('Zoomed to main'));
   equal('detail', await textOf(page, '#name'), 'main');
+  await press(page, 'ArrowLeft');
+  equal('what is not shown is not gone to', await nameFocused(page), 'main');
+  await press(page, 'ArrowUp');
+  equal('up, out of the zoomed', await nameFocused(page), 'all');
+  await press(page, 'ArrowDown');
+  equal('and down again to it', await nameFocused(page), 'main');
   await press(page, 'Backspace');
   equal('Backspace zooms out', await textOf(page, '#zoomed'), '');
   await press(page, 'ArrowDown');
@@ -257,7 +265,9 @@ async function aFrameSaysAllOfItself() {
         ['Total150.5 ms150.0 ms500.0 µs15', 'Self50.00 ms50.00 ms0 ns5',
          `Of all${share(150500000, total)}${share(150000000, totalsOf('small').cpu)}${share(500000, totalsOf('small').offcpu)}${share(15, 93)}`,
          `Of the zoomed${share(150500000, wall.main.total)}${share(150000000, 290001001)}${share(500000, 602500000)}${share(15, 35)}`].join('|'));
-  await frame(page, 'parse').hover();
+  await frame(page, 'copy').hover();
+  equal('an inlined call', await textOf(page, '#where'), '/opt/bin/app · /src/copy.h:9 · inlined');
+  await page.locator('.frame[aria-level="3"]', {hasText: 'parse'}).hover();
   equal('lines of calls that are one frame', await textOf(page, '#where'), '/opt/bin/app · /src/parse.c:104, 117');
   await close('small', page);
 }

@@ -31,8 +31,7 @@ function formatTime(ns) {
   for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) {
     if (ns >= size) {
       const value = ns / size;
-      return (value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(Math.max(3, 4))).replace(/e\+\d+/, '') +
-        '\u00a0' + unit;
+      return `${value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(4)}\u00a0${unit}`;
     }
   }
   return `${Math.round(ns)}\u00a0ns`;
@@ -56,11 +55,12 @@ const formatShare = (part, whole) => `${(whole > 0 ? 100 * part / whole : 0).toF
 
 /* A function in a module: what one frame of the graph stands for. */
 class Frame {
-  constructor(id, name, module, file) {
-    this.id = id;
-    this.name = name;
+  constructor(name, module, file, startLine) {
+    this.name = name || '[nameless]';
     this.module = module;
     this.file = file;
+    this.startLine = startLine; /* 0: not known */
+    this.isMadeUp = false;      /* a thread, or all of them */
   }
 }
 
@@ -76,11 +76,11 @@ class Profile {
   constructor(data) {
     this.data = data;
     this.modules = new Map();
-    this.frames = [];
-    this.framesByKey = new Map();
+    this.frames = new Map();
     this.locations = data.locations.map((location) => this.readLocation(location));
-    this.threadFrames = data.trees.map((tree) => this.addFrame(threadName(tree), this.module(''), ''));
-    this.everything = this.addFrame('all', this.module(''), '');
+    this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
+    this.everything = this.madeUp('all');
+    this.colourModules();
   }
 
   module(path) {
@@ -89,27 +89,43 @@ class Profile {
     return this.modules.get(path);
   }
 
-  addFrame(name, module, file) {
-    const frame = new Frame(this.frames.length, name, module, file);
-    this.frames.push(frame);
+  madeUp(name) {
+    const frame = new Frame(name, this.module(''), '', 0);
+    frame.isMadeUp = true;
     return frame;
   }
 
-  frameOf(index, module) {
+  frame(index, module) {
     const {strings, functions} = this.data;
     const key = `${index} ${module.path}`;
-    if (!this.framesByKey.has(key))
-      this.framesByKey.set(key, this.addFrame(strings[functions[3 * index]], module, strings[functions[3 * index + 1]]));
-    return this.framesByKey.get(key);
+    if (!this.frames.has(key)) {
+      const [name, file, startLine] = functions.slice(3 * index, 3 * index + 3);
+      this.frames.set(key, new Frame(strings[name], module, strings[file], startLine));
+    }
+    return this.frames.get(key);
   }
 
-  /* [module, function, line, function, line...], innermost first; outermost first is what a tree wants. */
+  /* [module, function, line, function, line...], innermost first; a tree wants the outermost first. */
   readLocation(location) {
     const module = this.module(this.data.strings[location[0]]);
     const steps = [];
     for (let i = location.length - 2; i > 0; i -= 2)
-      steps.push({frame: this.frameOf(location[i], module), line: location[i + 1]});
+      steps.push({frame: this.frame(location[i], module), line: location[i + 1], isInlined: steps.length > 0});
     return steps;
+  }
+
+  /* The heaviest modules have colours of their own, whichever threads are shown. */
+  colourModules() {
+    const weights = new Map();
+    for (const {nodes} of this.data.trees) {
+      for (let at = 0; at < nodes.length; at += 6) {
+        const {module} = this.locations[nodes[at + 1]][0].frame;
+        weights.set(module, (weights.get(module) ?? 0) + nodes[at + 5]);
+      }
+    }
+    weights.delete(this.module(''));
+    this.modulesByWeight = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a.path < b.path ? -1 : 1));
+    this.modulesByWeight.slice(0, PALETTE).forEach((module, i) => { module.colour = String(i); });
   }
 }
 
@@ -129,6 +145,7 @@ class Node {
     this.total = null;
     this.callees = null; /* by frame */
     this.lines = null;
+    this.isInlined = false;
   }
 }
 
@@ -158,8 +175,9 @@ class TreeBuilder {
     for (let at = 0; at < nodes.length; at += 6) {
       const depth = nodes[at];
       let node = path[depth - 1];
-      for (const {frame, line} of this.profile.locations[nodes[at + 1]]) {
+      for (const {frame, line, isInlined} of this.profile.locations[nodes[at + 1]]) {
         node = this.callee(node, frame);
+        node.isInlined ||= isInlined;
         if (line > 0)
           (node.lines ??= new Set()).add(line);
       }
@@ -209,30 +227,17 @@ function layOut(root, measure) {
 
 const widestChild = (node) => node.shownCount > 0 ? node.children[0] : null;
 
-/* The heaviest modules have colours of their own. */
-function colourModules(profile, root) {
-  const weights = new Map();
-  for (const node of root) {
-    const {module} = node.data.frame;
-    if (module.path)
-      weights.set(module, (weights.get(module) ?? 0) + node.data.self[COLUMN.wall]);
-  }
-  const order = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a.path < b.path ? -1 : 1));
-  order.forEach((module, i) => { module.colour = i < PALETTE ? String(i) : 'other'; });
-  return order;
-}
-
 /* ---- state: all that a link to a view says ---- */
 
 const profile = new Profile(JSON.parse(byId('profile').textContent));
 const {data} = profile;
 const state = {...DEFAULTS};
 let root = null;             /* of d3's hierarchy */
-let rootThread = null;       /* the threads that root is of */
+let rootThread = null;       /* the threads that root is of, */
+let rootEvent = null;        /* and the measure that it is laid out by */
 let nodesById = [];
 let zoomed = null;
 let current = null;          /* the frame that the keyboard is at */
-let legendModules = [];
 let matches = new Set();     /* frames */
 let rowsShown = ROWS_STEP;
 let isPrinting = false;
@@ -405,7 +410,7 @@ function scrollTo(node, isSure) {
 
 function lineText(node) {
   const {frame, lines} = node.data;
-  const numbers = [...lines ?? []].sort((a, b) => a - b);
+  const numbers = [...lines ?? (frame.startLine ? [frame.startLine] : [])].sort((a, b) => a - b);
   const said = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ', …' : '');
   return frame.file ? frame.file + (said && `:${said}`) : '';
 }
@@ -425,9 +430,10 @@ function row(cells, header) {
 }
 
 function showDetail(node) {
-  const {frame, self, total} = node.data;
+  const {frame, self, total, isInlined} = node.data;
   byId('name').textContent = frame.name;
-  byId('where').textContent = [frame.module.path, lineText(node)].filter(Boolean).join(' · ');
+  byId('name').title = frame.name;
+  byId('where').textContent = [frame.module.path, lineText(node), isInlined && 'inlined'].filter(Boolean).join(' · ');
   const values = (from) => MEASURES.map((measure) => formatValue(measure, from[COLUMN[measure]]));
   const shares = (of) => MEASURES.map((measure) => formatShare(total[COLUMN[measure]], of.data.total[COLUMN[measure]]));
   byId('values').replaceChildren(row(values(total), 'Total'), row(values(self), 'Self'), row(shares(root), 'Of all'),
@@ -442,7 +448,7 @@ function findMatches() {
   if (!term)
     return;
   const module = term.startsWith('in:') ? term.slice(3) : null;
-  for (const frame of profile.frames) {
+  for (const frame of profile.frames.values()) {
     const text = module === null ? frame.name : frame.module.name;
     if (text.toLowerCase().includes(module ?? term))
       matches.add(frame);
@@ -495,8 +501,6 @@ function moveToMatch(step) {
 /* ---- moving ---- */
 
 function moveTo(node) {
-  if (!node)
-    return;
   current = node;
   scrollTo(node, false);
   draw();
@@ -522,12 +526,17 @@ function zoomTo(node, isFocused) {
     moveTo(node);
 }
 
+/* Above the zoomed frame there is one way down to it. */
+function calleeOf(node) {
+  return node.depth < zoomed.depth ? zoomed.ancestors()[zoomed.depth - node.depth - 1] : widestChild(node);
+}
+
 /* Rows of the screen: callees are below in one look and above in the other. */
 function keyTarget(key) {
   const isIcicle = state.look === 'icicle';
   switch (key) {
-  case 'ArrowUp': return isIcicle ? current.parent : widestChild(current);
-  case 'ArrowDown': return isIcicle ? widestChild(current) : current.parent;
+  case 'ArrowUp': return isIcicle ? current.parent : calleeOf(current);
+  case 'ArrowDown': return isIcicle ? calleeOf(current) : current.parent;
   case 'ArrowLeft': return sibling(current, -1);
   case 'ArrowRight': return sibling(current, 1);
   case 'Home': return zoomed;
@@ -536,12 +545,13 @@ function keyTarget(key) {
   }
 }
 
-/* Moving out of the zoomed part takes the zoom along. */
+/* Whether it is drawn: in the zoomed part, or on the way to it. */
+const isOnView = (node) => isInside(node, zoomed) || isInside(zoomed, node);
+
 function moveByKey(key) {
   const target = keyTarget(key);
-  if (target && target.depth > zoomed.depth && !isInside(target, zoomed))
-    return;
-  moveTo(target);
+  if (target && isOnView(target))
+    moveTo(target);
 }
 
 function onTreeKey(event) {
@@ -604,11 +614,8 @@ function functionTotals() {
     for (const child of node.children ?? [])
       open.push({node: child, isLeaving: false});
   }
-  return [...rows.values()].filter(({frame}) => frame.module.path || !isMadeUp(frame));
+  return [...rows.values()].filter(({frame}) => !frame.isMadeUp);
 }
-
-/* Frames that are none: the root, and threads. */
-const isMadeUp = (frame) => frame === profile.everything || profile.threadFrames.includes(frame);
 
 const compareText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
 const ORDERS = {
@@ -676,9 +683,9 @@ function legendItem(className, text) {
 function showLegend() {
   const items = state.colour === 'state'
     ? [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running')]
-    : legendModules.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name));
-  if (state.colour === 'module' && legendModules.length > PALETTE)
-    items.push(legendItem('module-other', `${legendModules.length - PALETTE} others`));
+    : profile.modulesByWeight.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name));
+  if (state.colour === 'module' && profile.modulesByWeight.length > PALETTE)
+    items.push(legendItem('module-other', `${profile.modulesByWeight.length - PALETTE} others`));
   if (state.search)
     items.push(legendItem('match', 'matches'));
   byId('legend').replaceChildren(...items);
@@ -706,7 +713,7 @@ function showControls() {
 
 /* A frame by the frames on the way to it: in the tree of other threads it is another node. Or everything. */
 function sameFrame(node) {
-  const path = node.ancestors().reverse().map(({data: {frame}}) => frame).filter((frame) => !isMadeUp(frame));
+  const path = node.ancestors().reverse().map(({data: {frame}}) => frame).filter((frame) => !frame.isMadeUp);
   const step = (from, frame) => from && (from.children ?? []).find((child) => child.data.frame === frame);
   const starts = state.thread === 'each' ? root.children ?? [] : [root];
   const found = path.length > 0 ? starts.map((start) => path.reduce(step, start)).filter(Boolean) : [];
@@ -721,17 +728,19 @@ function remakeTree() {
   rootThread = state.thread;
   nodesById = [];
   root.each((node) => { nodesById[node.data.id] = node; });
-  legendModules = colourModules(profile, root);
+  rootEvent = null;
 }
 
 /* Everything that depends on the state. */
 function update() {
   const before = {root, zoomed, look: tree.dataset.look};
   remakeTree();
-  layOut(root, state.event);
+  if (rootEvent !== state.event)
+    layOut(root, state.event);
+  rootEvent = state.event;
   const wanted = nodesById[Number(state.zoom)] ?? root;
   zoomed = wanted.value > 0 ? wanted : root;
-  if (before.root !== root || !current || !(isInside(current, zoomed) || isInside(zoomed, current)))
+  if (before.root !== root || !current || !isOnView(current))
     current = zoomed;
   tree.dataset.look = state.look;
   findMatches();
@@ -801,6 +810,8 @@ function makeHeader() {
   const iso = Number.isNaN(start.getTime()) ? '' : start.toISOString();
   document.title = `${data.command} – wallprof`;
   byId('command').textContent = data.command;
+  if (byId('command').scrollHeight > byId('command').clientHeight)
+    byId('command').tabIndex = 0; /* long ones are scrolled through */
   byId('started').textContent = iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC');
   byId('started').dateTime = iso;
   byId('duration').textContent = formatExact('wall', data.duration_ns);
