@@ -35,8 +35,7 @@ for report in raw top traces; do
         complain "pprof -$report differs: $(head -n 5 "$TMP/diff")"
 done
 run_tool export "$profile" -o - | cmp - "$profile" || complain "export to standard output"
-# shellcheck disable=SC2094 # cmp only reads it, too
-run_tool export - -o - <"$profile" | cmp - "$profile" || complain "export from standard input"
+run_tool export - -o - <"$TMP/again.pb.gz" | cmp - "$profile" || complain "export from standard input"
 run_tool export "$profile" -f pprof -o /dev/stdout | cmp - "$profile" || complain "export to /dev/stdout"
 expect 0 export -v "$profile" -o "$TMP/b.pb"
 assert_equal "export -v" "$(cat "$TMP/stdout")" "written: $TMP/b.pb"
@@ -121,8 +120,11 @@ assert_equal "view of a page" "$(cat "$TMP/stdout")" "$TMP/page.html"
 XDG_RUNTIME_DIR='' TMPDIR=$TMP expect 0 view "$profile"
 page=$(cat "$TMP/stdout")
 [[ $page == "$TMP"/wallprof-*/a.html && -s $page ]] || complain "view left no page in \$TMPDIR: $page"
-# shellcheck disable=SC2016 # for the script
-printf '#!/bin/sh\nprintf "%%s" "$1" >%s/opened\n' "$TMP" >"$TMP/browser" && chmod +x "$TMP/browser"
+cat >"$TMP/browser" <<END
+#!/bin/sh
+printf "%s" "\$1" >$TMP/opened
+END
+chmod +x "$TMP/browser"
 BROWSER=$TMP/browser expect 0 view "$TMP/page.html"
 assert_equal "what the browser opened" "$(cat "$TMP/opened")" "$TMP/page.html"
 BROWSER=/nonexistent expect 1 view "$TMP/page.html"
@@ -168,7 +170,7 @@ for command in '' top diff view export; do
     # shellcheck disable=SC2086 # one command or none
     expect 0 $command --help
     [ "$(wc -l <"$TMP/stdout")" -le 24 ] || complain "wallprof $command --help does not fit a screen"
-    awk 'length($0) > 100' "$TMP/stdout" | grep . && complain "wallprof $command --help is too wide"
+    awk 'length($0) > 80' "$TMP/stdout" | grep . && complain "wallprof $command --help is too wide"
     grep -q '^usage: wallprof' "$TMP/stdout" || complain "wallprof $command --help says no usage"
 done
 expect 2 nonsense

@@ -1,12 +1,13 @@
 /*
- * The reader of pprof files on hostile bytes: read or refused with a reason, nothing read outside; and what
- * was read and written is, read and written once more, the same bytes.
+ * The reader of pprof files on hostile bytes: read or refused with a reason, nothing read outside; what was
+ * read and written is, read and written once more, the same bytes; and reports of it add up.
  *
  * Input: the file, not compressed.
  */
 #include "fuzz.h"
 #include "enc_pprof.h"
 #include "recording.h"
+#include "report.h"
 
 #include <string.h>
 
@@ -70,6 +71,24 @@ static void check_threads(const struct recording *recording)
     }
 }
 
+static void check_report(const struct recording *recording, enum report_by by)
+{
+    struct report report;
+    struct wp_values sum = {0};
+    const struct report_request request = {.by = by};
+    FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
+    report_sort(&report, METRIC_WALL, true);
+    for (size_t i = 0; i < report.row_count; i++) {
+        const struct report_row *row = &report.rows[i];
+        report_add(&sum, &row->flat);
+        FUZZ_ASSERT(row->flat.wall_ns <= row->cum.wall_ns && row->cum.wall_ns <= report.total.wall_ns);
+        FUZZ_ASSERT(i == 0 || row->cum.wall_ns <= report.rows[i - 1].cum.wall_ns);
+    }
+    FUZZ_ASSERT(memcmp(&sum, &report.total, sizeof sum) == 0);
+    FUZZ_ASSERT(memcmp(&sum, &report.selected, sizeof sum) == 0);
+    report_free(&report);
+}
+
 /* A copy of its exact size, so that ASan sees its end. */
 static int read_copy(struct recording *recording, const unsigned char *bytes, size_t count)
 {
@@ -90,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (read_copy(&recording, data, size) == 0) {
         check_names(&recording);
         check_threads(&recording);
+        check_report(&recording, (enum report_by)(size % REPORT_BY_COUNT));
         write_profile(&recording, &first);
         recording_close(&recording);
         FUZZ_ASSERT(read_copy(&recording, first.bytes, first.used) == 0);

@@ -8,20 +8,17 @@
 
 enum { NORMALIZE = 'N' };
 
-static const char help[] =
-    "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
-    "\n"
-    "Shows what takes more time (+) or less (-) in AFTER than in BEFORE: threads of one name, then\n"
-    "functions, the largest difference first; % is of what it was before.\n"
-    "Files are stores or .pb.gz files of wallprof's.\n"
-    "\n"
-    "      --normalize      compare shares: AFTER is scaled to BEFORE's total\n";
+static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
+                           "Shows what takes more time (+) or less (-) in AFTER than in BEFORE: threads of\n"
+                           "one name, then functions, the largest difference first. % is of what it was.\n"
+                           "\n"
+                           "      --normalize      compare shares: AFTER is scaled to BEFORE's total\n";
 static const char help_end[] =
     "\n"
-    "JSON: {version: 1, normalized, total: SIDES, threads: [{name, presence, flat: SIDES,\n"
-    "cum: SIDES}], by, sort, row_count, rows: [like threads]}, with presence both, new or gone,\n"
-    "SIDES {before: VALUES, after: VALUES, change: VALUES} and VALUES {samples, cpu_ns, offcpu_ns,\n"
-    "wall_ns}. before and after are as measured, change is normalized if that was asked for.\n";
+    "JSON: {version: 1, normalized, total: SIDES, threads: [{name, presence, flat:\n"
+    "SIDES, cum: SIDES}], by, sort, row_count, rows: [like threads]}. presence is\n"
+    "both, new or gone; SIDES are {before: VALUES, after: VALUES, change: VALUES},\n"
+    "VALUES {samples, cpu_ns, offcpu_ns, wall_ns}; only change is normalized.\n";
 
 static int write_diff(const struct report_options *options, const struct diff *diff)
 {

@@ -8,14 +8,13 @@
 
 enum { OUTPUTS_MAX = 16 };
 
-static const char help[] =
-    "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT]...\n"
-    "\n"
-    "Writes a recording, a store or a .pb.gz file of wallprof's, in other formats, each by\n"
-    "the ending of OUT, or all as --format says.\n"
-    "\n"
-    "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
-    "  -f, --format FORMAT  ";
+static const char help[] = "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT]...\n"
+                           "\n"
+                           "Writes a recording, a store or a .pb.gz file of wallprof's, in other formats:\n"
+                           "each file by its ending, or all as --format says.\n"
+                           "\n"
+                           "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
+                           "  -f, --format FORMAT  ";
 static const char help_end[] =
     "\n"
     "  -v, --verbose        say what has been written\n"

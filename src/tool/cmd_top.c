@@ -6,19 +6,18 @@
 
 #include <stdio.h>
 
-static const char help[] =
-    "usage: wallprof top [OPTIONS] FILE\n"
-    "\n"
-    "Shows where the time of a recording went: each thread, and what it was in most; then each\n"
-    "function, itself (WALL) and with all that it called (CUM, recursion counted once).\n"
-    "FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
-    "\n";
+static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
+                           "Shows where the time went: each thread, and what it was in most; then each\n"
+                           "function, itself (WALL) and with all that it called (CUM, recursion once).\n"
+                           "FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
+                           "\n";
 static const char help_end[] =
     "\n"
-    "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint, total, selected,\n"
-    "pseudo: {NAME: VALUES}, threads: [{name, tid, total, mostly_in, called_from, mostly_ns}], by,\n"
-    "sort, cum, row_count, rows: [{name, flat: VALUES, cum: VALUES}]}, with VALUES (total and\n"
-    "selected too) {samples, cpu_ns, offcpu_ns, wall_ns}. What is not known is null.\n";
+    "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
+    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
+    "total: VALUES, mostly_in, called_from, mostly_ns}], by, sort, cum, row_count,\n"
+    "rows: [{name, flat: VALUES, cum: VALUES}]}; what is not known is null, VALUES\n"
+    "are {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
 
 static int print_json(const struct report_table *table)
 {

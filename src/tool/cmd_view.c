@@ -18,12 +18,12 @@
 static const char help[] =
     "usage: wallprof view [OPTIONS] FILE\n"
     "\n"
-    "Shows a recording's flame graph in a browser: $BROWSER's, or the desktop's where there is one.\n"
-    "Otherwise says where the page is. FILE is a store, a .pb.gz file of wallprof's, or such a page\n"
-    "(.html).\n"
+    "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
+    "there is a display; and says where the page is. FILE is a store or a .pb.gz file\n"
+    "of wallprof's, or such a page (.html).\n"
     "\n"
-    "  -o, --output OUT  the page goes there (else into a directory of its own in $XDG_RUNTIME_DIR or\n"
-    "                    $TMPDIR; it is not removed)\n"
+    "  -o, --output OUT  the page goes there; else into a new directory below\n"
+    "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp, and is not removed\n"
     "  -p, --print       only say where the page is\n";
 
 struct request {

@@ -23,7 +23,7 @@ static int usage(FILE *stream, int status)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-8s%-20s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
     fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
-          "'wallprof COMMAND --help' has a command's options. Recording is done by wallprof-run.\n",
+          "'wallprof COMMAND --help' has a command's options. wallprof-run records.\n",
           stream);
     return status;
 }

@@ -10,12 +10,12 @@ enum { DEFAULT_LINES = 20 };
 
 const char report_options_help[] =
     "  -n, --lines N        so many lines (20; 0 for all)\n"
-    "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), and show that first\n"
-    "  -c, --cum            by what it took with all that it called, and show the rest so\n"
-    "  -b, --by WHAT        a line for each function, line, file, module or thread\n"
-    "  -t, --thread NAME    only threads of this name (worker* for all that begin so) or id\n"
-    "  -f, --focus REGEX    only stacks with a function, source file or module like this\n"
-    "  -i, --ignore REGEX   no stacks with one\n"
+    "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
+    "  -c, --cum            by what it took with all that it called\n"
+    "  -b, --by WHAT        lines are function, line, file, module or thread\n"
+    "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
+    "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
+    "  -i, --ignore REGEX   only stacks without\n"
     "  -w, --width COLUMNS  as wide as that; 0: names are not shortened\n"
     "  -j, --json           everything as JSON, times in ns\n"
     "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
