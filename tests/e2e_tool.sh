@@ -83,6 +83,25 @@ run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep . && compl
 COLUMNS=100 run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep -q . || complain "COLUMNS is not honoured"
 run_tool top "$profile" | grep -q $'\033' && complain "colour where there is no terminal"
 run_tool top --color=always "$profile" | grep -q $'\033' || complain "no colour where it is asked for"
+on_terminal() { # COLUMNS; prints what top says there
+    "$PYTHON" - "$1" "$tool" top "$profile" <<'END'
+import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, int(sys.argv[1]), 0, 0))
+    os.environ["TERM"] = "xterm"
+    os.execv(sys.argv[2], sys.argv[2:])
+try:
+    while data := os.read(terminal, 65536):
+        os.write(1, data)
+except OSError:
+    pass
+END
+}
+on_terminal 120 | tr -d '\r' >"$TMP/terminal"
+grep -q $'\033' "$TMP/terminal" || complain "no colour on a terminal"
+LC_ALL=C.UTF-8 awk 'length($0) > 80' "$TMP/terminal" | grep -q . || complain "a terminal's width is not used"
+NO_COLOR=1 on_terminal 120 | grep -q $'\033' && complain "NO_COLOR is not honoured"
 for by in function line file module thread; do
     expect 0 top --by "$by" --sort cpu --cum "$profile"
     grep -q "  ${by^^}\$" "$TMP/stdout" || complain "top --by $by has no such table"

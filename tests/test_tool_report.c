@@ -169,7 +169,7 @@ static void rows_may_be_other_things_than_functions(void **state)
     assert_int_equal(fixture->report.row_count, 3);
     assert_row(fixture, "app (7)", 4800, 4800);
     assert_row(fixture, "pool (8)", 4000, 4000);
-    assert_row(fixture, "[all threads]", 200, 200);
+    assert_row(fixture, "[no thread]", 200, 200);
 }
 
 static void threads_say_what_they_were_mostly_in(void **state)
@@ -186,7 +186,8 @@ static void threads_say_what_they_were_mostly_in(void **state)
     assert_string_equal(threads[1].name, "pool");
     assert_string_equal(threads[1].mostly_in, "wait");
     assert_string_equal(threads[1].called_from, "main");
-    assert_string_equal(threads[2].name, "");
+    assert_string_equal(threads[2].name, "[no thread]");
+    assert_false(threads[2].has_name);
     assert_string_equal(threads[2].mostly_in, "[unsampled]");
 }
 

@@ -63,7 +63,7 @@ static struct diff_row *take_threads(const struct diff *diff, size_t *ret_count)
         for (size_t i = 0; i < diff->reports[side]->thread_count; i++) {
             const struct report_thread *from = &diff->reports[side]->threads[i];
             struct diff_row *row = &rows[count++];
-            row->name = *from->name ? from->name : "[no thread]";
+            row->name = from->name;
             row->flat[side] = row->cum[side] = from->total;
             row->presence = side ? DIFF_NEW : DIFF_GONE;
         }

@@ -354,13 +354,19 @@ static bool is_wanted(const struct making *making, const struct report_thread *t
            (thread->tid && strcmp(making->request->thread, tid) == 0);
 }
 
+/* Without labels a profile does not tell its threads apart; with them, what has none found no room for one.
+ */
 static struct report_thread thread_of(const struct making *making, const struct wp_node *root)
 {
     struct report_thread thread = {.tid = 0};
     const struct wp_thread_record *record = profile_thread(making->profile, root->thread);
-    if (record && making->profile->labels != LABELS_NONE)
+    enum wp_labels labels = making->profile->labels;
+    thread.has_name = record && labels != LABELS_NONE;
+    if (thread.has_name)
         profile_thread_name(record, thread.name);
-    if (record && making->profile->labels == LABELS_ID)
+    else
+        strcpy(thread.name, labels == LABELS_NONE ? "[all threads]" : "[no thread]");
+    if (record && labels == LABELS_ID)
         thread.tid = record->tid;
     return thread;
 }
@@ -456,7 +462,7 @@ static void thread_row_name(const struct report_thread *thread, char *ret, size_
     if (thread->tid)
         snprintf(ret, bytes, "%s (%d)", thread->name, thread->tid);
     else
-        snprintf(ret, bytes, "%s", *thread->name ? thread->name : "[all threads]");
+        snprintf(ret, bytes, "%s", thread->name);
 }
 
 /* Threads of one name and id are one row. */

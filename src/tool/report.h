@@ -48,7 +48,8 @@ struct report_row {
 };
 
 struct report_thread {
-    char name[THREAD_NAME_BYTES + 1]; /* "" for time of threads that are not told apart */
+    char name[THREAD_NAME_BYTES + 1]; /* of a thread or, in brackets, of time that has none */
+    bool has_name;                    /* the former */
     int32_t tid;                      /* 0 where it is not known */
     struct wp_values total;
     const char *mostly_in;   /* the function in which it was longest; NULL when it was in none */

@@ -135,8 +135,7 @@ static void put_notes(const struct report_table *table, FILE *stream)
 
 static void thread_name(const struct report_thread *thread, char ret[THREAD_COLUMNS_MAX + 24])
 {
-    const char *name = *thread->name ? thread->name : "[no thread]";
-    snprintf(ret, THREAD_COLUMNS_MAX + 24, thread->tid ? "%s (%d)" : "%s", name, thread->tid);
+    snprintf(ret, THREAD_COLUMNS_MAX + 24, thread->tid ? "%s (%d)" : "%s", thread->name, thread->tid);
 }
 
 /* As wide as the widest that is shown. */
@@ -352,7 +351,7 @@ static void json_threads(struct json *json, const struct report *report)
         const struct report_thread *thread = &report->threads[i];
         json_newline(json);
         json_begin_object(json);
-        json_text(json, "name", *thread->name ? thread->name : NULL);
+        json_text(json, "name", thread->has_name ? thread->name : NULL);
         json_key(json, "tid");
         if (thread->tid)
             json_int(json, thread->tid);
