@@ -14,12 +14,10 @@
 #include "name_store.h"
 #include "sort.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BASENAME_MAX_BYTES = 255,
     MANGLED_MAX_BYTES = 4096,       /* demanglers need stack in proportion to this */
     DEMANGLED_MAX_BYTES = 64 * 1024 /* substitutions can make a long name out of a short one */
 };
@@ -130,12 +128,11 @@ static int compare_for_functions(const void *left, const void *right)
 
 /* ---- symbols ---- */
 
-/* A label is only believed up to the next function that unwind information knows of. */
 static bool is_believed(const struct elf_query *query, const struct entry *entry,
                         const struct wp_location *location)
 {
-    return query->name &&
-           (query->symbol_bytes > 0 || location->function_start == 0 || query->symbol_address >= entry->key);
+    return query->name && symbols_is_believed(query->symbol_address, query->symbol_bytes,
+                                              location->function_start ? entry->key : 0);
 }
 
 /* The executable segments of one object are modules of their own, with one file. */
@@ -257,13 +254,8 @@ static const char *demangled(struct naming *naming, const char *name)
 
 static const char *made_up_name(struct naming *naming, const struct entry *entry)
 {
-    char name[BASENAME_MAX_BYTES + 32];
-    const char *module = entry->name;
-    /* "[vdso]" has its brackets already. */
-    size_t bytes = strnlen(module, BASENAME_MAX_BYTES);
-    bool has_brackets = bytes > 2 && module[0] == '[' && module[bytes - 1] == ']';
-    int length = snprintf(name, sizeof name, "[%.*s+0x%llx]", (int)bytes - 2 * has_brackets,
-                          module + has_brackets, (unsigned long long)entry->key);
+    char name[SYMBOLS_OFFSET_NAME_BYTES];
+    int length = symbols_offset_name(name, entry->name, entry->key);
     const char *kept = name_store_add(&naming->symbolized->store, name, (size_t)length);
     return kept ? kept : "[no memory for the name]";
 }

@@ -67,6 +67,24 @@ static inline uint32_t symbols_function_of(const struct wp_symbols *symbols, uin
     return symbols->frames[symbols->first_frame[location_index + 1] - 1].function;
 }
 
+/*
+ * What code without a name is called: by its module, a path of which only the last part counts, and an offset
+ * in it, [libfoo.so+0x1234]. Returns the length.
+ */
+enum { SYMBOLS_OFFSET_NAME_BYTES = 256 + 32 };
+int symbols_offset_name(char ret[SYMBOLS_OFFSET_NAME_BYTES], const char *module, uint64_t offset);
+
+/*
+ * Whether a symbol that begins at or before an address is the name of the function there, which begins at
+ * function_start as far as that is known (0: it is not): a label without a size is only believed up to the
+ * next function that unwind information knows of.
+ */
+static inline bool symbols_is_believed(uint64_t symbol_address, uint64_t symbol_bytes,
+                                       uint64_t function_start)
+{
+    return symbol_bytes > 0 || function_start == 0 || symbol_address >= function_start;
+}
+
 /* What is known of a module; all false for one of which nothing is. */
 struct symbols_module symbols_module(const struct wp_symbols *symbols, arena_ref module);
 
