@@ -1,0 +1,195 @@
+/*
+ * The child sends its status and, if that is 0, the table as bytes, and closes the pipe. The parent takes
+ * nothing for granted: what it gets is bounded and checked like a file.
+ */
+#include "debug_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_BYTES = 1 << 16, NO_KEY = 0 };
+
+static const size_t answer_max_bytes = (size_t)1 << 30;
+#define MEMORY_MAX_BYTES ((rlim_t)16 << 30)
+
+struct answer {
+    unsigned char *bytes;
+    size_t count, capacity;
+};
+
+/* ---- the child ---- */
+
+static void limit(int resource, rlim_t most)
+{
+    struct rlimit now;
+    if (getrlimit(resource, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > most)) {
+        now.rlim_cur = most;
+        setrlimit(resource, &now);
+    }
+}
+
+/* A sanitizer has more memory than there is. */
+static void limit_memory(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    limit(RLIMIT_DATA, MEMORY_MAX_BYTES);
+#endif
+}
+
+static void write_all(int fd, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    while (count > 0) {
+        ssize_t written = write(fd, at, count);
+        if (written < 0 && errno != EINTR)
+            _exit(1);
+        if (written > 0) {
+            at += written;
+            count -= (size_t)written;
+        }
+    }
+}
+
+/* A library's last words (a failed assertion) are about a file, and of no use to whoever reads them. */
+static void silence(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0)
+        dup2(null, STDERR_FILENO);
+}
+
+static _Noreturn void answer(int fd, debug_read_fn *read_frames, const struct debug_bounds *bounds,
+                             const struct debug_module *module, const uint64_t *addresses, size_t count)
+{
+    struct frame_table table;
+    size_t bytes;
+    silence();
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, bounds->cpu_seconds);
+    limit_memory();
+    setenv("DEBUGINFOD_TIMEOUT", "10", 0);
+    setenv("DEBUGINFOD_MAXTIME", "60", 0);
+    int status = read_frames(module, addresses, count, &table);
+    unsigned char *encoded = status == 0 ? frame_table_encode(&table, NULL, NO_KEY, &bytes) : NULL;
+    if (status == 0 && !encoded)
+        status = -ENOMEM;
+    write_all(fd, &status, sizeof status);
+    if (encoded)
+        write_all(fd, encoded, bytes);
+    _exit(0);
+}
+
+/* ---- the parent ---- */
+
+static int64_t milliseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int wait_for_more(int fd, int64_t deadline_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        int64_t left = deadline_ms - milliseconds_now();
+        if (left <= 0)
+            return -EIO;
+        int ready = poll(&poll_fd, 1, left > 1000 ? 1000 : (int)left);
+        if (ready > 0)
+            return 0;
+        if (ready < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+static int make_room(struct answer *got)
+{
+    if (got->count < got->capacity)
+        return 0;
+    size_t capacity = got->capacity ? 2 * got->capacity : FIRST_BYTES;
+    unsigned char *moved = capacity <= answer_max_bytes ? realloc(got->bytes, capacity) : NULL;
+    if (!moved)
+        return -ENOMEM;
+    got->bytes = moved;
+    got->capacity = capacity;
+    return 0;
+}
+
+static int receive(int fd, int64_t deadline_ms, struct answer *got)
+{
+    for (;;) {
+        int error = make_room(got);
+        if (!error)
+            error = wait_for_more(fd, deadline_ms);
+        if (error)
+            return error;
+        ssize_t bytes = read(fd, got->bytes + got->count, got->capacity - got->count);
+        if (bytes == 0)
+            return 0;
+        if (bytes < 0 && errno != EINTR)
+            return -errno;
+        if (bytes > 0)
+            got->count += (size_t)bytes;
+    }
+}
+
+static int understand(const struct answer *got, struct frame_table *ret)
+{
+    int status;
+    if (got->count < sizeof status)
+        return -EIO;
+    memcpy(&status, got->bytes, sizeof status);
+    if (status != 0)
+        return status < 0 && status > -4096 ? status : -EIO;
+    int error = frame_table_decode(ret, got->bytes + sizeof status, got->count - sizeof status, NULL, NO_KEY);
+    return error == -EBADMSG ? -EIO : error;
+}
+
+static void reap(pid_t child)
+{
+    kill(child, SIGKILL); /* it has nothing more to say */
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+int debug_child_run(debug_read_fn *read_frames, const struct debug_bounds *bounds,
+                    const struct debug_module *module, const uint64_t *addresses, size_t count,
+                    struct frame_table *ret)
+{
+    int ends[2];
+    struct answer got = {0};
+    *ret = (struct frame_table){0};
+    int64_t deadline_ms = milliseconds_now() + (int64_t)bounds->wall_seconds * 1000;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    pid_t child = fork();
+    if (child == 0)
+        answer(ends[1], read_frames, bounds, module, addresses, count);
+    int error = child < 0 ? -errno : 0;
+    close(ends[1]);
+    if (child > 0) {
+        error = receive(ends[0], deadline_ms, &got);
+        reap(child);
+    }
+    close(ends[0]);
+    if (!error)
+        error = understand(&got, ret);
+    free(got.bytes);
+    return error;
+}
+
+int debug_child_read(const struct debug_module *module, const uint64_t *addresses, size_t count,
+                     struct frame_table *ret)
+{
+    static const struct debug_bounds bounds = {.cpu_seconds = 300, .wall_seconds = 600};
+    return debug_child_run(debug_info_read, &bounds, module, addresses, count, ret);
+}

@@ -1,0 +1,132 @@
+#include "name_functions.h"
+
+#include "demangle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 256 };
+
+static uint64_t mix(uint64_t hash, const char *string)
+{
+    for (; string && *string; string++)
+        hash = (hash ^ (unsigned char)*string) * 1099511628211U; /* FNV-1a */
+    return (hash ^ 0xff) * 1099511628211U;
+}
+
+static uint32_t slot_of(const struct name_functions *functions, const char *system_name, const char *file)
+{
+    uint64_t hash = mix(mix(14695981039346656037U, system_name), file);
+    return (uint32_t)(hash ^ hash >> 32) & (functions->slot_count - 1);
+}
+
+static bool is_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same(const struct name_functions *functions, uint32_t index, const struct function_key *key)
+{
+    const struct wp_function *function = &functions->functions[index];
+    return functions->modules[index] == key->module &&
+           functions->symbol_addresses[index] == key->symbol_address &&
+           function->is_symbol == key->is_symbol && is_equal(function->system_name, key->system_name) &&
+           is_equal(function->file, key->file) && (!key->name || is_equal(function->name, key->name));
+}
+
+static bool grow_slots(struct name_functions *functions)
+{
+    uint32_t count = functions->slot_count ? 2 * functions->slot_count : 2 * FIRST_CAPACITY;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return false;
+    free(functions->slots);
+    functions->slots = slots;
+    functions->slot_count = count;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        uint32_t slot = slot_of(functions, functions->functions[i].system_name, functions->functions[i].file);
+        while (slots[slot])
+            slot = (slot + 1) & (count - 1);
+        slots[slot] = i + 1;
+    }
+    return true;
+}
+
+static bool grow(void *array, uint32_t capacity, size_t bytes)
+{
+    void **at = array, *moved = reallocarray(*at, capacity, bytes);
+    if (moved)
+        *at = moved;
+    return moved != NULL;
+}
+
+static bool make_room(struct name_functions *functions)
+{
+    if (functions->count < functions->capacity)
+        return true;
+    uint32_t capacity = functions->capacity ? 2 * functions->capacity : FIRST_CAPACITY;
+    if (capacity > UINT32_MAX / 4 || !grow(&functions->functions, capacity, sizeof *functions->functions) ||
+        !grow(&functions->symbol_addresses, capacity, sizeof *functions->symbol_addresses) ||
+        !grow(&functions->modules, capacity, sizeof *functions->modules) || !grow_slots(functions))
+        return false;
+    functions->capacity = capacity;
+    return true;
+}
+
+static const char *keep(struct name_functions *functions, const char *string)
+{
+    const char *kept = string ? name_store_add(functions->store, string, strlen(string)) : NULL;
+    if (string && !kept)
+        functions->is_out_of_memory = true;
+    return kept;
+}
+
+static const char *name_for_people(struct name_functions *functions, const struct function_key *key,
+                                   const char *system_name)
+{
+    static char demangled[DEMANGLED_MAX_BYTES];
+    if (key->name)
+        return strcmp(key->name, key->system_name) == 0 ? system_name : keep(functions, key->name);
+    size_t bytes = key->is_symbol ? demangle(key->system_name, demangled) : 0;
+    return bytes > 0 ? keep(functions, demangled) : system_name;
+}
+
+static uint32_t add(struct name_functions *functions, const struct function_key *key)
+{
+    struct wp_function function = {.start_line = key->start_line, .is_symbol = key->is_symbol};
+    function.system_name = keep(functions, key->system_name);
+    function.file = keep(functions, key->file);
+    function.name = name_for_people(functions, key, function.system_name);
+    functions->symbol_addresses[functions->count] = key->symbol_address;
+    functions->modules[functions->count] = key->module;
+    functions->functions[functions->count] = function;
+    return functions->count++;
+}
+
+uint32_t name_functions_find(struct name_functions *functions, const struct function_key *key)
+{
+    if (functions->is_out_of_memory || !make_room(functions)) {
+        functions->is_out_of_memory = true;
+        return 0;
+    }
+    uint32_t slot = slot_of(functions, key->system_name, key->file);
+    for (; functions->slots[slot]; slot = (slot + 1) & (functions->slot_count - 1)) {
+        uint32_t index = functions->slots[slot] - 1;
+        if (!is_same(functions, index, key))
+            continue;
+        if (functions->functions[index].start_line == 0)
+            functions->functions[index].start_line = key->start_line;
+        return index;
+    }
+    functions->slots[slot] = functions->count + 1;
+    return add(functions, key);
+}
+
+void name_functions_deinit(struct name_functions *functions)
+{
+    free(functions->functions);
+    free(functions->symbol_addresses);
+    free(functions->modules);
+    free(functions->slots);
+    *functions = (struct name_functions){0};
+}

@@ -1,0 +1,18 @@
+/* A line on a terminal that says how far reading has come; nothing elsewhere, nor in the first second. */
+#ifndef WALLPROF_TOOL_NAMES_PROGRESS_H
+#define WALLPROF_TOOL_NAMES_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct names_progress {
+    int64_t start_ms;
+    bool is_wanted, is_shown;
+};
+
+void names_progress_begin(struct names_progress *progress, bool is_wanted);
+void names_progress_show(struct names_progress *progress, size_t done, size_t count, const char *path);
+void names_progress_end(struct names_progress *progress); /* the line is erased */
+
+#endif
