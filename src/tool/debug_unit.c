@@ -294,17 +294,23 @@ static bool is_same(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* frame has the place already. */
-static void name_frame(struct walk *walk, struct debug_frame *frame, const struct function *function)
+/* Where a function is entered: of one in pieces that says nothing else, where its first piece begins. */
+static uint64_t entry_of(Dwarf_Die *die)
 {
-    Dwarf_Addr entry;
+    Dwarf_Addr entry, base, end;
+    if (dwarf_entrypc(die, &entry) == 0 || dwarf_ranges(die, 0, &base, &entry, &end) > 0)
+        return entry;
+    return 0;
+}
+
+/* frame has the place already. */
+static void name_frame(struct walk *walk, struct debug_frame *frame, struct function *function)
+{
     frame->name = function->name;
     if (is_same(frame->file, function->start_file))
         frame->start_line = function->start_line;
-    if (!function->is_inlined && !function->is_mangled &&
-        (!function->name || has_mangled_names(walk->unit)) &&
-        dwarf_entrypc((Dwarf_Die *)&function->die, &entry) == 0)
-        frame->symbol_at = entry;
+    if (!function->is_inlined && !function->is_mangled && (!function->name || has_mangled_names(walk->unit)))
+        frame->symbol_at = entry_of(&function->die);
 }
 
 static uint32_t list_frames(struct walk *walk, uint32_t innermost, struct debug_frame place,
@@ -312,7 +318,7 @@ static uint32_t list_frames(struct walk *walk, uint32_t innermost, struct debug_
 {
     uint32_t count = 0, next = innermost;
     while (next && count < FRAMES_PER_ADDRESS_MAX) {
-        const struct function *function = read_function(walk, next - 1);
+        struct function *function = read_function(walk, next - 1);
         frames[count] = place;
         name_frame(walk, &frames[count++], function);
         place = (struct debug_frame){.file = function->call_file, .line = function->call_line};

@@ -104,11 +104,10 @@ static int read_file(const struct debug_module *module, const uint64_t *addresse
                      struct frame_table *ret)
 {
     int error = debug_child_read(module, addresses, count, ret);
-    if (error == -ENOENT || error == -ESTALE) {
+    if (error == -ENOENT || error == -ESTALE)
         read_without_file(module, addresses, count, ret);
-    } else if (error && error != -ENOEXEC) {
+    else if (error)
         add_symbols(find_in_file, module, addresses, count, ret);
-    }
     return error;
 }
 
