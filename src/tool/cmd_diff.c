@@ -51,8 +51,8 @@ static int compare(const struct report_options *options, const struct report *be
 static int open_report(const struct report_options *options, const char *path, struct recording *recording,
                        struct report *report)
 {
-    if (recording_open(recording, path) < 0)
-        return command_fail("%s: %s", path, recording->reason);
+    if (command_open(recording, path) != 0)
+        return 1;
     if (report_make(report, &recording->profile, &options->request) == 0)
         return 0;
     recording_close(recording);

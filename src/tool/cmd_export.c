@@ -43,8 +43,8 @@ static int export(const struct request *request)
 {
     static struct recording recording;
     int status = 0;
-    if (recording_open(&recording, request->input) < 0)
-        return command_fail("%s: %s", request->input, recording.reason);
+    if (command_open(&recording, request->input) != 0)
+        return 1;
     for (int i = 0; i < request->output_count; i++) {
         const char *output = request->outputs[i];
         int failed = output_file_write(output, request->formats[i], &recording.profile);

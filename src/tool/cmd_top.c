@@ -59,8 +59,8 @@ static int show(const struct report_options *options, const struct wp_profile *p
 static int open_and_show(const struct report_options *options, const char *path)
 {
     static struct recording recording;
-    if (recording_open(&recording, path) < 0)
-        return command_fail("%s: %s", path, recording.reason);
+    if (command_open(&recording, path) != 0)
+        return 1;
     int status = show(options, &recording.profile);
     recording_close(&recording);
     return status;

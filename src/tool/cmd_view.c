@@ -62,8 +62,8 @@ static int make_page(const struct request *request, char ret[PATH_MAX])
     enum wp_format format;
     if (format_of_word("html", &format) < 0)
         return command_fail("this wallprof cannot make pages");
-    if (recording_open(&recording, request->input) < 0)
-        return command_fail("%s: %s", request->input, recording.reason);
+    if (command_open(&recording, request->input) != 0)
+        return 1;
     int status = 0;
     if (request->output)
         snprintf(ret, PATH_MAX, "%s", request->output);

@@ -1,4 +1,6 @@
 #include "command.h"
+#include "recording.h"
+#include "store_names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,4 +25,13 @@ int command_misused(const char *command, const char *format, ...)
     fprintf(stderr, "\nTry 'wallprof %s --help'.\n", command);
     va_end(arguments);
     return EXIT_USAGE;
+}
+
+int command_open(struct recording *recording, const char *path)
+{
+    if (recording_open(recording, path) < 0)
+        return command_fail("%s: %s", path, recording->reason);
+    if (store_names_make(recording) < 0)
+        command_fail("%s: there is not enough memory for names from debug information", path);
+    return 0;
 }

@@ -20,4 +20,9 @@ int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For a wrong command line: the message and where help is; returns EXIT_USAGE. */
 int command_misused(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Opens a recording with all that can be known of its names. 0; or 1, which has been said, and nothing is
+ * open. */
+struct recording;
+int command_open(struct recording *recording, const char *path);
+
 #endif
