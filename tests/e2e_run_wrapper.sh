@@ -148,6 +148,15 @@ check_options() {
     done
     WALLPROF_HZ=12 wrapper --seed=1 env
     prints 'inherited variables stay' WALLPROF_HZ=12
+    wrapper --out 'a%,b.pb.gz' --out=c.html,d --hz 50 env
+    prints 'several outputs' 'WALLPROF_OUT=a%,b.pb.gz,c.html,d'
+    wrapper --format html,pprof env
+    prints 'formats' 'WALLPROF_OUT=wallprof.%p.html,wallprof.%p.pb.gz'
+    wrapper --out 'x.y/%n.json.gz' --format callgrind --format folded,firefox,store env
+    prints 'formats of a name' 'WALLPROF_OUT=x.y/%n.callgrind,x.y/%n.folded,x.y/%n.json.gz,x.y/%n.store'
+    refuses 125 'there is no format svg' --format pprof,svg true
+    refuses 125 '--format is for one --out' --format pprof --out a,b true
+    refuses 125 '--top needs the program wallprof' --top true
     wrapper env
     ok 'nothing is set unasked' [ "$(grep -c '^WALLPROF_' "$tmp/out")" -eq 0 ]
     prints 'LD_PRELOAD' "LD_PRELOAD=$tmp/lib/libwallprof.so"
@@ -535,6 +544,10 @@ check_announcement() {
     announces 'program name' "$PWD/$sh_name.pb.gz"
     wrapper --out '%n.pb.gz' sh -c ': >exec.pb.gz; exec true'
     announces 'program name after exec' "$PWD/exec.pb.gz"
+    wrapper --out 'a%,b.html,c.callgrind' --out d.pb.gz sh -c ': >a,b.html; : >d.pb.gz'
+    says 'a comma' "wallprof: profile in $PWD/a,b.html -- open it in a browser"
+    says 'another' "wallprof: and in $PWD/d.pb.gz -- look at it with: go tool pprof -top $PWD/d.pb.gz"
+    ok 'those that are there' [ "$(wc -l <"$tmp/err")" -eq 2 ]
     mkdir -p 'o [d]*\d'
     wrapper --out 'o [d]*\d/%p.pb.gz' sh -c 'echo $$ >pid; : >"o [d]*\d/$$.pb.gz"'
     announces 'special characters' "'$PWD/o [d]*\d/$(cat pid).pb.gz'"
@@ -549,11 +562,21 @@ check_announcement() {
 check_profiler() {
     [ -n "${WALLPROF_BUILD-}" ] && [ -e "$WALLPROF_BUILD/libwallprof.so" ] || return 0
     ln -sf "$WALLPROF_BUILD/libwallprof.so" "$tmp/bin/libwallprof.so"
+    tool=$WALLPROF_BUILD/wallprof
     unset WALLPROF_BUILD WALLPROF_PPROF WALLPROF_RUN # not for the profiler
     wrapper --out real.pb.gz sort /dev/null
-    rm "$tmp/bin/libwallprof.so"
     status_is 'with the profiler' 0
     announces 'with the profiler' "$PWD/real.pb.gz"
+    if [ -x "$tool" ]; then
+        ln -sf "$tool" "$tmp/bin/wallprof"
+        wrapper --out real.html --top sleep 0.3
+        status_is '--top' 0
+        says '--top' "wallprof: profile in $PWD/real.html -- open it in a browser"
+        says '--top' 'FUNCTION'
+        ok '--top leaves nothing' [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 2 -name '*.store' -newer real.html)" ]
+        rm "$tmp/bin/wallprof"
+    fi
+    rm "$tmp/bin/libwallprof.so"
 }
 
 every_shell() {
