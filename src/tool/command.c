@@ -3,16 +3,32 @@
 #include "store_names.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+enum { MESSAGE_BYTES = 8192 };
+
+/* Names out of files may hold what a terminal would obey: C0's and C1's controls, and escapes. */
+static void disarm(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        bool is_c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if (is_c1)
+            at[1] = '?';
+        if (is_c1 || *at < ' ' || *at == 0x7f)
+            *at = '?';
+    }
+}
 
 int command_fail(const char *format, ...)
 {
+    char text[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    fputs("wallprof: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    disarm(text);
+    fprintf(stderr, "wallprof: %s\n", text);
     return 1;
 }
 

@@ -3,7 +3,8 @@
  * again makes the same bytes: entries keep their order, and samples are put into the tree last first, because
  * a node's children stand newest first and are written in that order.
  *
- * What is not in the file stays 0: calls, where functions start, when threads did.
+ * What is not in the file stays 0: calls, where functions start, when threads did. Where samples have times
+ * (label end_timestamp_ns), those of one stack are added up: times are not kept.
  */
 #include "pprof_file.h"
 
