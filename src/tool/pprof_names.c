@@ -1,0 +1,265 @@
+/* Modules, regions, functions and locations of a pprof file: entries keep their order. */
+#include "pprof_building.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- mappings ---- */
+
+static bool is_outside(const struct pprof_mapping *mapping)
+{
+    return strcmp(mapping->path, "[JIT]") == 0 || strcmp(mapping->path, "[anonymous executable]") == 0;
+}
+
+/* Memory outside all modules stands last; from its first entry on, all that says no more than such an entry
+ * can is of it. */
+static uint32_t first_region(const struct pprof_file *file)
+{
+    uint32_t first = file->mapping_count;
+    for (uint32_t i = file->mapping_count; i-- > 0;) {
+        const struct pprof_mapping *mapping = &file->mappings[i];
+        if (*mapping->build_id || mapping->has_files || mapping->has_lines || mapping->has_inlines)
+            break;
+        if (is_outside(mapping))
+            first = i;
+    }
+    return first;
+}
+
+static void add_region(struct building *building, uint32_t index)
+{
+    const struct pprof_mapping *mapping = &building->file->mappings[index];
+    struct wp_symbols *symbols = &building->names->symbols;
+    building->names->regions[symbols->region_count++] =
+        (struct outside_region){.start = mapping->start,
+                                .end = mapping->limit,
+                                .file_offset = mapping->file_offset,
+                                .path = mapping->path,
+                                .has_names = mapping->has_functions};
+    building->region_of[index] = symbols->region_count;
+}
+
+static int hex_digit(char digit)
+{
+    return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+/* What is no GNU build-id (Go has another kind) is left out. */
+static void set_build_id(struct wp_module *module, const char *text)
+{
+    size_t digits = strlen(text);
+    if (digits % 2 || digits / 2 > MODULE_BUILD_ID_MAX_BYTES || strspn(text, "0123456789abcdef") != digits)
+        return;
+    for (size_t i = 0; i < digits / 2; i++)
+        module->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+    module->build_id_bytes = (uint32_t)(digits / 2);
+}
+
+static int add_module(struct building *building, uint32_t index, bool is_main)
+{
+    struct recording *recording = building->recording;
+    const struct pprof_mapping *mapping = &building->file->mappings[index];
+    struct wp_symbols *symbols = &building->names->symbols;
+    arena_ref path = arena_strdup(&recording->arena, mapping->path);
+    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_module));
+    if (!path || !ref)
+        return pprof_no_memory(recording);
+    struct wp_module *module = arena_at(&recording->arena, ref);
+    module->start_pc = module->loaded_low = mapping->start;
+    module->end_pc = module->loaded_high = mapping->limit;
+    module->file_offset = mapping->file_offset;
+    module->load_bias = mapping->start - mapping->file_offset;
+    module->path = module->name = path;
+    module->is_main = is_main;
+    module->is_sampled = true;
+    set_build_id(module, mapping->build_id);
+    module->next = recording->modules.newest;
+    recording->modules.newest = ref;
+    recording->modules.count++;
+    building->module_of[index] = ref;
+    symbols->modules[symbols->module_count++] = (struct symbols_module){
+        ref, mapping->has_functions, mapping->has_files, mapping->has_lines, mapping->has_inlines};
+    return 0;
+}
+
+/* The program's own segments come first. */
+static int add_mappings(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    uint32_t first = first_region(file);
+    bool is_main = true;
+    int status = 0;
+    for (uint32_t i = 0; status == 0 && i < file->mapping_count; i++) {
+        is_main = is_main && strcmp(file->mappings[i].path, file->mappings[0].path) == 0;
+        if (i >= first || is_outside(&file->mappings[i]))
+            add_region(building, i);
+        else
+            status = add_module(building, i, is_main);
+    }
+    building->names->symbols.regions = building->names->regions;
+    return status;
+}
+
+/* ---- names ---- */
+
+static bool is_made_up(const char *name)
+{
+    size_t bytes = strlen(name);
+    return bytes >= 2 && name[0] == '[' && name[bytes - 1] == ']';
+}
+
+static int add_functions(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    struct wp_symbols *symbols = &building->names->symbols;
+    for (uint32_t i = 0; i < file->function_count; i++) {
+        const struct pprof_function *from = &file->functions[i];
+        struct wp_function *function = &symbols->functions[i];
+        function->name = *from->name ? from->name : from->system_name;
+        function->system_name = *from->system_name ? from->system_name : from->name;
+        function->file = *from->file ? from->file : NULL;
+        function->start_line = from->start_line;
+        function->is_symbol = !is_made_up(function->name);
+        if (!*function->name)
+            return recording_refuse(building->recording, -EBADMSG, "it has a function without a name");
+    }
+    symbols->function_count = file->function_count;
+    return 0;
+}
+
+/* 1 + enum wp_pseudo, 0 for real code. */
+static uint32_t pseudo_of(const struct building *building, const struct pprof_location *location)
+{
+    if (location->mapping || location->address || location->line_count != 1)
+        return 0;
+    uint32_t function = building->file->lines[location->first_line].function;
+    const char *name = building->names->symbols.functions[function].name;
+    for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
+        if (strcmp(name, tree_pseudo_name((enum wp_pseudo)i)) == 0)
+            return 1 + i;
+    }
+    return 0;
+}
+
+/* Made without the tree's index by address: the file's entries are what they are, and nobody looks for one.
+ */
+static arena_ref make_location(struct building *building, const struct pprof_location *from)
+{
+    struct wp_tree *tree = &building->recording->tree;
+    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
+    if (!ref)
+        return 0;
+    struct wp_location *location = tree_location_at(tree, ref);
+    location->address = from->address;
+    location->module = from->mapping ? building->module_of[from->mapping - 1] : 0;
+    location->index = tree->location_count++;
+    location->next = tree->newest_location;
+    tree->newest_location = ref;
+    building->names->symbols.region_of[location->index] =
+        from->mapping ? building->region_of[from->mapping - 1] : 0;
+    return ref;
+}
+
+/* Locations come in the order of their indices. */
+static void add_frames(struct building *building, const struct pprof_location *from)
+{
+    struct wp_symbols *symbols = &building->names->symbols;
+    uint32_t used = symbols->first_frame[symbols->location_count];
+    for (uint32_t i = 0; i < from->line_count; i++) {
+        const struct pprof_line *line = &building->file->lines[from->first_line + i];
+        symbols->frames[used++] = (struct wp_frame){line->function, line->line};
+    }
+    symbols->first_frame[++symbols->location_count] = used;
+}
+
+/* The tree has its pseudo-frames first, and all of them: those that the file has not get names here. */
+static void add_pseudos(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    const struct wp_tree *tree = &building->recording->tree;
+    struct wp_symbols *symbols = &building->names->symbols;
+    const struct pprof_location *of[PSEUDO_COUNT] = {0};
+    for (uint32_t i = 0; i < file->location_count; i++) {
+        uint32_t pseudo = pseudo_of(building, &file->locations[i]);
+        if (!pseudo)
+            continue;
+        of[pseudo - 1] = &file->locations[i];
+        building->location_of[i] = tree->pseudo[pseudo - 1];
+    }
+    for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
+        const char *name = tree_pseudo_name((enum wp_pseudo)i);
+        if (of[i]) {
+            add_frames(building, of[i]);
+            continue;
+        }
+        uint32_t frame = symbols->first_frame[symbols->location_count];
+        symbols->frames[frame] = (struct wp_frame){.function = symbols->function_count};
+        symbols->functions[symbols->function_count++] =
+            (struct wp_function){.name = name, .system_name = name};
+        symbols->first_frame[++symbols->location_count] = frame + 1;
+    }
+}
+
+static int add_locations(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    add_pseudos(building);
+    for (uint32_t i = 0; i < file->location_count; i++) {
+        const struct pprof_location *from = &file->locations[i];
+        if (building->location_of[i])
+            continue;
+        if (from->line_count == 0)
+            return recording_refuse(building->recording, -EBADMSG, "it has a location without a name");
+        building->location_of[i] = make_location(building, from);
+        if (!building->location_of[i])
+            return pprof_no_memory(building->recording);
+        add_frames(building, from);
+    }
+    return 0;
+}
+
+int pprof_names_add(struct building *building)
+{
+    int status = add_mappings(building);
+    if (status == 0)
+        status = add_functions(building);
+    return status ? status : add_locations(building);
+}
+
+/* ---- memory ---- */
+
+static void release_names(struct wp_symbols *symbols)
+{
+    struct read_symbols *names = (struct read_symbols *)symbols;
+    free(symbols->functions);
+    free(symbols->frames);
+    free(symbols->first_frame);
+    free(symbols->region_of);
+    free(symbols->modules);
+    free(names->regions);
+    free(names->text);
+    free(names->comments);
+    free(names);
+}
+
+bool pprof_names_make(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    struct read_symbols *names = calloc(1, sizeof *names);
+    if (!names)
+        return false;
+    struct wp_symbols *symbols = &names->symbols;
+    size_t locations = (size_t)file->location_count + PSEUDO_COUNT;
+    symbols->functions = calloc((size_t)file->function_count + PSEUDO_COUNT, sizeof *symbols->functions);
+    symbols->frames = calloc((size_t)file->line_count + 2 * PSEUDO_COUNT, sizeof *symbols->frames);
+    symbols->first_frame = calloc(locations + 1, sizeof *symbols->first_frame);
+    symbols->region_of = calloc(locations, sizeof *symbols->region_of);
+    symbols->modules = calloc((size_t)file->mapping_count + 1, sizeof *symbols->modules);
+    names->regions = calloc((size_t)file->mapping_count + 1, sizeof *names->regions);
+    building->names = names;
+    building->recording->symbols = symbols;
+    building->recording->release_symbols = release_names;
+    return symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
+           symbols->modules && names->regions;
+}

@@ -1,0 +1,165 @@
+/*
+ * Threads and their trees out of the samples of a pprof file. Samples are put in last first: a node's
+ * children stand newest first and are written in that order, so that what is written again has the file's
+ * order.
+ */
+#include "pprof_building.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums of four of these cannot overflow, nor can a reader's signed 64 bits. */
+static const uint64_t value_max = (uint64_t)1 << 61;
+
+/* ---- threads ---- */
+
+static int add_thread(struct building *building, struct thread_key *slot, const char *name, uint64_t id)
+{
+    struct recording *recording = building->recording;
+    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_thread_record));
+    uint32_t number = recording->profile.thread_count + 1;
+    if (!ref)
+        return pprof_no_memory(recording);
+    struct wp_thread_record *record = arena_at(&recording->arena, ref);
+    memcpy(record->name, name, strnlen(name, sizeof record->name));
+    record->tid = (int32_t)id;
+    record->root = tree_root(&recording->tree, number);
+    recording->profile.thread_count = number;
+    building->thread_list[number - 1] = ref;
+    *slot = (struct thread_key){name, id, record->root};
+    return 0;
+}
+
+static bool is_thread(const struct thread_key *key, const char *name, uint64_t id)
+{
+    return key->id == id && strncmp(key->name, name, THREAD_NAME_BYTES) == 0;
+}
+
+/* FNV-1a (Fowler, Noll, Vo) of the name, and the id. */
+static uint32_t thread_hash(const char *name, uint64_t id)
+{
+    uint32_t hash = 2166136261U ^ (uint32_t)id * 2654435761U;
+    for (int i = 0; i < THREAD_NAME_BYTES && name[i]; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619U;
+    return hash ^ hash >> 15;
+}
+
+/* The root that a sample's labels stand for; threads are made as they appear. */
+static int root_of(struct building *building, const struct pprof_sample *sample, arena_ref *ret)
+{
+    struct recording *recording = building->recording;
+    const char *name = sample->thread ? sample->thread : "";
+    if (sample->has_thread_id)
+        recording->profile.labels = LABELS_ID;
+    else if (sample->thread && recording->profile.labels == LABELS_NONE)
+        recording->profile.labels = LABELS_NAME;
+    *ret = recording->tree.spare_root;
+    if (!sample->thread && !sample->has_thread_id)
+        return 0;
+    uint32_t mask = building->thread_slots - 1, at = thread_hash(name, sample->thread_id) & mask;
+    while (building->threads[at].root && !is_thread(&building->threads[at], name, sample->thread_id))
+        at = (at + 1) & mask;
+    int status = building->threads[at].root
+                     ? 0
+                     : add_thread(building, &building->threads[at], name, sample->thread_id);
+    *ret = building->threads[at].root;
+    return status;
+}
+
+/* They appeared last first. */
+static int number_threads(struct building *building)
+{
+    struct recording *recording = building->recording;
+    uint32_t count = recording->profile.thread_count;
+    recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)count + 1));
+    if (!recording->thread_of_number)
+        return pprof_no_memory(recording);
+    for (uint32_t number = 1; number <= count; number++) {
+        arena_ref ref = building->thread_list[count - number];
+        struct wp_thread_record *record = arena_at(&recording->arena, ref);
+        record->number = number;
+        tree_node(&recording->tree, record->root)->thread = number;
+        recording->thread_of_number[number] = ref;
+    }
+    recording->profile.thread_of_number = recording->thread_of_number;
+    return 0;
+}
+
+/* ---- samples ---- */
+
+static int reserve_path(struct building *building, uint32_t depth)
+{
+    if (depth <= building->path_capacity)
+        return 0;
+    struct path_step *path = realloc(building->path, sizeof *path * 2 * depth);
+    if (!path)
+        return pprof_no_memory(building->recording);
+    building->path = path;
+    building->path_capacity = 2 * depth;
+    return 0;
+}
+
+/* The node of a stack, made if new. What it has in common with the stack before needs no search. */
+static int node_of(struct building *building, arena_ref root, const struct pprof_sample *sample,
+                   arena_ref *ret)
+{
+    struct wp_tree *tree = &building->recording->tree;
+    bool is_common = root == building->path_root;
+    *ret = root;
+    if (sample->depth == 0) {
+        *ret = tree_pseudo_child(tree, root, PSEUDO_TRUNCATED);
+        return 0;
+    }
+    int status = reserve_path(building, sample->depth);
+    for (uint32_t i = 0; status == 0 && i < sample->depth; i++) {
+        arena_ref location = building->location_of[sample->stack[sample->depth - 1 - i]];
+        struct path_step *step = &building->path[i];
+        is_common = is_common && i < building->path_depth && step->location == location;
+        if (!is_common)
+            *step = (struct path_step){location, tree_child(tree, *ret, location)};
+        *ret = step->node;
+        status = *ret ? 0 : pprof_no_memory(building->recording);
+    }
+    building->path_root = root;
+    building->path_depth = sample->depth;
+    return status;
+}
+
+static int add_values(struct building *building, struct wp_values *to, const uint64_t *values)
+{
+    for (int i = 0; i < PPROF_VALUES; i++) {
+        building->sums[i] += values[i]; /* of two numbers of 63 bits at most */
+        if (building->sums[i] > value_max)
+            return recording_refuse(building->recording, -EBADMSG, "its values are too large");
+    }
+    to->samples += values[0];
+    to->cpu_ns += values[1];
+    to->offcpu_ns += values[2];
+    to->wall_ns += values[3];
+    return 0;
+}
+
+static int add_sample(struct building *building, const struct pprof_sample *sample)
+{
+    arena_ref root, node;
+    int status = root_of(building, sample, &root);
+    if (status == 0)
+        status = node_of(building, root, sample, &node);
+    return status ? status
+                  : add_values(building, &tree_node(&building->recording->tree, node)->self, sample->values);
+}
+
+int pprof_samples_add(struct building *building)
+{
+    struct pprof_file *file = building->file;
+    struct pprof_sample sample = {0};
+    int status = 0;
+    for (uint32_t i = file->sample_count; status == 0 && i-- > 0;) {
+        status = pprof_file_sample(file, i, &sample, building->recording);
+        if (status == 0 && (sample.values[0] || sample.values[1] || sample.values[2] || sample.values[3]))
+            status = add_sample(building, &sample);
+    }
+    free(sample.stack);
+    return status ? status : number_threads(building);
+}

@@ -1,0 +1,96 @@
+/* A report as JSON: the schema is in the help of top. */
+#include "report_table.h"
+
+static void json_member(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void json_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    if (text)
+        json_string(json, text);
+    else
+        json_null(json);
+}
+
+void report_json_values(struct json *json, const char *key, const struct wp_values *values)
+{
+    json_key(json, key);
+    json_begin_object(json);
+    json_member(json, "samples", values->samples);
+    json_member(json, "cpu_ns", values->cpu_ns);
+    json_member(json, "offcpu_ns", values->offcpu_ns);
+    json_member(json, "wall_ns", values->wall_ns);
+    json_end_object(json);
+}
+
+static void json_threads(struct json *json, const struct report *report)
+{
+    json_key(json, "threads");
+    json_begin_array(json);
+    for (size_t i = 0; i < report->thread_count; i++) {
+        const struct report_thread *thread = &report->threads[i];
+        json_newline(json);
+        json_begin_object(json);
+        json_text(json, "name", thread->has_name ? thread->name : NULL);
+        json_key(json, "tid");
+        if (thread->tid)
+            json_int(json, thread->tid);
+        else
+            json_null(json);
+        report_json_values(json, "total", &thread->total);
+        json_text(json, "mostly_in", thread->mostly_in);
+        json_text(json, "called_from", thread->called_from);
+        json_member(json, "mostly_ns", thread->mostly_ns);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void json_rows(struct json *json, const struct report_table *table)
+{
+    json_key(json, "rows");
+    json_begin_array(json);
+    for (size_t i = 0; i < table->report->row_count && i < table->lines; i++) {
+        const struct report_row *row = &table->report->rows[i];
+        json_newline(json);
+        json_begin_object(json);
+        json_text(json, "name", row->name);
+        report_json_values(json, "flat", &row->flat);
+        report_json_values(json, "cum", &row->cum);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void report_json_write(const struct report_table *table, struct json *json)
+{
+    const struct wp_profile *profile = table->profile;
+    const struct report *report = table->report;
+    json_begin_object(json);
+    json_member(json, "version", 1);
+    json_text(json, "command", profile->command);
+    json_member(json, "start_utc_ns", profile->start_utc_ns);
+    json_member(json, "duration_ns", profile->duration_ns);
+    json_member(json, "period_ns", profile->period_ns);
+    json_text(json, "restraint", *profile->restraint ? profile->restraint : NULL);
+    report_json_values(json, "total", &report->total);
+    report_json_values(json, "selected", &report->selected);
+    json_key(json, "pseudo");
+    json_begin_object(json);
+    for (int i = 0; i < PSEUDO_COUNT; i++)
+        report_json_values(json, tree_pseudo_name((enum wp_pseudo)i), &report->pseudo[i]);
+    json_end_object(json);
+    json_threads(json, report);
+    json_text(json, "by", report_by_word(table->by));
+    json_text(json, "sort", report_metric_word(table->metric));
+    json_key(json, "cum");
+    json_bool(json, table->by_cum);
+    json_member(json, "row_count", report->row_count);
+    json_rows(json, table);
+    json_end_object(json);
+    json_newline(json);
+}
