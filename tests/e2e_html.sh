@@ -25,4 +25,4 @@ profile_run "$TMP/run.html" "$PYTHON" -c 'import threading, time
 threading.Thread(target=lambda: sum(range(10000000))).start()
 time.sleep(0.3)' || fail "a profiled program failed"
 [ -s "$TMP/run.html" ] || fail "there is no page of a profiled program"
-node "$TESTS/html_page.mjs" "$MODULES" "$TMP" || fail "a page is not what it should be"
+CHROMIUM=$(type -P chromium) node "$TESTS/html_page.mjs" "$MODULES" "$TMP" || fail "a page is not what it should be"

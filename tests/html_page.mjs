@@ -1,5 +1,5 @@
 /*
- * html_page.mjs MODULES PAGES: opens the pages that html_pages wrote, and run.html, in Chromium, from their files and with no network,
+ * CHROMIUM=PROGRAM html_page.mjs MODULES PAGES: opens the pages that html_pages wrote, and run.html, in Chromium, from their files and with no network,
  * and does with them what people do. What a page says is held against what pprof_read.py reads in the same profile,
  * written as a pprof file. MODULES has playwright-core and axe-core.
  */
@@ -57,7 +57,7 @@ const plain = (text) => text.replace(/\u2009/g, '').replace(/\u00a0/g, ' ');
 
 /* ---- a page ---- */
 
-const browser = await chromium.launch({executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox']});
+const browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage']});
 
 async function open(name, hash = '', options = {}) {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, ...options});
@@ -421,6 +421,14 @@ async function aDeepStackIsScrolledThrough() {
   await page.waitForTimeout(200);
   equal('functions in the table', await page.locator('#rows tr').count(), 2);
   await press(page, 'ArrowDown');
+  for (let i = 0; i < 60; i++)
+    await press(page, 'ArrowDown');
+  check('what has the focus is in sight', await page.evaluate(() => {
+    const {left, top, height} = document.activeElement.getBoundingClientRect();
+    return document.elementFromPoint(left + 9, top + height / 2) === document.activeElement;
+  }));
+  for (let i = 0; i < 60; i++)
+    await press(page, 'ArrowUp');
   equal('one further', await page.evaluate(() => document.activeElement.getAttribute('aria-level')), '10006');
   await close('deep', page);
 }

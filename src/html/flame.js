@@ -504,7 +504,9 @@ function moveTo(node) {
   current = node;
   scrollTo(node, false);
   draw();
-  tree.querySelector('.frame[tabindex="0"]').focus({preventScroll: true});
+  const element = tree.querySelector('.frame[tabindex="0"]');
+  element.focus({preventScroll: true});
+  element.scrollIntoView({block: 'nearest'}); /* also from below the detail, as the style has it */
   showDetail(node);
 }
 
@@ -580,7 +582,7 @@ function onPageKey(event) {
     event.preventDefault();
     byId('search').focus();
     byId('search').select();
-  } else if (event.key === 'Escape') {
+  } else if (event.key === 'Escape' && !(event.target instanceof HTMLSelectElement)) {
     if (isTyping && state.search)
       setSearch('');
     else
@@ -807,12 +809,13 @@ function makeOption(value, text) {
 
 function makeHeader() {
   const start = new Date(Number(BigInt(data.start_utc_ns) / 1000000n));
-  const iso = Number.isNaN(start.getTime()) ? '' : start.toISOString();
+  const isKnown = data.start_utc_ns !== '0' && !Number.isNaN(start.getTime());
+  const iso = isKnown ? start.toISOString() : '';
   document.title = `${data.command} – wallprof`;
   byId('command').textContent = data.command;
   if (byId('command').scrollHeight > byId('command').clientHeight)
     byId('command').tabIndex = 0; /* long ones are scrolled through */
-  byId('started').textContent = iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC');
+  byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
   byId('started').dateTime = iso;
   byId('duration').textContent = formatExact('wall', data.duration_ns);
   byId('threads').textContent = groupDigits(String(data.trees.reduce((sum, {threads}) => sum + threads, 0)));
