@@ -74,6 +74,7 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
         .tree = describe_tree(profile),
         .labels = profile->labels,
         .threads_per_tick = profile->threads_per_tick,
+        .has_timed_samples = profile->has_timed_samples,
         .start_utc_ns = profile->start_utc_ns,
         .duration_ns = profile->duration_ns,
         .period_ns = profile->period_ns,

@@ -39,6 +39,46 @@ cp linked beside/linked
 mv v5.debug beside/.debug
 judge 'by debug link in .debug' beside/linked v5
 
+# The symbols of what was stripped, packed into the program: names, no lines.
+if type -P xz >/dev/null; then
+    objcopy --strip-debug v5 symbols
+    xz -k symbols
+    objcopy --strip-all --add-section .gnu_debugdata=symbols.xz v5 packed
+    address=$(nm v5 | sed -n 's/^0*\([0-9a-f]*\) [tT] main$/\1/p')
+    found=$(echo "$address" | "$TOOL" packed "$(readelf -nW v5 | sed -n 's/.*Build ID: //p')" | tail -n 2)
+    assert_equal 'a packed symbol' "$found" "main"$'\n'"??:0"
+fi
+
+# From a server, if one is named; nobody is asked otherwise.
+ask_server() {
+    objcopy --strip-all v5 bare
+    local id port
+    id=$(readelf -nW bare | sed -n 's/.*Build ID: //p')
+    mkdir -p "server/buildid/$id"
+    objcopy --only-keep-debug v5 "server/buildid/$id/debuginfo"
+    (cd server && exec "$PYTHON" -u -m http.server 0 --bind 127.0.0.1) >server.log 2>&1 &
+    server=$!
+    for _ in $(seq 100); do
+        port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' server.log)
+        [ -z "$port" ] || break
+        sleep 0.1
+    done
+    "$TOOL" bare "$id" <<<1000 >"$TMP/unasked"
+    ! grep -q buildid server.log || complain 'a server was asked without DEBUGINFOD_URLS'
+    export DEBUGINFOD_URLS=http://127.0.0.1:$port/ DEBUGINFOD_CACHE_PATH=$TMP/served
+    judge 'by a server' bare v5
+    unset DEBUGINFOD_URLS
+    grep -q "GET /buildid/$id/debuginfo" server.log || complain 'the server was not asked'
+}
+# shellcheck disable=SC2317 # called by lib.sh
+on_exit() {
+    [ -z "$server" ] || kill "$server"
+}
+server=
+if ldconfig -p | grep -q libdebuginfod; then
+    ask_server
+fi
+
 # addr2line 2.40 reads no .dwo files; the code is the same.
 compile split -gdwarf-5 -gsplit-dwarf -Wl,--build-id
 judge 'split' split v5

@@ -42,6 +42,7 @@ static int setup(void **state)
     snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
     small_profile_create(&fixture.small);
     fixture.small.profile.timeline = &fixture.small.timeline;
+    fixture.small.profile.has_timed_samples = true;
     fixture.store = written(&fixture, enc_store_write, &fixture.small.profile);
     return 0;
 }

@@ -10,11 +10,14 @@
 
 #include "file_frames.h"
 #include "name_functions.h"
+#include "names_modules.h"
 #include "names_progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SERVERS_MAX_SECONDS = 60 };
 
 /* A location that a file has to name. */
 struct place {
@@ -159,6 +162,13 @@ static void ask_file(struct naming *naming, const struct name_cache *cache, cons
     free(addresses);
 }
 
+/* A server that does not answer costs its patience for each file; all of them together only so much. */
+static void limit_servers(const struct names_progress *progress)
+{
+    if (names_progress_seconds(progress) >= SERVERS_MAX_SECONDS)
+        unsetenv("DEBUGINFOD_URLS");
+}
+
 static void ask_files(struct naming *naming)
 {
     struct name_cache cache;
@@ -173,6 +183,7 @@ static void ask_files(struct naming *naming)
     names_progress_begin(&progress, !naming->options->is_quiet);
     for (size_t first = 0, end; first < naming->place_count; first = end) {
         end = end_of_file(naming, first);
+        limit_servers(&progress);
         names_progress_show(&progress, naming->table_count, file_count,
                             path_of(naming, naming->places[first].module));
         ask_file(naming, &cache, &naming->places[first], end - first, &naming->tables[naming->table_count++]);
@@ -287,53 +298,6 @@ static void add_locations(struct naming *naming)
     naming->functions.functions = NULL;
 }
 
-/* ---- modules ---- */
-
-static int compare_modules(const void *left, const void *right)
-{
-    const struct symbols_module *a = left, *b = right;
-    return (a->module > b->module) - (a->module < b->module);
-}
-
-static struct symbols_module describe(const struct naming *naming, uint32_t location)
-{
-    const struct wp_symbols *symbols = &naming->named->symbols;
-    struct symbols_module module = {.module = naming->locations[location]->module};
-    uint32_t count;
-    const struct wp_frame *frames = symbols_frames(symbols, location, &count);
-    module.has_inlines = count > 1;
-    for (uint32_t i = 0; i < count; i++) {
-        module.has_functions |= symbols->functions[frames[i].function].is_symbol;
-        module.has_files |= symbols->functions[frames[i].function].file != NULL;
-        module.has_lines |= frames[i].line > 0;
-    }
-    return module;
-}
-
-static void describe_modules(struct naming *naming)
-{
-    struct wp_symbols *symbols = &naming->named->symbols;
-    struct symbols_module *modules = symbols->modules;
-    uint32_t count = 0, kept = 0;
-    for (uint32_t i = 0; i < symbols->location_count; i++) {
-        struct symbols_module module = describe(naming, i);
-        if (module.module && (module.has_functions || module.has_files || module.has_lines))
-            modules[count++] = module;
-    }
-    qsort(modules, count, sizeof *modules, compare_modules);
-    for (uint32_t i = 0; i < count; i++) {
-        if (kept == 0 || modules[kept - 1].module != modules[i].module) {
-            modules[kept++] = modules[i];
-            continue;
-        }
-        modules[kept - 1].has_functions |= modules[i].has_functions;
-        modules[kept - 1].has_files |= modules[i].has_files;
-        modules[kept - 1].has_lines |= modules[i].has_lines;
-        modules[kept - 1].has_inlines |= modules[i].has_inlines;
-    }
-    symbols->module_count = kept;
-}
-
 /* ---- what the process knew ---- */
 
 static void take_known(struct naming *naming)
@@ -412,7 +376,7 @@ static void make(struct naming *naming)
     ask_files(naming);
     add_locations(naming);
     if (!naming->is_out_of_memory)
-        describe_modules(naming);
+        names_modules_describe(&naming->named->symbols, naming->locations);
 }
 
 static void naming_free(struct naming *naming)

@@ -5,6 +5,9 @@
  * What only the profiled process knew (the names of code that was generated, or of a library whose file was
  * gone already) is taken from what it left, and is believed before any file.
  *
+ * Servers (debuginfod) are asked only where DEBUGINFOD_URLS is set, and only in the first minute: it is unset
+ * after that.
+ *
  * Called from: the commands, with the profile at rest. One thread; other processes are started
  * (debug_child.h).
  */

@@ -20,6 +20,11 @@ void names_progress_begin(struct names_progress *progress, bool is_wanted)
         (struct names_progress){.start_ms = now_ms(), .is_wanted = is_wanted && isatty(STDERR_FILENO)};
 }
 
+unsigned names_progress_seconds(const struct names_progress *progress)
+{
+    return (unsigned)((now_ms() - progress->start_ms) / 1000);
+}
+
 static void erase(void)
 {
     fputs("\r\033[K", stderr);

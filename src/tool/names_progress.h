@@ -13,6 +13,7 @@ struct names_progress {
 
 void names_progress_begin(struct names_progress *progress, bool is_wanted);
 void names_progress_show(struct names_progress *progress, size_t done, size_t count, const char *path);
-void names_progress_end(struct names_progress *progress); /* the line is erased */
+unsigned names_progress_seconds(const struct names_progress *progress); /* since it began */
+void names_progress_end(struct names_progress *progress);               /* the line is erased */
 
 #endif

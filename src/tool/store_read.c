@@ -523,6 +523,7 @@ static void describe(struct recording *recording, const struct store_header *hea
         .duration_ns = header->duration_ns,
         .period_ns = header->period_ns ? header->period_ns : 1,
         .threads_per_tick = header->threads_per_tick,
+        .has_timed_samples = header->has_timed_samples != 0 && header->timeline.bytes > 0,
         .counters = header->counters,
         .restraint = recording->restraint,
         .command = recording->command,
