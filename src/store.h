@@ -50,7 +50,8 @@ struct store_header {
     struct store_part arena, symbols;
     struct store_part timeline; /* of no bytes if there is none */
     struct store_tree tree;
-    uint32_t labels, threads_per_tick, has_timed_samples; /* and what follows: struct wp_profile's */
+    uint32_t labels, threads_per_tick, has_timed_samples,
+        reserved; /* and what follows: struct wp_profile's */
     uint64_t start_utc_ns, duration_ns, period_ns;
     struct wp_counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
@@ -76,7 +77,7 @@ struct store_function {
 struct store_region {
     uint64_t start, end, file_offset;
     uint32_t path; /* text */
-    uint8_t has_names, is_gone;
+    uint8_t has_names, is_gone, reserved[2];
 };
 
 struct store_module {
