@@ -105,7 +105,7 @@ uint32_t string_table_intern(struct string_table *table, const char *text)
 
 uint32_t string_table_count(const struct string_table *table)
 {
-    return table->count;
+    return table->failed ? 0 : table->count;
 }
 
 const char *string_table_at(const struct string_table *table, uint32_t index)

@@ -26,6 +26,7 @@ void string_table_deinit(struct string_table *table);
 /* The number of a string, new or old; 0 also when there is no memory. */
 uint32_t string_table_intern(struct string_table *table, const char *text);
 
+/* How many there are; none once it has failed, when their memory may be gone. */
 uint32_t string_table_count(const struct string_table *table);
 const char *string_table_at(const struct string_table *table, uint32_t index);
 

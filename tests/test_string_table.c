@@ -1,6 +1,8 @@
 /* Every string once, in order of first use, and valid UTF-8 whatever went in. */
 #include "string_table.h"
 
+#include "narrow_memory.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,6 +83,22 @@ static void a_string_may_be_long(void **state)
     assert_string_equal(string_table_at(table, 1), text);
     assert_string_equal(string_table_at(table, 2), "short");
     free(text);
+}
+
+/* What has no memory any more is not looked at, and stays so. */
+static void without_memory_it_is_empty(void **state)
+{
+    struct string_table *table = *state;
+    char text[32];
+    struct rlimit before = narrow_memory_begin(64 << 10);
+    for (int i = 0; i < 100000 && !table->failed; i++) {
+        snprintf(text, sizeof text, "string %d", i);
+        string_table_intern(table, text);
+    }
+    narrow_memory_end(before);
+    assert_true(table->failed);
+    assert_int_equal(string_table_count(table), 0);
+    assert_int_equal(string_table_intern(table, "more"), 0);
 }
 
 struct utf8_case {
@@ -185,6 +203,7 @@ int main(void)
         TEST(equal_strings_are_one),
         TEST(a_hundred_thousand_strings_stay_what_they_are),
         TEST(a_string_may_be_long),
+        TEST(without_memory_it_is_empty),
         TEST(strings_are_made_utf8),
         TEST(no_sequence_gets_through_that_is_not_utf8),
         TEST(strings_equal_after_repair_are_one),
