@@ -3,6 +3,9 @@
 
 #include "fake_files.h"
 #include "fake_profile.h"
+#include "narrow_memory.h"
+
+#include <errno.h>
 
 #define COUNT(array)     (sizeof(array) / sizeof *(array))
 #define DATA_BEGINS      "<script type=\"application/json\" id=\"profile\">\n"
@@ -24,7 +27,7 @@ static int setup(void **state)
     *state = &fixture;
     memset(&fixture, 0, sizeof fixture);
     fake_directory_create(&fixture.directory);
-    fake_profile_init(&fixture.fake, 1 << 20);
+    fake_profile_init(&fixture.fake, 1 << 22);
     return 0;
 }
 
@@ -245,6 +248,37 @@ static void the_page_has_a_policy(void **state)
     assert_string_equal(page + fixture->page.size - strlen("</html>\n"), "</html>\n");
 }
 
+/* Files and lines of many functions: the string table has to grow. */
+static void weigh_many_functions(struct fake_profile *fake)
+{
+    arena_ref app = fake_profile_module(fake, "/opt/app");
+    for (int i = 0; i < 6000; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "a_function_with_a_long_name_%d", i);
+        arena_ref root = i < 2 ? fake_profile_thread(fake, i, "same") : fake->tree.newest_root;
+        fake_profile_weigh(fake, fake_profile_node(fake, root, fake_profile_plain(fake, app, name)), 1, 1, 1);
+    }
+}
+
+static void without_memory_there_is_an_error(void **state)
+{
+    struct fixture *fixture = *state;
+    int error, refused = 0;
+    fixture->fake.profile.labels = LABELS_NAME;
+    weigh_many_functions(&fixture->fake);
+    for (uint64_t bytes = 0; bytes < 4 << 20; bytes += 32 << 10) {
+        struct sink *sink = sink_create(fixture->directory.fd, "page.html", SINK_PLAIN, &error);
+        assert_non_null(sink);
+        struct rlimit before = narrow_memory_begin(bytes);
+        int status = enc_html_write(&fixture->fake.profile, sink);
+        narrow_memory_end(before);
+        assert_int_equal(sink_commit(sink), 0);
+        assert_true(status == 0 || status == -ENOMEM);
+        refused += status < 0;
+    }
+    assert_in_range(refused, 3, 100);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -258,6 +292,7 @@ int main(void)
         TEST(large_values_are_exact),
         TEST(no_name_breaks_out),
         TEST(the_page_has_a_policy),
+        TEST(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
