@@ -413,7 +413,7 @@ static int write_meta(struct writer *writer)
     write_ms(writer, "startTime", profile->start_utc_ns);
     write_number(writer, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
     write_number(writer, "profilingStartTime", 0);
-    write_ms(writer, "profilingEndTime", profile->duration_ns);
+    write_ms(writer, "profilingEndTime", profile->duration_ns + 1); /* or readers leave out what ends then */
     write_number(writer, "processType", 0);
     write_number(writer, "stackwalk", 1);
     write_text(writer, "platform", "X11"); /* what readers take for Unix */

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Late ticks that follow each other by less are one event. */
-static const uint64_t late_apart_ns = NS_PER_S;
+static const uint64_t late_apart_ns = 100 * NS_PER_MS;
 
 static size_t record_bytes(const struct wp_timeline *timeline)
 {

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Firefox profiles of real programs: true by their own numbers, and the same in the released reader's
+# (@firefox-devtools/profiler-cli), which is installed into build/npm.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+need node npm
+
+VERSION=0.10.0
+READER=$ROOT/build/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
+SESSION=wallprof-$$
+
+install_reader() {
+    [ ! -s "$READER" ] || return 0
+    npm install --prefix "$ROOT/build/npm" --no-audit --no-fund --ignore-scripts \
+        "@firefox-devtools/profiler-cli@$VERSION" >"$TMP/npm.out" 2>&1
+    [ -s "$READER" ]
+}
+
+# Its daemon lives as long as the session.
+reader() { # COMMAND...
+    HOME=$TMP node "$READER" "$@" --session "$SESSION"
+}
+
+on_exit() {
+    HOME=$TMP node "$READER" stop --all >/dev/null 2>&1
+}
+
+# What the reader makes of a file, as JSON: its threads, and each one's samples.
+ask_reader() { # FILE DIRECTORY
+    local thread
+    mkdir -p "$2"
+    reader load "$1" >"$2/load" 2>&1 || fail "the reader cannot load $1: $(cat "$2/load")"
+    reader thread list --limit 0 --json >"$2/threads.json" || fail "the reader lists no threads of $1"
+    for thread in $("$PYTHON" -c 'import json, sys
+for thread in json.load(open(sys.argv[1]))["threads"]: print(thread["threadHandle"])' "$2/threads.json"); do
+        reader thread samples --thread "$thread" --include-idle --limit 0 --json >"$2/$thread.json" ||
+            fail "the reader has no samples of $thread"
+    done
+    reader thread markers --thread t-0 --list --limit 0 --json >"$2/markers.json" || fail "the reader lists no markers"
+    HOME=$TMP node "$READER" stop "$SESSION" >/dev/null
+}
+
+judge() { # NAME OPTIONS OF judge_firefox.py...
+    local name=$1
+    shift
+    [ -s "$TMP/$name.json.gz" ] || fail "no profile of $name"
+    ask_reader "$TMP/$name.json.gz" "$TMP/$name"
+    "$PYTHON" "$TESTS/judge_firefox.py" "$TMP/$name.json.gz" "$TMP/$name" "$@" || complain "$name: its profile is not true"
+}
+
+install_reader || skip "@firefox-devtools/profiler-cli $VERSION cannot be installed"
+node "$READER" --version >/dev/null 2>&1 || skip "this node is too old for profiler-cli"
+
+echo "== threads of all kinds"
+WALLPROF_HZ=100 profile_run "$TMP/kinds.json.gz" "$TARGETS/target_threads" kinds >"$TMP/kinds.out" || fail "target_threads"
+judge kinds --truth "$TMP/kinds.out" --whole-looks
+
+echo "== python3: a library loaded, a child, idle and locked threads"
+cat >"$TMP/program.py" <<'PROGRAM'
+import ctypes, os, threading, time
+
+def idle():
+    time.sleep(2.5)
+
+def locked(lock):
+    with lock:
+        pass
+
+lock = threading.Lock()
+lock.acquire()
+threads = [threading.Thread(target=idle), threading.Thread(target=locked, args=(lock,))]
+for thread in threads:
+    thread.start()
+time.sleep(0.3)
+ctypes.CDLL("libbz2.so.1.0")
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+end = time.thread_time() + 0.5
+while time.thread_time() < end:
+    pass
+lock.release()
+for thread in threads:
+    thread.join()
+PROGRAM
+WALLPROF_HZ=100 WALLPROF_FOLLOW=none profile_run "$TMP/python.json.gz" "$PYTHON" "$TMP/program.py" || fail "python3"
+judge python --whole-looks --marker Fork --marker 'Library loaded=libbz2' --category Idle --category Running
+
+echo "== memory for a twentieth of it: thinned, and still true in sum"
+WALLPROF_HZ=10000 WALLPROF_TIMELINE_MEM=1M profile_run "$TMP/full.json.gz" "$TARGETS/target_threads" kinds \
+    >"$TMP/full.out" || fail "target_threads"
+judge full --truth "$TMP/full.out" --thinned
+
+echo "== pprof with times: equal in sum, every sample in time"
+WALLPROF_HZ=100 WALLPROF_TIMELINE=pprof profile_run "$TMP/times.pb.gz" "$TARGETS/target_threads" kinds \
+    >"$TMP/times.out" || fail "target_threads"
+(check_profile "$TMP/times.pb.gz") || complain "its profile is not good"
+"$PYTHON" "$TESTS/judge_threads.py" "$TMP/times.pb.gz" "$TMP/times.out" || complain "not its truth"
+"$PYTHON" "$TESTS/judge_firefox.py" --pprof "$TMP/times.pb.gz" || complain "its samples have no times"
+exit "$bad"

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Compares a Firefox profile with its own numbers, with what the released reader made of it, and with the truth.
+
+    judge_firefox.py FILE READ [--truth REPORT] [--whole-looks] [--thinned] [--marker NAME[=PART]] [--category NAME]
+    judge_firefox.py --pprof FILE
+
+READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. whole-looks:
+every look stands for a tick, or for those too whose look had no answer: the weights are about as many as the header has
+samples. The last one is about pprof files with times.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import re
+import sys
+
+bad = False
+
+
+def complain(text):
+    global bad
+    bad = True
+    print("FAIL:", text)
+
+
+def expect(condition, text):
+    if not condition:
+        complain(text)
+
+
+# ---- the file by itself ----
+
+
+def tables(profile):
+    shared = profile["shared"]
+    for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols", "sources"):
+        yield name, shared[name]
+    for thread in profile["threads"]:
+        yield "samples", {key: column for key, column in thread["samples"].items() if key != "weightType"}
+        yield "markers", thread["markers"]
+
+
+def check_tables(profile):
+    for name, table in tables(profile):
+        for key, column in table.items():
+            if key != "length":
+                expect(len(column) == table["length"], f"{name}.{key} has {len(column)} cells, not {table['length']}")
+
+
+def check_indices(profile):
+    shared = profile["shared"]
+    sizes = {name: shared[name]["length"] for name in shared if name != "stringArray"}
+    sizes["strings"] = len(shared["stringArray"])
+
+    def within(column, size, what):
+        wrong = [index for index in column if index not in (None, -1) and not 0 <= index < size]
+        expect(not wrong, f"{what} has {wrong[:3]}, of {size}")
+
+    within(shared["stackTable"]["frame"], sizes["frameTable"], "stackTable.frame")
+    within(shared["frameTable"]["func"], sizes["funcTable"], "frameTable.func")
+    within(shared["frameTable"]["nativeSymbol"], sizes["nativeSymbols"], "frameTable.nativeSymbol")
+    within(shared["frameTable"]["category"], len(profile["meta"]["categories"]), "frameTable.category")
+    within(shared["funcTable"]["name"], sizes["strings"], "funcTable.name")
+    within(shared["funcTable"]["resource"], sizes["resourceTable"], "funcTable.resource")
+    within(shared["funcTable"]["source"], sizes["sources"], "funcTable.source")
+    within(shared["resourceTable"]["lib"], len(profile["libs"]), "resourceTable.lib")
+    within(shared["nativeSymbols"]["libIndex"], len(profile["libs"]), "nativeSymbols.libIndex")
+    within(profile["meta"]["initialVisibleThreads"], len(profile["threads"]), "initialVisibleThreads")
+    for i, offset in enumerate(shared["stackTable"]["prefixOffset"]):
+        expect(0 <= offset <= i, f"stack {i} has a prefix at {i - offset}")
+    for thread in profile["threads"]:
+        within(thread["samples"]["stack"], sizes["stackTable"], "samples.stack")
+
+
+def check_times(profile):
+    for thread in profile["threads"]:
+        times, begin, end = thread["samples"]["time"], thread["registerTime"], thread["unregisterTime"]
+        expect(times == sorted(times), f"{thread['name']}: samples are not in order")
+        expect(times[0] == begin and times[-1] <= end + 0.001, f"{thread['name']}: samples outside its life")
+    for lib in profile["libs"]:
+        expect(re.fullmatch("[0-9A-F]{32}0", lib["breakpadId"]), f"{lib['name']}: breakpadId {lib['breakpadId']}")
+        expect(re.fullmatch("([0-9a-f]{2})+", lib["codeId"] or "00"), f"{lib['name']}: codeId {lib['codeId']}")
+
+
+# ---- against the reader ----
+
+
+def read(directory, name):
+    with open(os.path.join(directory, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check_reader(profile, directory):
+    theirs = {thread["threadIndex"]: thread for thread in read(directory, "threads.json")["threads"]}
+    expect(len(theirs) == len(profile["threads"]), f"the reader has {len(theirs)} threads")
+    for i, thread in enumerate(profile["threads"]):
+        samples, other = thread["samples"], theirs[i]
+        expect(other["name"] == thread["name"] and other["tid"] == thread["tid"], f"thread {i} is {other['name']} there")
+        cpu_ms = sum(samples["threadCPUDelta"]) / 1e6
+        expect(abs(other["cpuMs"] - cpu_ms) < 0.01, f"{thread['name']}: {cpu_ms} ms of CPU, there {other['cpuMs']}")
+        answer = read(directory, other["threadHandle"] + ".json")
+        weight = sum(function["selfSamples"] for function in answer["topFunctionsBySelf"])
+        expect(answer["weightType"] == "samples", "weights are not samples there")
+        expect(weight == sum(samples["weight"]), f"{thread['name']}: weight {sum(samples['weight'])}, there {weight}")
+
+
+def check_markers(profile, directory, wanted):
+    markers = profile["threads"][0]["markers"]
+    theirs = read(directory, "markers.json")
+    expect(theirs["totalMarkerCount"] == markers["length"], f"the reader has {theirs['totalMarkerCount']} markers")
+    for name, _, part in (text.partition("=") for text in wanted):
+        found = [data for data in markers["data"] if data["type"] == name and part in json.dumps(data)]
+        expect(found, f"no marker {name} with {part or 'anything'}")
+
+
+# ---- against the truth ----
+
+
+def header(profile):
+    return [entry["value"] for entry in profile["meta"]["extra"][0]["entries"]]
+
+
+def check_whole_looks(profile):
+    counts = [int(match[1]) for match in (re.match(r"(\d+) samples: ", line) for line in header(profile)) if match]
+    weight = sum(sum(thread["samples"]["weight"]) for thread in profile["threads"])
+    expect(counts and counts[0] <= weight <= 1.1 * counts[0], f"the weights are {weight}, the samples {counts}")
+
+
+def check_truth(profile, path):
+    """Every thread is there with its name and id, and for as long as it says."""
+    by_id = {(thread["name"], thread["tid"]): thread for thread in profile["threads"]}
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file]
+    lives = [words for words in lines if words[0] == "thread"]
+    expect(lives, "nothing is known of any thread")
+    for _, name, tid, life_ns, *_ in lives:
+        thread = by_id.get((name, int(tid)))
+        if not thread:
+            complain(f"no thread {name} {tid}")
+            continue
+        there_ms = thread["unregisterTime"] - thread["registerTime"]
+        expect(int(life_ns) / 1e6 - 1 <= there_ms <= int(life_ns) / 1e6 + 100, f"{name} lives {there_ms} ms, not {int(life_ns) / 1e6}")
+
+
+def check_thinned(profile, is_thinned):
+    said = [line for line in header(profile) if line.startswith("timeline: full")]
+    expect(bool(said) == is_thinned, f"it says {said}")
+
+
+def used_categories(profile):
+    shared, used = profile["shared"], set()
+    for thread in profile["threads"]:
+        for stack in set(thread["samples"]["stack"]) - {None}:
+            category = shared["frameTable"]["category"][shared["stackTable"]["frame"][stack]]
+            used.add(profile["meta"]["categories"][category]["name"])
+    return used
+
+
+# ---- pprof ----
+
+
+def check_pprof(path):
+    """All but what is nobody's has a time, within the recording."""
+    from pprof_read import SAMPLES, Profile
+
+    profile = Profile(path)
+    strings, timed = profile.message.string_table, 0
+    begin, span = profile.message.time_nanos, profile.message.duration_nanos
+    for sample in profile.message.sample:
+        times = [label for label in sample.label if strings[label.key] == "end_timestamp_ns"]
+        expect(len(times) == 1 or not sample.value[SAMPLES], "a sample with looks in it has no time")
+        for label in times:
+            timed += 1
+            expect(strings[label.num_unit] == "nanoseconds", f"unit {strings[label.num_unit]}")
+            expect(begin <= label.num <= begin + span, f"time {label.num} is outside the recording")
+    expect(timed > 100, f"{timed} samples have times")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("read", nargs="?")
+    parser.add_argument("--pprof")
+    parser.add_argument("--truth")
+    parser.add_argument("--whole-looks", action="store_true")
+    parser.add_argument("--thinned", action="store_true")
+    parser.add_argument("--marker", action="append", default=[])
+    parser.add_argument("--category", action="append", default=[])
+    options = parser.parse_args()
+    if options.pprof:
+        check_pprof(options.pprof)
+        return bad
+    with gzip.open(options.file, "rt", encoding="utf-8") as file:
+        profile = json.load(file)
+    check_tables(profile)
+    check_indices(profile)
+    check_times(profile)
+    check_reader(profile, options.read)
+    check_markers(profile, options.read, options.marker)
+    check_thinned(profile, options.thinned)
+    if options.truth:
+        check_truth(profile, options.truth)
+    if options.whole_looks:
+        check_whole_looks(profile)
+    missing = set(options.category) - used_categories(profile)
+    expect(not missing, f"nothing is in {missing}, only in {used_categories(profile)}")
+    return bad
+
+
+sys.exit(main())
