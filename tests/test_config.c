@@ -249,6 +249,21 @@ static void all_at_once_do_not_disturb_each_other(void **state)
     assert_said(fixture, "");
 }
 
+/* A file that cannot do without a timeline has one; more is not changed by its name. */
+static void a_name_may_ask_for_a_timeline(void **state)
+{
+    struct fixture *fixture = *state;
+    read_all(fixture, (const char *const[]){"WALLPROF_OUT=x.%p.json.gz", NULL});
+    assert_int_equal(fixture->config.timeline, TIMELINE_ON);
+    read_all(fixture, (const char *const[]){"WALLPROF_OUT=x.json", "WALLPROF_TIMELINE=0", NULL});
+    assert_int_equal(fixture->config.timeline, TIMELINE_ON);
+    read_all(fixture, (const char *const[]){"WALLPROF_OUT=x.json", "WALLPROF_TIMELINE=pprof", NULL});
+    assert_int_equal(fixture->config.timeline, TIMELINE_PPROF);
+    read_all(fixture, (const char *const[]){"WALLPROF_OUT=json.pb.gz", NULL});
+    assert_int_equal(fixture->config.timeline, TIMELINE_OFF);
+    assert_said(fixture, "");
+}
+
 /* A rate that was asked for is kept, unless a limit was asked for as well, wherever the two stand. */
 static void a_rate_goes_without_restraint(void **state)
 {
@@ -634,6 +649,7 @@ int main(void)
         cmocka_unit_test_setup(the_defaults_are_as_documented, setup),
         cmocka_unit_test_setup(good_values_are_used_without_a_word, setup),
         cmocka_unit_test_setup(all_at_once_do_not_disturb_each_other, setup),
+        cmocka_unit_test_setup(a_name_may_ask_for_a_timeline, setup),
         cmocka_unit_test_setup(a_rate_goes_without_restraint, setup),
         cmocka_unit_test_setup(bad_values_are_named_with_what_is_used_instead, setup),
         cmocka_unit_test_setup(signals_that_mean_something_else_are_refused, setup),

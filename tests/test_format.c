@@ -30,12 +30,21 @@ static void a_name_says_its_format(void **state)
         {"my.callgrind.out.1", FORMAT_PPROF, SINK_GZIP},
         {"app.folded", FORMAT_FOLDED, SINK_PLAIN},
         {"app.collapsed", FORMAT_FOLDED, SINK_PLAIN},
+        {"app.json", FORMAT_FIREFOX, SINK_PLAIN},
+        {"app.json.gz", FORMAT_FIREFOX, SINK_GZIP},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(format_of_name(cases[i].name), cases[i].format);
         assert_int_equal(format_coding(cases[i].format, cases[i].name), cases[i].coding);
     }
+}
+
+static void only_some_need_a_timeline(void **state)
+{
+    (void)state;
+    assert_false(format_needs_timeline(FORMAT_PPROF));
+    assert_true(format_needs_timeline(FORMAT_FIREFOX));
 }
 
 static void every_format_has_a_word(void **state)
@@ -54,6 +63,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_says_its_format),
+        cmocka_unit_test(only_some_need_a_timeline),
         cmocka_unit_test(every_format_has_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
