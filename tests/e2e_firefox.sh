@@ -5,15 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 need node npm
 
-VERSION=0.10.0
-READER=$ROOT/build/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
-
-install_reader() {
-    [ ! -s "$READER" ] || return 0
-    npm install --prefix "$ROOT/build/npm" --no-audit --no-fund --ignore-scripts \
-        "@firefox-devtools/profiler-cli@$VERSION" >"$TMP/npm.out" 2>&1
-    [ -s "$READER" ]
-}
+MODULES=$(npm_readers) || skip "$MODULES"
+READER=$MODULES/@firefox-devtools/profiler-cli/dist/profiler-cli.js
 
 # Its daemon lives as long as the session.
 reader() { # COMMAND...
@@ -25,12 +18,23 @@ on_exit() {
     HOME=$TMP node "$READER" stop --all >/dev/null 2>&1
 }
 
+# Its daemon has half a second to start, which on a crowded machine is not enough: each try is a session of its own.
+load() { # FILE DIRECTORY
+    local try
+    for try in 1 2 3 4 5 6; do
+        SESSION=wallprof-$$-${2##*/}-$try
+        reader load "$1" >"$2/load" 2>&1 && return 0
+        grep -q 'did not become ready' "$2/load" || return 1
+        sleep "$try"
+    done
+    return 1
+}
+
 # What the reader makes of a file, as JSON: its threads, and each one's samples.
 ask_reader() { # FILE DIRECTORY
     local thread
-    SESSION=wallprof-$$-${2##*/} # a session that was stopped may take a moment
     mkdir -p "$2"
-    reader load "$1" >"$2/load" 2>&1 || fail "the reader cannot load $1: $(cat "$2/load")"
+    load "$1" "$2" || fail "the reader cannot load $1: $(cat "$2/load")"
     reader thread list --limit 0 --json >"$2/threads.json" || fail "the reader lists no threads of $1"
     for thread in $("$PYTHON" -c 'import json, sys
 for thread in json.load(open(sys.argv[1]))["threads"]: print(thread["threadHandle"])' "$2/threads.json"); do
@@ -49,7 +53,6 @@ judge() { # NAME OPTIONS OF judge_firefox.py...
     "$PYTHON" "$TESTS/judge_firefox.py" "$TMP/$name.json.gz" "$TMP/$name" "$@" || complain "$name: its profile is not true"
 }
 
-install_reader || skip "@firefox-devtools/profiler-cli $VERSION cannot be installed"
 node "$READER" --version >/dev/null 2>&1 || skip "this node is too old for profiler-cli"
 
 echo "== threads of all kinds"

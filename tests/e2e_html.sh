@@ -5,21 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-PLAYWRIGHT=playwright-core@1.65.1 AXE=axe-core@4.14.1
-MODULES=$ROOT/build/npm/node_modules
-
-has_modules() {
-    [ -f "$MODULES/playwright-core/index.js" ] && [ -f "$MODULES/axe-core/axe.min.js" ]
-}
-
-fetch_modules() {
-    type -P npm >/dev/null || skip "npm is not installed"
-    npm install --prefix "$ROOT/build/npm" --no-save --no-audit --no-fund --ignore-scripts "$PLAYWRIGHT" "$AXE" \
-        >"$TMP/npm.log" 2>&1 || skip "npm cannot fetch $PLAYWRIGHT and $AXE: $(tail -n 1 "$TMP/npm.log")"
-}
-
 need node chromium python3
-has_modules || fetch_modules
+MODULES=$(npm_readers) || skip "$MODULES"
 "$TARGETS/html_pages" "$TMP" || fail "html_pages"
 profile_run "$TMP/run.html" "$PYTHON" -c 'import threading, time
 threading.Thread(target=lambda: sum(range(10000000))).start()

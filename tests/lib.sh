@@ -66,6 +66,13 @@ need() { # PROGRAM...
     done
 }
 
+# What our files are judged by from npm: prints the directory that its packages are in; or fails, and prints why.
+npm_readers() {
+    local said
+    said=$("$ROOT/scripts/npm-readers" "$ROOT/build/npm" 2>&1) && echo "$ROOT/build/npm/node_modules" ||
+        { tail -n 1 <<<"$said" && return 1; }
+}
+
 # Runs a program under the profiler, with its profile in FILE. The status is the program's.
 profile_run() { # FILE PROGRAM ARGUMENTS...
     local file=$1
