@@ -4,6 +4,7 @@
 fuzz_cfi: unwind table entries of the C library, the loader, the vDSO and other libraries, one for each
 combination of augmentation and instructions, cut down to what tests/fuzz_cfi.c reads as raw tables.
 fuzz_elf: small shared objects, as raw images.
+fuzz_tool_debug: the debug sections of a small shared object, in several versions of DWARF.
 fuzz_stack: whole stacks, several walks each, of which the outer parts stay.
 fuzz_tool_pprof: profiles of small programs, unpacked. The library must have been built.
 """
@@ -168,6 +169,36 @@ def elf_seeds():
             yield struct.pack("<BB", 1, 16) + struct.pack("<16H", *[0] + [16] * 15) + image
 
 
+# As section_names[] of tests/fuzz_tool_debug.c.
+DEBUG_SECTIONS = ["info", "abbrev", "line", "str", "line_str", "rnglists", "ranges", "types", "str_offsets", "addr"]
+DEBUG_SOURCE = """
+struct s { int a; };
+static inline __attribute__((always_inline)) int inner(struct s *s) { return s->a * 3; }
+static inline __attribute__((always_inline)) int middle(struct s *s) { int x = inner(s); return x + inner(s + x); }
+int outer(struct s *s, int n) { if (n) { int y = middle(s); return y; } return middle(s + 1); }
+__attribute__((cold)) int other(struct s *s) { return s->a; }
+"""
+
+
+def debug_seeds():
+    with tempfile.TemporaryDirectory() as directory:
+        source, out, section = (os.path.join(directory, name) for name in ("a.cc", "a.so", "section"))
+        with open(source, "w") as file:
+            file.write(DEBUG_SOURCE)
+        for more in (["-gdwarf-4"], ["-gdwarf-5"], ["-gdwarf-5", "-fdebug-types-section"], ["-gdwarf-2", "-gstrict-dwarf"]):
+            subprocess.run(["g++", "-shared", "-nostdlib", "-O2", *more, "-Wl,-Ttext=0x1000", "-o", out, source], check=True)
+            seed = struct.pack("<BB", 0, 15) + struct.pack("<16H", *[3] * 16)
+            for number, name in enumerate(DEBUG_SECTIONS):
+                open(section, "wb").close()
+                subprocess.run(["objcopy", "-O", "binary", "--only-section=.debug_" + name,
+                                "--set-section-flags=.debug_%s=alloc" % name, out, section], check=True)
+                with open(section, "rb") as file:
+                    contents = file.read()
+                if contents:
+                    seed += struct.pack("<BH", number, len(contents)) + contents
+            yield seed
+
+
 # As functions[] of tests/fuzz_stack.c.
 LEAF, BY_SP, BY_FP, ROOT, BY_EXPRESSION = 0, 2, 3, 9, 12
 GENERATED = -1
@@ -255,7 +286,7 @@ def pprof_seeds():
 def main():
     directory = sys.argv[1]
     for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds()),
-                        ("fuzz_tool_pprof", pprof_seeds())):
+                        ("fuzz_tool_pprof", pprof_seeds()), ("fuzz_tool_debug", debug_seeds())):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
         count = bytes_ = 0
         for seed in seeds:
