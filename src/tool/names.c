@@ -9,8 +9,10 @@
 #include "names.h"
 
 #include "file_frames.h"
+#include "module_names.h"
 #include "name_functions.h"
 #include "names_modules.h"
+#include "names_places.h"
 #include "names_progress.h"
 
 #include <errno.h>
@@ -18,13 +20,6 @@
 #include <string.h>
 
 enum { SERVERS_MAX_SECONDS = 60 };
-
-/* A location that a file has to name. */
-struct place {
-    uint64_t elf_address;
-    arena_ref module;
-    uint32_t location;
-};
 
 /* What is known of a location: of the two at most one. */
 struct answer {
@@ -46,7 +41,7 @@ struct naming {
     struct named *named;
     const struct wp_location **locations; /* by index */
     struct answer *answers;               /* by location index */
-    struct place *places;
+    struct names_place *places;
     struct frame_table *tables; /* one per file */
     size_t place_count, table_count;
     struct name_functions functions;
@@ -61,37 +56,10 @@ static const struct wp_module *module_at(const struct naming *naming, arena_ref 
 
 static const char *path_of(const struct naming *naming, arena_ref ref)
 {
-    const struct wp_module *module = module_at(naming, ref);
-    return module->path ? arena_at(naming->profile->arena, module->path) : "[unknown]";
-}
-
-static size_t build_id_bytes(const struct wp_module *module)
-{
-    return module->build_id_bytes <= MODULE_BUILD_ID_MAX_BYTES ? module->build_id_bytes : 0;
+    return module_names_path(naming->profile->arena, module_at(naming, ref));
 }
 
 /* ---- files ---- */
-
-static int compare_files(const struct naming *naming, arena_ref left, arena_ref right)
-{
-    const struct wp_module *a = module_at(naming, left), *b = module_at(naming, right);
-    size_t a_bytes = build_id_bytes(a), b_bytes = build_id_bytes(b);
-    int order = left == right ? 0 : strcmp(path_of(naming, left), path_of(naming, right));
-    if (order == 0 && a_bytes != b_bytes)
-        order = a_bytes < b_bytes ? -1 : 1;
-    return order ? order : memcmp(a->build_id, b->build_id, a_bytes);
-}
-
-static int compare_places(const void *left, const void *right, void *naming)
-{
-    const struct place *a = left, *b = right;
-    int order = compare_files(naming, a->module, b->module);
-    if (order)
-        return order;
-    if (a->elf_address != b->elf_address)
-        return a->elf_address < b->elf_address ? -1 : 1;
-    return (a->location > b->location) - (a->location < b->location);
-}
 
 static void list_places(struct naming *naming)
 {
@@ -99,30 +67,12 @@ static void list_places(struct naming *naming)
         const struct wp_location *location = naming->locations[i];
         if (location->pseudo || !location->module || naming->answers[i].known)
             continue;
-        naming->places[naming->place_count++] =
-            (struct place){.elf_address = location->address - module_at(naming, location->module)->load_bias,
-                           .module = location->module,
-                           .location = i};
+        naming->places[naming->place_count++] = (struct names_place){
+            .elf_address = location->address - module_at(naming, location->module)->load_bias,
+            .module = location->module,
+            .location = i};
     }
-    qsort_r(naming->places, naming->place_count, sizeof *naming->places, compare_places, naming);
-}
-
-/* Where the places of the next file begin. */
-static size_t end_of_file(const struct naming *naming, size_t first)
-{
-    size_t end = first + 1;
-    while (end < naming->place_count &&
-           compare_files(naming, naming->places[first].module, naming->places[end].module) == 0)
-        end++;
-    return end;
-}
-
-static size_t count_files(const struct naming *naming)
-{
-    size_t count = 0;
-    for (size_t first = 0; first < naming->place_count; first = end_of_file(naming, first))
-        count++;
-    return count;
+    names_places_sort(naming->profile->arena, naming->places, naming->place_count);
 }
 
 /* Files of one path follow each other. */
@@ -136,11 +86,12 @@ static void note_lost_file(struct naming *naming, arena_ref module, int error)
         symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
 }
 
-static void ask_file(struct naming *naming, const struct name_cache *cache, const struct place *places,
+static void ask_file(struct naming *naming, const struct name_cache *cache, const struct names_place *places,
                      size_t count, struct frame_table *table)
 {
     const struct wp_module *module = module_at(naming, places[0].module);
-    struct debug_module asked = {path_of(naming, places[0].module), module->build_id, build_id_bytes(module)};
+    struct debug_module asked = {path_of(naming, places[0].module), module->build_id,
+                                 names_build_id_bytes(module)};
     uint64_t *addresses = calloc(count, sizeof *addresses);
     size_t distinct = 0;
     if (!addresses) {
@@ -173,7 +124,7 @@ static void ask_files(struct naming *naming)
 {
     struct name_cache cache;
     struct names_progress progress;
-    size_t file_count = count_files(naming);
+    size_t file_count = names_places_files(naming->profile->arena, naming->places, naming->place_count);
     naming->tables = calloc(file_count ? file_count : 1, sizeof *naming->tables);
     if (!naming->tables) {
         naming->is_out_of_memory = true;
@@ -182,7 +133,8 @@ static void ask_files(struct naming *naming)
     name_cache_open(&cache);
     names_progress_begin(&progress, !naming->options->is_quiet);
     for (size_t first = 0, end; first < naming->place_count; first = end) {
-        end = end_of_file(naming, first);
+        end = first + names_places_of_file(naming->profile->arena, &naming->places[first],
+                                           naming->place_count - first);
         limit_servers(&progress);
         names_progress_show(&progress, naming->table_count, file_count,
                             path_of(naming, naming->places[first].module));
