@@ -112,6 +112,14 @@ static void find_merged(struct timed_samples *samples, arena_ref root, struct wp
     }
 }
 
+/* No node of this group is in the next one's tree, whatever a timeline says. */
+static void forget_merged(struct timed_samples *samples, arena_ref root)
+{
+    const struct wp_tree *tree = samples->profile->tree;
+    for (arena_ref node = root; node; node = tree_next(tree, root, node))
+        samples->nodes[node_index(node)].merged = 0;
+}
+
 static void emit_thread(struct timed_samples *samples, uint32_t thread, const struct wp_tree *merged,
                         timed_samples_emit_fn *emit, void *context)
 {
@@ -138,5 +146,6 @@ void timed_samples_each(struct timed_samples *samples, const struct label_group_
             continue;
         find_merged(samples, members[i].root, merged, merged_root);
         emit_thread(samples, members[i].thread->number, merged, emit, context);
+        forget_merged(samples, members[i].root);
     }
 }

@@ -56,8 +56,16 @@ judge() { # NAME OPTIONS OF judge_firefox.py...
 node "$READER" --version >/dev/null 2>&1 || skip "this node is too old for profiler-cli"
 
 echo "== threads of all kinds"
-WALLPROF_HZ=100 profile_run "$TMP/kinds.json.gz" "$TARGETS/target_threads" kinds >"$TMP/kinds.out" || fail "target_threads"
-judge kinds --truth "$TMP/kinds.out" --whole-looks
+WALLPROF_HZ=100 profile_run "$TMP/kinds.json.gz,$TMP/kinds.pb.gz,$TMP/kinds.store" "$TARGETS/target_threads" kinds \
+    >"$TMP/kinds.out" || fail "target_threads"
+judge kinds --truth "$TMP/kinds.out" --same-as "$TMP/kinds.pb.gz"
+
+echo "== the same out of a store; and not out of what has no timeline"
+"$BUILD/wallprof" export "$TMP/kinds.store" -o "$TMP/stored.json.gz" || complain "a store cannot be written as .json.gz"
+judge stored --truth "$TMP/kinds.out" --same-as "$TMP/kinds.pb.gz"
+"$BUILD/wallprof" export "$TMP/kinds.pb.gz" -o "$TMP/none.json.gz" 2>"$TMP/none.err" && complain "times out of nowhere"
+grep -q 'has no timeline' "$TMP/none.err" || complain "it says only: $(cat "$TMP/none.err")"
+[ ! -e "$TMP/none.json.gz" ] || complain "a file without contents is left"
 
 echo "== python3: a library loaded, a child, idle and locked threads"
 cat >"$TMP/program.py" <<'PROGRAM'
@@ -89,7 +97,7 @@ for thread in threads:
     thread.join()
 PROGRAM
 WALLPROF_HZ=100 WALLPROF_FOLLOW=none profile_run "$TMP/python.json.gz" "$PYTHON" "$TMP/program.py" || fail "python3"
-judge python --whole-looks --marker Fork --marker 'Library loaded=libbz2' --category Idle --category Running
+judge python --marker Fork --marker 'Library loaded=libbz2' --category Idle --category Running
 
 echo "== memory for a part of it: thinned, and still true in sum"
 cat >"$TMP/busy.c" <<'SOURCE'

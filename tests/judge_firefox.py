@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares a Firefox profile with its own numbers, with what the released reader made of it, and with the truth.
 
-    judge_firefox.py FILE READ [--truth REPORT] [--whole-looks] [--thinned] [--marker NAME[=PART]] [--category NAME]
+    judge_firefox.py FILE READ [--truth REPORT] [--same-as PPROF] [--thinned] [--marker NAME[=PART]] [--category NAME]
     judge_firefox.py --pprof FILE
 
-READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. whole-looks:
-every look stands for a tick, or for those too whose look had no answer: the weights are about as many as the header has
-samples. The last one is about pprof files with times.
+READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. same-as: a
+pprof file of the same recording, every look of which stands for a tick, or for those too whose look had no answer. So
+weights are samples or a few more; CPU times are equal to the nanosecond. The last one is about pprof files with times.
 """
 
 import argparse
@@ -122,10 +122,17 @@ def header(profile):
     return [entry["value"] for entry in profile["meta"]["extra"][0]["entries"]]
 
 
-def check_whole_looks(profile):
-    counts = [int(match[1]) for match in (re.match(r"(\d+) samples: ", line) for line in header(profile)) if match]
-    weight = sum(sum(thread["samples"]["weight"]) for thread in profile["threads"])
-    expect(counts and counts[0] <= weight <= 1.1 * counts[0], f"the weights are {weight}, the samples {counts}")
+def check_same(profile, path):
+    """Thread by thread, by name and id."""
+    from pprof_read import CPU, SAMPLES, Profile
+
+    sums = Profile(path).threads()
+    expect(len(sums) == len(profile["threads"]), f"{len(profile['threads'])} threads, there {len(sums)}")
+    for thread in profile["threads"]:
+        name, values = thread["name"], sums.get((thread["tid"], thread["name"]), [0] * 4)
+        cpu_ns, weight = sum(thread["samples"]["threadCPUDelta"]), sum(thread["samples"]["weight"])
+        expect(cpu_ns == values[CPU], f"{name}: {cpu_ns} ns of CPU, there {values[CPU]}")
+        expect(values[SAMPLES] <= weight <= 1.2 * values[SAMPLES] + 3, f"{name}: weight {weight}, samples {values[SAMPLES]}")
 
 
 def check_truth(profile, path):
@@ -184,7 +191,7 @@ def main():
     parser.add_argument("read", nargs="?")
     parser.add_argument("--pprof")
     parser.add_argument("--truth")
-    parser.add_argument("--whole-looks", action="store_true")
+    parser.add_argument("--same-as")
     parser.add_argument("--thinned", action="store_true")
     parser.add_argument("--marker", action="append", default=[])
     parser.add_argument("--category", action="append", default=[])
@@ -202,8 +209,8 @@ def main():
     check_thinned(profile, options.thinned)
     if options.truth:
         check_truth(profile, options.truth)
-    if options.whole_looks:
-        check_whole_looks(profile)
+    if options.same_as:
+        check_same(profile, options.same_as)
     missing = set(options.category) - used_categories(profile)
     expect(not missing, f"nothing is in {missing}, only in {used_categories(profile)}")
     return bad

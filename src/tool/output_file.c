@@ -56,6 +56,10 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
     char directory[PATH_MAX];
     const char *name = output_file_name(path);
     int error, length = name > path ? (int)(name - path) : 1;
+    if (format_needs_timeline(format) && !profile->timeline)
+        return command_fail("%s: %s files say when something happened, and what is to be written has no "
+                            "timeline; record a store with WALLPROF_TIMELINE=1",
+                            path, format_word(format));
     if (strcmp(path, "-") == 0) {
         struct sink *sink = output_stdout_open(format_coding(format, name));
         return sink ? write_and_close("standard output", format, profile, sink) : 1;
