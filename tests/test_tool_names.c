@@ -266,6 +266,24 @@ static void a_module_without_a_path_is_unknown(void **state)
     assert_int_equal(fixture->symbols->lost_file_count, 0);
 }
 
+/* The outermost function by the symbol that the process found; but not where that only says which part it is.
+ */
+static void a_function_is_called_by_its_symbol(void **state)
+{
+    struct fixture *fixture = *state;
+    arena_ref module = add_own_module(fixture);
+    uint32_t inner = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
+    uint32_t outer = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
+    const struct names_known hints[] = {
+        {.location = inner, .system_name = "outer_alias", .is_hint = true},
+        {.location = outer, .system_name = "outer_function.constprop.0", .is_hint = true}};
+    fixture->options = (struct names_options){.known = hints, .known_count = 2, .is_quiet = true};
+    make(fixture);
+    assert_here(fixture, inner, 0, "inner_function", INNER_SPOT, INNER_LINE);
+    assert_here(fixture, inner, 1, "outer_alias", INNER_CALL, OUTER_LINE);
+    assert_here(fixture, outer, 0, "outer_function", OUTER_SPOT, OUTER_LINE);
+}
+
 static void what_the_process_knew_comes_first(void **state)
 {
     struct fixture *fixture = *state;
@@ -350,6 +368,7 @@ int main(void)
         TEST(another_file_is_not_believed),
         TEST(nameless_functions_are_grouped_by_their_start),
         TEST(a_module_without_a_path_is_unknown),
+        TEST(a_function_is_called_by_its_symbol),
         TEST(what_the_process_knew_comes_first),
         TEST(the_vdso_is_this_kernels_or_none),
     };

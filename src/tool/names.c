@@ -23,7 +23,7 @@ enum { SERVERS_MAX_SECONDS = 60 };
 
 /* What is known of a location: of the two at most one. */
 struct answer {
-    const struct names_known *known;
+    const struct names_known *known, *hint;
     const struct frame_row *row; /* in */
     const struct frame_table *table;
 };
@@ -186,6 +186,23 @@ static bool has_symbol(const struct naming *naming, const struct wp_location *lo
            symbols_is_believed(row->symbol_address, row->symbol_bytes, start);
 }
 
+/* A name that is another one with what compilers put behind: parse.cold, of parse. */
+static bool is_part_of(const char *name, const char *whole)
+{
+    size_t bytes = strlen(whole);
+    return strncmp(name, whole, bytes) == 0 && name[bytes] == '.';
+}
+
+/* By what the function is called that code was made for. */
+static const char *system_name_of(const struct answer *answer, const struct frame_entry *frame,
+                                  bool is_outermost)
+{
+    const char *name = frame_table_text(answer->table, frame->system_name);
+    if (!is_outermost || !answer->hint || !frame->system_name || is_part_of(answer->hint->system_name, name))
+        return name;
+    return answer->hint->system_name;
+}
+
 static void add_row_frame(struct naming *naming, const struct wp_location *location,
                           const struct answer *answer, uint32_t index)
 {
@@ -193,7 +210,7 @@ static void add_row_frame(struct naming *naming, const struct wp_location *locat
     const struct frame_entry *frame = &answer->table->frames[row->first_frame + index];
     bool is_outermost = index + 1 == row->frame_count;
     const char *file = frame->file ? frame_table_text(answer->table, frame->file) : NULL;
-    struct function_key key = {.system_name = frame_table_text(answer->table, frame->system_name),
+    struct function_key key = {.system_name = system_name_of(answer, frame, is_outermost),
                                .file = file,
                                .start_line = frame->start_line,
                                .is_symbol = true};
@@ -260,7 +277,9 @@ static void take_known(struct naming *naming)
         const struct names_known *known = &options->known[i];
         if (known->location >= symbols->location_count)
             continue;
-        if (known->system_name)
+        if (known->system_name && known->is_hint)
+            naming->answers[known->location].hint = known;
+        else if (known->system_name)
             naming->answers[known->location].known = known;
         if (known->region <= options->region_count)
             symbols->region_of[known->location] = known->region;

@@ -19,12 +19,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the process said of one location. */
+/*
+ * What the process said of one location.
+ *
+ * Debug information calls a function by the one name that it was compiled under (__GI___clock_nanosleep),
+ * which may be the least known of those that lead to its code. A hint is the symbol that the process found
+ * there, by which a profile that is made without debug information calls it too: it is preferred, but where
+ * it only says that the code is a part or a copy of the function (parse.cold, parse.constprop.0).
+ */
 struct names_known {
     uint32_t location;       /* index */
     uint32_t region;         /* 1 + index into the regions, 0 for none */
     const char *name;        /* for people; NULL: made from system_name */
     const char *system_name; /* NULL: not known, and name is not looked at */
+    bool is_hint;            /* only for where the files know the function by another name: see below */
 };
 
 struct names_options {

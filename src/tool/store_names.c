@@ -31,8 +31,6 @@ static bool is_lost(const struct wp_symbols *symbols, arena_ref module)
 /* Code of no file, or of one that was another by the end: nobody knows it but the process. */
 static bool is_known_to_process_only(const struct recording *recording, const struct wp_location *location)
 {
-    if (location->pseudo)
-        return false;
     if (!location->module)
         return true;
     const struct wp_module *module = arena_at(&recording->arena, location->module);
@@ -40,10 +38,11 @@ static bool is_known_to_process_only(const struct recording *recording, const st
            is_lost(recording->symbols, location->module);
 }
 
-static void say(struct said *said, const struct wp_symbols *symbols, uint32_t location)
+static void say(struct said *said, const struct wp_symbols *symbols, uint32_t location, bool is_hint)
 {
     const struct wp_function *function = found_by_process(symbols, location);
-    struct names_known known = {.location = location, .region = symbols->region_of[location]};
+    struct names_known known = {
+        .location = location, .region = symbols->region_of[location], .is_hint = is_hint};
     if (function) {
         known.name = function->name;
         known.system_name = function->system_name;
@@ -68,19 +67,20 @@ static int make(struct recording *recording, const struct said *said, struct wp_
     return names_make(&recording->profile, &options, ret);
 }
 
-/* Those that only the process knew first; and again with those that turn out to be such. */
+/* Files first, but for what only the process knew; and again with what turns out to be such. */
 static int make_both(struct recording *recording, struct said *said, struct wp_symbols **ret)
 {
     const struct wp_tree *tree = &recording->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        if (is_known_to_process_only(recording, tree_location_at(tree, ref)))
-            say(said, recording->symbols, tree_location_at(tree, ref)->index);
+        const struct wp_location *location = tree_location_at(tree, ref);
+        if (!location->pseudo)
+            say(said, recording->symbols, location->index, !is_known_to_process_only(recording, location));
     }
     const uint32_t count = said->count;
     int status = make(recording, said, ret);
     for (uint32_t i = 0; status == 0 && i < tree->location_count; i++) {
         if (is_better_known(*ret, recording->symbols, i))
-            say(said, recording->symbols, i);
+            say(said, recording->symbols, i, false);
     }
     if (status < 0 || said->count == count)
         return status;
