@@ -98,7 +98,8 @@ static void only_the_recorded_file_is_read(void **state)
     struct own_module own;
     (void)state;
     own_module_init(&own);
-    struct debug_module module = {own.path, own.build_id, own.build_id_bytes};
+    struct debug_module module = {
+        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
     assert_true(own.build_id_bytes > 0);
     assert_int_equal(read_status(&module), 0);
     module.build_id_bytes--;
@@ -155,7 +156,7 @@ static void symbols_serve_without_debug_information(void **state)
     assert_int_equal(write(fd, elf.bytes, elf.size), elf.size);
     close(fd);
     uint8_t build_id[BUILT_BUILD_ID_BYTES] = {1, 0xab};
-    struct debug_module module = {path, build_id, sizeof build_id};
+    struct debug_module module = {.path = path, .build_id = build_id, .build_id_bytes = sizeof build_id};
     assert_int_equal(debug_info_read(&module, addresses, ADDRESS_COUNT, &table), 0);
     unlink(path);
     assert_string_equal(name_at(&table, 0x1000), "first");

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -72,6 +73,7 @@ static _Noreturn void answer(int fd, debug_read_fn *read_frames, const struct de
     struct frame_table table;
     size_t bytes;
     silence();
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read the answer then */
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, bounds->cpu_seconds);
     limit_memory();
@@ -96,7 +98,7 @@ static int64_t milliseconds_now(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int wait_for_more(int fd, int64_t deadline_ms)
+static int wait_for_more(int fd, int64_t deadline_ms, const struct debug_module *module)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     for (;;) {
@@ -108,6 +110,8 @@ static int wait_for_more(int fd, int64_t deadline_ms)
             return 0;
         if (ready < 0 && errno != EINTR)
             return -errno;
+        if (ready == 0 && module->waiting)
+            module->waiting(module->waiting_argument);
     }
 }
 
@@ -124,12 +128,12 @@ static int make_room(struct answer *got)
     return 0;
 }
 
-static int receive(int fd, int64_t deadline_ms, struct answer *got)
+static int receive(int fd, int64_t deadline_ms, const struct debug_module *module, struct answer *got)
 {
     for (;;) {
         int error = make_room(got);
         if (!error)
-            error = wait_for_more(fd, deadline_ms);
+            error = wait_for_more(fd, deadline_ms, module);
         if (error)
             return error;
         ssize_t bytes = read(fd, got->bytes + got->count, got->capacity - got->count);
@@ -177,7 +181,7 @@ int debug_child_run(debug_read_fn *read_frames, const struct debug_bounds *bound
     int error = child < 0 ? -errno : 0;
     close(ends[1]);
     if (child > 0) {
-        error = receive(ends[0], deadline_ms, &got);
+        error = receive(ends[0], deadline_ms, module, &got);
         reap(child);
     }
     close(ends[0]);

@@ -21,6 +21,8 @@ struct debug_module {
     const char *path;
     const uint8_t *build_id; /* GNU build-id as it was recorded */
     size_t build_id_bytes;   /* 0: it had none, and a file that has one is another */
+    void (*waiting)(void *); /* called with its argument every second while the file is read elsewhere */
+    void *waiting_argument;  /* (debug_child.h); NULL if nobody wants to know */
 };
 
 /*

@@ -86,12 +86,15 @@ static void note_lost_file(struct naming *naming, arena_ref module, int error)
         symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
 }
 
-static void ask_file(struct naming *naming, const struct name_cache *cache, const struct names_place *places,
-                     size_t count, struct frame_table *table)
+static void ask_file(struct naming *naming, struct names_progress *progress, const struct name_cache *cache,
+                     const struct names_place *places, size_t count, struct frame_table *table)
 {
     const struct wp_module *module = module_at(naming, places[0].module);
-    struct debug_module asked = {path_of(naming, places[0].module), module->build_id,
-                                 names_build_id_bytes(module)};
+    struct debug_module asked = {.path = path_of(naming, places[0].module),
+                                 .build_id = module->build_id,
+                                 .build_id_bytes = names_build_id_bytes(module),
+                                 .waiting = names_progress_show,
+                                 .waiting_argument = progress};
     uint64_t *addresses = calloc(count, sizeof *addresses);
     size_t distinct = 0;
     if (!addresses) {
@@ -136,9 +139,10 @@ static void ask_files(struct naming *naming)
         end = first + names_places_of_file(naming->profile->arena, &naming->places[first],
                                            naming->place_count - first);
         limit_servers(&progress);
-        names_progress_show(&progress, naming->table_count, file_count,
-                            path_of(naming, naming->places[first].module));
-        ask_file(naming, &cache, &naming->places[first], end - first, &naming->tables[naming->table_count++]);
+        names_progress_advance(&progress, naming->table_count, file_count,
+                               path_of(naming, naming->places[first].module));
+        ask_file(naming, &progress, &cache, &naming->places[first], end - first,
+                 &naming->tables[naming->table_count++]);
     }
     names_progress_end(&progress);
     name_cache_close(&cache);

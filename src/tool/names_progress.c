@@ -30,14 +30,24 @@ static void erase(void)
     fputs("\r\033[K", stderr);
 }
 
-/* A path is whatever a recording says: no control characters reach the terminal. */
-void names_progress_show(struct names_progress *progress, size_t done, size_t count, const char *path)
+void names_progress_advance(struct names_progress *progress, size_t done, size_t count, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    progress->done = done;
+    progress->count = count;
+    progress->path = path;
+    names_progress_show(progress);
+}
+
+/* A path is whatever a recording says: no control characters reach the terminal. */
+void names_progress_show(void *argument)
+{
+    struct names_progress *progress = argument;
+    const char *slash = strrchr(progress->path, '/'), *name = slash ? slash + 1 : progress->path;
     if (!progress->is_wanted || now_ms() - progress->start_ms < SILENT_MS)
         return;
     erase();
-    fprintf(stderr, "wallprof: reading debug information: %zu of %zu modules, ", done, count);
+    fprintf(stderr, "wallprof: reading debug information: %zu of %zu modules, ", progress->done,
+            progress->count);
     for (size_t i = 0; name[i] && i < NAME_SHOWN_BYTES; i++)
         fputc(name[i] < ' ' || name[i] == 0x7f ? '?' : name[i], stderr);
     fflush(stderr);
