@@ -61,11 +61,12 @@ static bool read_count(const struct reading *reading, const char *name, uint32_t
     return false;
 }
 
-/* The length of a list's first element: up to a comma that no % stands before. */
+/* The length of a list's first element: up to a comma behind a name that says its format, so that directories
+ * may have commas; and one behind a % is none. */
 static size_t element_length(const char *list)
 {
     size_t length = 0;
-    while (list[length] && list[length] != ',')
+    while (list[length] && (list[length] != ',' || !format_is_said(list, length)))
         length += list[length] == '%' && list[length + 1] ? 2 : 1;
     return length;
 }

@@ -33,26 +33,43 @@ static const struct format formats[FORMAT_COUNT] = {
     [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
 };
 
-static bool ends_in(const char *name, const char *ending)
+static bool ends_in(const char *name, size_t bytes, const char *ending)
 {
-    size_t bytes = strlen(name), ending_bytes = strlen(ending);
-    return bytes > ending_bytes && strcmp(name + bytes - ending_bytes, ending) == 0;
+    size_t ending_bytes = strlen(ending);
+    return bytes > ending_bytes && memcmp(name + bytes - ending_bytes, ending, ending_bytes) == 0;
 }
 
-enum wp_format format_of_name(const char *name)
+static bool begins_with(const char *name, size_t bytes, const char *beginning)
+{
+    return bytes > strlen(beginning) && memcmp(name, beginning, strlen(beginning)) == 0;
+}
+
+/* The format that a name says, FORMAT_COUNT if none. An ending has the last word. */
+static enum wp_format said_by(const char *name, size_t bytes)
 {
     for (int format = 0; format < FORMAT_COUNT; format++) {
         for (const char *const *ending = formats[format].endings; *ending; ending++) {
-            if (ends_in(name, *ending))
+            if (ends_in(name, bytes, *ending))
                 return format;
         }
     }
     for (int format = 0; format < FORMAT_COUNT; format++) {
-        const char *beginning = formats[format].beginning;
-        if (beginning && strncmp(name, beginning, strlen(beginning)) == 0)
+        if (formats[format].beginning && begins_with(name, bytes, formats[format].beginning))
             return format;
     }
-    return FORMAT_PPROF;
+    return FORMAT_COUNT;
+}
+
+enum wp_format format_of_name(const char *name)
+{
+    enum wp_format said = said_by(name, strlen(name));
+    return said == FORMAT_COUNT ? FORMAT_PPROF : said;
+}
+
+bool format_is_said(const char *path, size_t length)
+{
+    const char *slash = memrchr(path, '/', length), *name = slash ? slash + 1 : path;
+    return said_by(name, length - (size_t)(name - path)) != FORMAT_COUNT;
 }
 
 int format_of_word(const char *word, enum wp_format *ret)
@@ -78,7 +95,8 @@ bool format_needs_timeline(enum wp_format format)
 
 enum sink_coding format_coding(enum wp_format format, const char *name)
 {
-    if (ends_in(name, ".gz") || (format == FORMAT_PPROF && !ends_in(name, ".pb")))
+    const size_t bytes = strlen(name);
+    if (ends_in(name, bytes, ".gz") || (format == FORMAT_PPROF && !ends_in(name, bytes, ".pb")))
         return SINK_GZIP;
     return SINK_PLAIN;
 }

@@ -22,6 +22,9 @@ enum wp_format {
 /* By a file's ending, or by how its name begins; pprof where it says nothing. Names without a directory. */
 enum wp_format format_of_name(const char *name);
 
+/* Whether the first `length` bytes of a path say a format, so that it need not be guessed. */
+bool format_is_said(const char *path, size_t length);
+
 /* By what it is called on a command line (pprof, ...): 0, or -EINVAL. */
 int format_of_word(const char *word, enum wp_format *ret);
 const char *format_word(enum wp_format format);

@@ -155,7 +155,10 @@ check_options() {
     wrapper --out 'x.y/%n.json.gz' --format callgrind --format folded,firefox,store env
     prints 'formats of a name' 'WALLPROF_OUT=x.y/%n.callgrind,x.y/%n.folded,x.y/%n.json.gz,x.y/%n.store'
     refuses 125 'there is no format svg' --format pprof,svg true
-    refuses 125 '--format is for one --out' --format pprof --out a,b true
+    wrapper --out 'x,y/z' --format html,folded env
+    prints 'a directory with a comma' 'WALLPROF_OUT=x,y/z.html,x,y/z.folded'
+    refuses 125 '--format is for one --out' --format pprof --out a.pb.gz,b true
+    refuses 125 'each but the last must say its format' --out a --out b.html true
     refuses 125 '--top needs the program wallprof' --top true
     wrapper env
     ok 'nothing is set unasked' [ "$(grep -c '^WALLPROF_' "$tmp/out")" -eq 0 ]

@@ -2,6 +2,7 @@
 # Stacks of unusual kinds, whole from the innermost function to the root: see target_stacks.c and judge_stacks.py.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
+export WALLPROF_TOOL=off # frames as they are unwound: the tool adds those of inlined calls
 compiler=gcc
 ! is_emulated || compiler=$CC
 need "$compiler"

@@ -471,24 +471,30 @@ static void the_output_may_be_as_long_as_a_path(void **state)
 static void there_may_be_several_outputs(void **state)
 {
     struct fixture *fixture = *state;
-    read_one(fixture, "WALLPROF_OUT", "a.pb.gz,/b/%p%%,c%,d.html,%");
+    read_one(fixture, "WALLPROF_OUT", "a.pb.gz,/b,c/%p%%.html,c%,d.store,%");
     assert_string_equal(fixture->config.out, "a.pb.gz");
     assert_int_equal(fixture->config.more_out_count, 3);
-    assert_string_equal(fixture->config.more_outs[0], "/b/%p%%");
-    assert_string_equal(fixture->config.more_outs[1], "c%,d.html");
+    assert_string_equal(fixture->config.more_outs[0], "/b,c/%p%%.html");
+    assert_string_equal(fixture->config.more_outs[1], "c%,d.store");
     assert_string_equal(fixture->config.more_outs[2], "%");
     assert_int_equal(fixture->config.timeline, TIMELINE_OFF);
     assert_said(fixture, "");
     read_one(fixture, "WALLPROF_OUT", "a.pb.gz,b.json.gz");
     assert_int_equal(fixture->config.timeline, TIMELINE_ON);
-    read_one(fixture, "WALLPROF_OUT", ",a");
-    assert_string_equal(fixture->config.out, "a");
+    read_one(fixture, "WALLPROF_OUT", "/x/fork,exec/callgrind.out.1,b");
+    assert_string_equal(fixture->config.out, "/x/fork,exec/callgrind.out.1");
+    assert_string_equal(fixture->config.more_outs[0], "b");
+    read_one(fixture, "WALLPROF_OUT", ",a.pb%,b,c"); /* no name here says a format */
+    assert_string_equal(fixture->config.out, ",a.pb%,b,c");
     assert_int_equal(fixture->config.more_out_count, 0);
-    assert_said(fixture, "WALLPROF_OUT=,a has an empty name in it, which is left out");
-    read_one(fixture, "WALLPROF_OUT", "1,2,3,4,5,6,7,8,9");
-    assert_string_equal(fixture->config.more_outs[6], "8");
+    assert_said(fixture, "");
+    read_one(fixture, "WALLPROF_OUT", "a.pb,");
+    assert_string_equal(fixture->config.out, "a.pb");
+    assert_said(fixture, "WALLPROF_OUT=a.pb, has an empty name in it, which is left out");
+    read_one(fixture, "WALLPROF_OUT", "1.pb,2.pb,3.pb,4.pb,5.pb,6.pb,7.pb,8.pb,9.pb");
+    assert_string_equal(fixture->config.more_outs[6], "8.pb");
     assert_int_equal(fixture->config.more_out_count, 7);
-    assert_said(fixture, "WALLPROF_OUT has more than 8 names; 9 is left out");
+    assert_said(fixture, "WALLPROF_OUT has more than 8 names; 9.pb is left out");
 }
 
 static void the_log_may_go_to_a_file(void **state)

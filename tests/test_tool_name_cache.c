@@ -219,7 +219,8 @@ static void what_was_read_once_is_not_read_again(void **state)
     struct frame_table table;
     (void)state;
     own_module_init(&own);
-    struct debug_module module = {own.path, own.build_id, own.build_id_bytes};
+    struct debug_module module = {
+        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
     const uint64_t address = (uint64_t)(uintptr_t)setup - own.load_bias, next = address + 1;
     name_cache_open(&cache);
     assert_int_equal(file_frames_find(&module, &cache, &address, 1, &table), 0);
