@@ -169,9 +169,14 @@ check_options() {
 b' "$run" env >"$tmp/out" 2>"$tmp/err"
     prints 'variables no shell knows' 'not.a-name=a'
     prints 'variables no shell knows, second line' b
-    wrapper --help
-    status_is --help 0
-    ok '--help' grep -q 'Usage: wallprof-run' "$tmp/out"
+    for help in --help --help-all; do
+        wrapper "$help"
+        status_is "$help" 0
+        ok "$help" grep -q 'Usage: wallprof-run' "$tmp/out"
+        ok "$help is 80 columns wide" [ "$(awk 'length($0) > 80' "$tmp/out" | wc -l)" -eq 0 ]
+        [ "$help" = --help-all ] || ok "$help fits a screen" [ "$(wc -l <"$tmp/out")" -le 24 ]
+    done
+    ok '--help-all has all options' [ "$(grep -o '^  --[a-z-]*' "$tmp/out" | wc -l)" -eq 21 ]
     refuses 125 'unknown option --frequency' --frequency 5 true
     refuses 125 'unknown option -x' -x true
     refuses 125 'option --hz needs a value' --hz
