@@ -1,0 +1,158 @@
+# Completion for wallprof and wallprof-run, for bash 4.2 or later: installed for bash-completion, or sourced. Without
+# bash-completion, what a program that wallprof-run starts is given is completed as files.
+# shellcheck shell=bash
+
+_wallprof_words() { # WORDS
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# Directories are always among them: a file may be below.
+_wallprof_files() { # ENDING... : files with these, or all
+    local ending
+    compopt -o filenames 2>/dev/null
+    if [ $# -eq 0 ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+    fi
+    mapfile -t COMPREPLY < <(
+        compgen -d -- "$cur"
+        for ending in "$@"; do
+            compgen -f -X "!*$ending" -- "$cur"
+        done | LC_ALL=C sort -u
+    )
+}
+
+# The last of a list that is separated by commas.
+_wallprof_list() { # WORDS
+    local before=
+    [[ $cur != *,* ]] || before=${cur%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur#"$before"}")
+}
+
+# Sets cur to the word that is being written and option to the one before it; readline cuts --option=word into three.
+_wallprof_here() {
+    cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $cur == : ]]; then
+        cur='' option=:
+    elif [[ $option == = && $COMP_CWORD -gt 1 ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+}
+
+# ---- wallprof ----
+
+_wallprof_report_value() {
+    case $option in
+    -s | --sort) _wallprof_words 'wall cpu offcpu samples' ;;
+    -b | --by) _wallprof_words 'function line file module thread' ;;
+    --color | --colour) _wallprof_words 'auto always never' ;;
+    -n | --lines | -w | --width | -t | --thread | -f | --focus | -i | --ignore) ;;
+    *) return 1 ;;
+    esac
+}
+
+_wallprof_export_value() {
+    case $option in
+    -f | --format) _wallprof_words 'pprof callgrind folded html firefox store' ;;
+    -o | --output) _wallprof_files ;;
+    *) return 1 ;;
+    esac
+}
+
+_wallprof_arguments() { # COMMAND
+    local report='--lines --sort --cum --by --thread --focus --ignore --width --json --color --help'
+    case $1,$cur in
+    top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
+    diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
+    view,-*) _wallprof_words '--output --print --help' ;;
+    export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
+    top,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
+    view,*)
+        case $option in
+        -o | --output) _wallprof_files .html ;;
+        *) _wallprof_files .store .pb.gz .pb .html ;;
+        esac
+        ;;
+    export,*) _wallprof_export_value || _wallprof_files .store .pb.gz .pb ;;
+    esac
+}
+
+_wallprof() {
+    local cur option
+    COMPREPLY=()
+    _wallprof_here
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _wallprof_words 'top diff view export help --help --version'
+    else
+        _wallprof_arguments "${COMP_WORDS[1]}"
+    fi
+}
+
+# ---- wallprof-run ----
+
+_wallprof_run_value() {
+    case $option in
+    --out | --tool | :) _wallprof_files ;;
+    --format) _wallprof_list 'pprof callgrind folded html firefox store' ;;
+    --follow) _wallprof_list 'fork exec none' ;;
+    --labels) _wallprof_words 'none name id' ;;
+    --log) _wallprof_words 'off error warning info debug' ;;
+    --observe) _wallprof_words 'auto signal' ;;
+    --seccomp) _wallprof_words 'auto strict' ;;
+    --timeline) _wallprof_words '0 1 pprof' ;;
+    --hide) _wallprof_words '0 1' ;;
+    --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
+    --overhead) _wallprof_words 'off' ;;
+    esac
+}
+
+# Sets program to where the program's name is or will be among the words; behind the word that is being written if that
+# is an option's value.
+_wallprof_run_find_program() {
+    program=1
+    while [ "$program" -lt "$COMP_CWORD" ]; do
+        case ${COMP_WORDS[program]} in
+        --) program=$((program + 1)) && return ;;
+        --quiet | --top | --help | --help-all | --version) program=$((program + 1)) ;;
+        --*)
+            program=$((program + 2))
+            [[ ${COMP_WORDS[program - 1]} != = ]] || program=$((program + 1))
+            ;;
+        = | :) program=$((program + 2)) ;; # what a value goes on with
+        *) return ;;
+        esac
+    done
+}
+
+_wallprof_run_program() {
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "$program"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "$program"
+    elif [ "$program" -eq "$COMP_CWORD" ]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -c -d -- "$cur" | LC_ALL=C sort -u)
+    else
+        _wallprof_files
+    fi
+}
+
+_wallprof_run() {
+    local cur option program
+    COMPREPLY=()
+    _wallprof_here
+    _wallprof_run_find_program
+    if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
+        _wallprof_run_value
+    elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
+        _wallprof_words '--out --format --top --hz --overhead --labels --follow --timeline --log --quiet --threads
+            --depth --mem --timeline-mem --observe --signal --hide --seccomp --tool --seed --help --help-all --version'
+    else
+        _wallprof_run_program
+    fi
+}
+
+complete -F _wallprof wallprof
+complete -F _wallprof_run wallprof-run
