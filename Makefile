@@ -8,6 +8,8 @@ VERSION := 0.1.0
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
+MANDIR  ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 DESTDIR ?=
 VARIANT ?= release
 ifeq ($(origin CC),default)
@@ -316,15 +318,23 @@ transparency:
 	@$(MAKE) --no-print-directory all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/transparency/run $(SUITES)
 
-install: $(LIB)
-	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR)
+# bash-completion looks for a file by the command's name.
+install: $(LIB) $(TOOL)
+	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(COMPLETIONDIR)
 	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
 	sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' scripts/wallprof-run >$(BUILD)/wallprof-run
-	install -m 755 $(BUILD)/wallprof-run $(DESTDIR)$(BINDIR)/wallprof-run
+	install -m 755 $(BUILD)/wallprof-run $(TOOL) $(DESTDIR)$(BINDIR)
+	install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/man/*.7 $(DESTDIR)$(MANDIR)/man7
+	install -m 644 scripts/completion/wallprof.bash $(DESTDIR)$(COMPLETIONDIR)/wallprof
+	ln -sf wallprof $(DESTDIR)$(COMPLETIONDIR)/wallprof-run
 	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
 
+INSTALLED := $(LIBDIR)/libwallprof.so $(addprefix $(BINDIR)/,wallprof wallprof-run) \
+             $(addprefix $(COMPLETIONDIR)/,wallprof wallprof-run) \
+             $(foreach section,1 7,$(addprefix $(MANDIR)/man$(section)/,$(notdir $(wildcard docs/man/*.$(section)))))
 uninstall:
-	rm -f $(DESTDIR)$(LIBDIR)/libwallprof.so $(DESTDIR)$(BINDIR)/wallprof-run
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
 
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/src/tool/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d $(BUILD)/tests/bench/*.d)
