@@ -92,7 +92,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit race oracle unit-programs e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
+.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -108,6 +108,7 @@ help:
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
+	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
 
 deps:
@@ -264,6 +265,11 @@ fuzz:
 	+@scripts/fuzz run $(FUZZ_SECONDS)
 
 unit-programs: $(UNIT)
+
+# Writes the files of tests/golden anew, for a change of a format that is wanted.
+golden: $(BUILD)/tests/test_tool_golden
+	@mkdir -p tests/golden
+	@WALLPROF_RENEW_GOLDEN=1 $<
 
 # The other machine, under qemu-user. Wants a cross compiler, and Debian's archive once.
 aarch64:
