@@ -168,6 +168,108 @@ static void what_cannot_be_read_says_why(void **state)
     }
 }
 
+/* ---- what no recorder writes, and encoders rely on ---- */
+
+static void refuse_changed(struct fixture *fixture, const char *reason)
+{
+    fake_bytes_free(&fixture->store);
+    fixture->store = written(fixture, enc_store_write, &fixture->small.profile);
+    assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), -EBADMSG);
+    assert_non_null(strstr(fixture->recording.reason, reason));
+}
+
+/* Readers number nodes by where they lie. */
+static void records_that_overlap_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct small_profile *small = &fixture->small;
+    const struct wp_thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
+    struct wp_node *root = tree_node(&small->tree, thread->root);
+    const arena_ref ref = arena_alloc(&small->arena, 2 * sizeof(struct wp_node)), within = ref + 4;
+    const struct wp_node outer = {
+        .parent = thread->root, .location = small->tree.pseudo[0], .first_child = within, .depth = 1};
+    const struct wp_node inner = {.parent = ref, .location = small->tree.pseudo[0], .depth = 2};
+    root->first_child = ref;
+    *tree_node(&small->tree, ref) = outer;
+    *tree_node(&small->tree, within) = inner;
+    refuse_changed(fixture, "a node is not where it should be");
+}
+
+static void a_thread_has_one_tree_of_its_own(void **state)
+{
+    struct fixture *fixture = *state;
+    struct small_profile *small = &fixture->small;
+    struct wp_thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
+    const struct wp_thread_record *other = arena_at(&small->arena, small->thread_of_number[2]);
+    const arena_ref root = thread->root;
+    thread->root = other->root;
+    refuse_changed(fixture, "a thread makes no sense");
+    thread->root = root;
+    tree_node(&small->tree, root)->thread = 2;
+    refuse_changed(fixture, "a tree is not its thread's");
+    tree_node(&small->tree, root)->thread = 0;
+    refuse_changed(fixture, "a tree is not its thread's");
+    tree_node(&small->tree, root)->thread = 1;
+    thread->tid = -11;
+    refuse_changed(fixture, "a thread makes no sense");
+}
+
+static void a_timeline_is_of_its_thread(void **state)
+{
+    struct fixture *fixture = *state;
+    struct timeline_record *record = &fixture->small.records[1];
+    record->thread = 2;
+    refuse_changed(fixture, "its timeline makes no sense");
+    record->thread = 1;
+    record->wall_ns = UINT64_MAX;
+    refuse_changed(fixture, "its timeline makes no sense");
+}
+
+static void names_that_no_process_has_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct small_profile *small = &fixture->small;
+    struct symbols_lost_file lost = {small->program, INT32_MIN};
+    small->symbols.lost_files = &lost;
+    small->symbols.lost_file_count = 1;
+    refuse_changed(fixture, "its names make no sense");
+    lost.error = -4000; /* there is no such error */
+    refuse_changed(fixture, "its names make no sense");
+    small->symbols.lost_file_count = 0;
+    small->functions[SMALL_MAIN].start_line = UINT32_MAX;
+    refuse_changed(fixture, "its names make no sense");
+    small->functions[SMALL_MAIN].start_line = 1;
+    small->frames[small->first_frame[PSEUDO_COUNT]].line = UINT32_MAX;
+    refuse_changed(fixture, "its names make no sense");
+    small->frames[small->first_frame[PSEUDO_COUNT]].line = 1;
+    small->functions[SMALL_MAIN].name = "";
+    refuse_changed(fixture, "its names make no sense");
+}
+
+static void times_that_nothing_lasts_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t *const times[] = {&fixture->small.profile.start_utc_ns, &fixture->small.profile.duration_ns,
+                               &fixture->small.profile.period_ns};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const uint64_t was = *times[i];
+        *times[i] = UINT64_MAX;
+        refuse_changed(fixture, "its times make no sense");
+        *times[i] = was;
+    }
+}
+
+/* Thousands of them within one long text would take its length each. */
+static void a_name_begins_where_a_text_does(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store_header header;
+    memcpy(&header, fixture->store.bytes, sizeof header);
+    fixture->store.bytes[header.symbols.offset + sizeof(struct store_symbols)]++;
+    assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), -EBADMSG);
+    assert_non_null(strstr(fixture->recording.reason, "its names make no sense"));
+}
+
 static void files_that_are_none_say_why(void **state)
 {
     struct fixture *fixture = *state;
@@ -182,8 +284,11 @@ static void files_that_are_none_say_why(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(what_is_read_is_what_was_written), TEST(a_store_cut_anywhere_is_refused),
-        TEST(a_changed_store_does_no_harm),     TEST(what_cannot_be_read_says_why),
+        TEST(what_is_read_is_what_was_written),     TEST(a_store_cut_anywhere_is_refused),
+        TEST(a_changed_store_does_no_harm),         TEST(what_cannot_be_read_says_why),
+        TEST(records_that_overlap_are_refused),     TEST(a_thread_has_one_tree_of_its_own),
+        TEST(a_timeline_is_of_its_thread),          TEST(names_that_no_process_has_are_refused),
+        TEST(times_that_nothing_lasts_are_refused), TEST(a_name_begins_where_a_text_does),
         TEST(files_that_are_none_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,14 +6,22 @@
 #include "store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Sums of four of these cannot overflow, nor can a reader's signed 64 bits. */
 static const uint64_t value_max = (uint64_t)1 << 61;
 
-/* Which kind of record begins at a unit of the arena. */
-enum kind { KIND_NONE, KIND_MODULE, KIND_LOCATION, KIND_NODE, KIND_ROOT, KIND_THREAD };
+/* Which kind of record begins at a unit of the arena, or goes on there. */
+enum kind { KIND_NONE, KIND_MODULE, KIND_LOCATION, KIND_NODE, KIND_ROOT, KIND_THREAD, KIND_REST };
+
+enum {
+    UNITS_PER_NODE = sizeof(struct wp_node) / ARENA_UNIT_BYTES,
+    PATH_MAX_BYTES = 2 * PATH_MAX, /* nothing longer can be opened */
+    FRAMES_MAX = 1024,             /* inlined calls at one address: more than any compiler makes */
+    SHARED_TEXT_MAX = 1024         /* times a part's size: what all of its names together may come to */
+};
 
 struct reader {
     struct recording *recording;
@@ -22,12 +30,21 @@ struct reader {
     const struct store_header *header; /* a copy */
     uint8_t *kinds;                    /* one per unit of the arena */
     size_t unit_count;
-    uint64_t total[4]; /* samples, CPU, off-CPU, wall */
+    uint32_t *thread_of_node; /* by where the node lies */
+    uint8_t *has_tree;        /* by thread number */
+    uint64_t total[4];        /* samples, CPU, off-CPU, wall */
+    uint64_t timed_ns;        /* of all records of the timeline */
+    uint64_t text_bytes;      /* of all names taken so far */
 };
 
 static int damaged(struct reader *reader, const char *what)
 {
     return recording_refuse(reader->recording, -EBADMSG, "it is damaged: %s", what);
+}
+
+static void *array(size_t count, size_t bytes)
+{
+    return calloc(count ? count : 1, bytes);
 }
 
 /* ---- records ---- */
@@ -45,10 +62,17 @@ static bool is_kind(const struct reader *reader, arena_ref ref, enum kind kind)
     return ref < reader->unit_count && reader->kinds[ref] == kind;
 }
 
+/* No two records share a byte: readers number nodes by where they lie. */
 static bool claim(struct reader *reader, arena_ref ref, size_t bytes, enum kind kind)
 {
-    if (!fits(reader, ref, bytes) || reader->kinds[ref] != KIND_NONE)
+    const size_t units = (bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
+    if (!fits(reader, ref, bytes))
         return false;
+    for (size_t i = 0; i < units; i++) {
+        if (reader->kinds[ref + i] != KIND_NONE)
+            return false;
+    }
+    memset(&reader->kinds[ref], KIND_REST, units);
     reader->kinds[ref] = (uint8_t)kind;
     return true;
 }
@@ -56,8 +80,10 @@ static bool claim(struct reader *reader, arena_ref ref, size_t bytes, enum kind 
 static bool is_string(const struct reader *reader, arena_ref ref)
 {
     const struct wp_arena *arena = &reader->recording->arena;
-    return fits(reader, ref, 1) &&
-           memchr(arena_at(arena, ref), '\0', arena->used_bytes - (size_t)ref * ARENA_UNIT_BYTES);
+    if (!fits(reader, ref, 1))
+        return false;
+    size_t left = arena->used_bytes - (size_t)ref * ARENA_UNIT_BYTES;
+    return memchr(arena_at(arena, ref), '\0', left < PATH_MAX_BYTES ? left : PATH_MAX_BYTES);
 }
 
 /* ---- modules, locations, threads ---- */
@@ -126,6 +152,14 @@ static int check_locations(struct reader *reader)
     return left == 0 ? 0 : damaged(reader, "locations are missing");
 }
 
+/* Its own, or the one of those that found no memory for one. */
+static bool is_root_of(const struct reader *reader, const struct wp_thread_record *record)
+{
+    return is_kind(reader, record->root, KIND_ROOT) &&
+           (record->root == reader->recording->tree.spare_root ||
+            tree_node(&reader->recording->tree, record->root)->thread == record->number);
+}
+
 static int check_threads(struct reader *reader)
 {
     struct recording *recording = reader->recording;
@@ -135,8 +169,8 @@ static int check_threads(struct reader *reader)
             return damaged(reader, "a thread is not where it should be");
         const struct wp_thread_record *record = arena_at(&recording->arena, ref);
         next = record->next;
-        if (next >= ref || record->number == 0 || record->number > count ||
-            recording->thread_of_number[record->number] || !is_kind(reader, record->root, KIND_ROOT))
+        if (next >= ref || record->tid < 0 || record->number == 0 || record->number > count ||
+            recording->thread_of_number[record->number] || !is_root_of(reader, record))
             return damaged(reader, "a thread makes no sense");
         recording->thread_of_number[record->number] = ref;
     }
@@ -155,7 +189,7 @@ static int add_values(struct reader *reader, const struct wp_values *values)
     return 0;
 }
 
-static int check_node(struct reader *reader, arena_ref ref, arena_ref parent)
+static int check_node(struct reader *reader, arena_ref ref, arena_ref parent, uint32_t thread)
 {
     if (!claim(reader, ref, sizeof(struct wp_node), parent ? KIND_NODE : KIND_ROOT))
         return damaged(reader, "a node is not where it should be");
@@ -167,13 +201,17 @@ static int check_node(struct reader *reader, arena_ref ref, arena_ref parent)
                     is_kind(reader, node->location, KIND_LOCATION);
     else
         is_right &= node->depth == 0 && node->thread <= reader->header->tree.thread_count;
-    return is_right ? add_values(reader, &node->self) : damaged(reader, "a node makes no sense");
+    if (!is_right)
+        return damaged(reader, "a node makes no sense");
+    reader->thread_of_node[ref / UNITS_PER_NODE] = thread;
+    return add_values(reader, &node->self);
 }
 
 /* The nodes below a root; each is claimed once, so this ends. */
 static int check_below(struct reader *reader, arena_ref root)
 {
     const struct wp_tree *tree = &reader->recording->tree;
+    const uint32_t thread = tree_node(tree, root)->thread;
     arena_ref node = root;
     for (;;) {
         arena_ref next = tree_node(tree, node)->first_child, parent = node;
@@ -183,24 +221,48 @@ static int check_below(struct reader *reader, arena_ref root)
             next = tree_node(tree, node)->next_sibling;
             parent = node = tree_node(tree, node)->parent;
         }
-        int status = check_node(reader, next, parent);
+        int status = check_node(reader, next, parent, thread);
         if (status < 0)
             return status;
         node = next;
     }
 }
 
-static int check_tree(struct reader *reader)
+/* A thread has one tree, and one tree is nobody's: the spare root's. */
+static int check_owner(struct reader *reader, arena_ref root)
+{
+    const struct wp_tree *tree = &reader->recording->tree;
+    const uint32_t thread = tree_node(tree, root)->thread;
+    if (reader->has_tree[thread] || (thread == 0) != (root == tree->spare_root))
+        return damaged(reader, "a tree is not its thread's");
+    reader->has_tree[thread] = 1;
+    return 0;
+}
+
+static int check_trees(struct reader *reader)
 {
     const struct wp_tree *tree = &reader->recording->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        int status = check_node(reader, root, 0);
+        if (!fits(reader, root, sizeof(struct wp_node)))
+            return damaged(reader, "a node is not where it should be");
+        int status = check_node(reader, root, 0, tree_node(tree, root)->thread);
+        if (status == 0)
+            status = check_owner(reader, root);
         if (status == 0)
             status = check_below(reader, root);
         if (status < 0)
             return status;
     }
     return is_kind(reader, tree->spare_root, KIND_ROOT) ? 0 : damaged(reader, "the spare root is missing");
+}
+
+static int check_tree(struct reader *reader)
+{
+    reader->thread_of_node = array(reader->unit_count / UNITS_PER_NODE + 1, sizeof *reader->thread_of_node);
+    reader->has_tree = array((size_t)reader->header->tree.thread_count + 1, 1);
+    if (!reader->thread_of_node || !reader->has_tree)
+        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for it");
+    return check_trees(reader);
 }
 
 /* ---- names ---- */
@@ -226,11 +288,6 @@ static void release_symbols(struct wp_symbols *symbols)
     free(stored->regions);
     free(stored->text);
     free(stored);
-}
-
-static void *array(size_t count, size_t bytes)
-{
-    return calloc(count ? count : 1, bytes);
 }
 
 static struct stored_symbols *allocate_symbols(const struct store_symbols *counts)
@@ -259,25 +316,30 @@ static struct stored_symbols *allocate_symbols(const struct store_symbols *count
     return NULL;
 }
 
-/* A stored text, or NULL when it lies outside. */
-static const char *text_at(const struct stored_symbols *stored, const struct store_symbols *counts,
-                           uint32_t offset)
+/* A stored text, or NULL when it lies outside, begins within another one, or makes too many together. */
+static const char *text_at(struct reader *reader, const struct stored_symbols *stored,
+                           const struct store_symbols *counts, uint32_t offset)
 {
-    return offset < counts->text_bytes ? stored->text + offset : NULL;
+    if (offset >= counts->text_bytes || (offset > 0 && stored->text[offset - 1]))
+        return NULL;
+    reader->text_bytes += strlen(stored->text + offset);
+    return reader->text_bytes / SHARED_TEXT_MAX <= reader->header->symbols.bytes ? stored->text + offset
+                                                                                 : NULL;
 }
 
-static bool take_functions(struct stored_symbols *stored, const struct store_symbols *counts,
-                           const struct store_function *functions)
+static bool take_functions(struct reader *reader, struct stored_symbols *stored,
+                           const struct store_symbols *counts, const struct store_function *functions)
 {
     for (uint32_t i = 0; i < counts->function_count; i++) {
         const struct store_function *from = &functions[i];
         struct wp_function *function = &stored->symbols.functions[i];
-        function->name = text_at(stored, counts, from->name);
-        function->system_name = text_at(stored, counts, from->system_name);
-        function->file = text_at(stored, counts, from->file);
+        function->name = text_at(reader, stored, counts, from->name);
+        function->system_name = text_at(reader, stored, counts, from->system_name);
+        function->file = text_at(reader, stored, counts, from->file);
         function->start_line = from->start_line;
         function->is_symbol = from->is_symbol;
-        if (!function->name || !function->system_name || !function->file)
+        if (!function->name || !*function->name || !function->system_name || !function->file ||
+            from->start_line > INT32_MAX)
             return false;
         if (!*function->file)
             function->file = NULL;
@@ -290,34 +352,40 @@ static bool take_frames(struct wp_symbols *symbols, const struct store_symbols *
 {
     for (uint32_t i = 0; i < counts->frame_count; i++) {
         symbols->frames[i] = frames[i];
-        if (frames[i].function >= counts->function_count)
+        if (frames[i].function >= counts->function_count || frames[i].line > INT32_MAX)
             return false;
     }
     for (uint32_t i = 0; i < counts->location_count; i++) {
         symbols->first_frame[i] = first_frame[i];
         symbols->region_of[i] = region_of[i];
-        if (first_frame[i] >= first_frame[i + 1] || region_of[i] > counts->region_count)
+        if (first_frame[i] >= first_frame[i + 1] || first_frame[i + 1] - first_frame[i] > FRAMES_MAX ||
+            region_of[i] > counts->region_count)
             return false;
     }
     symbols->first_frame[counts->location_count] = first_frame[counts->location_count];
     return first_frame[0] == 0 && first_frame[counts->location_count] == counts->frame_count;
 }
 
-static bool take_regions(struct stored_symbols *stored, const struct store_symbols *counts,
-                         const struct store_region *regions)
+static bool take_regions(struct reader *reader, struct stored_symbols *stored,
+                         const struct store_symbols *counts, const struct store_region *regions)
 {
     for (uint32_t i = 0; i < counts->region_count; i++) {
         const struct store_region *from = &regions[i];
         stored->regions[i] = (struct outside_region){.start = from->start,
                                                      .end = from->end,
                                                      .file_offset = from->file_offset,
-                                                     .path = text_at(stored, counts, from->path),
+                                                     .path = text_at(reader, stored, counts, from->path),
                                                      .has_names = from->has_names,
                                                      .is_gone = from->is_gone};
         if (!stored->regions[i].path || from->start >= from->end)
             return false;
     }
     return true;
+}
+
+static bool is_error(int32_t error)
+{
+    return error < 0 && error > -4096 && strerrordesc_np(-error); /* the kernel has no others */
 }
 
 static bool take_modules(const struct reader *reader, struct wp_symbols *symbols,
@@ -335,23 +403,23 @@ static bool take_modules(const struct reader *reader, struct wp_symbols *symbols
     }
     for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
         symbols->lost_files[i] = (struct symbols_lost_file){lost_files[i].module, lost_files[i].error};
-        if (!is_kind(reader, lost_files[i].module, KIND_MODULE) || lost_files[i].error >= 0)
+        if (!is_kind(reader, lost_files[i].module, KIND_MODULE) || !is_error(lost_files[i].error))
             return false;
     }
     return true;
 }
 
 /* Reads the part that begins at `part`, whose arrays are known to lie in it. */
-static bool take_symbols(const struct reader *reader, struct stored_symbols *stored,
+static bool take_symbols(struct reader *reader, struct stored_symbols *stored,
                          const struct store_symbols *counts, const unsigned char *part)
 {
     const struct store_symbols_layout at = store_symbols_layout(counts);
     memcpy(stored->text, part + at.text, counts->text_bytes);
     return counts->text_bytes > 0 && stored->text[counts->text_bytes - 1] == '\0' &&
-           take_functions(stored, counts, (const void *)(part + at.functions)) &&
+           take_functions(reader, stored, counts, (const void *)(part + at.functions)) &&
            take_frames(&stored->symbols, counts, (const void *)(part + at.frames),
                        (const void *)(part + at.first_frame), (const void *)(part + at.region_of)) &&
-           take_regions(stored, counts, (const void *)(part + at.regions)) &&
+           take_regions(reader, stored, counts, (const void *)(part + at.regions)) &&
            take_modules(reader, &stored->symbols, (const void *)(part + at.modules),
                         (const void *)(part + at.lost_files));
 }
@@ -378,12 +446,31 @@ static int read_symbols(struct reader *reader)
 
 /* ---- the timeline ---- */
 
-static bool is_record(const struct reader *reader, const struct timeline_record *record)
+/* In the tree of the record's thread, or in that of those without one. */
+static bool is_node_of(const struct reader *reader, arena_ref node, uint32_t thread)
+{
+    if (!is_kind(reader, node, KIND_NODE) && !is_kind(reader, node, KIND_ROOT))
+        return false;
+    uint32_t owner = reader->thread_of_node[node / UNITS_PER_NODE];
+    return owner == thread || owner == 0;
+}
+
+/* Their sums cannot overflow. */
+static bool add_times(struct reader *reader, const struct timeline_record *record)
+{
+    const uint64_t each[] = {record->cpu_ns, record->later_cpu_ns, record->wall_ns, record->observations};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        if (each[i] > value_max || (reader->timed_ns += each[i]) > 4 * value_max)
+            return false;
+    }
+    return true;
+}
+
+static bool is_record(struct reader *reader, const struct timeline_record *record)
 {
     return record->first_ns <= record->last_ns && record->thread <= reader->header->tree.thread_count &&
-           (is_kind(reader, record->node, KIND_NODE) || is_kind(reader, record->node, KIND_ROOT)) &&
-           record->state <= TIMELINE_UNKNOWN && record->cpu_ns <= value_max &&
-           record->later_cpu_ns <= value_max && record->wall_ns <= value_max;
+           is_node_of(reader, record->node, record->thread) && record->state <= TIMELINE_UNKNOWN &&
+           add_times(reader, record);
 }
 
 static bool is_event(const struct reader *reader, const struct timeline_event *event)
@@ -456,6 +543,8 @@ static int check_header(struct reader *reader)
         header->record_bytes != sizeof(struct timeline_record) ||
         header->event_bytes != sizeof(struct timeline_event))
         return recording_refuse(reader->recording, -EPROTO, "it was written by another build of wallprof");
+    if (header->start_utc_ns > INT64_MAX || header->duration_ns > INT64_MAX || header->period_ns > INT64_MAX)
+        return damaged(reader, "its times make no sense");
     return 0;
 }
 
@@ -555,5 +644,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
         describe(recording, &header);
     recording->is_store = true;
     free(reader.kinds);
+    free(reader.thread_of_node);
+    free(reader.has_tree);
     return status;
 }
