@@ -7,6 +7,7 @@ fuzz_elf: small shared objects, as raw images.
 fuzz_tool_debug: the debug sections of a small shared object, in several versions of DWARF.
 fuzz_stack: whole stacks, several walks each, of which the outer parts stay.
 fuzz_tool_pprof: profiles of small programs, unpacked. The library must have been built.
+fuzz_tool_store: the golden store, and it without its timeline, as tests/fuzz_tool_store.c takes them.
 """
 import ctypes
 import glob
@@ -283,10 +284,24 @@ def pprof_seeds():
                     yield profile
 
 
+# Of struct store_header of src/store.h.
+STORE_HEADER_BYTES, STORE_TEXT_AT, STORE_TIMELINE_AT = 4096, 296, 80
+
+
+def store_seeds():
+    for path in glob.glob("tests/golden/small.store.*"):
+        with open(path, "rb") as file:
+            store = file.read()
+        head, rest = bytearray(store[:STORE_TEXT_AT]), store[STORE_HEADER_BYTES:]
+        yield bytes(head) + rest
+        struct.pack_into("<QQ", head, STORE_TIMELINE_AT, 0, 0)
+        yield bytes(head) + rest
+
+
 def main():
     directory = sys.argv[1]
     for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds()),
-                        ("fuzz_tool_pprof", pprof_seeds()), ("fuzz_tool_debug", debug_seeds())):
+                        ("fuzz_tool_debug", debug_seeds()), ("fuzz_tool_pprof", pprof_seeds()), ("fuzz_tool_store", store_seeds())):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
         count = bytes_ = 0
         for seed in seeds:
