@@ -184,7 +184,7 @@ comma := ,
 $(BUILD)/tests/fuzz_cfi: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable)
 $(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy copy_some is_readable peek)
 $(BUILD)/tests/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
-$(BUILD)/tests/fuzz_tool_%: FUZZ_LDFLAGS := -Wl,--wrap=sink_write
+$(BUILD)/tests/fuzz_tool_pprof $(BUILD)/tests/fuzz_tool_store: FUZZ_LDFLAGS := -Wl,--wrap=sink_write
 $(BUILD)/tests/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(BUILD)/tests/fuzz_tool_%.o: ALL_CFLAGS += -iquote src/tool
 $(BUILD)/tests/fuzz_tool_%: $(BUILD)/tests/fuzz_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a

@@ -42,7 +42,7 @@ assert_equal "export -v" "$(cat "$TMP/stdout")" "written: $TMP/b.pb"
 expect 1 export "$profile" -o /nonexistent/x.pb -o "$TMP/c.pb"
 [ -s "$TMP/c.pb" ] || complain "one file that cannot be written keeps another from being"
 expect 1 export "$profile" -f firefox -o "$TMP/firefox.json"
-grep -q 'needs a timeline' "$TMP/stderr" || complain "a timeline that is missing is not said: $(cat "$TMP/stderr")"
+grep -q 'has no timeline' "$TMP/stderr" || complain "a timeline that is missing is not said: $(cat "$TMP/stderr")"
 [ ! -e "$TMP/firefox.json" ] || complain "what cannot be written is there"
 expect 1 export "$profile" -o /dev/full
 grep -q 'No space left' "$TMP/stderr" || complain "a full disk is not said: $(cat "$TMP/stderr")"

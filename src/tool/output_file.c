@@ -43,10 +43,6 @@ static int write_and_close(const char *path, enum wp_format format, const struct
         sink_fail(sink, encode_error);
     int error = sink_commit(sink);
     error = encode_error ? encode_error : error;
-    if (error == -ENODATA)
-        return command_fail("%s: as %s it needs a timeline, which only a store has that was recorded with "
-                            "WALLPROF_TIMELINE=1",
-                            path, format_word(format));
     return error ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
 }
 
