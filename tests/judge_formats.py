@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""judge_formats.py BASE TOOL: whether one recording says the same in every format: BASE.pb.gz, .callgrind, .folded, .html,
+.json.gz (Firefox) and .store, and what TOOL top says of the store.
+
+pprof's file is the measure, by thread and stack of names, and of that by function, itself and cumulative. To the
+nanosecond: callgrind (its threads are by name), the page's data, top. Folded is wall time in milliseconds, each stack
+off by less than one, the file by half of one at most. Firefox has times and ticks instead: of it every stack must be
+one of that thread's in pprof, and the threads must be the same.
+"""
+import collections
+import gzip
+import json
+import re
+import subprocess
+import sys
+
+import pprof_read
+
+WALL = pprof_read.WALL
+NS_PER_MS = 1000000
+KEYS = ("samples", "cpu_ns", "offcpu_ns", "wall_ns")
+
+
+def fail(message):
+    sys.exit(f"judge_formats: {message}")
+
+
+def same(what, found, expected):
+    """Of tables: key -> values. What is nothing need not be there."""
+    for key in sorted(set(found) | set(expected), key=str):
+        nothing = [0] * len(KEYS)
+        if list(found.get(key, nothing)) != list(expected.get(key, nothing)):
+            fail(f"{what}: {key} has {found.get(key)}, pprof {expected.get(key)}")
+
+
+def summed(pairs):
+    sums = collections.defaultdict(lambda: [0] * len(KEYS))
+    for key, values in pairs:
+        pprof_read.add(sums[key], values)
+    return dict(sums)
+
+
+def by_stack(path):
+    """(tid, thread, names from the root inwards) -> values."""
+    profile = pprof_read.Profile(path)
+    return summed(((*profile.thread(sample), *reversed(profile.stack(sample))), sample.value)
+                  for sample in profile.message.sample)
+
+
+def threads(stacks):
+    return summed((stack[:2], values) for stack, values in stacks.items())
+
+
+def flat(stacks):
+    return summed((stack[-1], values) for stack, values in stacks.items())
+
+
+def cumulative(stacks):
+    return summed((name, values) for stack, values in stacks.items() for name in set(stack[2:]))
+
+
+# ---- the page ----
+
+
+def stacks_of_page(path):
+    with open(path, encoding="utf-8") as file:
+        data = json.loads(re.search(r'<script type="application/json" id="profile">\n?(.*?)</script>', file.read(), re.S)[1])
+    names = [data["strings"][data["functions"][i]] for i in range(0, len(data["functions"]), 3)]
+    frames = [[names[function] for function in reversed(location[1::2])] for location in data["locations"]]
+    pairs = []
+    for tree in data["trees"]:
+        path_ = []
+        for i in range(0, len(tree["nodes"]), 6):
+            depth, location, *values = tree["nodes"][i : i + 6]
+            path_[depth - 1 :] = [frames[location]]
+            pairs.append(((tree.get("id", 0), tree.get("name", ""), *(name for each in path_ for name in each)), values))
+        same_total = summed((0, values) for stack, values in pairs if stack[0] == tree.get("id", 0))
+        if [int(digits) for digits in tree["total"]] != same_total.get(0, [0] * 4):
+            fail(f"the page's total of {tree.get('name')} is {tree['total']}, its nodes have {same_total}")
+    return {stack: values for stack, values in summed(pairs).items() if any(values)}
+
+
+# ---- callgrind ----
+
+
+# A function is one of its object, file and name there: of a name there may be several on one stack.
+
+
+def functions_of(path):
+    """By function, itself and cumulative, of pprof."""
+    profile = pprof_read.Profile(path)
+
+    def stack(sample):
+        for location in map(profile.locations.get, sample.location_id):
+            for line in location.line:
+                function = profile.functions[line.function_id]
+                yield (profile.file_of(location) or "???", profile.text(function.filename) or "???", profile.text(function.name))
+
+    samples = profile.message.sample
+    return (summed((next(stack(sample)), sample.value) for sample in samples),
+            summed((function, sample.value) for sample in samples for function in set(stack(sample))))
+
+
+class Callgrind:
+    """Costs by function, as a reader of the format adds them up."""
+
+    def __init__(self, path):
+        self.names, self.pairs, self.called, self.threads = {}, [], [], []
+        self.summary = None
+        at = {}  # the names in force, by their keys
+        is_call = False
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                key, _, rest = line.partition("=")
+                if line.startswith("summary: "):
+                    self.summary = self.values(line.split()[1:])
+                elif key in ("ob", "fl", "fn", "cob", "cfi", "cfn"):
+                    at[key] = self.name(key, rest)
+                elif key == "calls":
+                    is_call = True
+                elif line[:1].isdigit():
+                    self.take(at, is_call, self.values(line.split()[1:]))
+                    is_call = False
+
+    def take(self, at, is_call, values):
+        caller = at["ob"], at["fl"], at["fn"]
+        if not is_call:
+            self.pairs.append((caller, values))
+            return
+        self.called.append(((at["cob"], at["cfi"], at["cfn"]), values))
+        if at["fn"].startswith("[thread "):
+            self.threads.append((at["fn"], values))
+
+    def name(self, key, text):
+        kind = {"cob": "ob", "cfi": "fl", "cfn": "fn"}.get(key, key)
+        number, _, name = text.strip().partition(" ")
+        return self.names.setdefault((kind, number), name)
+
+    @staticmethod
+    def values(words):
+        wall, samples, cpu, offcpu = map(int, words)
+        return [samples, cpu, offcpu, wall]
+
+
+def judge_callgrind(path, pprof, stacks):
+    file = Callgrind(path)
+    itself, inclusive = functions_of(pprof)
+    same("callgrind's summary", {0: file.summary}, summed((0, values) for values in stacks.values()))
+    same("callgrind, itself", summed(file.pairs), itself)
+    same("callgrind, calls", summed(file.called), inclusive)
+    same("callgrind, threads", summed(file.threads), summed((f"[thread {stack[1]}]", values) for stack, values in stacks.items()))
+
+
+# ---- folded ----
+
+
+def judge_folded(path, stacks):
+    wall = collections.Counter()
+    for stack, values in stacks.items():
+        tid, thread, *names = stack
+        wall[";".join([f"[{thread} tid={tid}]", *(name.replace(";", ":") for name in names)])] += values[WALL]
+    found = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            stack, _, count = line.rstrip("\n").rpartition(" ")
+            if stack in found:
+                fail(f"folded has {stack} twice")
+            found[stack] = int(count) * NS_PER_MS
+    for stack in set(wall) | set(found):
+        if abs(wall[stack] - found[stack]) >= NS_PER_MS:
+            fail(f"folded has {found[stack]} ns for {stack}, pprof {wall[stack]}")
+    if 2 * abs(sum(wall.values()) - sum(found.values())) > NS_PER_MS:
+        fail(f"folded has {sum(found.values())} ns together, pprof {sum(wall.values())}")
+
+
+# ---- Firefox ----
+
+
+def stacks_of_firefox(path):
+    """((tid, thread), the set of its stacks) of every thread."""
+    with gzip.open(path) as file:
+        profile = json.load(file)
+    shared = profile["shared"]
+    stack_table, frame_table = shared["stackTable"], shared["frameTable"]
+    names = []
+    for frame, offset in zip(stack_table["frame"], stack_table["prefixOffset"]):
+        name = shared["stringArray"][shared["funcTable"]["name"][frame_table["func"][frame]]]
+        names.append((names[len(names) - offset] if offset else ()) + (name,))
+    for thread in profile["threads"]:
+        used = {names[stack] for stack in thread["samples"]["stack"] if stack is not None}
+        yield (int(thread["tid"]), thread["name"]), used
+
+
+def judge_firefox(path, stacks):
+    of_thread = collections.defaultdict(set)
+    for stack in stacks:
+        of_thread[stack[:2]].add(stack[2:])
+    found = dict(stacks_of_firefox(path))
+    missing = set(of_thread) - set(found)
+    if missing:
+        fail(f"firefox lacks the threads {missing}")
+    for thread, used in found.items():
+        strange = used - of_thread[thread]
+        if strange:
+            fail(f"firefox has a stack of {thread} that pprof has not: {strange.pop()}")
+    return sum(map(len, found.values()))
+
+
+# ---- the tool ----
+
+
+def values_of(table):
+    return [table[key] for key in KEYS]
+
+
+def judge_top(tool, path, stacks):
+    run = subprocess.run([tool, "top", "--json", "-n", "0", path], check=True, capture_output=True)
+    report = json.loads(run.stdout)
+    same("top's total", {0: values_of(report["total"])}, summed((0, values) for values in stacks.values()))
+    same("top, itself", {row["name"]: values_of(row["flat"]) for row in report["rows"]}, flat(stacks))
+    same("top, cumulative", {row["name"]: values_of(row["cum"]) for row in report["rows"]}, cumulative(stacks))
+    same("top, threads", summed(((thread["tid"], thread["name"]), values_of(thread["total"])) for thread in report["threads"]),
+         threads(stacks))
+
+
+def main(base, tool):
+    stacks = by_stack(base + ".pb.gz")
+    same("html", stacks_of_page(base + ".html"), stacks)
+    judge_callgrind(base + ".callgrind", base + ".pb.gz", stacks)
+    judge_folded(base + ".folded", stacks)
+    timed = judge_firefox(base + ".json.gz", stacks)
+    judge_top(tool, base + ".store", stacks)
+    print(f"all formats agree on {len(stacks)} stacks of {len(threads(stacks))} threads, {len(cumulative(stacks))} functions, "
+          f"{sum(values[WALL] for values in stacks.values())} ns; {timed} stacks with times")
+
+
+main(*sys.argv[1:])
