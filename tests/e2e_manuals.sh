@@ -95,12 +95,12 @@ check_variables() {
     done
 }
 
+# Other programs' options stand there too: ours are those of the table, and of what calls us.
+# shellcheck disable=SC2016 # backquotes are the README's
 check_readme() {
-    local option
-    for option in $(wrapper_options); do
-        grep -qF -- "$option" "$ROOT/README.md" || complain "README.md says nothing of wallprof-run $option"
-    done
-    in_subset README.md "$(sed 's/ -- .*//' "$ROOT/README.md" | grep -oE '(wallprof|wallprof-run)( [^|`#]*)' |
+    comm -23 <(wrapper_options) <(long_options <"$ROOT/README.md") >"$TMP/more"
+    [ ! -s "$TMP/more" ] || complain "README.md says nothing of $(tr "\n" " " <"$TMP/more")"
+    in_subset README.md "$(sed 's/ -- .*//' "$ROOT/README.md" | grep -oE '(^\| `WALLPROF_[^|]*\|[^|]*|(wallprof|wallprof-run) [^|`#]*)' |
         long_options)" "$({ wrapper_options && tool_options top diff view export; } | LC_ALL=C sort -u)"
 }
 
@@ -126,7 +126,7 @@ offers() { # OFFERED WORDS...
 check_completion() {
     local command
     # shellcheck source=scripts/completion/wallprof.bash
-    . "$1"
+    . "$ROOT/scripts/completion/wallprof.bash"
     for command in top diff view export; do
         same_lines "options offered for wallprof $command" "$(offered wallprof "$command" -- | tr ' ' '\n' | sed '/^$/d')" \
             "$(tool_options "$command")"
@@ -165,9 +165,10 @@ check_completed_words() {
 
 # Behind wallprof-run's options there is a program, and what is behind that is the program's.
 check_completed_program() {
-    printf '#!/bin/sh\n' >"$TMP/files/wallprof-test-program"
-    chmod +x "$TMP/files/wallprof-test-program"
-    PATH=$TMP/files:$PATH
+    mkdir -p "$TMP/bin"
+    printf '#!/bin/sh\n' >"$TMP/bin/wallprof-test-program"
+    chmod +x "$TMP/bin/wallprof-test-program"
+    PATH=$TMP/bin:$PATH
     local before
     for before in '' '--quiet' '--hz 50' '--hz = 50 --top' '--log debug : x.log' '--out a = b --' '--'; do
         # shellcheck disable=SC2086 # words
@@ -175,15 +176,33 @@ check_completed_program() {
         # shellcheck disable=SC2086
         offers 'e.txt ' wallprof-run $before wallprof-test-program e
     done
-    offers 'wallprof-test-program ' wallprof-run ./no-such-program wallprof-test-pr
+    offers 'e.txt ' wallprof-run ./no-such-program e
+    offers '' wallprof-run ./no-such-program --top
+}
+
+# In a shell of its own.
+check_all_completion() { # [BASH-COMPLETION]
+    bad=0
+    if [ $# -gt 0 ]; then
+        set +u
+        # shellcheck disable=SC1090 # another package's
+        . "$1"
+    fi
+    rm -rf "$TMP/files"
+    check_completion
+    check_completed_words
+    check_completed_program
+    exit "$bad"
 }
 
 # ---- installed ----
 
-# make would build what is missing; here it is built.
-make_in() { # TARGET DESTDIR PREFIX
-    make -s -C "$ROOT" "$1" DESTDIR="$2" PREFIX="$3" VARIANT="${BUILD##*/}" >"$TMP/make.out" 2>&1 ||
-        fail "make $1: $(cat "$TMP/make.out")"
+# The caller's make is none of this one's business.
+make_in() { # TARGET DESTDIR PREFIX VARIABLES...
+    local target=$1 destination=$2 prefix=$3
+    shift 3
+    env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$ROOT" "$target" DESTDIR="$destination" PREFIX="$prefix" \
+        VARIANT="${BUILD##*/}" "$@" >"$TMP/make.out" 2>&1 || fail "make $target: $(cat "$TMP/make.out")"
 }
 
 check_installed() { # DIRECTORY PREFIX
@@ -216,8 +235,7 @@ check_install() {
     check_installed "$TMP/dest" /opt/wallprof
     make_in uninstall "$TMP/dest" /opt/wallprof
     assert_equal 'left behind' "$(find "$TMP/dest" ! -type d)" ''
-    make -s -C "$ROOT" install DESTDIR="$TMP/other" PREFIX=/usr LIBDIR=/usr/lib/machine MANDIR=/man VARIANT="${BUILD##*/}" \
-        >"$TMP/make.out" 2>&1 || fail "make install: $(cat "$TMP/make.out")"
+    make_in install "$TMP/other" /usr LIBDIR=/usr/lib/machine MANDIR=/man
     [ -s "$TMP/other/man/man7/wallprof.7" ] || complain "MANDIR is not kept to"
     [ -s "$TMP/other/usr/lib/machine/libwallprof.so" ] || complain "LIBDIR is not kept to"
 }
@@ -229,15 +247,9 @@ check_pages
 check_page_options
 check_variables
 check_readme
-bare=$ROOT/scripts/completion/wallprof.bash
-(check_completion "$bare" && check_completed_words && check_completed_program && exit "$bad") || complain 'completion'
-rm -rf "$TMP/files"
+(check_all_completion) || complain 'completion'
 package=/usr/share/bash-completion/bash_completion
-if [ -r "$package" ]; then
-    # shellcheck disable=SC1090 # another package's
-    (set +u && . "$package" && check_completion "$bare" && check_completed_words && check_completed_program && exit "$bad") ||
-        complain "completion with bash-completion"
-fi
+[ ! -r "$package" ] || (check_all_completion "$package") || complain 'completion with bash-completion'
 check_install
 # shellcheck disable=SC2031 # complain's, here
 exit "$bad"
