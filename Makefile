@@ -222,6 +222,12 @@ $(UNWIND_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(UNWIND_BENCH) $
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -lunwind -ldl
 
+# What makes a recording up for the export to be timed with.
+$(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(ENGINE_OBJ)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -ldl
+
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/target_%: tests/target_%.c
 	@mkdir -p $(@D)
@@ -305,7 +311,7 @@ demo:
 
 bench:
 	@scripts/setup-deps bench
-	@$(MAKE) --no-print-directory all $(UNWIND_PROGRAMS)
+	@$(MAKE) --no-print-directory all $(UNWIND_PROGRAMS) $(BUILD)/bench/stacks
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run
 
 # Of these only what a walk costs in the handler, and whether it comes to an end (4 minutes).
