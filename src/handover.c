@@ -1,7 +1,6 @@
 /*
  * The tool is a grandchild. A child that executes a program becomes one that ends with SIGCHLD, whatever it
  * was cloned with (begin_new_exec), and belongs to any wait of the program. So the child that we wait for
- * ourselves
  * (__WCLONE: the program's waits do not find it) only clones the one that executes, and ends; how the tool
  * fares is known from a pipe. Both share our memory until then, as with vfork: a fork of a large process
  * would take long.
