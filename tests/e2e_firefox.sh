@@ -56,8 +56,10 @@ judge() { # NAME OPTIONS OF judge_firefox.py...
 node "$READER" --version >/dev/null 2>&1 || skip "this node is too old for profiler-cli"
 
 echo "== threads of all kinds"
+freezes_begin
 WALLPROF_HZ=100 profile_run "$TMP/kinds.json.gz,$TMP/kinds.pb.gz,$TMP/kinds.store" "$TARGETS/target_threads" kinds \
     >"$TMP/kinds.out" || fail "target_threads"
+freezes_end "$TMP/kinds.out"
 judge kinds --truth "$TMP/kinds.out" --same-as "$TMP/kinds.pb.gz"
 
 echo "== the same out of a store; and not out of what has no timeline"
@@ -134,8 +136,10 @@ done
 judge full --thinned
 
 echo "== pprof with times: equal in sum, every sample in time"
+freezes_begin
 WALLPROF_HZ=100 WALLPROF_TIMELINE=pprof profile_run "$TMP/times.pb.gz" "$TARGETS/target_threads" kinds \
     >"$TMP/times.out" || fail "target_threads"
+freezes_end "$TMP/times.out"
 (check_profile "$TMP/times.pb.gz") || complain "its profile is not good"
 "$PYTHON" "$TESTS/judge_threads.py" "$TMP/times.pb.gz" "$TMP/times.out" || complain "not its truth"
 "$PYTHON" "$TESTS/judge_firefox.py" --pprof "$TMP/times.pb.gz" || complain "its samples have no times"
