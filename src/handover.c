@@ -158,6 +158,18 @@ static void arrange_signals(void)
     alarm(TIME_MAX_S);
 }
 
+/* Debug information can take much memory: where there is too little for both, it is not the program that is
+ * to be killed for it. */
+static void offer_for_killing(void)
+{
+    static const char most[] = "1000";
+    long fd = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj", O_WRONLY, 0);
+    if (fd < 0)
+        return;
+    sig_syscall4(SYS_write, fd, (long)most, sizeof most - 1, 0);
+    sig_syscall4(SYS_close, fd, 0, 0, 0);
+}
+
 /* The grandchild. */
 static int become_tool(void *argument)
 {
@@ -168,6 +180,7 @@ static int become_tool(void *argument)
     if (!arrange_descriptors(launch))
         _exit(127);
     arrange_signals();
+    offer_for_killing();
     sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments, (long)launch->environment,
                  0);
     _exit(127);

@@ -57,12 +57,14 @@ assert_equal "lines without the tool" "$(lines "$TMP/off.pb.gz")" 0
 
 cat >"$TMP/tool" <<SOURCE
 #!/bin/sh
-{ env; ls -l /proc/self/fd; } >"$TMP/given"
+{ env; echo "killed first: \$(cat /proc/self/oom_score_adj)"; ls -l /proc/self/fd; } >"$TMP/given"
 exec "$TOOL" "\$@"
 SOURCE
 chmod +x "$TMP/tool"
 run given WALLPROF_TOOL="$TMP/tool" SECRET=1
 assert_equal "nothing of the program's environment" "$(grep -cE 'LD_PRELOAD|SECRET|WALLPROF_OUT' "$TMP/given")" 0
+assert_equal "whom the kernel kills first" "$(grep -c 'killed first: 1000' "$TMP/given")" 1
+assert_equal "descriptors: three, and the one that ls has" "$(grep -c ' -> ' "$TMP/given")" 4
 assert_equal "a tool in between" "$(said given)" 0
 
 wait "$slow" || fail "a tool that never ends: $(cat "$TMP/slow.log")"
