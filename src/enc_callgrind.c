@@ -110,19 +110,6 @@ static uint32_t function_of_thread(struct writer *writer, uint32_t thread_number
 
 /* ---- adding up ---- */
 
-static bool has_weight(const struct wp_values *values)
-{
-    return values->samples || values->wall_ns || values->cpu_ns || values->offcpu_ns;
-}
-
-static void add_values(struct wp_values *to, const struct wp_values *from)
-{
-    to->wall_ns += from->wall_ns;
-    to->samples += from->samples;
-    to->cpu_ns += from->cpu_ns;
-    to->offcpu_ns += from->offcpu_ns;
-}
-
 static uint32_t cost_of(struct writer *writer, const struct open_frame *frame, uint32_t callee)
 {
     const uint32_t key[] = {frame->function, frame->line, callee};
@@ -179,20 +166,20 @@ static void close_frames(struct writer *writer, uint32_t depth)
         function_at(writer, frame->function)->active--;
         if (writer->stack_count == 0)
             return;
-        add_values(&writer->stack[writer->stack_count - 1].inclusive, &frame->inclusive);
+        tree_add_values(&writer->stack[writer->stack_count - 1].inclusive, &frame->inclusive);
         if (frame->is_outermost)
-            add_values(&cost_at(writer, frame->call)->values, &frame->inclusive);
+            tree_add_values(&cost_at(writer, frame->call)->values, &frame->inclusive);
     }
 }
 
 /* To the innermost frame. */
 static void add_self(struct writer *writer, const struct wp_values *values)
 {
-    if (writer->failed || !has_weight(values))
+    if (writer->failed || !tree_has_weight(values))
         return;
     struct open_frame *frame = &writer->stack[writer->stack_count - 1];
-    add_values(&frame->inclusive, values);
-    add_values(&cost_at(writer, cost_of(writer, frame, 0))->values, values);
+    tree_add_values(&frame->inclusive, values);
+    tree_add_values(&cost_at(writer, cost_of(writer, frame, 0))->values, values);
 }
 
 static void open_location(struct writer *writer, arena_ref ref, uint32_t depth, uint64_t calls)
@@ -209,7 +196,7 @@ static void add_root(struct writer *writer, const struct wp_node *root)
 {
     const struct wp_tree *tree = writer->profile->tree;
     open_frame(writer, function_of_thread(writer, root->thread), 0, 0, 1);
-    if (has_weight(&root->self)) {
+    if (tree_has_weight(&root->self)) {
         open_location(writer, tree->pseudo[PSEUDO_OVERFLOW], 1, 1);
         add_self(writer, &root->self);
     }
@@ -321,7 +308,7 @@ static void write_totals(struct writer *writer, const char *key)
     struct wp_values sum = {0};
     for (uint32_t i = 0; i < writer->costs.count; i++) {
         if (cost_at(writer, i)->callee == 0)
-            add_values(&sum, &cost_at(writer, i)->values);
+            tree_add_values(&sum, &cost_at(writer, i)->values);
     }
     const uint64_t numbers[] = {sum.wall_ns, sum.samples, sum.cpu_ns, sum.offcpu_ns};
     write_text(writer, key);
@@ -381,7 +368,7 @@ static void distribute(const struct writer *writer, struct place *places, uint32
 /* A path that was never weighed may have left one. */
 static bool is_empty(const struct cost *cost)
 {
-    return cost->calls == 0 && !has_weight(&cost->values);
+    return cost->calls == 0 && !tree_has_weight(&cost->values);
 }
 
 static void write_costs_of(struct writer *writer, uint32_t function, struct place *places, uint32_t count)

@@ -31,19 +31,6 @@ static void put_string(struct writer *writer, const char *text)
 
 /* ---- trees ---- */
 
-static void add_values(struct wp_values *to, const struct wp_values *from)
-{
-    to->samples += from->samples;
-    to->cpu_ns += from->cpu_ns;
-    to->offcpu_ns += from->offcpu_ns;
-    to->wall_ns += from->wall_ns;
-}
-
-static bool has_weight(const struct wp_values *values)
-{
-    return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
-}
-
 static void put_node(struct writer *writer, uint32_t depth, arena_ref location, const struct wp_values *self)
 {
     struct json *json = &writer->json;
@@ -59,7 +46,7 @@ static void put_node(struct writer *writer, uint32_t depth, arena_ref location, 
 /* A root stands for no code: it has weight only when there was no memory for a pseudo-frame below it. */
 static void put_root(struct writer *writer, const struct wp_values *self)
 {
-    if (has_weight(self))
+    if (tree_has_weight(self))
         put_node(writer, 1, writer->profile->tree->pseudo[PSEUDO_OVERFLOW], self);
 }
 
@@ -78,8 +65,8 @@ static struct wp_values put_nodes(struct writer *writer, const struct wp_tree *t
         }
         node = next;
         const struct wp_node *at = tree_node(tree, node);
-        add_values(&total, &at->self);
-        if (at->first_child || has_weight(&at->self))
+        tree_add_values(&total, &at->self);
+        if (at->first_child || tree_has_weight(&at->self))
             put_node(writer, at->depth, at->location, &at->self);
     }
 }
@@ -124,7 +111,7 @@ static void put_tree(struct writer *writer, const struct wp_tree *tree, arena_re
     json_end_array(json);
     put_totals(writer, &total);
     json_end_object(json);
-    add_values(&writer->total, &total);
+    tree_add_values(&writer->total, &total);
 }
 
 /* The spare root is no thread. */
@@ -139,7 +126,7 @@ static size_t count_threads(const struct label_groups *groups, size_t first, siz
 static bool is_empty(const struct wp_tree *tree, arena_ref root)
 {
     const struct wp_node *node = tree_node(tree, root);
-    return !node->first_child && !has_weight(&node->self);
+    return !node->first_child && !tree_has_weight(&node->self);
 }
 
 static int put_group(struct writer *writer, const struct label_groups *groups, size_t first, size_t size)

@@ -8,6 +8,7 @@
 #include "enc_pprof.h"
 #include "comments.h"
 #include "label_groups.h"
+#include "pprof_fields.h"
 #include "proto.h"
 #include "string_table.h"
 #include "timed_samples.h"
@@ -16,52 +17,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-/* profile.proto. */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING_TABLE = 6,
-    PROFILE_TIME_NANOS = 9,
-    PROFILE_DURATION_NANOS = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
-    VALUE_TYPE_TYPE = 1,
-    VALUE_TYPE_UNIT = 2,
-    SAMPLE_LOCATION_ID = 1,
-    SAMPLE_VALUE = 2,
-    SAMPLE_LABEL = 3,
-    LABEL_KEY = 1,
-    LABEL_STR = 2,
-    LABEL_NUM = 3,
-    LABEL_NUM_UNIT = 4,
-    MAPPING_ID = 1,
-    MAPPING_MEMORY_START = 2,
-    MAPPING_MEMORY_LIMIT = 3,
-    MAPPING_FILE_OFFSET = 4,
-    MAPPING_FILENAME = 5,
-    MAPPING_BUILD_ID = 6,
-    MAPPING_HAS_FUNCTIONS = 7,
-    MAPPING_HAS_FILENAMES = 8,
-    MAPPING_HAS_LINE_NUMBERS = 9,
-    MAPPING_HAS_INLINE_FRAMES = 10,
-    LOCATION_ID = 1,
-    LOCATION_MAPPING_ID = 2,
-    LOCATION_ADDRESS = 3,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION_ID = 1,
-    LINE_LINE = 2,
-    FUNCTION_ID = 1,
-    FUNCTION_NAME = 2,
-    FUNCTION_SYSTEM_NAME = 3,
-    FUNCTION_FILENAME = 4,
-    FUNCTION_START_LINE = 5,
-};
 
 struct writer {
     const struct wp_profile *profile;
@@ -132,11 +87,6 @@ static void add_labels(struct writer *writer, const struct wp_thread_record *thr
         add_label(writer, "thread_id", NULL, (uint64_t)thread->tid, NULL);
 }
 
-static bool has_weight(const struct wp_values *values)
-{
-    return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
-}
-
 /* end_utc_ns: when that was, 0 for no certain time. */
 static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena_ref node,
                         const struct wp_values *self, const struct wp_thread_record *thread,
@@ -169,7 +119,7 @@ static void emit_tree(struct writer *writer, const struct wp_tree *tree, arena_r
     arena_ref node = root;
     for (;;) {
         const struct wp_node *at = tree_node(tree, node);
-        if (has_weight(&at->self))
+        if (tree_has_weight(&at->self))
             emit_sample(writer, tree, node, &at->self, thread, 0);
         arena_ref next = at->first_child;
         while (!next) {
@@ -190,7 +140,7 @@ struct timed_group {
 static void emit_timed(void *context, arena_ref node, const struct wp_values *values, uint64_t end_utc_ns)
 {
     const struct timed_group *group = context;
-    if (has_weight(values))
+    if (tree_has_weight(values))
         emit_sample(group->writer, group->writer->profile->tree, node, values, group->thread, end_utc_ns);
 }
 

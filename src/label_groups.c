@@ -65,14 +65,6 @@ size_t label_group_size(const struct label_groups *groups, const struct wp_profi
     return size;
 }
 
-static void add_values(struct wp_values *to, const struct wp_values *from)
-{
-    to->samples += from->samples;
-    to->cpu_ns += from->cpu_ns;
-    to->offcpu_ns += from->offcpu_ns;
-    to->wall_ns += from->wall_ns;
-}
-
 /* The next node of a tree in depth-first order, and in step with it the matching node of the merged one. */
 static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree *merged,
                      arena_ref merged_root)
@@ -80,7 +72,7 @@ static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree 
     arena_ref node = root, twin = merged_root;
     for (;;) {
         const struct wp_node *from = tree_node(tree, node);
-        add_values(&tree_node(merged, twin)->self, &from->self);
+        tree_add_values(&tree_node(merged, twin)->self, &from->self);
         arena_ref next = from->first_child;
         while (!next) {
             if (node == root)
@@ -102,7 +94,7 @@ static int move_root_values(const struct wp_tree *tree, struct wp_tree *merged, 
     arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
     if (!child)
         return -ENOMEM;
-    add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
+    tree_add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
     tree_node(merged, root)->self = (struct wp_values){0};
     return 0;
 }

@@ -34,14 +34,6 @@ static struct wp_values claim_of(const struct timeline_record *record)
     return (struct wp_values){record->observations, cpu_ns, wall_ns - cpu_ns, wall_ns};
 }
 
-static void add(struct wp_values *sum, const struct wp_values *values)
-{
-    sum->samples += values->samples;
-    sum->cpu_ns += values->cpu_ns;
-    sum->offcpu_ns += values->offcpu_ns;
-    sum->wall_ns += values->wall_ns;
-}
-
 static void take(struct wp_values *sum, const struct wp_values *values)
 {
     sum->samples -= values->samples;
@@ -62,7 +54,7 @@ int timed_samples_init(struct timed_samples *samples, const struct wp_profile *p
     }
     for (uint32_t i = 0; i < timeline->count; i++) {
         const struct wp_values claim = claim_of(&timeline->records[i]);
-        add(&samples->nodes[node_index(timeline->records[i].node)].claimed, &claim);
+        tree_add_values(&samples->nodes[node_index(timeline->records[i].node)].claimed, &claim);
     }
     return 0;
 }
@@ -95,7 +87,7 @@ static struct wp_values part_of(struct timed_node *node, const struct wp_values 
         part(done->offcpu_ns, claim->offcpu_ns, claimed->offcpu_ns, self->offcpu_ns),
         part(done->wall_ns, claim->wall_ns, claimed->wall_ns, self->wall_ns),
     };
-    add(&node->done, claim);
+    tree_add_values(&node->done, claim);
     return ret;
 }
 

@@ -15,6 +15,7 @@
 
 #include "arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Frames that stand for no code. Their locations exist from tree_init on. */
@@ -46,6 +47,19 @@ struct wp_values {
     uint64_t offcpu_ns; /* time not on a CPU, in whole periods but for the rest at a thread's end */
     uint64_t wall_ns;   /* elapsed time */
 };
+
+static inline void tree_add_values(struct wp_values *to, const struct wp_values *from)
+{
+    to->samples += from->samples;
+    to->cpu_ns += from->cpu_ns;
+    to->offcpu_ns += from->offcpu_ns;
+    to->wall_ns += from->wall_ns;
+}
+
+static inline bool tree_has_weight(const struct wp_values *values)
+{
+    return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
+}
 
 struct wp_node {
     arena_ref parent;       /* 0 for a root */

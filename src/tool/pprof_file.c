@@ -3,6 +3,7 @@
  * then all the rest. Ids are resolved at the end, because tables may stand in any order.
  */
 #include "pprof_file.h"
+#include "pprof_fields.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -11,22 +12,7 @@
 #include <string.h>
 
 enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING_TABLE = 6,
-    PROFILE_TIME_NANOS = 9,
-    PROFILE_DURATION_NANOS = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
     PROFILE_FIELDS = 15,
-    LOCATION_LINE = 4,
-    SAMPLE_LOCATION_ID = 1,
-    SAMPLE_VALUE = 2,
-    SAMPLE_LABEL = 3,
     FIELDS_MAX = 16,
     MAPPINGS_MAX = 1 << 16, /* the kernel's own default limit is below */
 };
@@ -127,7 +113,8 @@ static void read_value_type(struct reader *reader, struct wire message, struct p
 {
     uint64_t fields[FIELDS_MAX];
     read_numbers(reader, message, fields, "a sample type");
-    *ret = (struct pprof_value_type){string_at(reader, fields[1]), string_at(reader, fields[2])};
+    *ret = (struct pprof_value_type){string_at(reader, fields[VALUE_TYPE_TYPE]),
+                                     string_at(reader, fields[VALUE_TYPE_UNIT])};
 }
 
 static void read_mapping(struct reader *reader, struct wire message)
@@ -135,20 +122,21 @@ static void read_mapping(struct reader *reader, struct wire message)
     struct pprof_file *file = reader->file;
     uint64_t fields[FIELDS_MAX];
     read_numbers(reader, message, fields, "a mapping");
-    file->mapping_ids.sorted[file->mapping_count] = (struct pprof_id){fields[1], file->mapping_count};
+    file->mapping_ids.sorted[file->mapping_count] =
+        (struct pprof_id){fields[MAPPING_ID], file->mapping_count};
     file->mappings[file->mapping_count++] = (struct pprof_mapping){
-        .id = fields[1],
-        .start = fields[2],
-        .limit = fields[3],
-        .file_offset = fields[4],
-        .path = string_at(reader, fields[5]),
-        .build_id = string_at(reader, fields[6]),
-        .has_functions = fields[7],
-        .has_files = fields[8],
-        .has_lines = fields[9],
-        .has_inlines = fields[10],
+        .id = fields[MAPPING_ID],
+        .start = fields[MAPPING_MEMORY_START],
+        .limit = fields[MAPPING_MEMORY_LIMIT],
+        .file_offset = fields[MAPPING_FILE_OFFSET],
+        .path = string_at(reader, fields[MAPPING_FILENAME]),
+        .build_id = string_at(reader, fields[MAPPING_BUILD_ID]),
+        .has_functions = fields[MAPPING_HAS_FUNCTIONS],
+        .has_files = fields[MAPPING_HAS_FILENAMES],
+        .has_lines = fields[MAPPING_HAS_LINE_NUMBERS],
+        .has_inlines = fields[MAPPING_HAS_INLINE_FRAMES],
     };
-    if (fields[3] < fields[2])
+    if (fields[MAPPING_MEMORY_LIMIT] < fields[MAPPING_MEMORY_START])
         fail(reader, "a mapping ends before it begins");
 }
 
@@ -157,13 +145,14 @@ static void read_function(struct reader *reader, struct wire message)
     struct pprof_file *file = reader->file;
     uint64_t fields[FIELDS_MAX];
     read_numbers(reader, message, fields, "a function");
-    file->function_ids.sorted[file->function_count] = (struct pprof_id){fields[1], file->function_count};
+    file->function_ids.sorted[file->function_count] =
+        (struct pprof_id){fields[FUNCTION_ID], file->function_count};
     file->functions[file->function_count++] = (struct pprof_function){
-        .id = fields[1],
-        .name = string_at(reader, fields[2]),
-        .system_name = string_at(reader, fields[3]),
-        .file = string_at(reader, fields[4]),
-        .start_line = line_number(reader, fields[5]),
+        .id = fields[FUNCTION_ID],
+        .name = string_at(reader, fields[FUNCTION_NAME]),
+        .system_name = string_at(reader, fields[FUNCTION_SYSTEM_NAME]),
+        .file = string_at(reader, fields[FUNCTION_FILENAME]),
+        .start_line = line_number(reader, fields[FUNCTION_START_LINE]),
     };
 }
 
@@ -177,12 +166,12 @@ static void read_lines(struct reader *reader, struct wire message)
         if (field.number != LOCATION_LINE || field.type != WIRE_BYTES)
             continue;
         read_numbers(reader, field.bytes, fields, "a line");
-        uint32_t function = find_id(&file->function_ids, fields[1]);
+        uint32_t function = find_id(&file->function_ids, fields[LINE_FUNCTION_ID]);
         if (!function)
             fail(reader, "a location names a function that does not exist");
         else
             file->lines[file->line_count++] =
-                (struct pprof_line){function - 1, line_number(reader, fields[2])};
+                (struct pprof_line){function - 1, line_number(reader, fields[LINE_LINE])};
     }
 }
 
@@ -192,14 +181,15 @@ static void read_location(struct reader *reader, struct wire message)
     struct pprof_location *location = &file->locations[file->location_count];
     uint64_t fields[FIELDS_MAX];
     read_numbers(reader, message, fields, "a location");
-    *location =
-        (struct pprof_location){.id = fields[1], .address = fields[3], .first_line = file->line_count};
+    *location = (struct pprof_location){
+        .id = fields[LOCATION_ID], .address = fields[LOCATION_ADDRESS], .first_line = file->line_count};
     read_lines(reader, message);
     location->line_count = file->line_count - location->first_line;
-    location->mapping = find_id(&file->mapping_ids, fields[2]);
-    if (fields[2] && !location->mapping)
+    location->mapping = find_id(&file->mapping_ids, fields[LOCATION_MAPPING_ID]);
+    if (fields[LOCATION_MAPPING_ID] && !location->mapping)
         fail(reader, "a location names a mapping that does not exist");
-    file->location_ids.sorted[file->location_count] = (struct pprof_id){fields[1], file->location_count};
+    file->location_ids.sorted[file->location_count] =
+        (struct pprof_id){fields[LOCATION_ID], file->location_count};
     file->location_count++;
 }
 
@@ -442,13 +432,13 @@ static void read_label(struct reader *reader, struct pprof_sample *sample, struc
 {
     uint64_t fields[FIELDS_MAX];
     read_numbers(reader, message, fields, "a label");
-    const char *key = string_at(reader, fields[1]), *text = string_at(reader, fields[2]);
+    const char *key = string_at(reader, fields[LABEL_KEY]), *text = string_at(reader, fields[LABEL_STR]);
     if (strcmp(key, "thread") == 0) {
         sample->thread = text;
     } else if (strcmp(key, "thread_id") == 0) {
-        if (fields[3] > INT32_MAX)
+        if (fields[LABEL_NUM] > INT32_MAX)
             return fail(reader, "a thread id is none");
-        sample->thread_id = fields[3];
+        sample->thread_id = fields[LABEL_NUM];
         sample->has_thread_id = true;
     }
 }
