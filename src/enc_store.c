@@ -53,6 +53,14 @@ static uint64_t timeline_bytes(const struct wp_timeline *timeline)
                     : 0;
 }
 
+static void describe_process(const struct wp_process *process, struct store_process *ret)
+{
+    ret->pid = process->pid;
+    ret->rank = process->rank;
+    snprintf(ret->program, sizeof ret->program, "%s", process->name);
+    snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
+}
+
 static void write_header(const struct wp_profile *profile, struct sink *sink, uint64_t symbols_bytes)
 {
     char page[STORE_HEADER_BYTES] = {0};
@@ -83,6 +91,8 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
     snprintf(header.command, sizeof header.command, "%s", profile->command);
     snprintf(header.restraint, sizeof header.restraint, "%s", profile->restraint);
+    if (profile->process_count > 0)
+        describe_process(&profile->processes[0], &header.process);
     memcpy(page, &header, sizeof header);
     sink_write(sink, page, sizeof page);
 }

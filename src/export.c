@@ -121,6 +121,8 @@ int export_write(const struct export_request *request)
             .timeline = sampler->timeline,
             .thread_of_number = thread_of_number,
             .thread_count = thread_count,
+            .processes = request->process,
+            .process_count = 1,
             .labels = request->labels,
             .has_timed_samples = request->has_timed_samples,
             .start_utc_ns = request->start_utc_ns,

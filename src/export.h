@@ -20,6 +20,7 @@ struct export_request {
     bool has_timed_samples; /* struct wp_profile's */
     uint64_t start_utc_ns, duration_ns;
     const char *restraint, *command; /* struct wp_profile's */
+    const struct wp_process *process;
     const struct perf_maps *perf_maps;
     struct wp_log *log;
     const char *tool;             /* its path, or NULL if it is not to be run */

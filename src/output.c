@@ -48,7 +48,7 @@ void output_anchor(char *pattern, size_t capacity)
     strcpy(pattern, anchored);
 }
 
-static const char *program_name(char *buffer, size_t capacity)
+const char *output_program_name(char *buffer, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
     if (length <= 0)
@@ -100,7 +100,7 @@ int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint
     uname(&host);
     struct config_names names = {
         .pid = (uint32_t)pid,
-        .program = program_name(buffer, sizeof(buffer)),
+        .program = output_program_name(buffer, sizeof(buffer)),
         .host = host.nodename,
         .start_utc_s = start_utc_ns / NS_PER_S,
     };
@@ -135,6 +135,7 @@ int output_name_before_exec(const struct wp_output *output, int directory_fd, pi
     strcpy(ret, output->name);
     if (!output->has_pid)
         status = insert_number(ret, capacity, "", (unsigned)pid);
-    return status == 0 ? insert_free_name(ret, capacity, directory_fd, program_name(buffer, sizeof(buffer)))
-                       : status;
+    return status == 0
+               ? insert_free_name(ret, capacity, directory_fd, output_program_name(buffer, sizeof(buffer)))
+               : status;
 }

@@ -37,6 +37,9 @@ int output_name_before_exec(const struct wp_output *output, int directory_fd, pi
  * that does not fit is left as it is. */
 void output_anchor(char *pattern, size_t capacity);
 
+/* The program's base name, into a buffer or "program". */
+const char *output_program_name(char *buffer, size_t capacity);
+
 /* The command line, for people: arguments separated by blanks, cut to capacity, no control characters. */
 void output_command_line(char *ret, size_t capacity);
 

@@ -29,7 +29,18 @@ struct wp_thread_record {
     uint64_t start_ns;            /* CLOCK_MONOTONIC */
     uint64_t end_ns;              /* 0 while it lives */
     char name[THREAD_NAME_BYTES]; /* the name it had last */
+    uint32_t process;             /* index into struct wp_profile.processes */
 };
+
+/* One process that was recorded. */
+struct wp_process {
+    const char *name;   /* base name of its program; "" if not known */
+    int32_t pid;        /* 0 if not known */
+    int32_t rank;       /* in a parallel run, PROCESS_NO_RANK without */
+    const char *ending; /* how it ended, for people, if that was not the ordinary way; else "" */
+};
+
+enum { PROCESS_NO_RANK = -1 };
 
 /* What happened while recording, for the comments. */
 struct wp_counters {
@@ -55,6 +66,8 @@ struct wp_profile {
     const struct wp_timeline *timeline; /* NULL when there is none */
     const arena_ref *thread_of_number;  /* [1..thread_count]: struct wp_thread_record, 0 for one without */
     uint32_t thread_count;
+    const struct wp_process *processes; /* one, or several where recordings were merged; NULL: not known */
+    uint32_t process_count;
     enum wp_labels labels;
     bool has_timed_samples; /* pprof: a sample for each record of the timeline */
     uint64_t start_utc_ns;  /* since the epoch */

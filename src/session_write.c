@@ -95,6 +95,11 @@ static bool may_run_tool(const struct session *session, uint64_t end_ns)
 static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
 {
     const bool is_end = session->end_ns != 0;
+    char program[PATH_MAX];
+    const struct wp_process process = {.name = output_program_name(program, sizeof(program)),
+                                       .pid = session->pid,
+                                       .rank = PROCESS_NO_RANK,
+                                       .ending = ""};
     struct export_request request = {
         .sampler = &session->sampler,
         .labels = session->config.labels,
@@ -103,6 +108,7 @@ static int write_profile(struct session *session, const char *name, uint64_t end
         .duration_ns = end_ns - session->start_ns,
         .restraint = restraint,
         .command = session->command_text,
+        .process = &process,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
         .tool = is_end && may_run_tool(session, end_ns) ? session->config.tool : NULL,

@@ -20,11 +20,13 @@
 #define STORE_MAGIC "wpstore\n"
 
 enum {
-    STORE_VERSION = 1,
+    STORE_VERSION = 2,
     STORE_BYTE_ORDER = 0x01020304,
     STORE_HEADER_BYTES = 4096, /* a page, so that the arena behind it can be mapped */
     STORE_COMMAND_BYTES = 1024,
-    STORE_RESTRAINT_BYTES = 512
+    STORE_RESTRAINT_BYTES = 512,
+    STORE_PROGRAM_BYTES = 256,
+    STORE_ENDING_BYTES = 128
 };
 
 /* A part of the file; both multiples of 8. */
@@ -41,6 +43,12 @@ struct store_tree {
     uint64_t overflows;
 };
 
+/* struct wp_process. */
+struct store_process {
+    int32_t pid, rank;
+    char program[STORE_PROGRAM_BYTES], ending[STORE_ENDING_BYTES];
+};
+
 struct store_header {
     char magic[8]; /* STORE_MAGIC */
     uint32_t version, byte_order;
@@ -55,6 +63,7 @@ struct store_header {
     uint64_t start_utc_ns, duration_ns, period_ns;
     struct wp_counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
+    struct store_process process;
 };
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
 

@@ -29,6 +29,8 @@ struct recording {
     struct wp_symbols *symbols;  /* made by whoever set it, */
     void (*release_symbols)(struct wp_symbols *symbols); /* and released by this */
     char command[4096], restraint[512];                  /* what profile.command and .restraint lead to */
+    struct wp_process process;                           /* and profile.processes */
+    char program[256], ending[128];                      /* and its name and ending */
     char reason[RECORDING_REASON_BYTES];                 /* why it could not be opened, for people */
 };
 

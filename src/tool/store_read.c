@@ -142,7 +142,8 @@ static int check_threads(struct store_reader *reader)
     for (arena_ref ref = reader->header->tree.newest_thread, next; ref; ref = next) {
         if (!claim(reader, ref, sizeof(struct wp_thread_record), KIND_THREAD))
             return store_damaged(reader, "a thread is not where it should be");
-        const struct wp_thread_record *record = arena_at(&recording->arena, ref);
+        struct wp_thread_record *record = arena_at(&recording->arena, ref);
+        record->process = 0; /* a store is of one */
         next = record->next;
         if (next >= ref || record->tid < 0 || record->number == 0 || record->number > count ||
             recording->thread_of_number[record->number] || !is_root_of(reader, record))
@@ -313,13 +314,32 @@ static int take_arena(struct store_reader *reader)
     return 0;
 }
 
+static void describe_process(struct recording *recording, const struct store_process *process)
+{
+    _Static_assert(sizeof recording->program == sizeof process->program, "copied as a whole");
+    _Static_assert(sizeof recording->ending == sizeof process->ending, "copied as a whole");
+    memcpy(recording->program, process->program, sizeof process->program);
+    memcpy(recording->ending, process->ending, sizeof process->ending);
+    recording->program[sizeof recording->program - 1] = '\0';
+    recording->ending[sizeof recording->ending - 1] = '\0';
+    recording->process = (struct wp_process){
+        .name = recording->program,
+        .pid = process->pid > 0 ? process->pid : 0,
+        .rank = process->rank >= 0 ? process->rank : PROCESS_NO_RANK,
+        .ending = recording->ending,
+    };
+}
+
 static void describe(struct recording *recording, const struct store_header *header)
 {
     memcpy(recording->command, header->command, sizeof header->command);
     memcpy(recording->restraint, header->restraint, sizeof header->restraint);
     recording->command[sizeof header->command - 1] = '\0';
     recording->restraint[sizeof header->restraint - 1] = '\0';
+    describe_process(recording, &header->process);
     recording->profile = (struct wp_profile){
+        .processes = &recording->process,
+        .process_count = 1,
         .arena = &recording->arena,
         .tree = &recording->tree,
         .modules = &recording->modules,
