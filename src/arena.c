@@ -63,6 +63,7 @@ static arena_ref alloc_below(struct wp_arena *arena, size_t bytes, size_t limit_
     bytes = (bytes + ARENA_UNIT_BYTES - 1) & ~(size_t)(ARENA_UNIT_BYTES - 1);
     if (arena->used_bytes + bytes > limit_bytes)
         return 0;
+    arena_back(arena->backing, arena->used_bytes + bytes);
     arena_ref ref = (arena_ref)(arena->used_bytes / ARENA_UNIT_BYTES);
     arena->used_bytes += bytes;
     return ref;

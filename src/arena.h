@@ -19,11 +19,27 @@ enum { ARENA_UNIT_BYTES = 8 };
 /* An offset into the region in these units; 0 is "none". 32 bits reach 32 GiB. */
 typedef uint32_t arena_ref;
 
+/* How far memory can be touched, where that is not all of it: it is mapped from a file that grows with its
+ * use (live.h). */
+struct arena_backing {
+    size_t bytes;
+    void (*extend)(struct arena_backing *backing,
+                   size_t bytes); /* afterwards there are as many, in any case */
+};
+
 struct wp_arena {
     unsigned char *base; /* page aligned, owned */
     size_t size_bytes;   /* reserved; the hard limit */
     size_t used_bytes;   /* handed out, a multiple of 8; starts at 8 so that no record has offset 0 */
+    struct arena_backing *backing; /* not owned; NULL: all of it can be touched */
 };
+
+/* Before so many bytes from the beginning are touched. */
+static inline void arena_back(struct arena_backing *backing, size_t bytes)
+{
+    if (backing && bytes > backing->bytes)
+        backing->extend(backing, bytes);
+}
 
 /* Reserves size_bytes (rounded up to whole pages, at most 32 GiB). 0, or -errno with nothing reserved. */
 int arena_init(struct wp_arena *arena, size_t size_bytes);

@@ -308,6 +308,16 @@ static void read_seccomp(const struct reading *reading)
                 reading->value);
 }
 
+static void read_store(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    if (strlen(reading->value) >= sizeof(config->store))
+        log_add(reading->log, LOG_ERROR, "WALLPROF_STORE is longer than %zu bytes; using off",
+                sizeof(config->store) - 1);
+    else
+        strcpy(config->store, strcmp(reading->value, "off") == 0 ? "" : reading->value);
+}
+
 static void read_tool(const struct reading *reading)
 {
     struct wp_config *config = reading->config;
@@ -383,6 +393,7 @@ static const struct variable {
     {"WALLPROF_FOLLOW", read_follow},
     {"WALLPROF_HIDE", read_hide},
     {"WALLPROF_SECCOMP", read_seccomp},
+    {"WALLPROF_STORE", read_store},
     {"WALLPROF_TOOL", read_tool},
     {"WALLPROF_CACHE", read_nothing},
     {"WALLPROF_SEED", read_seed},

@@ -35,6 +35,7 @@ struct wp_config {
     uint32_t overhead_ppm; /* WALLPROF_OVERHEAD in millionths, default 1 %; 0: none. With HZ alone: 0 */
     bool hides;            /* WALLPROF_HIDE=1: the program's environment is without these variables */
     bool is_strict;        /* WALLPROF_SECCOMP=strict: only everyday system calls (auto, the default: all) */
+    char store[PATH_MAX];  /* WALLPROF_STORE: a directory, a file name pattern, "auto", or "" for none */
     char tool[PATH_MAX];   /* WALLPROF_TOOL: the path of `wallprof`, "off", or "" for the one beside us */
     enum config_timeline
         timeline;            /* WALLPROF_TIMELINE: 0 (the default), 1 or pprof; or by what OUT ends in */

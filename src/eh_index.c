@@ -21,11 +21,11 @@ static struct sig_module plain_view(const struct wp_module *module)
 
 /* ---- a copy of the module's own ---- */
 
-static void copy_table(struct wp_arena *arena, struct wp_module *module, uint64_t entries, uint64_t count)
+static void copy_table(struct wp_arena *tables, struct wp_module *module, uint64_t entries, uint64_t count)
 {
     size_t bytes = count * sizeof(struct sig_search_entry);
-    arena_ref ref = count <= UINT32_MAX ? arena_alloc(arena, bytes) : 0;
-    if (!ref || !sig_memory_copy(arena_at(arena, ref), entries, bytes))
+    arena_ref ref = count <= UINT32_MAX ? arena_alloc(tables, bytes) : 0;
+    if (!ref || !sig_memory_copy(arena_at(tables, ref), entries, bytes))
         return;
     module->search = ref;
     module->search_count = (uint32_t)count;
@@ -91,10 +91,8 @@ static bool section_matches(struct section *section, const struct elf_image *ima
     return is_equal;
 }
 
-static bool find_in_file(struct section *section, const struct wp_arena *arena,
-                         const struct wp_module *module)
+static bool find_in_file(struct section *section, const char *path, const struct wp_module *module)
 {
-    const char *path = arena_at(arena, module->path);
     struct elf_image image;
     if (path[0] != '/' || elf_image_open(&image, path) < 0)
         return false;
@@ -150,21 +148,21 @@ static int compare_starts(const void *left, const void *right)
     return (a->start_pc > b->start_pc) - (a->start_pc < b->start_pc);
 }
 
-static void make_table(struct wp_arena *arena, struct wp_module *module, const struct section *section)
+static void make_table(struct wp_arena *tables, struct wp_module *module, const struct section *section)
 {
     uint32_t count = walk(section, module, NULL);
-    arena_ref ref = count ? arena_alloc(arena, count * sizeof(struct sig_search_entry)) : 0;
+    arena_ref ref = count ? arena_alloc(tables, count * sizeof(struct sig_search_entry)) : 0;
     if (!ref)
         return;
-    walk(section, module, arena_at(arena, ref));
-    sort_records(arena_at(arena, ref), count, sizeof(struct sig_search_entry), compare_starts);
+    walk(section, module, arena_at(tables, ref));
+    sort_records(arena_at(tables, ref), count, sizeof(struct sig_search_entry), compare_starts);
     module->search = ref;
     module->search_count = count;
     module->search_base = module->cfi_low = section->address;
     module->cfi_high = section->address + section->bytes;
 }
 
-void eh_index_make(struct wp_arena *arena, struct wp_module *module)
+void eh_index_make(struct wp_arena *tables, const char *path, struct wp_module *module)
 {
     struct sig_module view = plain_view(module);
     struct section section;
@@ -173,14 +171,14 @@ void eh_index_make(struct wp_arena *arena, struct wp_module *module)
         /* Without a build-id it may be another one when it comes back to the same place under the same name.
          */
         if (!module->is_permanent && module->build_id_bytes > 0)
-            copy_table(arena, module, entries, count);
+            copy_table(tables, module, entries, count);
         return;
     }
     bool is_found = eh_frame >= module->cfi_low && eh_frame < module->cfi_high
                         ? section_copy(&section, eh_frame, module->cfi_high - eh_frame)
-                        : find_in_file(&section, arena, module);
+                        : find_in_file(&section, path, module);
     if (!is_found)
         return;
-    make_table(arena, module, &section);
+    make_table(tables, module, &section);
     section_free(&section);
 }

@@ -18,9 +18,9 @@
 
 /*
  * Sets module->search where one is of use and possible, and of a module without .eh_frame_hdr the bounds of
- * its .eh_frame. The table is in the arena, as long-lived as the record. Without memory there is none: then
- * the module's own is searched, if it has one.
+ * its .eh_frame. The table is in `tables`, which live as long as the record. Without memory there is none:
+ * then the module's own is searched, if it has one. path: where the module's file is.
  */
-void eh_index_make(struct wp_arena *arena, struct wp_module *module);
+void eh_index_make(struct wp_arena *tables, const char *path, struct wp_module *module);
 
 #endif

@@ -66,16 +66,6 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
     char page[STORE_HEADER_BYTES] = {0};
     const uint64_t symbols_offset = STORE_HEADER_BYTES + profile->arena->used_bytes;
     struct store_header header = {
-        .version = STORE_VERSION,
-        .byte_order = STORE_BYTE_ORDER,
-        .header_bytes = sizeof header,
-        .node_bytes = sizeof(struct wp_node),
-        .location_bytes = sizeof(struct wp_location),
-        .module_bytes = sizeof(struct wp_module),
-        .thread_bytes = sizeof(struct wp_thread_record),
-        .counters_bytes = sizeof(struct wp_counters),
-        .record_bytes = sizeof(struct timeline_record),
-        .event_bytes = sizeof(struct timeline_event),
         .arena = {STORE_HEADER_BYTES, profile->arena->used_bytes},
         .symbols = {symbols_offset, symbols_bytes},
         .timeline = {symbols_offset + symbols_bytes, timeline_bytes(profile->timeline)},
@@ -88,7 +78,7 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
         .period_ns = profile->period_ns,
         .counters = profile->counters,
     };
-    memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
+    store_describe_build(&header);
     snprintf(header.command, sizeof header.command, "%s", profile->command);
     snprintf(header.restraint, sizeof header.restraint, "%s", profile->restraint);
     if (profile->process_count > 0)
@@ -220,6 +210,17 @@ static void write_timeline(const struct wp_timeline *timeline, struct sink *sink
     sink_write(sink, &counts, sizeof counts);
     sink_write(sink, timeline->records, counts.count * sizeof *timeline->records);
     sink_write(sink, timeline->events, counts.event_count * sizeof *timeline->events);
+}
+
+int enc_store_write_names(const struct wp_profile *profile, struct sink *sink, uint64_t *ret_bytes)
+{
+    struct names names;
+    int status = names_init(&names, profile->symbols);
+    if (status == 0)
+        write_names(&names, sink);
+    *ret_bytes = names.layout.end;
+    names_deinit(&names);
+    return status;
 }
 
 int enc_store_write(const struct wp_profile *profile, struct sink *sink)

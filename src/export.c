@@ -1,4 +1,5 @@
 #include "export.h"
+#include "enc_store.h"
 #include "format.h"
 #include "handover.h"
 #include "loader.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
 static bool has_cxx_runtime(const struct wp_modules *modules)
@@ -100,7 +102,9 @@ static void index_threads(const struct wp_sampler *sampler, arena_ref *thread_of
     }
 }
 
-int export_write(const struct export_request *request)
+typedef int use_fn(const struct wp_profile *profile, const struct export_request *request, void *context);
+
+static int with_profile(const struct export_request *request, use_fn *use, void *context)
 {
     const struct wp_sampler *sampler = request->sampler;
     uint32_t thread_count = sampler->threads->next_number;
@@ -113,7 +117,7 @@ int export_write(const struct export_request *request)
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
         index_threads(sampler, thread_of_number);
-        struct wp_profile profile = {
+        const struct wp_profile profile = {
             .arena = &sampler->arena,
             .tree = &sampler->tree,
             .modules = &sampler->modules,
@@ -133,11 +137,50 @@ int export_write(const struct export_request *request)
             .restraint = request->restraint,
             .command = request->command,
         };
-        status = hand_over(&profile, request);
-        if (status < 0)
-            status = write_all(&profile, request);
+        status = use(&profile, request, context);
     }
     symbolize_destroy(symbols);
     scratch_free(thread_of_number, index_bytes);
     return status;
+}
+
+static int write_files(const struct wp_profile *profile, const struct export_request *request, void *unused)
+{
+    (void)unused;
+    int status = hand_over(profile, request);
+    return status < 0 ? write_all(profile, request) : status;
+}
+
+int export_write(const struct export_request *request)
+{
+    return with_profile(request, write_files, NULL);
+}
+
+struct names_place {
+    int fd;
+    struct store_part *part;
+};
+
+static int write_names(const struct wp_profile *profile, const struct export_request *request, void *context)
+{
+    struct names_place *place = context;
+    (void)request;
+    struct sink *sink = lseek(place->fd, (off_t)place->part->offset, SEEK_SET) < 0
+                            ? NULL
+                            : sink_create_on(place->fd, SINK_PLAIN);
+    if (!sink)
+        return -ENOMEM;
+    int status = enc_store_write_names(profile, sink, &place->part->bytes);
+    if (status < 0)
+        sink_fail(sink, status);
+    status = sink_commit(sink);
+    if (status < 0)
+        place->part->bytes = 0;
+    return status;
+}
+
+int export_names(const struct export_request *request, int fd, struct store_part *part)
+{
+    struct names_place place = {fd, part};
+    return with_profile(request, write_names, &place);
 }

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "perf_map.h"
 #include "sampler.h"
+#include "store.h"
 
 #include <stdint.h>
 
@@ -34,5 +35,9 @@ struct export_request {
 
 /* 0, or -errno of what failed first with the first file. */
 int export_write(const struct export_request *request);
+
+/* Only the names of its code, into a file from part->offset on; part->bytes says how much that is, 0 if it
+ * could not be done. Of the request neither files nor tool count. 0 or -errno. */
+int export_names(const struct export_request *request, int fd, struct store_part *part);
 
 #endif

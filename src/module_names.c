@@ -94,7 +94,7 @@ static int name_from_other_path(const struct request *request)
     int status = -ENOENT;
     if (request->region && memory_region_has_file(request->region))
         status = name_from_file(request, request->region->path);
-    if (status < 0 && request->module->is_main)
+    if (status < 0 && request->module->is_main && !request->names->is_another)
         status = name_from_file(request, "/proc/thread-self/exe");
     if (status < 0 && request->region)
         status = name_from_map_files(request);

@@ -25,6 +25,7 @@ struct module_names {
     const struct wp_arena *arena;
     struct elf_names *elf_names; /* keeps what is found */
     struct memory_map *memory;   /* read when it is first needed */
+    bool is_another;             /* process: memory is empty, and nothing is known to be loaded */
     uint64_t start_utc_ns;       /* of the process; 0 when not known: files are not judged by their times */
 };
 

@@ -6,6 +6,7 @@
 #include "modules.h"
 #include "eh_index.h"
 #include "loader.h"
+#include "sig_atomic.h"
 #include "sig_cfi.h"
 #include "sig_eh_frame.h"
 #include "sort.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INDEX_FIRST_CAPACITY = 256, LOOK_FIRST_CAPACITY = 128 };
+enum { INDEX_FIRST_CAPACITY = 256, LOOK_FIRST_CAPACITY = 128, TABLES_SHARE = 4 };
 
 _Static_assert(sizeof(struct modules_entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
@@ -120,6 +121,7 @@ static arena_ref make_record(struct wp_modules *modules, const struct wp_module 
     if (name_bytes)
         memcpy(arena_at(modules->arena, module->name), name, name_bytes);
     module->next = modules->newest;
+    sig_keep_order();
     modules->newest = ref;
     modules->count++;
     return ref;
@@ -344,6 +346,9 @@ int modules_init(struct wp_modules *modules, struct wp_arena *arena)
     ssize_t length = readlink("/proc/self/exe", modules->main_path, sizeof(modules->main_path) - 1);
     if (length <= 0)
         strcpy(modules->main_path, "[program]");
+    int status = arena_init(&modules->search_tables, arena->size_bytes / TABLES_SHARE);
+    if (status < 0)
+        return status;
     modules_refresh(modules);
     return modules->now.count > 0 && modules->dropped == 0 ? 0 : -ENOMEM;
 }
@@ -360,6 +365,7 @@ void modules_deinit(struct wp_modules *modules)
     scratch_free(modules->now.entries, sizeof(struct modules_entry) * modules->now.capacity);
     scratch_free(modules->before.entries, sizeof(struct modules_entry) * modules->before.capacity);
     scratch_free(modules->index.slots, sizeof(arena_ref) * modules->index.capacity);
+    arena_deinit(&modules->search_tables);
     *modules = (struct wp_modules){0};
 }
 
@@ -373,7 +379,7 @@ static struct sig_module view_of(const struct wp_modules *modules, const struct 
         .eh_frame_hdr = module->eh_frame_hdr,
         .cfi_low = module->cfi_low,
         .cfi_high = module->cfi_high,
-        .search = module->search ? arena_at(modules->arena, module->search) : NULL,
+        .search = module->search ? arena_at(&modules->search_tables, module->search) : NULL,
         .search_count = module->search_count,
         .search_base = module->search_base,
         .is_permanent = module->is_permanent,
@@ -391,7 +397,7 @@ static struct sig_module view_of_entry(struct wp_modules *modules, const struct 
                                    .is_permanent = entry->is_permanent};
     struct wp_module *module = module_at(modules, entry->record);
     if (!module->is_indexed)
-        eh_index_make(modules->arena, module);
+        eh_index_make(&modules->search_tables, arena_at(modules->arena, module->path), module);
     module->is_indexed = true;
     return view_of(modules, module);
 }

@@ -60,7 +60,7 @@ struct wp_module {
     uint64_t eh_frame_hdr; /* run-time address, 0 without; readable only while is_loaded */
     uint64_t cfi_low;      /* the mapped segment that holds eh_frame_hdr */
     uint64_t cfi_high;
-    arena_ref search;      /* struct sig_search_entry: a search table of ours (eh_index.h), 0 without */
+    arena_ref search;      /* in wp_modules.search_tables: a table of ours (eh_index.h), 0 without */
     uint32_t search_count; /* its entries */
     uint64_t search_base;  /* what their distances are from */
     arena_ref next;        /* the module record made before this one, 0 for the first */
@@ -104,10 +104,11 @@ struct modules_moment {
 };
 
 struct wp_modules {
-    struct wp_arena *arena; /* not owned */
-    arena_ref newest;       /* head of the list of all records */
-    uint32_t count;         /* records made */
-    uint32_t dropped;       /* segments not recorded because the arena was full */
+    struct wp_arena *arena;        /* not owned */
+    struct wp_arena search_tables; /* handlers read them: they are never in a file */
+    arena_ref newest;              /* head of the list of all records */
+    uint32_t count;                /* records made */
+    uint32_t dropped;              /* segments not recorded because the arena was full */
     struct modules_look now, before;
     uint32_t last_unload;      /* the last look that followed upon an unloading, */
     uint32_t last_passing;     /* upon one of something that no look saw, */

@@ -30,6 +30,16 @@ struct wp_thread_record {
     uint64_t end_ns;              /* 0 while it lives */
     char name[THREAD_NAME_BYTES]; /* the name it had last */
     uint32_t process;             /* index into struct wp_profile.processes */
+    arena_ref state;              /* struct wp_thread_state; 0 for a thread that has ended */
+};
+
+/* Of a thread that lives, where the recording is a file: what its end would have to know of it (fold.h). */
+struct wp_thread_state {
+    arena_ref node, credited;
+    uint32_t was_running;
+    arena_ref next_free;
+    uint64_t time_ns, until_ns, cpu_clock_ns, begin_ns, begin_cpu_clock_ns;
+    uint64_t stretch_end_tick; /* where until_ns is not known yet */
 };
 
 /* One process that was recorded. */

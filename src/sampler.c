@@ -87,6 +87,7 @@ void sampler_deinit(struct wp_sampler *sampler)
     schedule_deinit(&sampler->schedule);
     modules_deinit(&sampler->modules);
     timeline_destroy(sampler->timeline);
+    live_drop(&sampler->live);
     tree_deinit(&sampler->tree);
     arena_deinit(&sampler->arena);
 }
@@ -137,6 +138,7 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
     fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
     if (sampler->timeline)
         timeline_end(sampler->timeline, &thread->fold.timeline);
+    sampler_show_end(sampler, thread);
     record_end(sampler, thread, end_ns);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
@@ -165,6 +167,7 @@ static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
     for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= thread->start_ns; i++)
         thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
     timeline_begin(&thread->fold.timeline, thread->number, thread->schedule.begin);
+    sampler_show_thread(sampler, thread, thread->start_ns);
 }
 
 /* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
@@ -389,6 +392,7 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         fold_stack(sampler, seen, &observation);
     sampler->counters.truncated += seen->is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
+    sampler_show_thread(sampler, seen->thread, observation.time_ns);
 }
 
 bool sampler_awaits_answers(const struct wp_sampler *sampler, uint64_t now_ns)
@@ -478,6 +482,7 @@ void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
         events_note_late(sampler->timeline, sampler->tick.late, sampler->fold.period_ns, now_ns);
     look_at_threads(sampler, now_ns);
     sampler->counters.ticks++;
+    sampler_show(sampler, now_ns);
 }
 
 void sampler_skip_ticks(struct wp_sampler *sampler, uint64_t now_ns)
@@ -544,7 +549,7 @@ static void settle_live(struct wp_sampler *sampler, struct wp_thread *thread, ui
     record_end(sampler, thread, now_ns);
 }
 
-static void count_up(struct wp_sampler *sampler)
+void sampler_count_up(struct wp_sampler *sampler)
 {
     sampler->counters.samples = sampler->fold.samples;
     sampler->counters.late_ticks = sampler->tick.late;
@@ -575,7 +580,7 @@ void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns)
         settle_live(sampler, sampler->threads->live[i], now_ns);
     if (!was_open)
         close_directory(sampler);
-    count_up(sampler);
+    sampler_count_up(sampler);
 }
 
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
@@ -588,5 +593,5 @@ void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     if (!was_open)
         close_directory(sampler);
-    count_up(sampler);
+    sampler_count_up(sampler);
 }

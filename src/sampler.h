@@ -13,6 +13,7 @@
 #include "config.h"
 #include "family.h"
 #include "fold.h"
+#include "live.h"
 #include "locate.h"
 #include "modules.h"
 #include "observe.h"
@@ -58,6 +59,8 @@ struct wp_sampler {
     bool was_left_silently;  /* a registered thread has ended without its hook */
     arena_ref newest_record; /* struct wp_thread_record */
     struct wp_counters counters;
+    struct wp_live live;                           /* sampler_live.c */
+    arena_ref free_state;                          /* struct wp_thread_state, of threads that have ended */
     bool modules_changed;                          /* since the last table was built */
     uint64_t modules_quiet_ns;                     /* from when on the modules count as settled */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
@@ -110,6 +113,20 @@ void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns);
 
 /* A moment at which the recording can be exported as if it had ended at now_ns; it goes on. */
 void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns);
+
+/*
+ * From now on the recording is kept in a file, new and empty, which is taken over in case of success. header:
+ * what it is to say of the process; the rest is filled in. 0 or -errno, and then nothing has changed.
+ */
+int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header);
+
+/* For a file that is kept: what has changed of one thread; and of everything, at now_ns. Nothing without. */
+void sampler_show_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns);
+void sampler_show_end(struct wp_sampler *sampler, const struct wp_thread *thread);
+void sampler_show(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* What happened until now is put into the counters. */
+void sampler_count_up(struct wp_sampler *sampler);
 
 /* The end: what has been answered is taken, and every thread's time is closed at now_ns. */
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns);

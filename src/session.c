@@ -110,7 +110,8 @@ void session_write_before_exec(void)
     struct session *session = session_current();
     uint32_t run = COMMAND_RUN;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!session || session->pid != getpid() || now_ns < sig_load_relaxed(&session->worth_writing_ns) ||
+    if (!session || session->pid != getpid() || session_leave_store_at_exec(session, now_ns) ||
+        now_ns < sig_load_relaxed(&session->worth_writing_ns) ||
         sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0 ||
         sig_load_seq_cst(&session->finishing))
         return;
@@ -182,6 +183,8 @@ static void read_settings(struct session *session, char *const *environment)
     output_anchor(session->config.out, sizeof(session->config.out));
     for (uint32_t i = 0; i < session->config.more_out_count; i++)
         output_anchor(session->config.more_outs[i], sizeof(session->config.more_outs[i]));
+    if (*session->config.store && strcmp(session->config.store, "auto") != 0)
+        output_anchor(session->config.store, sizeof(session->config.store));
     output_command_line(session->command_text, sizeof(session->command_text));
 }
 

@@ -3,6 +3,7 @@
  *
  *     session.c          a recording's beginning, its end, and its threads
  *     session_run.c      the sampler thread
+ *     session_store.c    the file that it is kept in while it is made
  *     session_write.c    where the recording goes, and the writing of it
  *     session_child.c    a forked child's
  *     session_absence.c  without the sampler's thread for a moment
@@ -65,6 +66,13 @@ struct session {
     uint32_t forks;            /* atomic: begun so far */
     uint32_t forks_noted;      /* of them, by the sampler, on the timeline */
     bool leaves_children;      /* session_leave_children */
+    struct wp_output store;    /* as it was asked for */
+    char store_name[NAME_MAX + 1]; /* what it is called */
+    bool has_store;                /* one is wanted */
+    bool store_is_named;           /* and its name */
+    uint32_t is_joined;            /* atomic: it is part of a run, and was being gathered */
+    bool has_own_descriptors;      /* the sampler has */
+    uint64_t keep_from_ns;         /* atomic: when to begin with it; 0: at once */
     struct wp_output output;
     struct wp_output more_outputs[CONFIG_MORE_OUTS_MAX]; /* of the same, at the end */
     uint32_t more_output_count;
@@ -130,8 +138,34 @@ void session_check_output(struct session *session, bool has_own_descriptors);
  * another one. The recording goes on, and takes the file back when it ends after all. */
 void session_write_so_far(struct session *session);
 
+/* The file that it is kept in is complete, with or without what only the process knows of names. */
+void session_close_store(struct session *session, bool with_names);
+
 /* Ends the recording. In the sampler, or in the exiting thread when that is gone. */
 void session_close_and_write(struct session *session);
+
+/* ---- session_store.c ---- */
+
+/* Settles where the recording is kept while it is made, if at all. 0, or -errno, which has been reported:
+ * then it is in memory only. */
+int session_choose_store(struct session *session);
+
+/* In the sampler, at a tick: begins to keep it if that is wanted and due. What stood in the way is reported.
+ */
+void session_keep(struct session *session, uint64_t now_ns);
+
+/* At the end, when all threads' time is closed: whether the recording is left to who gathers it. */
+bool session_leave_store(struct session *session);
+
+/*
+ * Before an exec, in the thread that makes it: a store of a run is left as it is. True: nothing else is to be
+ * done. Another one is removed, as the profile so far is written; and begun anew if the process is still the
+ * same after a second.
+ */
+bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
+
+/* There is a profile, or will be. Any thread. */
+void session_remove_store(const struct session *session);
 
 /* ---- session_child.c ---- */
 

@@ -116,6 +116,7 @@ int session_prepare(struct session *session)
     int status = session_choose_output(session);
     if (status < 0)
         return status;
+    session_choose_store(session);
     status = sampler_init(&session->sampler, &session->config, &session->threads, session->start_ns, seed);
     if (status < 0)
         return status;
@@ -146,7 +147,7 @@ static int enter(struct session *session)
         ask_for_short_slices();
         leave_directories();
     }
-    bool has_own_descriptors = leave_descriptors(session);
+    bool has_own_descriptors = session->has_own_descriptors = leave_descriptors(session);
     session_check_output(session, has_own_descriptors);
     standstill_work(&session->standstill);
     int status = 0;
@@ -225,6 +226,7 @@ static void one_tick(struct session *session)
     let_threads_come_back(session);
     standstill_work(&session->standstill);
     uint64_t now_ns = clock_monotonic_ns();
+    session_keep(session, now_ns);
     note_forks(session, now_ns);
     sampler_restrain(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
@@ -265,6 +267,20 @@ static bool is_last_to_write(struct session *session)
     return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
 }
 
+/* While it is kept in a file it says at least once a period that it is there. */
+static void sleep_until_tick(struct session *session)
+{
+    const struct wp_sampler *sampler = &session->sampler;
+    while (live_is_kept(&sampler->live)) {
+        uint64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + sampler->fold.period_ns;
+        live_beat_alone(&session->sampler.live, now_ns);
+        if (next_ns >= sampler->tick.deadline_ns || sig_load_seq_cst(&session->command) != COMMAND_RUN)
+            break;
+        session_sleep_until(session, next_ns);
+    }
+    session_sleep_until(session, sampler->tick.deadline_ns);
+}
+
 static void write_so_far(struct session *session)
 {
     uint32_t asked = COMMAND_WRITE;
@@ -297,7 +313,7 @@ void *session_run(void *argument)
         return NULL;
     }
     while (is_recording(session)) {
-        session_sleep_until(session, session->sampler.tick.deadline_ns);
+        sleep_until_tick(session);
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
             one_tick(session);
         uint32_t run = COMMAND_RUN;

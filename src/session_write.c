@@ -91,16 +91,18 @@ static bool may_run_tool(const struct session *session, uint64_t end_ns)
            prctl(PR_GET_SECCOMP) == 0;
 }
 
-/* Before an exec, which waits for us, it is one file only, and not the tool's. */
-static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
+static struct wp_process describe_process(const struct session *session, char program[PATH_MAX])
 {
-    const bool is_end = session->end_ns != 0;
-    char program[PATH_MAX];
-    const struct wp_process process = {.name = output_program_name(program, sizeof(program)),
-                                       .pid = session->pid,
-                                       .rank = PROCESS_NO_RANK,
-                                       .ending = ""};
-    struct export_request request = {
+    return (struct wp_process){.name = output_program_name(program, PATH_MAX),
+                               .pid = session->pid,
+                               .rank = PROCESS_NO_RANK,
+                               .ending = ""};
+}
+
+static struct export_request describe_recording(struct session *session, const struct wp_process *process,
+                                                uint64_t end_ns, const char *restraint)
+{
+    return (struct export_request){
         .sampler = &session->sampler,
         .labels = session->config.labels,
         .has_timed_samples = session->config.timeline == TIMELINE_PPROF,
@@ -108,19 +110,44 @@ static int write_profile(struct session *session, const char *name, uint64_t end
         .duration_ns = end_ns - session->start_ns,
         .restraint = restraint,
         .command = session->command_text,
-        .process = &process,
+        .process = process,
         .perf_maps = &session->perf_maps,
         .log = &session->log,
-        .tool = is_end && may_run_tool(session, end_ns) ? session->config.tool : NULL,
-        .stderr_fd = session->stderr_handle,
-        .directory_fd = session->directory_fd,
-        .name = name,
-        .more = session->more_outputs,
-        .more_count = is_end ? session->more_output_count : 0,
-        .spare_fd = session->spare_fd,
     };
+}
+
+/* Before an exec, which waits for us, it is one file only, and not the tool's. */
+static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
+{
+    const bool is_end = session->end_ns != 0;
+    char program[PATH_MAX];
+    const struct wp_process process = describe_process(session, program);
+    struct export_request request = describe_recording(session, &process, end_ns, restraint);
+    request.tool = is_end && may_run_tool(session, end_ns) ? session->config.tool : NULL;
+    request.stderr_fd = session->stderr_handle;
+    request.directory_fd = session->directory_fd;
+    request.name = name;
+    request.more = session->more_outputs;
+    request.more_count = is_end ? session->more_output_count : 0;
+    request.spare_fd = session->spare_fd;
     session->spare_fd = -1;
     return export_write(&request);
+}
+
+void session_close_store(struct session *session, bool with_names)
+{
+    struct wp_live *live = &session->sampler.live;
+    char restraint[RESTRAINT_TEXT_BYTES], program[PATH_MAX];
+    struct store_part names = {0};
+    if (!live_is_kept(live))
+        return;
+    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
+    const struct wp_process process = describe_process(session, program);
+    const struct export_request request = describe_recording(session, &process, session->end_ns, restraint);
+    names.offset = live_cut(live);
+    if (with_names)
+        export_names(&request, live->fd, &names);
+    live_close(live, session->end_ns, restraint, &names);
 }
 
 /* The recording up to end_ns, settled or closed; and what there is to say of it. */
@@ -147,7 +174,13 @@ void session_close_and_write(struct session *session)
     if (!session->end_ns)
         session->end_ns = clock_monotonic_ns();
     sampler_close(&session->sampler, session->end_ns);
+    if (session_leave_store(session))
+        return;
     int error = write_and_report(session, session->output.name, session->end_ns);
+    if (error == 0)
+        session_remove_store(session);
+    else
+        session_close_store(session, true);
     if (error == 0 &&
         *session->name_before_exec) /* that exec has failed, and all that is in it is here too */
         unlinkat(session->directory_fd, session->name_before_exec, 0);

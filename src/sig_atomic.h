@@ -26,6 +26,10 @@
 #define sig_sub_seq_cst(ptr, value)   __atomic_fetch_sub(ptr, value, __ATOMIC_SEQ_CST)
 #define sig_swap_acq_rel(ptr, value)  __atomic_exchange_n(ptr, value, __ATOMIC_ACQ_REL)
 
+/* What stands before is stored before what stands behind, for whoever finds the memory when this thread has
+ * been killed in between. (The compiler keeps to it; the processor does by itself.) */
+#define sig_keep_order() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
 /* Compare and exchange; *expected is updated on failure. Acquire on both outcomes, release on success. */
 #define sig_cas_acq_rel(ptr, expected, desired)                                                              \
     __atomic_compare_exchange_n(ptr, expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)

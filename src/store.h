@@ -13,11 +13,19 @@
 #ifndef WALLPROF_STORE_H
 #define WALLPROF_STORE_H
 
+#include "perf_map.h"
 #include "profile.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define STORE_MAGIC "wpstore\n"
+
+/* What those are called that are recorded into, and the file in a directory of them that is locked by whoever
+ * gathers them. */
+#define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, something random and the ending */
+#define STORE_LIVE_ENDING  ".live.store"
+#define STORE_RUN_NAME     "run"
 
 enum {
     STORE_VERSION = 2,
@@ -49,6 +57,61 @@ struct store_process {
     char program[STORE_PROGRAM_BYTES], ending[STORE_ENDING_BYTES];
 };
 
+/* The part with the timeline begins with this; then the records and the events, as they are in memory. */
+struct store_timeline {
+    uint64_t start_ns, thinned, dropped, dropped_events;
+    uint32_t count, event_count;
+};
+
+enum store_state {
+    STORE_WHOLE,    /* written at the end: as described above */
+    STORE_LIVE,     /* being recorded into, or what a process left that was ended (live.h) */
+    STORE_CLOSED,   /* recorded into to the end: without names, but everything else is there */
+    STORE_GIVEN_UP, /* the recording went on in memory; what is here is of the time until then */
+};
+
+enum store_end {
+    STORE_END_UNKNOWN,
+    STORE_END_EXIT,  /* _exit and its kind: value is the status */
+    STORE_END_ABORT, /* abort */
+    STORE_END_EXEC,  /* it became another program, if it did */
+};
+
+enum { STORE_OUTPUTS_MAX = 8, STORE_CHECKPOINTS = 2 };
+
+/*
+ * Of a store that is being recorded into. The arena and the timeline have the sizes that they may grow to, in
+ * a file with holes; what is used of them stands here. Lists may have records that the header does not lead
+ * to yet, and the last observation may have been put in half: whoever reads it makes it whole
+ * (tool/store_mend.h).
+ */
+struct store_live {
+    uint32_t state; /* atomic: enum store_state; 0 in a whole store, as all that follows */
+    int32_t error;  /* of STORE_GIVEN_UP: why */
+    uint64_t arena_used_bytes;
+    uint64_t begin_ns; /* CLOCK_MONOTONIC at start_utc_ns */
+    uint64_t beat_ns;  /* the last moment at which it was recording */
+    uint64_t tick;     /* the last that has come */
+    struct {
+        uint64_t time_ns; /* atomic: when the process said that it was about to end, 0 if it has not */
+        uint32_t kind;    /* enum store_end */
+        int32_t value;
+    } end;
+    uint32_t timeline_is_moving; /* its records are being moved */
+    uint32_t output_count;
+    arena_ref outputs[STORE_OUTPUTS_MAX]; /* strings: where the profile would go */
+    struct store_part records, events;    /* of the timeline; header.timeline is of no bytes */
+    struct store_timeline timeline;
+    uint32_t perf_map_count, reserved2;
+    struct perf_map_source perf_maps[PERF_MAPS_MAX];
+    /* The lists as they were a while ago: after a crash of the machine the file may be of several moments. */
+    struct store_checkpoint {
+        uint64_t time_ns;
+        uint64_t arena_used_bytes;
+        struct store_tree tree;
+    } checkpoints[STORE_CHECKPOINTS];
+};
+
 struct store_header {
     char magic[8]; /* STORE_MAGIC */
     uint32_t version, byte_order;
@@ -64,8 +127,25 @@ struct store_header {
     struct wp_counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
     struct store_process process;
+    struct store_live live;
 };
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
+
+/* What a header says of how it was written, which a reader compares with how it would write it. */
+static inline void store_describe_build(struct store_header *header)
+{
+    memcpy(header->magic, STORE_MAGIC, sizeof header->magic);
+    header->version = STORE_VERSION;
+    header->byte_order = STORE_BYTE_ORDER;
+    header->header_bytes = sizeof *header;
+    header->node_bytes = sizeof(struct wp_node);
+    header->location_bytes = sizeof(struct wp_location);
+    header->module_bytes = sizeof(struct wp_module);
+    header->thread_bytes = sizeof(struct wp_thread_record);
+    header->counters_bytes = sizeof(struct wp_counters);
+    header->record_bytes = sizeof(struct timeline_record);
+    header->event_bytes = sizeof(struct timeline_event);
+}
 
 /* The part with the names begins with this; behind it the arrays in this order, each padded to a multiple of
  * 8, and at the end the strings, NUL-terminated, the first one empty. Text is an offset into them. */
@@ -97,12 +177,6 @@ struct store_module {
 struct store_lost_file {
     arena_ref module;
     int32_t error;
-};
-
-/* The part with the timeline begins with this; then the records and the events, as they are in memory. */
-struct store_timeline {
-    uint64_t start_ns, thinned, dropped, dropped_events;
-    uint32_t count, event_count;
 };
 
 /* Where each array begins, from the beginning of the part. */

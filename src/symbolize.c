@@ -340,7 +340,9 @@ struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_
         naming.module_names = (struct module_names){.arena = modules->arena,
                                                     .elf_names = naming.symbolized->elf_names,
                                                     .memory = &naming.symbolized->memory,
-                                                    .start_utc_ns = process->start_utc_ns};
+                                                    .start_utc_ns = process->start_utc_ns,
+                                                    .is_another = process->is_another};
+        naming.symbolized->memory.is_read = process->is_another;
         number_frames(naming.symbols);
         name_entries(&naming);
     } else {

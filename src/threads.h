@@ -61,6 +61,7 @@ struct wp_thread {
     struct wp_memo *memo; /* of its last stack; NULL without */
     struct watch watch;   /* its descriptors */
     struct blocked_memory blocked;
+    uint64_t name_due_ns; /* when to read its name again, while the recording is kept in a file */
     bool is_foreign; /* found by the census, not registered by a hook: nobody will tell us when it ends */
     uint32_t foreign_index;
     struct {

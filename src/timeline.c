@@ -7,6 +7,7 @@
  */
 #include "timeline.h"
 #include "clock.h"
+#include "sig_atomic.h"
 
 #include <string.h>
 
@@ -164,6 +165,9 @@ static uint32_t highest_level(const struct wp_timeline *timeline, uint32_t count
  */
 static void make_room(struct wp_timeline *timeline)
 {
+    uint32_t ignored, *is_moving = timeline->is_moving ? timeline->is_moving : &ignored;
+    sig_store_relaxed(is_moving, 1);
+    sig_keep_order();
     uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / ROOM_SHARE;
     uint32_t highest = highest_level(timeline, old);
     for (uint32_t level = 0; old - left < enough && level <= highest; level++)
@@ -175,6 +179,8 @@ static void make_room(struct wp_timeline *timeline)
     timeline->count -= old - left;
     timeline->generation++;
     timeline->refused = old == left;
+    sig_keep_order();
+    sig_store_relaxed(is_moving, 0);
 }
 
 /* ---- recording ---- */
@@ -211,8 +217,10 @@ static struct timeline_record *add(struct wp_timeline *timeline)
     uint32_t pause = timeline->capacity / ROOM_SHARE;
     if (timeline->count == timeline->capacity && (timeline->refused == 0 || timeline->refused > pause))
         make_room(timeline);
-    if (timeline->count < timeline->capacity)
+    if (timeline->count < timeline->capacity) {
+        arena_back(timeline->record_backing, ((size_t)timeline->count + 1) * sizeof *timeline->records);
         return &timeline->records[timeline->count++];
+    }
     timeline->refused++;
     timeline->dropped++;
     return NULL;
@@ -304,8 +312,9 @@ void timeline_event(struct wp_timeline *timeline, const struct timeline_event *e
         event->begin_ns < last->end_ns + late_apart_ns) {
         last->end_ns = event->end_ns;
         last->number += event->number;
-    } else if (timeline->event_count < timeline->event_capacity)
+    } else if (timeline->event_count < timeline->event_capacity) {
+        arena_back(timeline->event_backing, ((size_t)timeline->event_count + 1) * sizeof *timeline->events);
         timeline->events[timeline->event_count++] = *event;
-    else
+    } else
         timeline->dropped_events++;
 }

@@ -78,15 +78,17 @@ struct wp_timeline {
     uint32_t count, capacity;
     struct timeline_event *events;
     uint32_t event_count, event_capacity;
-    uint64_t thinned;        /* records that have been merged into a neighbour */
-    uint64_t dropped;        /* records that are gone with all they stood for */
-    uint64_t dropped_events; /* that found no room */
+    struct arena_backing *record_backing, *event_backing; /* of their memory; as struct wp_arena's */
+    uint64_t thinned;                                     /* records that have been merged into a neighbour */
+    uint64_t dropped;                                     /* records that are gone with all they stood for */
+    uint64_t dropped_events;                              /* that found no room */
     uint64_t newest_id;
     uint32_t generation; /* of the records' places */
     uint32_t refused;    /* records since it was found that nothing can be thinned */
     uint64_t late_ticks; /* noted so far (events.h) */
     struct wp_random random;
-    uint32_t *pending; /* scratch: where a thread's record stands that has no partner yet */
+    uint32_t *is_moving; /* set while records are being moved, for who finds them so; NULL: nobody */
+    uint32_t *pending;   /* scratch: where a thread's record stands that has no partner yet */
 };
 
 /* One thread's part. */

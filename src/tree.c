@@ -3,6 +3,7 @@
  * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
  */
 #include "tree.h"
+#include "sig_atomic.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -120,6 +121,29 @@ int tree_init(struct wp_tree *tree, struct wp_arena *arena)
     return status;
 }
 
+static int index_one(struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of, arena_ref ref)
+{
+    if (!index_reserve(tree, index, hash_of))
+        return -ENOMEM;
+    index_place(index, hash_of(tree, ref), ref);
+    return 0;
+}
+
+int tree_index_all(struct wp_tree *tree)
+{
+    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
+    if (status == 0)
+        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    for (arena_ref ref = tree->newest_location; ref && status == 0; ref = tree_location_at(tree, ref)->next)
+        status = index_one(tree, &tree->location_index, location_hash_of, ref);
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref node = tree_next(tree, root, root); node && status == 0;
+             node = tree_next(tree, root, node))
+            status = index_one(tree, &tree->node_index, node_hash_of, node);
+    }
+    return status;
+}
+
 void tree_deinit(struct wp_tree *tree)
 {
     index_deinit(&tree->node_index);
@@ -136,6 +160,7 @@ arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
     struct wp_node *root = tree_node(tree, ref);
     root->thread = thread_number;
     root->next_sibling = tree->newest_root;
+    sig_keep_order();
     tree->newest_root = ref;
     tree->node_count++;
     return ref;
@@ -169,6 +194,7 @@ arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address
     location->module = module;
     location->index = tree->location_count++;
     location->next = tree->newest_location;
+    sig_keep_order();
     tree->newest_location = ref;
     index_place(&tree->location_index, location_hash(module, address), ref);
     return ref;
@@ -204,6 +230,7 @@ static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, aren
     node->location = location;
     node->depth = above->depth + 1;
     node->next_sibling = above->first_child;
+    sig_keep_order();
     above->first_child = ref;
     tree->node_count++;
     index_place(&tree->node_index, node_hash(parent, location), ref);

@@ -96,6 +96,9 @@ arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number);
 /* The location of an address in a module, made if new; 0 when memory is out. */
 arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start);
 
+/* The indexes of a tree whose records were not made here, so that it can be added to. 0 or -ENOMEM. */
+int tree_index_all(struct wp_tree *tree);
+
 /* The existing location or 0. */
 arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address);
 

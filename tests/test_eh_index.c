@@ -87,7 +87,7 @@ static void a_module_without_header_is_found_in_its_file(void **state)
         const char *path = arena_at(&arena, module->path);
         if (path[0] == '/' && module->eh_frame_hdr) {
             struct wp_module bare = without_header(module);
-            eh_index_make(&arena, &bare);
+            eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
             if (!bare.search)
                 fail_msg("%s: no table", path);
             assert_same_rules(&bare, module);
@@ -105,10 +105,10 @@ static void another_file_is_not_believed(void **state)
               program = modules_find(&modules, (uint64_t)(uintptr_t)setup);
     struct wp_module bare = without_header(arena_at(&arena, libc));
     bare.path = ((const struct wp_module *)arena_at(&arena, program))->path;
-    eh_index_make(&arena, &bare);
+    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
     bare.path = arena_strdup(&arena, "/nonexistent");
-    eh_index_make(&arena, &bare);
+    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
 }
 
@@ -122,10 +122,10 @@ static void a_library_that_may_go_gets_a_copy(void **state)
         if (!own.eh_frame_hdr || !own.is_permanent || own.build_id_bytes == 0)
             continue;
         copied = own;
-        eh_index_make(&arena, &copied);
+        eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
         assert_int_equal(copied.search, 0);
         copied.is_permanent = false;
-        eh_index_make(&arena, &copied);
+        eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
         assert_int_not_equal(copied.search, 0);
         assert_same_rules(&copied, &own);
     }
@@ -138,7 +138,7 @@ static void a_table_of_another_library_finds_nothing(void **state)
     struct wp_module *libc = arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok));
     struct wp_module copied = *libc;
     copied.is_permanent = false;
-    eh_index_make(&arena, &copied);
+    eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
     struct sig_module view = view_of(&copied);
     struct sig_cie cie;
     struct sig_fde fde;
@@ -169,7 +169,7 @@ static void a_full_arena_gives_no_table(void **state)
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
     while (arena_alloc(&arena, 8))
         ;
-    eh_index_make(&arena, &bare);
+    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
     assert_int_equal(bare.cfi_high, 0);
 }
@@ -255,7 +255,7 @@ static void what_is_not_in_memory_is_not_believed(void **state)
     (void)state;
     struct wp_module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
-    eh_index_make(&arena, &bare);
+    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
     memcpy(table, (const void *)(uintptr_t)bare.cfi_low, sizeof(table));
     hostile_create(&hostile, table, sizeof(table));
     memcpy(mapped, hostile.image, sizeof(mapped));
@@ -264,7 +264,7 @@ static void what_is_not_in_memory_is_not_believed(void **state)
         module.load_bias = (uint64_t)(uintptr_t)mapped;
         module.loaded_low = module.load_bias - (1 << 28);
         module.loaded_high = module.load_bias + (1 << 28);
-        eh_index_make(&arena, &module);
+        eh_index_make(&arena, arena_at(&arena, module.path), &module);
         assert_int_equal(module.search != 0, !is_changed);
         mapped[TABLE_OFFSET + sizeof(table) - 1] ^= 1;
     }
@@ -281,7 +281,7 @@ static void damaged_tables_do_no_harm(void **state)
     (void)state;
     struct wp_module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
-    eh_index_make(&arena, &bare);
+    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
     const unsigned char *good = (const unsigned char *)(uintptr_t)bare.cfi_low;
     random_init(&dice, 99);
     hostile_create(&hostile, good, sizeof(table));
@@ -297,7 +297,7 @@ static void damaged_tables_do_no_harm(void **state)
          * module's. */
         tried.loaded_high = tried.loaded_low + (1 << 29);
         tried.loaded_low -= tried.loaded_low % 4096 + (1 << 28);
-        eh_index_make(&arena, &tried);
+        eh_index_make(&arena, arena_at(&arena, tried.path), &tried);
         if (tried.search)
             assert_good_table(&tried);
         most = tried.search_count > most ? tried.search_count : most;

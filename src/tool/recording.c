@@ -1,6 +1,7 @@
 #include "recording.h"
 #include "file_bytes.h"
 #include "store.h"
+#include "store_file.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -29,7 +30,10 @@ int recording_open(struct recording *recording, const char *path)
     struct file_bytes file;
     int is_cut;
     memset(recording, 0, sizeof *recording);
-    int status = file_bytes_read(&file, path, &is_cut);
+    int status = store_file_read(&file, path);
+    is_cut = 0;
+    if (status == 1)
+        status = file_bytes_read(&file, path, &is_cut);
     if (status < 0)
         return refuse_bytes(recording, status);
     if (is_cut)

@@ -24,7 +24,7 @@ void *store_array(size_t count, size_t bytes)
 /* ---- records ---- */
 
 /* Whether a record of that size lies there at all. */
-static bool fits(const struct store_reader *reader, arena_ref ref, size_t bytes)
+bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes)
 {
     uint64_t offset = (uint64_t)ref * ARENA_UNIT_BYTES;
     return ref && offset < reader->recording->arena.used_bytes &&
@@ -37,10 +37,10 @@ bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_
 }
 
 /* No two records share a byte: readers number nodes by where they lie. */
-static bool claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind)
+bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind)
 {
     const size_t units = (bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
-    if (!fits(reader, ref, bytes))
+    if (!store_fits(reader, ref, bytes))
         return false;
     for (size_t i = 0; i < units; i++) {
         if (reader->kinds[ref + i] != KIND_NONE)
@@ -54,7 +54,7 @@ static bool claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum
 bool store_is_string(const struct store_reader *reader, arena_ref ref)
 {
     const struct wp_arena *arena = &reader->recording->arena;
-    if (!fits(reader, ref, 1))
+    if (!store_fits(reader, ref, 1))
         return false;
     size_t left = arena->used_bytes - (size_t)ref * ARENA_UNIT_BYTES;
     return memchr(arena_at(arena, ref), '\0', left < PATH_MAX_BYTES ? left : PATH_MAX_BYTES);
@@ -79,19 +79,25 @@ static void make_bools(struct wp_module *module)
         make_bool(values[i]);
 }
 
+bool store_is_module(const struct store_reader *reader, arena_ref ref)
+{
+    const struct wp_module *module = arena_at(&reader->recording->arena, ref);
+    return module->next < ref && module->build_id_bytes <= MODULE_BUILD_ID_MAX_BYTES &&
+           module->start_pc < module->end_pc && store_is_string(reader, module->path) &&
+           store_is_string(reader, module->name);
+}
+
 static int check_modules(struct store_reader *reader)
 {
     struct recording *recording = reader->recording;
     uint32_t count = 0;
     for (arena_ref ref = reader->header->tree.newest_module, next; ref; ref = next, count++) {
-        if (!claim(reader, ref, sizeof(struct wp_module), KIND_MODULE))
+        if (!store_claim(reader, ref, sizeof(struct wp_module), KIND_MODULE))
             return store_damaged(reader, "a module is not where it should be");
         struct wp_module *module = arena_at(&recording->arena, ref);
         make_bools(module);
         next = module->next;
-        if (next >= ref || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES ||
-            module->start_pc >= module->end_pc || !store_is_string(reader, module->path) ||
-            !store_is_string(reader, module->name))
+        if (!store_is_module(reader, ref))
             return store_damaged(reader, "a module makes no sense");
     }
     recording->modules.newest = reader->header->tree.newest_module;
@@ -112,7 +118,7 @@ static int check_locations(struct store_reader *reader)
     const struct store_tree *stored = &reader->header->tree;
     uint32_t left = stored->location_count;
     for (arena_ref ref = stored->newest_location, next; ref; ref = next) {
-        if (!claim(reader, ref, sizeof(struct wp_location), KIND_LOCATION))
+        if (!store_claim(reader, ref, sizeof(struct wp_location), KIND_LOCATION))
             return store_damaged(reader, "a location is not where it should be");
         const struct wp_location *location = arena_at(&recording->arena, ref);
         next = location->next;
@@ -140,7 +146,7 @@ static int check_threads(struct store_reader *reader)
     struct recording *recording = reader->recording;
     const uint32_t count = reader->header->tree.thread_count;
     for (arena_ref ref = reader->header->tree.newest_thread, next; ref; ref = next) {
-        if (!claim(reader, ref, sizeof(struct wp_thread_record), KIND_THREAD))
+        if (!store_claim(reader, ref, sizeof(struct wp_thread_record), KIND_THREAD))
             return store_damaged(reader, "a thread is not where it should be");
         struct wp_thread_record *record = arena_at(&recording->arena, ref);
         record->process = 0; /* a store is of one */
@@ -167,7 +173,7 @@ static int add_values(struct store_reader *reader, const struct wp_values *value
 
 static int check_node(struct store_reader *reader, arena_ref ref, arena_ref parent, uint32_t thread)
 {
-    if (!claim(reader, ref, sizeof(struct wp_node), parent ? KIND_NODE : KIND_ROOT))
+    if (!store_claim(reader, ref, sizeof(struct wp_node), parent ? KIND_NODE : KIND_ROOT))
         return store_damaged(reader, "a node is not where it should be");
     const struct wp_tree *tree = &reader->recording->tree;
     const struct wp_node *node = tree_node(tree, ref);
@@ -219,7 +225,7 @@ static int check_trees(struct store_reader *reader)
 {
     const struct wp_tree *tree = &reader->recording->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        if (!fits(reader, root, sizeof(struct wp_node)))
+        if (!store_fits(reader, root, sizeof(struct wp_node)))
             return store_damaged(reader, "a node is not where it should be");
         int status = check_node(reader, root, 0, tree_node(tree, root)->thread);
         if (status == 0)
@@ -294,7 +300,9 @@ static int take_arena(struct store_reader *reader)
     struct recording *recording = reader->recording;
     const struct store_header *header = reader->header;
     const size_t bytes = header->arena.bytes;
-    int status = arena_init(&recording->arena, bytes);
+    const size_t more =
+        header->live.state == STORE_WHOLE ? 0 : header->tree.thread_count * sizeof(struct wp_node);
+    int status = arena_init(&recording->arena, bytes + more); /* for store_settle */
     reader->unit_count = bytes / ARENA_UNIT_BYTES;
     reader->kinds = store_array(reader->unit_count, 1);
     recording->profile.thread_count = header->tree.thread_count;
@@ -314,14 +322,17 @@ static int take_arena(struct store_reader *reader)
     return 0;
 }
 
-static void describe_process(struct recording *recording, const struct store_process *process)
+static void describe_process(struct recording *recording, const struct store_header *header)
 {
+    const struct store_process *process = &header->process;
     _Static_assert(sizeof recording->program == sizeof process->program, "copied as a whole");
     _Static_assert(sizeof recording->ending == sizeof process->ending, "copied as a whole");
     memcpy(recording->program, process->program, sizeof process->program);
     memcpy(recording->ending, process->ending, sizeof process->ending);
     recording->program[sizeof recording->program - 1] = '\0';
     recording->ending[sizeof recording->ending - 1] = '\0';
+    if (!*recording->ending)
+        store_describe_end(header, recording->ending, sizeof recording->ending);
     recording->process = (struct wp_process){
         .name = recording->program,
         .pid = process->pid > 0 ? process->pid : 0,
@@ -336,7 +347,7 @@ static void describe(struct recording *recording, const struct store_header *hea
     memcpy(recording->restraint, header->restraint, sizeof header->restraint);
     recording->command[sizeof header->command - 1] = '\0';
     recording->restraint[sizeof header->restraint - 1] = '\0';
-    describe_process(recording, &header->process);
+    describe_process(recording, header);
     recording->profile = (struct wp_profile){
         .processes = &recording->process,
         .process_count = 1,
@@ -349,7 +360,7 @@ static void describe(struct recording *recording, const struct store_header *hea
         .thread_count = header->tree.thread_count,
         .labels = header->labels <= LABELS_ID ? (enum wp_labels)header->labels : LABELS_ID,
         .start_utc_ns = header->start_utc_ns,
-        .duration_ns = header->duration_ns,
+        .duration_ns = store_duration_ns(header),
         .period_ns = header->period_ns ? header->period_ns : 1,
         .threads_per_tick = header->threads_per_tick,
         .has_timed_samples = header->has_timed_samples != 0 && header->timeline.bytes > 0,
@@ -359,17 +370,29 @@ static void describe(struct recording *recording, const struct store_header *hea
     };
 }
 
-static int read_parts(struct store_reader *reader)
+typedef int step_fn(struct store_reader *reader);
+
+static int run(struct store_reader *reader, step_fn *const *steps, size_t count)
 {
-    static int (*const steps[])(struct store_reader *) = {
-        check_header, check_parts,   take_arena,       check_modules,      check_locations,
-        check_tree,   check_threads, store_read_names, store_read_timeline};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < count; i++) {
         int status = steps[i](reader);
         if (status < 0)
             return status;
     }
     return 0;
+}
+
+static int read_parts(struct store_reader *reader, struct store_header *header)
+{
+    static step_fn *const first[] = {check_header, check_parts, take_arena};
+    static step_fn *const second[] = {check_modules, check_locations,  check_tree,
+                                      check_threads, store_read_names, store_read_timeline};
+    int status = run(reader, first, sizeof first / sizeof *first);
+    if (status == 0)
+        status = store_mend(reader, header);
+    if (status == 0)
+        status = run(reader, second, sizeof second / sizeof *second);
+    return status == 0 ? store_settle(reader, header) : status;
 }
 
 int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count)
@@ -379,7 +402,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
     if (count < sizeof header)
         return recording_refuse(recording, -EBADMSG, "it is cut short: there is not even a whole header");
     memcpy(&header, bytes, sizeof header);
-    int status = read_parts(&reader);
+    int status = read_parts(&reader, &header);
     if (status == 0)
         describe(recording, &header);
     recording->is_store = true;

@@ -1,4 +1,5 @@
 #include "store_reader.h"
+#include "symbolize.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -166,10 +167,36 @@ static bool take_symbols(struct store_reader *reader, struct stored_symbols *sto
                         (const void *)(part + at.lost_files));
 }
 
+static void take_perf_maps(const struct store_live *live, struct perf_maps *ret)
+{
+    *ret = (struct perf_maps){.count = 0};
+    for (uint32_t i = 0; i < live->perf_map_count && i < PERF_MAPS_MAX; i++) {
+        if (live->perf_maps[i].pid > 0)
+            ret->sources[ret->count++] = live->perf_maps[i];
+    }
+}
+
+/* The process did not come to say what it called its code: what it would have found is looked for here. */
+static int take_names_of_files(struct store_reader *reader)
+{
+    struct recording *recording = reader->recording;
+    struct perf_maps perf_maps;
+    take_perf_maps(&reader->header->live, &perf_maps);
+    const struct symbolize_process process = {
+        .perf_maps = &perf_maps, .start_utc_ns = reader->header->start_utc_ns, .is_another = true};
+    recording->symbols = symbolize_create(&recording->tree, &recording->modules, NULL, &process);
+    recording->release_symbols = symbolize_destroy;
+    return recording->symbols
+               ? 0
+               : recording_refuse(recording, -ENOMEM, "there is not enough memory for its names");
+}
+
 int store_read_names(struct store_reader *reader)
 {
     const struct store_part *part = &reader->header->symbols;
     struct store_symbols counts;
+    if (part->bytes == 0 && reader->header->live.state != STORE_WHOLE)
+        return take_names_of_files(reader);
     if (part->bytes < sizeof counts)
         return store_damaged(reader, "its names are missing");
     memcpy(&counts, reader->bytes + part->offset, sizeof counts);

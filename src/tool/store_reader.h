@@ -3,6 +3,7 @@
  * and then checked record by record; whatever fails says why (recording_refuse), and the whole is refused.
  *
  *     store_read.c           the header, and the arena: modules, locations, trees, threads
+ *     store_mend.c           what a process left that did not end by itself
  *     store_read_names.c     what the process called its code
  *     store_read_timeline.c  records and events
  */
@@ -20,7 +21,16 @@
 #define STORE_VALUE_MAX (UINT64_C(1) << 61)
 
 /* Which kind of record begins at a unit of the arena, or goes on there. */
-enum store_kind { KIND_NONE, KIND_MODULE, KIND_LOCATION, KIND_NODE, KIND_ROOT, KIND_THREAD, KIND_REST };
+enum store_kind {
+    KIND_NONE,
+    KIND_MODULE,
+    KIND_LOCATION,
+    KIND_NODE,
+    KIND_ROOT,
+    KIND_THREAD,
+    KIND_STATE,
+    KIND_REST
+};
 
 enum { UNITS_PER_NODE = sizeof(struct wp_node) / ARENA_UNIT_BYTES };
 
@@ -44,9 +54,29 @@ int store_damaged(struct store_reader *reader, const char *what);
 /* Zeroed memory for as many, or NULL; for none of them, too. */
 void *store_array(size_t count, size_t bytes);
 
+/* Whether so many bytes lie there at all; and that they are a record's of that kind, and no other's. */
+bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes);
+bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind);
+
+/* Whether the module, which has been claimed, can be believed. */
+bool store_is_module(const struct store_reader *reader, arena_ref ref);
+
 /* Whether a record of that kind begins there; whether a string does that ends. */
 bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind);
 bool store_is_string(const struct store_reader *reader, arena_ref ref);
+
+/*
+ * Of a recording that nobody has closed: first what was being added is taken out, so that what is left can be
+ * checked like any other; and when it has been, the time of threads that lived is closed. header: what the
+ * store says, which is mended too. 0 or -errno.
+ */
+int store_mend(struct store_reader *reader, struct store_header *header);
+int store_settle(struct store_reader *reader, const struct store_header *header);
+
+/* Of a store that has been settled: how the process ended, if that was not the ordinary way; and how long it
+ * was recorded. */
+void store_describe_end(const struct store_header *header, char *ret, size_t capacity);
+uint64_t store_duration_ns(const struct store_header *header);
 
 /* The parts behind the arena, once that has been checked: 0 or -errno. */
 int store_read_names(struct store_reader *reader);

@@ -1,0 +1,348 @@
+/*
+ * A recording that is kept in a file while it is made: where that is, its beginning and its end.
+ *
+ * A store is locked (fcntl, by the sampler's descriptor) as long as its process lives: who can lock it knows
+ * that nobody will finish it any more. Such locks end with the sampler's descriptor table, so with the
+ * process however it ends, and with exec; children do not have them.
+ *
+ * In a run (wallprof-run) all stores are in one directory, and in it is a file that whoever gathers them
+ * keeps locked (flock). A process that ends by itself closes its store and leaves it to him. Without him it
+ * writes its own profile.
+ */
+#include "session_parts.h"
+#include "clock.h"
+#include "sig_arch.h"
+#include "sig_atomic.h"
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_ATTEMPTS = 100, WAITING_MAX = 1000, ENTRIES_BYTES = 4096 };
+
+/* What became another program by exec has let go of its store. One that did not is kept again by then. */
+static const uint64_t again_ns = NS_PER_S;
+
+/* ---- where it is ---- */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return path[strlen(path) - 1] == '/' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+/* 0, or -errno, which has been reported: then the recording is in memory only. */
+int session_choose_store(struct session *session)
+{
+    char pattern[PATH_MAX + sizeof STORE_LIVE_PATTERN];
+    const char *asked = session->config.store;
+    session->has_store = false;
+    if (!*asked)
+        return 0;
+    if (strcmp(asked, "auto") == 0)
+        snprintf(pattern, sizeof(pattern), "%s/", session->output.directory);
+    else
+        snprintf(pattern, sizeof(pattern), "%s", asked);
+    session->store_is_named = !is_directory(pattern);
+    for (size_t length = strlen(pattern); length > 1 && pattern[length - 1] == '/'; length--)
+        pattern[length - 1] = '\0';
+    if (!session->store_is_named)
+        strcat(pattern, "/" STORE_LIVE_PATTERN);
+    int status = strlen(pattern) < PATH_MAX ? output_choose(&session->store, pattern, session->pid,
+                                                            session->start_utc_ns, session->is_child)
+                                            : -ENAMETOOLONG;
+    if (status < 0)
+        log_add(&session->log, LOG_ERROR, "the recording cannot be kept in %s: %s", asked,
+                strerrordesc_np(-status));
+    session->has_store = status == 0;
+    return status;
+}
+
+static int open_store_directory(const struct session *session)
+{
+    int fd = open(session->store.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* ---- the file ---- */
+
+static bool lock_store(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+/* A name that nobody could know beforehand, but for the one that was asked for, unless that is taken. */
+static int choose_store_name(struct session *session, int attempt)
+{
+    uint32_t random = 0;
+    char text[16];
+    strcpy(session->store_name, session->store.name);
+    if (session->store_is_named && attempt == 0)
+        return 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+        random = (uint32_t)clock_monotonic_ns();
+    snprintf(text, sizeof(text), "%08x", random);
+    if (session->store_is_named)
+        return config_insert(session->store_name, sizeof(session->store_name), text);
+    int length = snprintf(session->store_name, sizeof(session->store_name), "%s.%s" STORE_LIVE_ENDING,
+                          session->store.name, text);
+    return length < (int)sizeof(session->store_name) ? 0 : -ENAMETOOLONG;
+}
+
+/* A descriptor of a new file that is locked, or -errno. */
+static int create_store(struct session *session, int directory)
+{
+    int status = -EEXIST;
+    for (int attempt = 0; attempt < NAME_ATTEMPTS && status == -EEXIST; attempt++) {
+        status = choose_store_name(session, attempt);
+        if (status < 0)
+            return status;
+        int fd =
+            openat(directory, session->store_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        status = fd < 0 ? -errno : fd;
+        if (fd >= 0 && (fchmod(fd, 0600) < 0 || !lock_store(fd))) {
+            status = -errno;
+            unlinkat(directory, session->store_name, 0);
+            close(fd);
+        }
+    }
+    return status;
+}
+
+static arena_ref keep_path(struct session *session, const struct wp_output *output)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
+    return arena_strdup(&session->sampler.arena, path);
+}
+
+static void describe_outputs(struct session *session, struct store_live *live)
+{
+    _Static_assert(1 + CONFIG_MORE_OUTS_MAX <= STORE_OUTPUTS_MAX, "all of them");
+    live->outputs[live->output_count++] = keep_path(session, &session->output);
+    for (uint32_t i = 0; i < session->more_output_count; i++)
+        live->outputs[live->output_count++] = keep_path(session, &session->more_outputs[i]);
+    live->perf_map_count = session->perf_maps.count;
+    memcpy(live->perf_maps, session->perf_maps.sources, sizeof(live->perf_maps));
+}
+
+static void describe(struct session *session, struct store_header *header)
+{
+    char program[PATH_MAX];
+    header->labels = session->config.labels;
+    header->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
+    header->start_utc_ns = session->start_utc_ns;
+    snprintf(header->command, sizeof(header->command), "%s", session->command_text);
+    header->process.pid = session->pid;
+    header->process.rank = PROCESS_NO_RANK;
+    snprintf(header->process.program, sizeof(header->process.program), "%s",
+             output_program_name(program, sizeof(program)));
+    describe_outputs(session, &header->live);
+}
+
+static int begin_store(struct session *session, int directory)
+{
+    struct store_header header = {.version = STORE_VERSION};
+    int fd = create_store(session, directory);
+    if (fd < 0)
+        return fd;
+    describe(session, &header);
+    int status = sampler_keep(&session->sampler, fd, &header);
+    if (status < 0) {
+        unlinkat(directory, session->store_name, 0);
+        close(fd);
+    }
+    return status;
+}
+
+/* ---- those that were left ---- */
+
+static bool is_live_name(const char *name)
+{
+    size_t length = strlen(name), ending = sizeof STORE_LIVE_ENDING - 1;
+    return length > ending && strcmp(name + length - ending, STORE_LIVE_ENDING) == 0;
+}
+
+/* Nobody's any more, and not of a program that ended as it wanted to. */
+static bool is_waiting(int directory, const char *name)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat status;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool waits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+                 status.st_size > STORE_HEADER_BYTES && fcntl(fd, F_GETLK, &lock) == 0 &&
+                 lock.l_type == F_UNLCK;
+    close(fd);
+    return waits;
+}
+
+static void report_waiting(struct session *session, const char *first, unsigned count)
+{
+    if (count == 1)
+        log_add(&session->log, LOG_WARNING,
+                "the recording of a process that was ended waits in %s/%s: 'wallprof recover' makes a "
+                "profile of it",
+                session->store.directory, first);
+    else if (count > 1)
+        log_add(
+            &session->log, LOG_WARNING,
+            "the recordings of %u processes that were ended wait in %s: 'wallprof recover %s' makes profiles "
+            "of them",
+            count, session->store.directory, session->store.directory);
+}
+
+/* The process's own is left out: to close it for a second time would end its lock. Not by readdir, which
+ * allocates with the program's malloc. */
+static unsigned count_waiting(const struct session *session, int directory, char first[NAME_MAX + 1])
+{
+    struct directory_entry { /* the kernel's struct linux_dirent64 */
+        uint64_t inode, offset;
+        uint16_t bytes;
+        uint8_t type;
+        char name[];
+    };
+    char entries[ENTRIES_BYTES] __attribute__((aligned(8)));
+    unsigned count = 0;
+    for (long got; (got = sig_syscall4(SYS_getdents64, directory, (long)entries, sizeof(entries), 0)) > 0;) {
+        for (long at = 0; at < got && count < WAITING_MAX;) {
+            const struct directory_entry *entry = (const void *)(entries + at);
+            at += entry->bytes;
+            if (is_live_name(entry->name) && strcmp(entry->name, session->store_name) != 0 &&
+                is_waiting(directory, entry->name) && count++ == 0)
+                snprintf(first, NAME_MAX + 1, "%s", entry->name);
+        }
+    }
+    return count;
+}
+
+static void look_for_waiting(struct session *session, int directory)
+{
+    char first[NAME_MAX + 1] = "";
+    unsigned count = 0;
+    if (!session->store_is_named)
+        count = count_waiting(session, directory, first);
+    else if (strcmp(session->store_name, session->store.name) != 0 &&
+             is_waiting(directory, session->store.name)) {
+        strcpy(first, session->store.name);
+        count = 1;
+    }
+    report_waiting(session, first, count);
+}
+
+/* ---- in the sampler ---- */
+
+/* Whether somebody gathers the stores of this directory. Whoever does has locked the file from before this
+ * process's start. */
+static bool is_joined(int directory)
+{
+    int fd = openat(directory, STORE_RUN_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool is_locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return is_locked;
+}
+
+static void keep(struct session *session, bool is_first)
+{
+    int directory = open_store_directory(session);
+    int status = directory < 0 ? directory : begin_store(session, directory);
+    if (status < 0)
+        log_add(&session->log, LOG_WARNING, "the recording is not kept in %s/%s: %s",
+                session->store.directory, session->store.name, strerrordesc_np(-status));
+    if (directory < 0)
+        return;
+    sig_store_relaxed(&session->is_joined, is_joined(directory));
+    if (is_first && !session->is_joined)
+        look_for_waiting(session, directory);
+    close(directory);
+}
+
+void session_keep(struct session *session, uint64_t now_ns)
+{
+    uint64_t from_ns = sig_load_relaxed(&session->keep_from_ns);
+    if (!session->has_store || !session->has_own_descriptors || now_ns < from_ns)
+        return;
+    sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
+    if (live_is_kept(&session->sampler.live)) /* the exec has failed that it was removed for */
+        live_give_up(&session->sampler.live, 0);
+    keep(session, from_ns == 0);
+    if (session->log.used_bytes > 0)
+        log_flush_through(&session->log, session->stderr_handle);
+}
+
+/* ---- the end ---- */
+
+/* Code that is in no file, and files that were replaced: what else there is to know of names, the file tells
+ * as well afterwards. */
+static bool knows_more_than_files(const struct session *session)
+{
+    const struct wp_sampler *sampler = &session->sampler;
+    const struct wp_tree *tree = &sampler->tree;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
+        const struct wp_location *location = tree_location_at(tree, ref);
+        if (!location->module && !location->pseudo)
+            return true;
+    }
+    for (arena_ref ref = sampler->modules.newest; ref;) {
+        const struct wp_module *module = arena_at(&sampler->arena, ref);
+        const char *path = arena_at(&sampler->arena, module->path);
+        struct stat status;
+        if (module->is_sampled && *path == '/' &&
+            (stat(path, &status) < 0 || clock_timespec_ns(&status.st_ctim) > session->start_utc_ns))
+            return true;
+        ref = module->next;
+    }
+    return false;
+}
+
+bool session_leave_store(struct session *session)
+{
+    struct wp_live *live = &session->sampler.live;
+    int directory = session->has_store && session->has_own_descriptors ? open_store_directory(session) : -1;
+    if (directory < 0)
+        return false;
+    if (sig_load_relaxed(&session->keep_from_ns) == 0 && is_joined(directory)) { /* before its first tick */
+        sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
+        keep(session, false);
+    }
+    bool leaves = session->is_joined && live_is_kept(live);
+    if (leaves) {
+        sampler_show(&session->sampler, session->end_ns);
+        session_close_store(session, knows_more_than_files(session));
+        leaves = is_joined(directory); /* behind the closing: he looks for closed ones when he has let go */
+    }
+    close(directory);
+    return leaves;
+}
+
+bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
+{
+    struct wp_live *live = &session->sampler.live;
+    if (!sig_load_acquire(&live->header)) /* partner: the release in live.c, map_all */
+        return false;
+    live_note_end(live, STORE_END_EXEC, 0, now_ns);
+    if (sig_load_relaxed(&session->is_joined))
+        return true;
+    session_remove_store(session);
+    sig_store_relaxed(&session->keep_from_ns, now_ns + again_ns);
+    return false;
+}
+
+void session_remove_store(const struct session *session)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    if (!session->sampler.live.header)
+        return;
+    snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
+    unlink(path);
+}
