@@ -7,6 +7,7 @@
 #include "hook_seccomp.h"
 #include "hook_wait.h"
 #include "real.h"
+#include "session.h"
 
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
@@ -211,6 +212,8 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
     if (form.kind != STRAIGHT)
         return wait_by_number(number, a, b, c, d, e, f, form);
     hook_mask_give_back_number(number_sent(number, b, c));
+    if (number == SYS_exit_group)
+        session_note_exit((int)a);
     if (number == SYS_seccomp)
         hook_seccomp_before_call(a, b, c);
     return real_functions()->syscall(number, a, b, c, d, e, f);

@@ -1,6 +1,7 @@
 /* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
  * handlers. */
 #include "hook_environment.h"
+#include "hook_exit.h"
 #include "hook_mask.h"
 #include "hook_process.h"
 #include "hook_thread.h"
@@ -30,6 +31,7 @@ __attribute__((constructor)) static void wallprof_start(void)
     hook_thread_adopt(session_main_thread());
     hook_mask_renew();
     hook_process_init();
+    hook_exit_init();
     if (session_hides_environment())
         hook_environment_hide(environ);
 }

@@ -53,6 +53,11 @@ void session_finish(void);
  */
 void session_end(const char *why);
 
+/* The process is about to end without session_finish: what a store that is kept says of it. Any thread, also
+ * in a handler. */
+void session_note_exit(int status);
+void session_note_abort(void);
+
 /* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
  * a moment ends the recording. */
 void session_leave_children(void);

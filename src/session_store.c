@@ -325,6 +325,23 @@ bool session_leave_store(struct session *session)
     return leaves;
 }
 
+static void note_end(enum store_end kind, int value)
+{
+    struct session *session = session_current();
+    if (session && session->pid == getpid())
+        live_note_end(&session->sampler.live, kind, value, clock_monotonic_ns());
+}
+
+void session_note_exit(int status)
+{
+    note_end(STORE_END_EXIT, status);
+}
+
+void session_note_abort(void)
+{
+    note_end(STORE_END_ABORT, 0);
+}
+
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;

@@ -11,6 +11,7 @@
 #define WALLPROF_TOOL_RECORDING_H
 
 #include "profile.h"
+#include "store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,9 +30,11 @@ struct recording {
     struct wp_symbols *symbols;  /* made by whoever set it, */
     void (*release_symbols)(struct wp_symbols *symbols); /* and released by this */
     char command[4096], restraint[512];                  /* what profile.command and .restraint lead to */
-    struct wp_process process;                           /* and profile.processes */
-    char program[256], ending[128];                      /* and its name and ending */
-    char reason[RECORDING_REASON_BYTES];                 /* why it could not be opened, for people */
+    const char *outputs[STORE_OUTPUTS_MAX]; /* of a store that is kept while recording: where the profile */
+    uint32_t output_count;                  /* was to go, in the arena */
+    struct wp_process process;              /* and profile.processes */
+    char program[256], ending[128];         /* and its name and ending */
+    char reason[RECORDING_REASON_BYTES];    /* why it could not be opened, for people */
 };
 
 /* By what the file begins with. 0, or -errno with a reason in it; then there is nothing to close. */

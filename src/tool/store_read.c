@@ -341,6 +341,16 @@ static void describe_process(struct recording *recording, const struct store_hea
     };
 }
 
+static void describe_outputs(struct store_reader *reader)
+{
+    const struct store_live *live = &reader->header->live;
+    struct recording *recording = reader->recording;
+    for (uint32_t i = 0; i < live->output_count && i < STORE_OUTPUTS_MAX; i++) {
+        if (store_is_string(reader, live->outputs[i]))
+            recording->outputs[recording->output_count++] = arena_at(&recording->arena, live->outputs[i]);
+    }
+}
+
 static void describe(struct recording *recording, const struct store_header *header)
 {
     memcpy(recording->command, header->command, sizeof header->command);
@@ -403,8 +413,10 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
         return recording_refuse(recording, -EBADMSG, "it is cut short: there is not even a whole header");
     memcpy(&header, bytes, sizeof header);
     int status = read_parts(&reader, &header);
-    if (status == 0)
+    if (status == 0) {
         describe(recording, &header);
+        describe_outputs(&reader);
+    }
     recording->is_store = true;
     free(reader.kinds);
     free(reader.thread_of_node);
