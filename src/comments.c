@@ -53,6 +53,17 @@ static double without_signal(const struct wp_counters *counters)
     return all > 0 ? (double)without / (double)all : 0;
 }
 
+/* Which one a merged recording is to call it; of a merged one each sample says it. */
+static void emit_process(const struct writer *writer)
+{
+    char text[512];
+    const struct wp_process *process = profile_process(writer->profile, NULL);
+    if (!process || !*process->name || process->pid <= 0 || writer->profile->is_merged)
+        return;
+    snprintf(text, sizeof text, "process: %.255s, pid %d", process->name, process->pid);
+    emit_comment(writer, text);
+}
+
 static void emit_comments(const struct writer *writer)
 {
     const struct wp_profile *profile = writer->profile;
@@ -61,6 +72,7 @@ static void emit_comments(const struct writer *writer)
     emit_comment(writer, "wallprof " WALLPROF_VERSION);
     snprintf(text, sizeof(text), "command: %s", profile->command);
     emit_comment(writer, text);
+    emit_process(writer);
     snprintf(text, sizeof(text),
              "%.5g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
              1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,

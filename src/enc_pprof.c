@@ -76,14 +76,28 @@ static void add_label(struct writer *writer, const char *key, const char *text, 
     proto_message(&writer->message, SAMPLE_LABEL, &writer->part);
 }
 
+static void add_process_labels(struct writer *writer, const struct wp_thread_record *thread)
+{
+    const struct wp_process *process = profile_process(writer->profile, thread);
+    if (!process)
+        return;
+    if (writer->profile->is_merged && *process->name)
+        add_label(writer, "process", process->name, 0, NULL);
+    if (writer->profile->is_merged && process->pid > 0)
+        add_label(writer, "pid", NULL, (uint64_t)process->pid, NULL);
+    if (process->rank >= 0) /* pprof drops a 0 without a unit */
+        add_label(writer, "rank", NULL, (uint64_t)process->rank, "rank");
+}
+
 static void add_labels(struct writer *writer, const struct wp_thread_record *thread)
 {
     char name[THREAD_NAME_BYTES + 1];
-    if (!thread || writer->profile->labels == LABELS_NONE)
+    add_process_labels(writer, thread);
+    if (!profile_tells_thread(writer->profile, thread))
         return;
     profile_thread_name(thread, name);
     add_label(writer, "thread", name, 0, NULL);
-    if (writer->profile->labels == LABELS_ID)
+    if (writer->profile->labels == LABELS_ID && thread->tid > 0)
         add_label(writer, "thread_id", NULL, (uint64_t)thread->tid, NULL);
 }
 

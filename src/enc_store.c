@@ -56,7 +56,7 @@ static uint64_t timeline_bytes(const struct wp_timeline *timeline)
 static void describe_process(const struct wp_process *process, struct store_process *ret)
 {
     ret->pid = process->pid;
-    ret->rank = process->rank;
+    ret->rank = process->pid > 0 ? process->rank : 0; /* as where no process is known */
     snprintf(ret->program, sizeof ret->program, "%s", process->name);
     snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
 }

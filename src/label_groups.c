@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
+/* Processes have different labels, each; time that no thread's tree has, has none of a thread. */
 static int compare_labels(const struct wp_thread_record *a, const struct wp_thread_record *b,
                           enum wp_labels labels)
 {
-    if (!a || !b || labels == LABELS_NONE)
-        return labels == LABELS_NONE ? 0 : !!a - !!b;
+    uint32_t a_process = a ? a->process : 0, b_process = b ? b->process : 0;
+    bool a_tells = a && !a->is_spare, b_tells = b && !b->is_spare;
+    if (a_process != b_process)
+        return a_process < b_process ? -1 : 1;
+    if (labels == LABELS_NONE || !a_tells || !b_tells)
+        return labels == LABELS_NONE ? 0 : a_tells - b_tells;
     char name_a[THREAD_NAME_BYTES + 1], name_b[THREAD_NAME_BYTES + 1];
     profile_thread_name(a, name_a);
     profile_thread_name(b, name_b);
@@ -19,6 +24,12 @@ static int compare_labels(const struct wp_thread_record *a, const struct wp_thre
 }
 
 /* One comparison per level of detail: the sort takes no context. */
+static int compare_by_process(const void *a, const void *b)
+{
+    const struct label_group_member *x = a, *y = b;
+    return compare_labels(x->thread, y->thread, LABELS_NONE);
+}
+
 static int compare_by_name(const void *a, const void *b)
 {
     const struct label_group_member *x = a, *y = b;
@@ -43,9 +54,11 @@ int label_groups_init(struct label_groups *groups, const struct wp_profile *prof
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
         groups->members[groups->count++] =
             (struct label_group_member){root, profile_thread(profile, tree_node(tree, root)->thread)};
-    if (profile->labels != LABELS_NONE)
+    if (profile->labels != LABELS_NONE || profile->is_merged)
         sort_records(groups->members, groups->count, sizeof(*groups->members),
-                     profile->labels == LABELS_NAME ? compare_by_name : compare_by_id);
+                     profile->labels == LABELS_NONE   ? compare_by_process
+                     : profile->labels == LABELS_NAME ? compare_by_name
+                                                      : compare_by_id);
     return 0;
 }
 
@@ -63,29 +76,6 @@ size_t label_group_size(const struct label_groups *groups, const struct wp_profi
                           profile->labels) == 0)
         size++;
     return size;
-}
-
-/* The next node of a tree in depth-first order, and in step with it the matching node of the merged one. */
-static int merge_one(const struct wp_tree *tree, arena_ref root, struct wp_tree *merged,
-                     arena_ref merged_root)
-{
-    arena_ref node = root, twin = merged_root;
-    for (;;) {
-        const struct wp_node *from = tree_node(tree, node);
-        tree_add_values(&tree_node(merged, twin)->self, &from->self);
-        arena_ref next = from->first_child;
-        while (!next) {
-            if (node == root)
-                return 0;
-            next = tree_node(tree, node)->next_sibling;
-            node = tree_node(tree, node)->parent;
-            twin = tree_node(merged, twin)->parent;
-        }
-        node = next;
-        twin = tree_child(merged, twin, tree_node(tree, node)->location);
-        if (!twin)
-            return -ENOMEM;
-    }
 }
 
 /* What lies on a root itself is written as [overflow]: one of its threads may have a node for that. */
@@ -110,7 +100,8 @@ int label_group_merge(const struct label_groups *groups, const struct wp_profile
     status = tree_init(merged, arena);
     if (status == 0)
         *ret_root = tree_root(merged, 0);
+    const struct tree_merging merging = {.from = profile->tree, .into = merged};
     for (size_t i = 0; status == 0 && i < size; i++)
-        status = merge_one(profile->tree, groups->members[first + i].root, merged, *ret_root);
+        status = tree_merge(&merging, groups->members[first + i].root, *ret_root);
     return status ? status : move_root_values(profile->tree, merged, *ret_root);
 }

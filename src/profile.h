@@ -31,6 +31,7 @@ struct wp_thread_record {
     char name[THREAD_NAME_BYTES]; /* the name it had last */
     uint32_t process;             /* index into struct wp_profile.processes */
     arena_ref state;              /* struct wp_thread_state; 0 for a thread that has ended */
+    bool is_spare;                /* no thread, but its process's time that no thread's tree has */
 };
 
 /* Of a thread that lives, where the recording is a file: what its end would have to know of it (fold.h). */
@@ -78,6 +79,7 @@ struct wp_profile {
     uint32_t thread_count;
     const struct wp_process *processes; /* one, or several where recordings were merged; NULL: not known */
     uint32_t process_count;
+    bool is_merged; /* of several recordings: samples say of which process they are */
     enum wp_labels labels;
     bool has_timed_samples; /* pprof: a sample for each record of the timeline */
     uint64_t start_utc_ns;  /* since the epoch */
@@ -98,5 +100,24 @@ void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_
 
 /* The thread record with a number, or NULL for the spare root's 0. */
 const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number);
+
+/* Whether samples of a thread, or of none (NULL), say which one they are of. */
+static inline bool profile_tells_thread(const struct wp_profile *profile,
+                                        const struct wp_thread_record *thread)
+{
+    return thread && !thread->is_spare && profile->labels != LABELS_NONE;
+}
+
+/* The process of a thread, or of time that is no thread's (NULL); NULL if it is not known. */
+const struct wp_process *profile_process(const struct wp_profile *profile,
+                                         const struct wp_thread_record *thread);
+
+/*
+ * What the process of a thread is called where there are several: "app (1234), rank 3", as far as it is
+ * known. Returns ret; "" in a profile that is not merged.
+ */
+enum { PROCESS_TITLE_BYTES = 256 + 48 };
+const char *profile_process_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+                                  char ret[PROCESS_TITLE_BYTES]);
 
 #endif

@@ -178,14 +178,9 @@ arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint6
     return 0;
 }
 
-arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
 {
-    arena_ref ref = tree_find_location(tree, module, address);
-    if (ref)
-        return ref;
-    if (!index_reserve(tree, &tree->location_index, location_hash_of))
-        return 0;
-    ref = arena_alloc(tree->arena, sizeof(struct wp_location));
+    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
     if (!ref)
         return 0;
     struct wp_location *location = tree_location_at(tree, ref);
@@ -196,7 +191,19 @@ arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address
     location->next = tree->newest_location;
     sig_keep_order();
     tree->newest_location = ref;
-    index_place(&tree->location_index, location_hash(module, address), ref);
+    return ref;
+}
+
+arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+{
+    arena_ref ref = tree_find_location(tree, module, address);
+    if (ref)
+        return ref;
+    if (!index_reserve(tree, &tree->location_index, location_hash_of))
+        return 0;
+    ref = tree_add_location(tree, module, address, function_start);
+    if (ref)
+        index_place(&tree->location_index, location_hash(module, address), ref);
     return ref;
 }
 
@@ -256,4 +263,42 @@ arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node)
     for (; !next && node != root; node = tree_node(tree, node)->parent)
         next = tree_node(tree, node)->next_sibling;
     return next;
+}
+
+static arena_ref merged_location(const struct tree_merging *merging, arena_ref location)
+{
+    return merging->location_of ? merging->location_of[tree_location_at(merging->from, location)->index]
+                                : location;
+}
+
+static void merge_node(const struct tree_merging *merging, arena_ref node, arena_ref twin)
+{
+    const struct wp_node *from = tree_node(merging->from, node);
+    struct wp_node *into = tree_node(merging->into, twin);
+    tree_add_values(&into->self, &from->self);
+    into->calls += from->calls;
+    if (merging->node_of)
+        merging->node_of[tree_place(node)] = twin;
+}
+
+/* The next node in depth-first order, and in step with it the matching one. */
+int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root)
+{
+    const struct wp_tree *from = merging->from;
+    arena_ref node = root, twin = into_root;
+    for (;;) {
+        merge_node(merging, node, twin);
+        arena_ref next = tree_node(from, node)->first_child;
+        while (!next) {
+            if (node == root)
+                return 0;
+            next = tree_node(from, node)->next_sibling;
+            node = tree_node(from, node)->parent;
+            twin = tree_node(merging->into, twin)->parent;
+        }
+        node = next;
+        twin = tree_child(merging->into, twin, merged_location(merging, tree_node(from, node)->location));
+        if (!twin)
+            return -ENOMEM;
+    }
 }

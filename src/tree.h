@@ -112,6 +112,30 @@ arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseu
 /* The node after this one in a root's tree, depth first; 0 after the last. */
 arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node);
 
+/*
+ * Adds a root's tree to another root's: values and calls, node by node. Where the two are in different trees,
+ * location_of leads from the index of a location to the one in `into`; NULL: they are the same. node_of, if
+ * not NULL, is told where each node went, by tree_place. 0 or -ENOMEM.
+ */
+struct tree_merging {
+    const struct wp_tree *from;
+    struct wp_tree *into;
+    const arena_ref *location_of;
+    arena_ref *node_of;
+};
+int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root);
+
+/* A number that no other node of the arena has: below the arena's bytes / sizeof(struct wp_node), and 1. */
+static inline size_t tree_place(arena_ref node)
+{
+    return node / (sizeof(struct wp_node) / ARENA_UNIT_BYTES);
+}
+
+/* Another location of its own, also for an address that has one already; tree_find_location does not find it.
+ * 0 when memory is out. */
+arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address,
+                            uint64_t function_start);
+
 static inline struct wp_node *tree_node(const struct wp_tree *tree, arena_ref ref)
 {
     return arena_at(tree->arena, ref);

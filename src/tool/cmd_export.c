@@ -1,12 +1,10 @@
 #include "command.h"
 #include "output_file.h"
+#include "outputs.h"
 #include "recording.h"
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
-
-enum { OUTPUTS_MAX = 16 };
 
 static const char help[] = "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT]...\n"
                            "\n"
@@ -22,48 +20,22 @@ static const char help_end[] =
     "FILE - is standard input. A name that says nothing, like -, is written as pprof.\n"
     "A file appears under its name when it is complete, with mode 0600.\n";
 
-struct request {
-    const char *input, *outputs[OUTPUTS_MAX], *format;
-    int output_count;
-    enum wp_format formats[OUTPUTS_MAX];
-    bool is_verbose;
-};
-
 static int print_help(void)
 {
     fputs(help, stdout);
-    for (int format = 0; format < FORMAT_COUNT; format++)
-        printf("%s%s", format ? ", " : "", format_word((enum wp_format)format));
+    outputs_print_formats();
     fputs(help_end, stdout);
     return output_printed();
 }
 
-/* One that cannot be written does not keep the others from being. */
-static int export(const struct request *request)
+static int export(const struct outputs *outputs, const char *input)
 {
     static struct recording recording;
-    int status = 0;
-    if (command_open(&recording, request->input) != 0)
+    if (command_open(&recording, input) != 0)
         return 1;
-    for (int i = 0; i < request->output_count; i++) {
-        const char *output = request->outputs[i];
-        int failed = output_file_write(output, request->formats[i], &recording.profile);
-        if (!failed && request->is_verbose && strcmp(output, "-") != 0)
-            printf("written: %s\n", output);
-        status |= failed;
-    }
+    int status = outputs_write(outputs, &recording.profile);
     recording_close(&recording);
-    return status | output_printed();
-}
-
-static int settle_formats(struct request *request)
-{
-    for (int i = 0; i < request->output_count; i++) {
-        request->formats[i] = format_of_name(output_file_name(request->outputs[i]));
-        if (request->format && format_of_word(request->format, &request->formats[i]) < 0)
-            return command_misused("export", "there is no format '%s'", request->format);
-    }
-    return 0;
+    return status;
 }
 
 int command_export(int argc, char **argv)
@@ -73,26 +45,24 @@ int command_export(int argc, char **argv)
                                             {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct request request = {.input = NULL};
+    struct outputs outputs = {.command = "export"};
+    int status = 0;
     for (int option; (option = getopt_long(argc, argv, "o:f:vh", options, NULL)) >= 0;) {
         if (option == 'h')
             return print_help();
-        if (option == 'o' && request.output_count == OUTPUTS_MAX)
-            return command_misused("export", "more than %d files at once", OUTPUTS_MAX);
         if (option == 'o')
-            request.outputs[request.output_count++] = optarg;
+            status = outputs_add(&outputs, optarg);
         else if (option == 'f')
-            request.format = optarg;
+            outputs.format = optarg;
         else if (option == 'v')
-            request.is_verbose = true;
+            outputs.is_verbose = true;
         else
-            return command_misused("export", "which options there are:");
+            status = command_misused("export", "which options there are:");
+        if (status)
+            return status;
     }
     if (optind + 1 != argc)
         return command_misused("export", "one FILE is wanted");
-    request.input = argv[optind];
-    if (request.output_count == 0)
-        return command_misused("export", "where to? (-o OUT)");
-    int status = settle_formats(&request);
-    return status ? status : export(&request);
+    status = outputs_settle(&outputs);
+    return status ? status : export(&outputs, argv[optind]);
 }

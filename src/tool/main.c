@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"view", "FILE", "show the flame graph in a browser", command_view},
     {"export", "FILE -o OUT", "write a recording in other formats", command_export},
     {"recover", "STORE", "make the profile of a process that was killed", command_recover},
+    {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -239,6 +239,21 @@ static void add_known(struct naming *naming, const struct wp_location *location,
     add_frame(naming, &key, 0);
 }
 
+static void add_known_frames(struct naming *naming, const struct wp_location *location,
+                             const struct names_known *known)
+{
+    for (uint32_t i = 0; i < known->frame_count; i++) {
+        const struct names_frame *frame = &known->frames[i];
+        const struct function_key key = {.system_name = frame->system_name,
+                                         .name = frame->name,
+                                         .file = frame->file,
+                                         .module = frame->file ? 0 : location->module,
+                                         .start_line = frame->start_line,
+                                         .is_symbol = frame->is_symbol};
+        add_frame(naming, &key, frame->line);
+    }
+}
+
 static void add_location(struct naming *naming, uint32_t index)
 {
     const struct wp_location *location = naming->locations[index];
@@ -246,7 +261,9 @@ static void add_location(struct naming *naming, uint32_t index)
     if (location->pseudo) {
         const char *name = tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
         add_frame(naming, &(struct function_key){.system_name = name}, 0);
-    } else if (answer->known && answer->known->system_name) {
+    } else if (answer->known && answer->known->frame_count > 0) {
+        add_known_frames(naming, location, answer->known);
+    } else if (answer->known) {
         add_known(naming, location, answer->known);
     } else if (!location->module) {
         add_frame(naming, &(struct function_key){.system_name = "[anonymous code]"}, 0);
@@ -283,7 +300,7 @@ static void take_known(struct naming *naming)
             continue;
         if (known->system_name && known->is_hint)
             naming->answers[known->location].hint = known;
-        else if (known->system_name)
+        else if (!known->is_hint && (known->system_name || known->frame_count > 0))
             naming->answers[known->location].known = known;
         if (known->region <= options->region_count)
             symbols->region_of[known->location] = known->region;

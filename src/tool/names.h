@@ -32,7 +32,17 @@ struct names_known {
     uint32_t region;         /* 1 + index into the regions, 0 for none */
     const char *name;        /* for people; NULL: made from system_name */
     const char *system_name; /* NULL: not known, and name is not looked at */
-    bool is_hint;            /* only for where the files know the function by another name: see below */
+    bool is_hint;            /* only for where the files know the function by another name: see above */
+    const struct names_frame
+        *frames;          /* all of the location's, innermost first, in place of the names above */
+    uint32_t frame_count; /* 0: there are none, and it is as above */
+};
+
+/* A frame that was named before: by another recording. */
+struct names_frame {
+    const char *name, *system_name, *file; /* as struct wp_function has them */
+    uint32_t start_line, line;
+    bool is_symbol;
 };
 
 struct names_options {

@@ -6,6 +6,8 @@
 #define WALLPROF_TOOL_PPROF_BUILDING_H
 
 #include "pprof_file.h"
+#include "record_table.h"
+#include "string_table.h"
 
 /* What wp_profile.symbols leads into, and the comments. */
 struct read_symbols {
@@ -13,12 +15,22 @@ struct read_symbols {
     struct outside_region *regions;
     char *text;
     const char **comments;
+    struct wp_process *processes; /* NULL for the recording's own */
+    struct string_table process_names;
 };
 
 struct thread_key {
     const char *name; /* "" without */
     uint64_t id;
-    arena_ref root; /* 0 for a free slot */
+    uint32_t process; /* number in processes */
+    bool is_spare;    /* no thread: what its process has besides */
+    arena_ref root;   /* 0 for a free slot */
+};
+
+/* A process that samples name. */
+struct process_key {
+    uint32_t name; /* number in read_symbols.process_names; 0: none */
+    int32_t pid, rank;
 };
 
 struct path_step {
@@ -29,13 +41,14 @@ struct building {
     struct recording *recording;
     struct pprof_file *file;
     struct read_symbols *names;
-    arena_ref *module_of;       /* by mapping; 0 for a region */
-    uint32_t *region_of;        /* by mapping: 1 + index */
-    arena_ref *location_of;     /* by location */
-    struct thread_key *threads; /* open addressing */
-    uint32_t thread_slots;      /* a power of two */
-    arena_ref *thread_list;     /* in order of appearance */
-    struct path_step *path;     /* of the sample put in last, outermost first */
+    arena_ref *module_of;          /* by mapping; 0 for a region */
+    uint32_t *region_of;           /* by mapping: 1 + index */
+    arena_ref *location_of;        /* by location */
+    struct thread_key *threads;    /* open addressing */
+    uint32_t thread_slots;         /* a power of two */
+    arena_ref *thread_list;        /* in order of appearance */
+    struct record_table processes; /* struct process_key, as samples name them */
+    struct path_step *path;        /* of the sample put in last, outermost first */
     uint32_t path_depth, path_capacity;
     arena_ref path_root;
     uint64_t sums[PPROF_VALUES];

@@ -435,11 +435,17 @@ static void read_label(struct reader *reader, struct pprof_sample *sample, struc
     const char *key = string_at(reader, fields[LABEL_KEY]), *text = string_at(reader, fields[LABEL_STR]);
     if (strcmp(key, "thread") == 0) {
         sample->thread = text;
+    } else if (strcmp(key, "process") == 0) {
+        sample->process = text;
     } else if (strcmp(key, "thread_id") == 0) {
         if (fields[LABEL_NUM] > INT32_MAX)
             return fail(reader, "a thread id is none");
         sample->thread_id = fields[LABEL_NUM];
         sample->has_thread_id = true;
+    } else if (strcmp(key, "pid") == 0 || strcmp(key, "rank") == 0) {
+        if (fields[LABEL_NUM] > INT32_MAX)
+            return fail(reader, "a process id or a rank is none");
+        *(*key == 'p' ? &sample->pid : &sample->rank) = (int32_t)fields[LABEL_NUM];
     }
 }
 
@@ -469,7 +475,7 @@ int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_samp
     struct wire message = file->samples[index];
     struct wire_field field;
     uint32_t values = 0;
-    *ret = (struct pprof_sample){.stack = ret->stack, .capacity = ret->capacity};
+    *ret = (struct pprof_sample){.stack = ret->stack, .capacity = ret->capacity, .rank = PROCESS_NO_RANK};
     while (reader.status == 0 && wire_next(&message, &field))
         read_sample_field(&reader, ret, &field, &values);
     if (message.failed)

@@ -77,6 +77,8 @@ struct pprof_sample {
     const char *thread; /* label `thread`; NULL without */
     uint64_t thread_id;
     bool has_thread_id;
+    const char *process; /* label `process`; NULL without */
+    int32_t pid, rank;   /* labels of that name; 0 and PROCESS_NO_RANK without */
 };
 
 /* 0; or -errno, with the reason in recording->reason, and nothing held. The bytes must outlive the file. */

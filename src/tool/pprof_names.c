@@ -147,17 +147,11 @@ static uint32_t pseudo_of(const struct building *building, const struct pprof_lo
 static arena_ref make_location(struct building *building, const struct pprof_location *from)
 {
     struct wp_tree *tree = &building->recording->tree;
-    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
-    if (!ref)
-        return 0;
-    struct wp_location *location = tree_location_at(tree, ref);
-    location->address = from->address;
-    location->module = from->mapping ? building->module_of[from->mapping - 1] : 0;
-    location->index = tree->location_count++;
-    location->next = tree->newest_location;
-    tree->newest_location = ref;
-    building->names->symbols.region_of[location->index] =
-        from->mapping ? building->region_of[from->mapping - 1] : 0;
+    arena_ref module = from->mapping ? building->module_of[from->mapping - 1] : 0;
+    arena_ref ref = tree_add_location(tree, module, from->address, 0);
+    if (ref)
+        building->names->symbols.region_of[tree_location_at(tree, ref)->index] =
+            from->mapping ? building->region_of[from->mapping - 1] : 0;
     return ref;
 }
 
@@ -240,6 +234,8 @@ static void release_names(struct wp_symbols *symbols)
     free(names->regions);
     free(names->text);
     free(names->comments);
+    free(names->processes);
+    string_table_deinit(&names->process_names);
     free(names);
 }
 

@@ -47,6 +47,15 @@ static int refuse_types(const struct pprof_file *file, struct recording *recordi
 
 /* ---- comments ---- */
 
+/* "0.123" behind a text, in ns. */
+static void read_seconds(const char *comment, const char *before, uint64_t *ret)
+{
+    double seconds;
+    if (comment && strncmp(comment, before, strlen(before)) == 0 &&
+        sscanf(comment + strlen(before), "%lf", &seconds) == 1 && seconds >= 0 && seconds < 1e9)
+        *ret = (uint64_t)(seconds * 1e9 + 0.5);
+}
+
 static void read_counters(struct wp_profile *profile, const char *comment)
 {
     struct wp_counters *counters = &profile->counters;
@@ -56,23 +65,57 @@ static void read_counters(struct wp_profile *profile, const char *comment)
            "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " unanswered; %" SCNu64
            " late signals dropped",
            &counters->samples, &counters->truncated, &counters->unanswered, &counters->stray);
+    sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
+    read_seconds(comment, "the sampler itself used ", &counters->sampler_cpu_ns);
+    read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->answers_cpu_ns);
     sscanf(comment, "looks: %" SCNu64 " unchanged, %" SCNu64 " walked from outside, %" SCNu64 " by signal",
            &counters->unchanged, &counters->walked, &counters->answered);
+}
+
+/* "process: app, pid 1234"; a name may have anything in it. */
+static void read_process(struct recording *recording, const char *comment)
+{
+    static const char before_pid[] = ", pid ";
+    const char *end = NULL;
+    for (const char *at = comment; (at = strstr(at, before_pid)); at++)
+        end = at;
+    if (!end)
+        return;
+    snprintf(recording->program, sizeof recording->program, "%.*s", (int)(end - comment), comment);
+    long pid = strtol(end + strlen(before_pid), NULL, 10);
+    recording->process.pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0;
+}
+
+/* Of a file that does not say, the program is what was mapped first. */
+static void begin_process(struct recording *recording)
+{
+    recording->process =
+        (struct wp_process){.name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
+    for (arena_ref ref = recording->modules.newest; ref;) {
+        const struct wp_module *module = arena_at(&recording->arena, ref);
+        const char *path = arena_at(&recording->arena, module->path), *slash = strrchr(path, '/');
+        if (module->is_main)
+            snprintf(recording->program, sizeof recording->program, "%s", slash ? slash + 1 : path);
+        ref = module->next;
+    }
 }
 
 /* They are written again as they are; what others want to know is taken from them. */
 static void take_comments(struct building *building)
 {
-    static const char command[] = "command: ", restraint[] = "restrained to ";
+    static const char command[] = "command: ", restraint[] = "restrained to ", process[] = "process: ";
     struct recording *recording = building->recording;
     struct wp_profile *profile = &recording->profile;
+    begin_process(recording);
     for (uint32_t i = 0; i < building->file->comment_count; i++) {
         const char *comment = building->file->comments[i];
         if (strncmp(comment, command, strlen(command)) == 0)
             snprintf(recording->command, sizeof recording->command, "%s", comment + strlen(command));
         else if (strncmp(comment, restraint, strlen(restraint)) == 0)
             snprintf(recording->restraint, sizeof recording->restraint, "%s", comment);
-        else
+        else if (strncmp(comment, process, strlen(process)) == 0)
+            read_process(recording, comment + strlen(process));
+        else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)
             read_counters(profile, comment);
     }
     building->names->comments = building->file->comments;

@@ -14,7 +14,7 @@ static const uint64_t value_max = (uint64_t)1 << 61;
 
 /* ---- threads ---- */
 
-static int add_thread(struct building *building, struct thread_key *slot, const char *name, uint64_t id)
+static int add_thread(struct building *building, struct thread_key *slot, const struct thread_key *key)
 {
     struct recording *recording = building->recording;
     arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_thread_record));
@@ -22,52 +22,68 @@ static int add_thread(struct building *building, struct thread_key *slot, const 
     if (!ref)
         return pprof_no_memory(recording);
     struct wp_thread_record *record = arena_at(&recording->arena, ref);
-    memcpy(record->name, name, strnlen(name, sizeof record->name));
-    record->tid = (int32_t)id;
+    memcpy(record->name, key->name, strnlen(key->name, sizeof record->name));
+    record->tid = (int32_t)key->id;
+    record->process = key->process;
+    record->is_spare = key->is_spare;
     record->root = tree_root(&recording->tree, number);
     recording->profile.thread_count = number;
     building->thread_list[number - 1] = ref;
-    *slot = (struct thread_key){name, id, record->root};
+    *slot = *key;
+    slot->root = record->root;
     return 0;
 }
 
-static bool is_thread(const struct thread_key *key, const char *name, uint64_t id)
+static bool is_thread(const struct thread_key *slot, const struct thread_key *key)
 {
-    return key->id == id && strncmp(key->name, name, THREAD_NAME_BYTES) == 0;
+    return slot->id == key->id && slot->process == key->process && slot->is_spare == key->is_spare &&
+           strncmp(slot->name, key->name, THREAD_NAME_BYTES) == 0;
 }
 
-/* FNV-1a (Fowler, Noll, Vo) of the name, and the id. */
-static uint32_t thread_hash(const char *name, uint64_t id)
+/* FNV-1a (Fowler, Noll, Vo) of the name, and the numbers. */
+static uint32_t thread_hash(const struct thread_key *key)
 {
-    uint32_t hash = 2166136261U ^ (uint32_t)id * 2654435761U;
-    for (int i = 0; i < THREAD_NAME_BYTES && name[i]; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619U;
+    uint32_t hash = 2166136261U ^ ((uint32_t)key->id + key->process * 40503U) * 2654435761U;
+    for (int i = 0; i < THREAD_NAME_BYTES && key->name[i]; i++)
+        hash = (hash ^ (unsigned char)key->name[i]) * 16777619U;
     return hash ^ hash >> 15;
+}
+
+/* Of samples that name none it is the first. */
+static uint32_t process_of(struct building *building, const struct pprof_sample *sample)
+{
+    const struct process_key key = {
+        .name = sample->process ? string_table_intern(&building->names->process_names, sample->process) : 0,
+        .pid = sample->pid,
+        .rank = sample->rank};
+    building->recording->profile.is_merged |= sample->process || sample->pid;
+    return record_table_intern(&building->processes, &key);
 }
 
 /* The root that a sample's labels stand for; threads are made as they appear. */
 static int root_of(struct building *building, const struct pprof_sample *sample, arena_ref *ret)
 {
     struct recording *recording = building->recording;
-    const char *name = sample->thread ? sample->thread : "";
+    const struct thread_key key = {.name = sample->thread ? sample->thread : "",
+                                   .id = sample->thread_id,
+                                   .process = process_of(building, sample),
+                                   .is_spare = !sample->thread && !sample->has_thread_id};
     if (sample->has_thread_id)
         recording->profile.labels = LABELS_ID;
     else if (sample->thread && recording->profile.labels == LABELS_NONE)
         recording->profile.labels = LABELS_NAME;
     *ret = recording->tree.spare_root;
-    if (!sample->thread && !sample->has_thread_id)
+    if (key.is_spare && !sample->process && !sample->pid && sample->rank < 0)
         return 0;
-    uint32_t mask = building->thread_slots - 1, at = thread_hash(name, sample->thread_id) & mask;
-    while (building->threads[at].root && !is_thread(&building->threads[at], name, sample->thread_id))
+    uint32_t mask = building->thread_slots - 1, at = thread_hash(&key) & mask;
+    while (building->threads[at].root && !is_thread(&building->threads[at], &key))
         at = (at + 1) & mask;
-    int status = building->threads[at].root
-                     ? 0
-                     : add_thread(building, &building->threads[at], name, sample->thread_id);
+    int status = building->threads[at].root ? 0 : add_thread(building, &building->threads[at], &key);
     *ret = building->threads[at].root;
     return status;
 }
 
-/* They appeared last first. */
+/* They appeared last first, and so did their processes. */
 static int number_threads(struct building *building)
 {
     struct recording *recording = building->recording;
@@ -79,6 +95,7 @@ static int number_threads(struct building *building)
         arena_ref ref = building->thread_list[count - number];
         struct wp_thread_record *record = arena_at(&recording->arena, ref);
         record->number = number;
+        record->process = recording->profile.process_count - 1 - record->process;
         tree_node(&recording->tree, record->root)->thread = number;
         recording->thread_of_number[number] = ref;
     }
@@ -150,16 +167,52 @@ static int add_sample(struct building *building, const struct pprof_sample *samp
                   : add_values(building, &tree_node(&building->recording->tree, node)->self, sample->values);
 }
 
+/* ---- processes ---- */
+
+/* Of which process a profile of a single one is, its comments say; its samples have the rank. */
+static int take_processes(struct building *building)
+{
+    struct recording *recording = building->recording;
+    const uint32_t count = building->processes.count;
+    struct wp_process *processes;
+    recording->profile.is_merged |= count > 1;
+    recording->profile.processes = &recording->process;
+    recording->profile.process_count = 1;
+    if (building->processes.failed || building->names->process_names.failed)
+        return pprof_no_memory(recording);
+    if (!recording->profile.is_merged) { /* 1, or none at all */
+        if (count > 0)
+            recording->process.rank = ((struct process_key *)record_table_at(&building->processes, 0))->rank;
+        return 0;
+    }
+    processes = building->names->processes = calloc(count, sizeof *processes);
+    if (!processes)
+        return pprof_no_memory(recording);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct process_key *key = record_table_at(&building->processes, i);
+        processes[count - 1 - i] = (struct wp_process){
+            string_table_at(&building->names->process_names, key->name), key->pid, key->rank, ""};
+    }
+    recording->profile.processes = processes;
+    recording->profile.process_count = count;
+    return 0;
+}
+
 int pprof_samples_add(struct building *building)
 {
     struct pprof_file *file = building->file;
     struct pprof_sample sample = {0};
-    int status = 0;
+    int status =
+        record_table_init(&building->processes, sizeof(struct process_key), sizeof(struct process_key));
+    string_table_init(&building->names->process_names);
     for (uint32_t i = file->sample_count; status == 0 && i-- > 0;) {
         status = pprof_file_sample(file, i, &sample, building->recording);
         if (status == 0 && (sample.values[0] || sample.values[1] || sample.values[2] || sample.values[3]))
             status = add_sample(building, &sample);
     }
     free(sample.stack);
+    if (status == 0)
+        status = take_processes(building);
+    record_table_deinit(&building->processes);
     return status ? status : number_threads(building);
 }

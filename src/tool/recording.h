@@ -34,6 +34,7 @@ struct recording {
     uint32_t output_count;                  /* was to go, in the arena */
     struct wp_process process;              /* and profile.processes */
     char program[256], ending[128];         /* and its name and ending */
+    uint32_t merged_count;                  /* of a merged one: how many recordings it was made of; else 0 */
     char reason[RECORDING_REASON_BYTES];    /* why it could not be opened, for people */
 };
 

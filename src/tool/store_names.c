@@ -1,16 +1,9 @@
 #include "store_names.h"
 #include "module_names.h"
-#include "names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What the process said, for locations that are to be called by it. */
-struct said {
-    struct names_known *known; /* room for all */
-    uint32_t count;
-};
 
 /* The function that the process found for a location, NULL if it had to make up a name. */
 static const struct wp_function *found_by_process(const struct wp_symbols *symbols, uint32_t location)
@@ -38,65 +31,66 @@ static bool is_known_to_process_only(const struct recording *recording, const st
            is_lost(recording->symbols, location->module);
 }
 
-static void say(struct said *said, const struct wp_symbols *symbols, uint32_t location, bool is_hint)
+bool store_names_said(const struct recording *recording, const struct wp_location *location,
+                      struct names_known *ret)
 {
-    const struct wp_function *function = found_by_process(symbols, location);
-    struct names_known known = {
-        .location = location, .region = symbols->region_of[location], .is_hint = is_hint};
+    const struct wp_function *function = found_by_process(recording->symbols, location->index);
+    *ret = (struct names_known){.location = location->index,
+                                .region = recording->symbols->region_of[location->index],
+                                .is_hint = !is_known_to_process_only(recording, location)};
     if (function) {
-        known.name = function->name;
-        known.system_name = function->system_name;
+        ret->name = function->name;
+        ret->system_name = function->system_name;
     }
-    if (function || known.region)
-        said->known[said->count++] = known;
+    return function || ret->region;
 }
 
-/* Where the files knew nothing, as on another machine, and the process did. */
-static bool is_better_known(const struct wp_symbols *from_files, const struct wp_symbols *symbols,
-                            uint32_t location)
+/* Where the files knew nothing, as on another machine, and somebody did. */
+static bool is_better_known(const struct wp_symbols *from_files, const struct names_known *known)
 {
-    return !found_by_process(from_files, location) && found_by_process(symbols, location);
+    return known->is_hint && (known->system_name || known->frame_count > 0) &&
+           !found_by_process(from_files, known->location);
 }
 
-static int make(struct recording *recording, const struct said *said, struct wp_symbols **ret)
+int store_names_find(const struct wp_profile *profile, struct names_options *options,
+                     struct names_known *known, struct wp_symbols **ret)
 {
-    const struct names_options options = {.known = said->known,
-                                          .known_count = said->count,
-                                          .regions = recording->symbols->regions,
-                                          .region_count = recording->symbols->region_count};
-    return names_make(&recording->profile, &options, ret);
+    const uint32_t count = options->known_count;
+    options->known = known;
+    int status = names_make(profile, options, ret);
+    for (uint32_t i = 0; status == 0 && i < count; i++) {
+        if (!is_better_known(*ret, &known[i]))
+            continue;
+        known[options->known_count] = known[i];
+        known[options->known_count++].is_hint = false;
+    }
+    if (status < 0 || options->known_count == count)
+        return status;
+    names_release(*ret);
+    return names_make(profile, options, ret);
 }
 
-/* Files first, but for what only the process knew; and again with what turns out to be such. */
-static int make_both(struct recording *recording, struct said *said, struct wp_symbols **ret)
+static int make(struct recording *recording, struct names_known *known, struct wp_symbols **ret)
 {
+    struct names_options options = {.regions = recording->symbols->regions,
+                                    .region_count = recording->symbols->region_count};
     const struct wp_tree *tree = &recording->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct wp_location *location = tree_location_at(tree, ref);
         if (!location->pseudo)
-            say(said, recording->symbols, location->index, !is_known_to_process_only(recording, location));
+            options.known_count += store_names_said(recording, location, &known[options.known_count]);
     }
-    const uint32_t count = said->count;
-    int status = make(recording, said, ret);
-    for (uint32_t i = 0; status == 0 && i < tree->location_count; i++) {
-        if (is_better_known(*ret, recording->symbols, i))
-            say(said, recording->symbols, i, false);
-    }
-    if (status < 0 || said->count == count)
-        return status;
-    names_release(*ret);
-    return make(recording, said, ret);
+    return store_names_find(&recording->profile, &options, known, ret);
 }
 
 int store_names_make(struct recording *recording)
 {
     struct wp_symbols *symbols;
-    struct said said = {0};
     if (!recording->is_store)
         return 0;
-    said.known = calloc(2 * (size_t)recording->tree.location_count + 1, sizeof *said.known);
-    int status = said.known ? make_both(recording, &said, &symbols) : -ENOMEM;
-    free(said.known);
+    struct names_known *known = calloc(2 * (size_t)recording->tree.location_count + 1, sizeof *known);
+    int status = known ? make(recording, known, &symbols) : -ENOMEM;
+    free(known);
     if (status < 0)
         return status;
     recording->release_symbols(recording->symbols);

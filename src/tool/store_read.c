@@ -150,6 +150,7 @@ static int check_threads(struct store_reader *reader)
             return store_damaged(reader, "a thread is not where it should be");
         struct wp_thread_record *record = arena_at(&recording->arena, ref);
         record->process = 0; /* a store is of one */
+        record->is_spare = false;
         next = record->next;
         if (next >= ref || record->tid < 0 || record->number == 0 || record->number > count ||
             recording->thread_of_number[record->number] || !is_root_of(reader, record))
@@ -336,7 +337,7 @@ static void describe_process(struct recording *recording, const struct store_hea
     recording->process = (struct wp_process){
         .name = recording->program,
         .pid = process->pid > 0 ? process->pid : 0,
-        .rank = process->rank >= 0 ? process->rank : PROCESS_NO_RANK,
+        .rank = process->pid > 0 && process->rank >= 0 ? process->rank : PROCESS_NO_RANK,
         .ending = recording->ending,
     };
 }
