@@ -53,8 +53,9 @@ static int write_profile(const struct request *request, const struct left_store 
     char number[32];
     if (command_open(&recording, store->path) != 0)
         return 1;
-    int status =
-        left_write(store, &recording, request->output, insertion_for(request, store, &recording, number));
+    left_describe_end(store, &recording, 0);
+    int status = left_write(store, &recording, request->output,
+                            insertion_for(request, store, &recording, number), "written");
     recording_close(&recording);
     if (status == 0 && !request->keeps && unlink(store->path) < 0)
         return command_fail("%s: it has been recovered, but cannot be removed: %s", store->path,

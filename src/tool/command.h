@@ -11,6 +11,7 @@ enum { EXIT_USAGE = 2 };
 
 int command_diff(int argc, char **argv);
 int command_export(int argc, char **argv);
+int command_gather(int argc, char **argv);
 int command_recover(int argc, char **argv);
 int command_merge(int argc, char **argv);
 int command_top(int argc, char **argv);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -37,11 +38,23 @@ static void limit(int resource, rlim_t most)
     }
 }
 
+/* What the parent has reserved already, which counts (proc_pid_statm(5): the sixth number, in pages). */
+static rlim_t memory_inherited(void)
+{
+    unsigned long data_pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*u %*u %*u %*u %*u %lu", &data_pages) != 1)
+        data_pages = 0;
+    if (file)
+        fclose(file);
+    return (rlim_t)data_pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 /* A sanitizer has more memory than there is. */
 static void limit_memory(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit(RLIMIT_DATA, MEMORY_MAX_BYTES);
+    limit(RLIMIT_DATA, memory_inherited() + MEMORY_MAX_BYTES);
 #endif
 }
 

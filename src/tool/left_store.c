@@ -2,12 +2,13 @@
 #include "command.h"
 #include "config.h"
 #include "output_file.h"
-#include "store.h"
+#include "store_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,18 @@ int left_list(const char *directory, struct left_store **ret)
 
 /* ---- its profile ---- */
 
+void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number)
+{
+    const char *name = signal_number > 0 && signal_number < NSIG ? sigabbrev_np(signal_number) : NULL;
+    if (store->is_running || store->is_closed)
+        return;
+    if (name)
+        snprintf(recording->ending, sizeof recording->ending, "killed by signal %d (%s)", signal_number,
+                 name);
+    else if (strcmp(recording->ending, STORE_NOT_ENDED) == 0)
+        snprintf(recording->ending, sizeof recording->ending, "killed, by which signal is not known");
+}
+
 static void insert(char path[PATH_MAX], const char *insertion)
 {
     char plain[PATH_MAX];
@@ -164,7 +177,7 @@ void left_output(const struct left_store *store, const struct recording *recordi
 }
 
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
-               const char *insertion)
+               const char *insertion, const char *word)
 {
     char path[PATH_MAX];
     int failed = 0;
@@ -172,7 +185,7 @@ int left_write(const struct left_store *store, const struct recording *recording
         insert(path, insertion);
         int status = output_file_write(path, format_of_name(output_file_name(path)), &recording->profile);
         if (!status)
-            printf("written: %s\n", path);
+            printf("%s: %s\n", word, path);
         failed |= status;
     }
     return failed;

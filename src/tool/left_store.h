@@ -39,12 +39,15 @@ bool left_has_ended(struct left_store *store, unsigned patience_ms);
  * Their number, or -errno. */
 int left_list(const char *directory, struct left_store **ret);
 
+/* Of a store whose process has gone, what its recording says of how: signal_number if it is known, or 0. */
+void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number);
+
 /*
  * Writes the profile, into all files that the process would have written, or into `instead`; with "insertion"
- * in their names unless that is NULL. Says "written: PATH" for each on stdout. 0 or 1, which has been said.
+ * in their names unless that is NULL. Says "WORD: PATH" for each on stdout. 0 or 1, which has been said.
  */
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
-               const char *insertion);
+               const char *insertion, const char *word);
 
 /* Where the first file goes, as left_write has it: for who wants to know whether that is taken. */
 void left_output(const struct left_store *store, const struct recording *recording, const char *instead,

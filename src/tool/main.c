@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
     {"view", "FILE", "show the flame graph in a browser", command_view},
     {"export", "FILE -o OUT", "write a recording in other formats", command_export},
+    {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
     {"recover", "STORE", "make the profile of a process that was killed", command_recover},
     {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
 };

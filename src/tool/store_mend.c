@@ -330,7 +330,7 @@ static void describe_unknown_end(const struct store_header *header, char *ret, s
     else if (is_believed(live) && live->end.kind == STORE_END_EXEC)
         snprintf(ret, capacity, "became another program");
     else
-        snprintf(ret, capacity, "was killed, or has not ended yet");
+        snprintf(ret, capacity, STORE_NOT_ENDED);
 }
 
 void store_describe_end(const struct store_header *header, char *ret, size_t capacity)

@@ -73,6 +73,9 @@ bool store_is_string(const struct store_reader *reader, arena_ref ref);
 int store_mend(struct store_reader *reader, struct store_header *header);
 int store_settle(struct store_reader *reader, const struct store_header *header);
 
+/* What a store says that has not been closed, and has no note of an end. */
+#define STORE_NOT_ENDED "it had not ended"
+
 /* Of a store that has been settled: how the process ended, if that was not the ordinary way; and how long it
  * was recorded. */
 void store_describe_end(const struct store_header *header, char *ret, size_t capacity);

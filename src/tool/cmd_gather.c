@@ -1,0 +1,281 @@
+/*
+ * wallprof gather: the end of a run. Its processes have recorded into stores in one directory, and left them
+ * there (session_store.c); of each comes a profile, or one of all.
+ *
+ * Whoever started the run has locked a file in the directory, and hands the lock to us. A process that ends
+ * while it is locked closes its store and leaves it; one that ends later writes its own profile. So that none
+ * falls in between: first what has been left is taken, then the lock is let go of, then it is looked again
+ * for stores that were closed meanwhile. Who is still recording then goes on alone.
+ */
+#include "clock.h"
+#include "command.h"
+#include "left_store.h"
+#include "merge.h"
+#include "output_file.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: wallprof gather [OPTIONS] DIRECTORY\n"
+    "\n"
+    "Makes the profiles of a run out of the stores in its directory, and removes it.\n"
+    "wallprof-run does this at the end.\n"
+    "\n"
+    "  --merge              one profile of all processes\n"
+    "  --lock FD            the descriptor that keeps the directory's run file locked\n"
+    "  --pid PID            the process that the run is called by\n"
+    "  --status N           its exit status, as a shell has it\n";
+
+/* A process that has closed its store is about to end. */
+enum { CLOSED_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
+
+/* What a shell did before it became another program: less than that is not worth a file. */
+static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
+
+struct gathering {
+    const char *directory;
+    int lock_fd; /* -1 without */
+    pid_t pid;
+    int status;
+    bool merges;
+    struct merge *merge;
+    struct left_store main; /* whose names the merged profile has; path is empty without */
+    char main_output[STORE_OUTPUTS_MAX][PATH_MAX];
+    uint32_t main_output_count;
+    void *taken;  /* names that have been written to, and */
+    void *merged; /* stores that have been added: trees of tsearch(3) */
+    int failed;
+};
+
+/* ---- one store ---- */
+
+static int compare_paths(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+/* False if it is in there already. */
+static bool remember(void **paths, const char *path)
+{
+    char *copy = strdup(path), **found = copy ? tsearch(copy, paths, compare_paths) : NULL;
+    bool is_new = !found || *found == copy;
+    if (!is_new)
+        free(copy);
+    return is_new;
+}
+
+static bool is_main(const struct gathering *gathering, const struct left_store *store)
+{
+    return store->pid == gathering->pid && !store->became_another;
+}
+
+static void describe_end(const struct gathering *gathering, const struct left_store *store,
+                         struct recording *recording)
+{
+    int number = gathering->status > SIGNAL_STATUS ? gathering->status - SIGNAL_STATUS : 0;
+    left_describe_end(store, recording, is_main(gathering, store) ? number : 0);
+}
+
+/* A shell that became the program has the same number, and maybe the same name for its file. */
+static void choose_insertion(struct gathering *gathering, const struct left_store *store,
+                             const struct recording *recording, char ret[PATH_MAX])
+{
+    char path[PATH_MAX], number[32];
+    strcpy(ret, "");
+    left_output(store, recording, NULL, NULL, path);
+    snprintf(number, sizeof number, "%d", (int)store->pid);
+    bool has_number = strstr(output_file_name(path), number);
+    if (store->became_another)
+        snprintf(ret, PATH_MAX, "%s%s%s", has_number ? "" : number, has_number ? "" : ".",
+                 recording->process.name);
+    else if (!remember(&gathering->taken, path))
+        snprintf(ret, PATH_MAX, "%s", number);
+    for (unsigned more = 2; *ret; more++) {
+        left_output(store, recording, NULL, ret, path);
+        if (remember(&gathering->taken, path))
+            return;
+        size_t length = strcspn(ret, "-");
+        snprintf(ret + length, PATH_MAX - length, "-%u", more);
+    }
+}
+
+static int write_one(struct gathering *gathering, const struct left_store *store)
+{
+    static struct recording recording;
+    char insertion[PATH_MAX];
+    if (command_open(&recording, store->path) != 0)
+        return 1;
+    describe_end(gathering, store, &recording);
+    int status = 0;
+    if (!store->became_another || recording.profile.duration_ns >= worth_ns) {
+        choose_insertion(gathering, store, &recording, insertion);
+        status = left_write(store, &recording, NULL, *insertion ? insertion : NULL,
+                            is_main(gathering, store) ? "written" : "another");
+    }
+    recording_close(&recording);
+    return status;
+}
+
+static void note_outputs(struct gathering *gathering, const struct left_store *store,
+                         const struct recording *recording)
+{
+    if (*gathering->main.path && !is_main(gathering, store))
+        return;
+    gathering->main = *store;
+    gathering->main_output_count = store->is_own ? recording->output_count : 0;
+    for (uint32_t i = 0; i < gathering->main_output_count; i++)
+        snprintf(gathering->main_output[i], PATH_MAX, "%s", recording->outputs[i]);
+}
+
+static int add_one(struct gathering *gathering, const struct left_store *store)
+{
+    static struct recording recording;
+    int status = recording_open(&recording, store->path);
+    if (status < 0) {
+        merge_leave_out(gathering->merge, store->path, recording.reason);
+        return command_fail("%s: %s", store->path, recording.reason);
+    }
+    describe_end(gathering, store, &recording);
+    note_outputs(gathering, store, &recording);
+    status = merge_add(gathering->merge, &recording);
+    if (status < 0)
+        command_fail("%s: %s", store->path, recording.reason);
+    recording_close(&recording);
+    return status < 0;
+}
+
+/* Stores whose profile could not be written stay. */
+static void take(struct gathering *gathering, const struct left_store *store)
+{
+    int failed = 0;
+    if (!gathering->merges)
+        failed = write_one(gathering, store);
+    else if (remember(&gathering->merged, store->path))
+        failed = add_one(gathering, store);
+    gathering->failed |= failed;
+    if (!failed && !gathering->merges)
+        unlink(store->path);
+}
+
+/* ---- all of them ---- */
+
+static void take_if_left(struct gathering *gathering, const char *path, bool is_last)
+{
+    struct left_store store;
+    if (left_open(&store, path) < 0)
+        return; /* its process has seen to it meanwhile */
+    if (!store.is_running || (is_last && store.is_closed && left_has_ended(&store, CLOSED_PATIENCE_MS)))
+        take(gathering, &store);
+    left_close(&store);
+}
+
+/* The run's own process first: it has the name that was asked for. */
+static void take_all(struct gathering *gathering, bool is_last)
+{
+    struct left_store *stores;
+    int count = left_list(gathering->directory, &stores);
+    for (int first = 1; first >= 0; first--) {
+        for (int i = 0; i < count; i++) {
+            if (is_main(gathering, &stores[i]) == (first == 1))
+                take_if_left(gathering, stores[i].path, is_last);
+        }
+    }
+    free(stores);
+}
+
+static int write_merged(struct gathering *gathering)
+{
+    struct recording *merged;
+    int status = merge_finish(gathering->merge, &merged), failed = 0;
+    if (status == -ENODATA)
+        return 0;
+    if (status < 0)
+        return command_fail("the recordings cannot be merged: %s", strerrordesc_np(-status));
+    for (uint32_t i = 0; i < gathering->main_output_count; i++) {
+        const char *path = gathering->main_output[i];
+        int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
+        if (!error)
+            printf("written: %s\n", path);
+        failed |= error;
+    }
+    return failed;
+}
+
+static void remove_store(void *path)
+{
+    unlink(path);
+    free(path);
+}
+
+/* If processes are still recording, the last of them does it. */
+static void remove_directory(const struct gathering *gathering)
+{
+    char run[PATH_MAX];
+    snprintf(run, sizeof run, "%s/" STORE_RUN_NAME, gathering->directory);
+    unlink(run);
+    rmdir(gathering->directory);
+}
+
+static int gather(struct gathering *gathering)
+{
+    const struct merge_options options = {.labels = LABELS_ID};
+    gathering->merge = gathering->merges ? merge_begin(&options) : NULL;
+    if (gathering->merges && !gathering->merge)
+        return command_fail("there is not enough memory");
+    take_all(gathering, false);
+    if (gathering->lock_fd >= 0)
+        flock(gathering->lock_fd, LOCK_UN);
+    take_all(gathering, true);
+    if (gathering->merges && !gathering->failed)
+        gathering->failed = write_merged(gathering);
+    merge_release(gathering->merge);
+    tdestroy(gathering->merged, gathering->failed ? free : remove_store);
+    remove_directory(gathering);
+    tdestroy(gathering->taken, free);
+    return gathering->failed | output_printed();
+}
+
+static bool read_number(const char *text, int *ret)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    *ret = (int)number;
+    return errno == 0 && end != text && *end == '\0' && number >= 0 && number <= INT_MAX;
+}
+
+int command_gather(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"merge", no_argument, NULL, 'm'},     {"lock", required_argument, NULL, 'l'},
+        {"pid", required_argument, NULL, 'p'}, {"status", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},      {0}};
+    static struct gathering gathering = {.lock_fd = -1};
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+        int *number = option == 'l'   ? &gathering.lock_fd
+                      : option == 'p' ? &gathering.pid
+                      : option == 's' ? &gathering.status
+                                      : NULL;
+        if (option == 'h') {
+            fputs(help, stdout);
+            return output_printed();
+        }
+        if (option == 'm')
+            gathering.merges = true;
+        else if (!number)
+            return command_misused("gather", "which options there are:");
+        else if (!read_number(optarg, number))
+            return command_misused("gather", "%s is no number", optarg);
+    }
+    if (optind + 1 != argc)
+        return command_misused("gather", "one DIRECTORY is wanted");
+    gathering.directory = argv[optind];
+    return gather(&gathering);
+}
