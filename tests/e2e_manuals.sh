@@ -7,6 +7,7 @@
 tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
+commands=(top diff view export recover gather)
 
 # ---- what there is, and what is said ----
 
@@ -62,10 +63,10 @@ check_page_options() {
     # --colour is another word for --color.
     "$tool" top --colour never "$TMP/a.pb.gz" >/dev/null || complain "there is no --colour"
     same_lines 'options in wallprof(1)' "$(long_options <"$TMP/wallprof.1")" \
-        "$({ tool_options top diff view export; printf '%s\n' --colour --version; } | LC_ALL=C sort -u)"
+        "$({ tool_options "${commands[@]}"; printf '%s\n' --colour --version; } | LC_ALL=C sort -u)"
     same_lines 'options in wallprof-run(1)' "$(long_options <"$TMP/wallprof-run.1")" "$(wrapper_options)"
     local letter
-    for letter in $(for command in top diff view export; do "$tool" "$command" --help; done | grep -oE '^ +-[a-z],' |
+    for letter in $(for command in "${commands[@]}"; do "$tool" "$command" --help; done | grep -oE '^ +-[a-z],' |
         tr -dc 'a-z\n' | sort -u); do
         grep -qE -- "^ +-$letter, --" "$TMP/wallprof.1" || complain "wallprof(1) has no -$letter"
     done
@@ -101,7 +102,7 @@ check_readme() {
     comm -23 <(wrapper_options) <(long_options <"$ROOT/README.md") >"$TMP/more"
     [ ! -s "$TMP/more" ] || complain "README.md says nothing of $(tr "\n" " " <"$TMP/more")"
     in_subset README.md "$(sed 's/ -- .*//' "$ROOT/README.md" | grep -oE '(^\| `WALLPROF_[^|]*\|[^|]*|(wallprof|wallprof-run) [^|`#]*)' |
-        long_options)" "$({ wrapper_options && tool_options top diff view export; } | LC_ALL=C sort -u)"
+        long_options)" "$({ wrapper_options && tool_options "${commands[@]}"; } | LC_ALL=C sort -u)"
 }
 
 # ---- completion ----
@@ -127,7 +128,7 @@ check_completion() {
     local command
     # shellcheck source=scripts/completion/wallprof.bash
     . "$ROOT/scripts/completion/wallprof.bash"
-    for command in top diff view export; do
+    for command in "${commands[@]}"; do
         same_lines "options offered for wallprof $command" "$(offered wallprof "$command" -- | tr ' ' '\n' | sed '/^$/d')" \
             "$(tool_options "$command")"
     done

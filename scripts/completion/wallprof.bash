@@ -68,6 +68,8 @@ _wallprof_arguments() { # COMMAND
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
     view,-*) _wallprof_words '--output --print --help' ;;
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
+    recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
+    gather,-*) _wallprof_words '--merge --lock --pid --status --help' ;;
     top,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)
         case $option in
@@ -76,6 +78,8 @@ _wallprof_arguments() { # COMMAND
         esac
         ;;
     export,*) _wallprof_export_value || _wallprof_files .store .pb.gz .pb ;;
+    recover,*) _wallprof_export_value || _wallprof_files .store ;;
+    gather,*) _wallprof_files ;;
     esac
 }
 
@@ -84,7 +88,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'top diff view export help --help --version'
+        _wallprof_words 'top diff view export recover gather help --help --version'
     else
         _wallprof_arguments "${COMP_WORDS[1]}"
     fi
@@ -94,7 +98,7 @@ _wallprof() {
 
 _wallprof_run_value() {
     case $option in
-    --out | --tool | :) _wallprof_files ;;
+    --out | --tool | --store | :) _wallprof_files ;;
     --format) _wallprof_list 'pprof callgrind folded html firefox store' ;;
     --follow) _wallprof_list 'fork exec none' ;;
     --labels) _wallprof_words 'none name id' ;;
@@ -115,7 +119,7 @@ _wallprof_run_find_program() {
     while [ "$program" -lt "$COMP_CWORD" ]; do
         case ${COMP_WORDS[program]} in
         --) program=$((program + 1)) && return ;;
-        --quiet | --top | --help | --help-all | --version) program=$((program + 1)) ;;
+        --quiet | --top | --merge | --help | --help-all | --version) program=$((program + 1)) ;;
         --*)
             program=$((program + 2))
             [[ ${COMP_WORDS[program - 1]} != = ]] || program=$((program + 1))
@@ -147,8 +151,8 @@ _wallprof_run() {
     if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
-        _wallprof_words '--out --format --top --hz --overhead --labels --follow --timeline --log --quiet --threads
-            --depth --mem --timeline-mem --observe --signal --hide --seccomp --tool --seed --help --help-all --version'
+        _wallprof_words '--out --format --top --merge --hz --overhead --labels --follow --timeline --log --quiet --threads
+            --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --seed --help --help-all --version'
     else
         _wallprof_run_program
     fi
