@@ -99,6 +99,8 @@ const struct real *real_resolve(void)
     RESOLVE(setns);
     RESOLVE(capset);
     RESOLVE(prctl);
+    RESOLVE(wait4);
+    RESOLVE(waitid);
     RESOLVE(_exit);
     RESOLVE(abort);
     __atomic_store_n(&real_table.is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire in real.h */

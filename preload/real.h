@@ -20,10 +20,12 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
@@ -116,6 +118,8 @@ struct real {
     int (*capset)(void *, const void *);
     int (*prctl)(int, ...);
     int (*execveat)(int, const char *, char *const *, char *const *, int);
+    pid_t (*wait4)(pid_t, int *, int, struct rusage *);
+    int (*waitid)(idtype_t, id_t, siginfo_t *, int);
     void (*_exit)(int); /* these do not return */
     void (*abort)(void);
 };

@@ -283,6 +283,15 @@ void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_
     sig_store_release(&header->live.end.time_ns, now_ns); /* for who reads the file */
 }
 
+void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns)
+{
+    struct store_header *header = sig_load_acquire(&live->header); /* partner: the release in map_all */
+    if (!header)
+        return;
+    uint32_t index = sig_add_relaxed(&header->live.death_count, 1) % STORE_DEATHS;
+    header->live.deaths[index] = (struct store_death){.time_ns = now_ns, .pid = pid, .signal = signal};
+}
+
 /* ---- the end ---- */
 
 /* Only holes and what was never used are behind the arena. */

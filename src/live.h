@@ -14,8 +14,8 @@
  * A forked child has its parent's file mapped too, as a copy of its memory: it must not write there, and only
  * unmaps it.
  *
- * Called from: the sampler thread, in whose descriptor table the file is open; but live_note_end: any thread,
- * in any state.
+ * Called from: the sampler thread, in whose descriptor table the file is open; but live_note_end and
+ * live_note_death: any thread, in any state.
  */
 #ifndef WALLPROF_LIVE_H
 #define WALLPROF_LIVE_H
@@ -96,6 +96,9 @@ void live_close(struct wp_live *live, uint64_t end_ns, const char *restraint, co
 
 /* The process says that it is about to end. Believed if no beat comes after it. */
 void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns);
+
+/* Any thread, in any state: of a child that a signal has ended. Of many the last are kept. */
+void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns);
 
 /* Unmaps the header. In a forked child, which has the descriptor not, and at the end, when it has gone with
  * the sampler's table. */

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The C library's functions under the hooks: what the engine must call so as not to meet itself. */
 struct session_libc {
@@ -57,6 +58,9 @@ void session_end(const char *why);
  * in a handler. */
 void session_note_exit(int status);
 void session_note_abort(void);
+
+/* A child of the process has been ended by a signal: the same. errno is kept. */
+void session_note_death(pid_t child, int signal);
 
 /* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
  * a moment ends the recording. */

@@ -342,6 +342,13 @@ void session_note_abort(void)
     note_end(STORE_END_ABORT, 0);
 }
 
+void session_note_death(pid_t child, int signal)
+{
+    struct session *session = session_current();
+    if (session && session->pid == getpid())
+        live_note_death(&session->sampler.live, child, signal, clock_monotonic_ns());
+}
+
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;

@@ -77,7 +77,13 @@ enum store_end {
     STORE_END_EXEC,  /* it became another program, if it did */
 };
 
-enum { STORE_OUTPUTS_MAX = 8, STORE_CHECKPOINTS = 2 };
+enum { STORE_OUTPUTS_MAX = 8, STORE_CHECKPOINTS = 2, STORE_DEATHS = 48 };
+
+/* A child that a signal has ended. */
+struct store_death {
+    uint64_t time_ns; /* CLOCK_MONOTONIC, when the parent was told */
+    int32_t pid, signal;
+};
 
 /*
  * Of a store that is being recorded into. The arena and the timeline have the sizes that they may grow to, in
@@ -104,6 +110,8 @@ struct store_live {
     struct store_timeline timeline;
     uint32_t perf_map_count, reserved2;
     struct perf_map_source perf_maps[PERF_MAPS_MAX];
+    uint32_t death_count, reserved3; /* atomic: so many, of which the last are there, in a ring */
+    struct store_death deaths[STORE_DEATHS];
     /* The lists as they were a while ago: after a crash of the machine the file may be of several moments. */
     struct store_checkpoint {
         uint64_t time_ns;

@@ -49,8 +49,10 @@ struct gathering {
     struct left_store main; /* whose names the merged profile has; path is empty without */
     char main_output[STORE_OUTPUTS_MAX][PATH_MAX];
     uint32_t main_output_count;
-    void *taken;  /* names that have been written to, and */
-    void *merged; /* stores that have been added: trees of tsearch(3) */
+    void *taken;               /* names that have been written to, and */
+    void *merged;              /* stores that have been added: trees of tsearch(3) */
+    struct left_store *stores; /* of the directory, as they were found */
+    int store_count;
     int failed;
 };
 
@@ -76,11 +78,29 @@ static bool is_main(const struct gathering *gathering, const struct left_store *
     return store->pid == gathering->pid && !store->became_another;
 }
 
+/* What the parent was told, if that is in the run too. A number may have been used by several processes: it
+ * is the first such death after this one's last sign of life. */
+static int signal_of(const struct gathering *gathering, const struct left_store *store)
+{
+    const struct store_death *first = NULL;
+    for (int i = 0; i < gathering->store_count; i++) {
+        for (int j = 0; j < STORE_DEATHS; j++) {
+            const struct store_death *death = &gathering->stores[i].deaths[j];
+            if (death->pid == store->pid && death->time_ns >= store->beat_ns &&
+                (!first || death->time_ns < first->time_ns))
+                first = death;
+        }
+    }
+    return first ? first->signal : 0;
+}
+
 static void describe_end(const struct gathering *gathering, const struct left_store *store,
                          struct recording *recording)
 {
     int number = gathering->status > SIGNAL_STATUS ? gathering->status - SIGNAL_STATUS : 0;
-    left_describe_end(store, recording, is_main(gathering, store) ? number : 0);
+    if (!is_main(gathering, store))
+        number = signal_of(gathering, store);
+    left_describe_end(store, recording, number);
 }
 
 /* A shell that became the program has the same number, and maybe the same name for its file. */
@@ -179,15 +199,15 @@ static void take_if_left(struct gathering *gathering, const char *path, bool is_
 /* The run's own process first: it has the name that was asked for. */
 static void take_all(struct gathering *gathering, bool is_last)
 {
-    struct left_store *stores;
-    int count = left_list(gathering->directory, &stores);
+    gathering->store_count = left_list(gathering->directory, &gathering->stores);
     for (int first = 1; first >= 0; first--) {
-        for (int i = 0; i < count; i++) {
-            if (is_main(gathering, &stores[i]) == (first == 1))
-                take_if_left(gathering, stores[i].path, is_last);
+        for (int i = 0; i < gathering->store_count; i++) {
+            if (is_main(gathering, &gathering->stores[i]) == (first == 1))
+                take_if_left(gathering, gathering->stores[i].path, is_last);
         }
     }
-    free(stores);
+    free(gathering->stores);
+    gathering->stores = NULL;
 }
 
 static int write_merged(struct gathering *gathering)

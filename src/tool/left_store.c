@@ -38,6 +38,8 @@ static int describe(struct left_store *store)
     store->became_another = !store->is_closed && header.live.end.kind == STORE_END_EXEC;
     store->pid = header.process.pid;
     store->start_utc_ns = header.start_utc_ns;
+    store->beat_ns = header.live.beat_ns;
+    memcpy(store->deaths, header.live.deaths, sizeof store->deaths);
     return 0;
 }
 

@@ -23,6 +23,8 @@ struct left_store {
     bool became_another; /* the process executed another program */
     pid_t pid;
     uint64_t start_utc_ns;
+    uint64_t beat_ns;                        /* CLOCK_MONOTONIC, when it was last seen */
+    struct store_death deaths[STORE_DEATHS]; /* of its children; those with a pid */
 };
 
 /*

@@ -1,0 +1,48 @@
+/*
+ * wait and its kind: of a child that a signal has ended, the parent is told, and nobody else can tell
+ * afterwards. It is noted in the parent's store, for who makes the profiles of both. Nothing of the call is
+ * changed; the kernel restarts it after our signal.
+ */
+#include "real.h"
+#include "session.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static pid_t note(pid_t pid, int status)
+{
+    if (WIFSIGNALED(status))
+        session_note_death(pid, WTERMSIG(status));
+    return pid;
+}
+
+WALLPROF_HOOK pid_t wait4(pid_t pid, int *ret_status, int options, struct rusage *usage)
+{
+    int own = 0, *status = ret_status ? ret_status : &own;
+    pid_t ended = real_functions()->wait4(pid, status, options, usage);
+    return ended > 0 ? note(ended, *status) : ended;
+}
+
+WALLPROF_HOOK pid_t waitpid(pid_t pid, int *ret_status, int options)
+{
+    return wait4(pid, ret_status, options, NULL);
+}
+
+WALLPROF_HOOK pid_t wait3(int *ret_status, int options, struct rusage *usage)
+{
+    return wait4(WAIT_ANY, ret_status, options, usage);
+}
+
+WALLPROF_HOOK pid_t wait(int *ret_status)
+{
+    return wait4(WAIT_ANY, ret_status, 0, NULL);
+}
+
+WALLPROF_HOOK int waitid(idtype_t kind, id_t id, siginfo_t *info, int options)
+{
+    int status = real_functions()->waitid(kind, id, info, options);
+    if (status == 0 && info && (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) &&
+        info->si_pid > 0)
+        session_note_death(info->si_pid, info->si_status);
+    return status;
+}
