@@ -112,8 +112,18 @@ static uint64_t end_of_file(const struct wp_live *live)
     return last->offset + last->memory.bytes;
 }
 
-/* What there is already. */
-static int fill(struct wp_live *live, int fd)
+static void describe_parts(const struct wp_live *live, struct store_header *header)
+{
+    const struct live_part *arena = &live->parts[LIVE_ARENA], *records = &live->parts[LIVE_RECORDS],
+                           *events = &live->parts[LIVE_EVENTS];
+    header->arena = (struct store_part){arena->offset, arena->memory.bytes};
+    header->live.arena_used_bytes = arena->memory.used_bytes;
+    header->live.records = (struct store_part){records->offset, records->memory.bytes};
+    header->live.events = (struct store_part){events->offset, events->memory.bytes};
+}
+
+/* What there is already, and the header last: who finds the file finds all of it, or none. */
+static int fill(struct wp_live *live, int fd, struct store_header *header)
 {
     int status = ftruncate(fd, (off_t)end_of_file(live)) < 0 ? -errno : 0;
     if (status == 0)
@@ -127,7 +137,8 @@ static int fill(struct wp_live *live, int fd)
             status = write_all(fd, part->memory.base, part->memory.used_bytes, part->offset);
         part->backing.bytes = room;
     }
-    return status;
+    describe_parts(live, header);
+    return status == 0 ? write_all(fd, header, sizeof *header, 0) : status;
 }
 
 static int put_in_place(const struct live_part *part, int fd)
@@ -155,15 +166,7 @@ static bool bring_back(struct live_part *part, size_t used_bytes)
     return false;
 }
 
-static void describe_parts(const struct wp_live *live, struct store_header *header)
-{
-    const struct live_part *records = &live->parts[LIVE_RECORDS], *events = &live->parts[LIVE_EVENTS];
-    header->arena = (struct store_part){live->parts[LIVE_ARENA].offset, live->parts[LIVE_ARENA].memory.bytes};
-    header->live.records = (struct store_part){records->offset, records->memory.bytes};
-    header->live.events = (struct store_part){events->offset, events->memory.bytes};
-}
-
-static int map_all(struct wp_live *live, int fd, const struct store_header *header)
+static int map_all(struct wp_live *live, int fd)
 {
     struct store_header *page = mmap(NULL, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
@@ -177,8 +180,6 @@ static int map_all(struct wp_live *live, int fd, const struct store_header *head
         munmap(page, STORE_HEADER_BYTES);
         return status;
     }
-    *page = *header;
-    describe_parts(live, page);
     live->fd = fd;
     for (int i = 0; i < LIVE_PART_COUNT; i++)
         *live->parts[i].memory.backing = &live->parts[i].backing;
@@ -186,13 +187,13 @@ static int map_all(struct wp_live *live, int fd, const struct store_header *head
     return 0;
 }
 
-int live_begin(struct wp_live *live, int fd, const struct store_header *header,
+int live_begin(struct wp_live *live, int fd, struct store_header *header,
                const struct live_memory memory[LIVE_PART_COUNT])
 {
     lay_out(live, memory);
     ask_to_write_in_place(fd);
-    int status = fill(live, fd);
-    return status < 0 ? status : map_all(live, fd, header);
+    int status = fill(live, fd, header);
+    return status < 0 ? status : map_all(live, fd);
 }
 
 bool live_is_kept(const struct wp_live *live)
@@ -269,6 +270,8 @@ void live_beat(struct wp_live *live, const struct live_beat *beat)
                                                   .dropped_events = beat->timeline->dropped_events,
                                                   .count = beat->timeline->count,
                                                   .event_count = beat->timeline->event_count};
+    sig_keep_order();
+    sig_store_relaxed(&shown->timeline_is_moving, 0);
     live_beat_alone(live, beat->now_ns);
     make_checkpoint(live, beat->now_ns);
 }

@@ -55,10 +55,10 @@ struct wp_live {
 
 /*
  * Puts the file, new and empty, in the place of the memory, and takes it over in case of success. header:
- * what it is to say; where the parts lie is filled in. 0, or -errno with nothing changed: -ENOSPC, -EDQUOT,
- * -EFBIG where there is no room for it, or what mmap says.
+ * what it is to say from the first moment on; where the parts lie is filled in. 0, or -errno with nothing
+ * changed: -ENOSPC, -EDQUOT, -EFBIG where there is no room for it, or what mmap says.
  */
-int live_begin(struct wp_live *live, int fd, const struct store_header *header,
+int live_begin(struct wp_live *live, int fd, struct store_header *header,
                const struct live_memory memory[LIVE_PART_COUNT]);
 
 /* Whether there is one, and it has not been given up. */

@@ -118,7 +118,7 @@ void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns);
  * From now on the recording is kept in a file, new and empty, which is taken over in case of success. header:
  * what it is to say of the process; the rest is filled in. 0 or -errno, and then nothing has changed.
  */
-int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header);
+int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header, uint64_t now_ns);
 
 /* For a file that is kept: what has changed of one thread; and of everything, at now_ns. Nothing without. */
 void sampler_show_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns);

@@ -6,6 +6,7 @@
  */
 #include "sampler.h"
 #include "clock.h"
+#include "sig_atomic.h"
 #include "tasks.h"
 
 #include <string.h>
@@ -56,10 +57,10 @@ static void refresh_name(const struct wp_sampler *sampler, struct wp_thread *thr
         memcpy(record->name, name, sizeof(name));
 }
 
-static void show_lists(struct wp_sampler *sampler)
+static struct store_tree lists_of(const struct wp_sampler *sampler)
 {
     const struct wp_tree *tree = &sampler->tree;
-    struct store_tree shown = {
+    struct store_tree lists = {
         .newest_root = tree->newest_root,
         .newest_location = tree->newest_location,
         .spare_root = tree->spare_root,
@@ -71,8 +72,14 @@ static void show_lists(struct wp_sampler *sampler)
         .thread_count = sampler->threads->next_number,
         .overflows = tree->overflows,
     };
-    memcpy(shown.pseudo, tree->pseudo, sizeof(shown.pseudo));
-    live_show(&sampler->live, &shown, sampler->arena.used_bytes);
+    memcpy(lists.pseudo, tree->pseudo, sizeof(lists.pseudo));
+    return lists;
+}
+
+static void show_lists(struct wp_sampler *sampler)
+{
+    const struct store_tree lists = lists_of(sampler);
+    live_show(&sampler->live, &lists, sampler->arena.used_bytes);
 }
 
 void sampler_show_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
@@ -80,12 +87,14 @@ void sampler_show_thread(struct wp_sampler *sampler, struct wp_thread *thread, u
     struct wp_thread_record *record = record_of(sampler, thread);
     if (!live_is_kept(&sampler->live) || !record)
         return;
+    arena_ref state = record->state ? record->state : take_state(sampler);
+    if (state)
+        copy_state(thread, arena_at(&sampler->arena, state));
     if (!record->state) {
-        record->state = take_state(sampler);
+        sig_keep_order();
+        record->state = state;
         thread->name_due_ns = 0;
     }
-    if (record->state)
-        copy_state(thread, arena_at(&sampler->arena, record->state));
     refresh_name(sampler, thread, record, now_ns);
     if (live_is_behind(&sampler->live, sampler->arena.used_bytes))
         show_lists(sampler);
@@ -117,7 +126,7 @@ void sampler_show(struct wp_sampler *sampler, uint64_t now_ns)
     live_beat(&sampler->live, &beat);
 }
 
-int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header)
+int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header, uint64_t now_ns)
 {
     struct wp_timeline *timeline = sampler->timeline;
     const size_t used[] = {timeline ? timeline->count : 0, timeline ? timeline->event_count : 0};
@@ -139,12 +148,13 @@ int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header
     header->threads_per_tick = sampler->schedule.looks_per_tick;
     header->live.state = STORE_LIVE;
     header->live.begin_ns = sampler->start_ns;
+    header->live.beat_ns = now_ns;
+    header->tree = lists_of(sampler);
     int status = live_begin(&sampler->live, fd, header, memory);
     if (status < 0)
         return status;
     if (timeline)
         timeline->is_moving = &sampler->live.header->live.timeline_is_moving;
-    uint64_t now_ns = clock_monotonic_ns();
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         sampler_show_thread(sampler, sampler->threads->live[i], now_ns);
     sampler_show(sampler, now_ns);

@@ -147,14 +147,14 @@ static void describe(struct session *session, struct store_header *header)
     describe_outputs(session, &header->live);
 }
 
-static int begin_store(struct session *session, int directory)
+static int begin_store(struct session *session, int directory, uint64_t now_ns)
 {
     struct store_header header = {.version = STORE_VERSION};
     int fd = create_store(session, directory);
     if (fd < 0)
         return fd;
     describe(session, &header);
-    int status = sampler_keep(&session->sampler, fd, &header);
+    int status = sampler_keep(&session->sampler, fd, &header, now_ns);
     if (status < 0) {
         unlinkat(directory, session->store_name, 0);
         close(fd);
@@ -252,10 +252,10 @@ static bool is_joined(int directory)
     return is_locked;
 }
 
-static void keep(struct session *session, bool is_first)
+static void keep(struct session *session, bool is_first, uint64_t now_ns)
 {
     int directory = open_store_directory(session);
-    int status = directory < 0 ? directory : begin_store(session, directory);
+    int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
     if (status < 0)
         log_add(&session->log, LOG_WARNING, "the recording is not kept in %s/%s: %s",
                 session->store.directory, session->store.name, strerrordesc_np(-status));
@@ -275,7 +275,7 @@ void session_keep(struct session *session, uint64_t now_ns)
     sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
     if (live_is_kept(&session->sampler.live)) /* the exec has failed that it was removed for */
         live_give_up(&session->sampler.live, 0);
-    keep(session, from_ns == 0);
+    keep(session, from_ns == 0, now_ns);
     if (session->log.used_bytes > 0)
         log_flush_through(&session->log, session->stderr_handle);
 }
@@ -313,7 +313,7 @@ bool session_leave_store(struct session *session)
         return false;
     if (sig_load_relaxed(&session->keep_from_ns) == 0 && is_joined(directory)) { /* before its first tick */
         sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
-        keep(session, false);
+        keep(session, false, session->end_ns);
     }
     bool leaves = session->is_joined && live_is_kept(live);
     if (leaves) {

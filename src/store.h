@@ -103,7 +103,7 @@ struct store_live {
         uint32_t kind;    /* enum store_end */
         int32_t value;
     } end;
-    uint32_t timeline_is_moving; /* its records are being moved */
+    uint32_t timeline_is_moving; /* its records are being moved, or have been and are fewer than it says */
     uint32_t output_count;
     arena_ref outputs[STORE_OUTPUTS_MAX]; /* strings: where the profile would go */
     struct store_part records, events;    /* of the timeline; header.timeline is of no bytes */

@@ -165,8 +165,8 @@ static uint32_t highest_level(const struct wp_timeline *timeline, uint32_t count
  */
 static void make_room(struct wp_timeline *timeline)
 {
-    uint32_t ignored, *is_moving = timeline->is_moving ? timeline->is_moving : &ignored;
-    sig_store_relaxed(is_moving, 1);
+    if (timeline->is_moving)
+        sig_store_relaxed(timeline->is_moving, 1);
     sig_keep_order();
     uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / ROOM_SHARE;
     uint32_t highest = highest_level(timeline, old);
@@ -179,8 +179,6 @@ static void make_room(struct wp_timeline *timeline)
     timeline->count -= old - left;
     timeline->generation++;
     timeline->refused = old == left;
-    sig_keep_order();
-    sig_store_relaxed(is_moving, 0);
 }
 
 /* ---- recording ---- */

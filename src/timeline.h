@@ -87,7 +87,8 @@ struct wp_timeline {
     uint32_t refused;    /* records since it was found that nothing can be thinned */
     uint64_t late_ticks; /* noted so far (events.h) */
     struct wp_random random;
-    uint32_t *is_moving; /* set while records are being moved, for who finds them so; NULL: nobody */
+    uint32_t *is_moving; /* set when records are moved, until whoever has told how many there are now clears
+                            it; NULL: nobody tells */
     uint32_t *pending;   /* scratch: where a thread's record stands that has no partner yet */
 };
 
