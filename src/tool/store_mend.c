@@ -64,17 +64,24 @@ static void mend_locations(struct store_reader *reader, struct store_tree *store
         ((struct wp_location *)arena_at(arena, ref))->index = --count;
 }
 
+static bool is_thread(const struct store_reader *reader, const struct store_tree *stored,
+                      const struct wp_thread_record *record)
+{
+    return record->tid >= 0 && record->number > 0 && record->number <= stored->thread_count &&
+           store_is_kind(reader, record->root, KIND_ROOT);
+}
+
+/* Heads that are of two moments may lead to a new one whose tree, or number, is not told of yet. */
 static void mend_threads(struct store_reader *reader, struct store_tree *stored)
 {
     for (arena_ref *link = &stored->newest_thread; *link;) {
         struct wp_thread_record *record = arena_at(&reader->recording->arena, *link);
-        if (!store_claim(reader, *link, sizeof *record, KIND_THREAD) || record->next >= *link ||
-            record->tid < 0 || record->number == 0 || record->number > stored->thread_count ||
-            !store_is_kind(reader, record->root, KIND_ROOT)) {
+        if (!store_fits(reader, *link, sizeof *record) || record->next >= *link)
             *link = 0;
-            return;
-        }
-        link = &record->next;
+        else if (is_thread(reader, stored, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
+            link = &record->next;
+        else
+            *link = record->next;
     }
 }
 
@@ -127,21 +134,22 @@ static void mend_tree(struct store_reader *reader, arena_ref root)
 static bool is_root(const struct store_reader *reader, const struct store_tree *stored, arena_ref ref)
 {
     const struct wp_node *root = tree_node(&reader->recording->tree, ref);
-    return root->parent == 0 && root->depth == 0 && root->next_sibling < ref &&
-           root->thread <= stored->thread_count && (root->thread == 0) == (ref == stored->spare_root);
+    return root->parent == 0 && root->depth == 0 && root->thread <= stored->thread_count &&
+           (root->thread == 0) == (ref == stored->spare_root);
 }
 
 static void mend_trees(struct store_reader *reader, struct store_tree *stored)
 {
     for (arena_ref *link = &stored->newest_root; *link;) {
-        if (!store_claim(reader, *link, sizeof(struct wp_node), KIND_ROOT) ||
-            !is_root(reader, stored, *link)) {
+        struct wp_node *root = tree_node(&reader->recording->tree, *link);
+        if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
             *link = 0;
-            return;
-        }
-        mend_values(&tree_node(&reader->recording->tree, *link)->self);
-        mend_tree(reader, *link);
-        link = &tree_node(&reader->recording->tree, *link)->next_sibling;
+        else if (is_root(reader, stored, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
+            mend_values(&root->self);
+            mend_tree(reader, *link);
+            link = &root->next_sibling;
+        } else
+            *link = root->next_sibling;
     }
 }
 
@@ -169,7 +177,8 @@ static void choose_lists(const struct store_reader *reader, struct store_header 
         return;
     for (int i = 0; i < STORE_CHECKPOINTS; i++) {
         const struct store_tree *before = &header->live.checkpoints[i].tree;
-        if (reach(reader, before) > reach(reader, &header->tree))
+        if (before->thread_count <= header->tree.thread_count &&
+            reach(reader, before) > reach(reader, &header->tree))
             header->tree = *before;
     }
 }
@@ -188,8 +197,6 @@ int store_mend(struct store_reader *reader, struct store_header *header)
     if (header->live.state == STORE_WHOLE)
         return 0;
     choose_lists(reader, header);
-    if (header->tree.thread_count > reader->unit_count)
-        return store_damaged(reader, "its threads cannot be as many as it says");
     mend_modules(reader, &header->tree);
     mend_locations(reader, &header->tree);
     take_lists(reader->recording, &header->tree);
@@ -209,9 +216,11 @@ struct settling {
     uint64_t end_ns;
 };
 
+/* The recording's, that is: one that went on elsewhere may have ended much later. */
 static uint64_t end_of(const struct store_live *live)
 {
-    bool is_told = live->end.time_ns > live->beat_ns && live->end.time_ns - live->beat_ns < STORE_VALUE_MAX;
+    bool is_told = live->state == STORE_LIVE && live->end.time_ns > live->beat_ns &&
+                   live->end.time_ns - live->beat_ns < STORE_VALUE_MAX;
     return is_told ? live->end.time_ns : live->beat_ns;
 }
 
@@ -220,13 +229,13 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What there is of a thread's time in its tree. */
-static uint64_t wall_of(const struct wp_tree *tree, arena_ref root)
+/* What there is in a thread's tree. */
+static struct wp_values sum_of(const struct wp_tree *tree, arena_ref root)
 {
-    uint64_t wall_ns = 0; /* all trees together are bounded */
+    struct wp_values sum = {0}; /* all trees together are bounded */
     for (arena_ref node = root; node; node = tree_next(tree, root, node))
-        wall_ns += tree_node(tree, node)->self.wall_ns;
-    return wall_ns;
+        tree_add_values(&sum, &tree_node(tree, node)->self);
+    return sum;
 }
 
 /* A stretch that goes on ends at the moment of a tick; ticks are a period apart on average. */
@@ -251,11 +260,12 @@ static bool is_own(const struct settling *settling, arena_ref node, const struct
            reader->thread_of_node[node / UNITS_PER_NODE] == record->number;
 }
 
-static void settle_thread(struct settling *settling, struct wp_thread_record *record)
+/* As it was left by the last look; but what was being copied then is of no use: its life begins where its
+ * record says. */
+static struct fold_thread fold_of(const struct settling *settling, const struct wp_thread_record *record,
+                                  const struct wp_thread_state *state)
 {
-    const struct wp_tree *tree = &settling->reader->recording->tree;
-    const struct wp_thread_state *state = arena_at(&settling->reader->recording->arena, record->state);
-    const bool has_own_tree = tree_node(tree, record->root)->thread == record->number;
+    const bool has_own_tree = tree_node(settling->fold.tree, record->root)->thread == record->number;
     struct fold_thread thread = {
         .root = record->root,
         .node = record->root,
@@ -268,30 +278,59 @@ static void settle_thread(struct settling *settling, struct wp_thread_record *re
     };
     thread.cpu_clock_ns =
         thread.cpu_clock_ns < thread.begin_cpu_clock_ns ? thread.begin_cpu_clock_ns : thread.cpu_clock_ns;
+    if (has_own_tree) {
+        thread.begin_ns = smaller(record->start_ns, STORE_VALUE_MAX);
+        thread.time_ns = thread.begin_ns + sum_of(settling->fold.tree, record->root).wall_ns;
+    }
     if (has_own_tree && is_own(settling, state->credited, record)) {
         thread.credited = state->credited;
         thread.until_ns = stretch_end(settling, state);
     }
-    if (has_own_tree)
-        thread.time_ns = thread.begin_ns + wall_of(tree, record->root);
-    uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
-    fold_thread_end(&settling->fold, &thread, end_ns, thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    return thread;
+}
+
+static int settle_thread(struct settling *settling, struct wp_thread_record *record,
+                         const struct wp_thread_state *state)
+{
+    struct fold_thread thread = fold_of(settling, record, state);
+    const uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
+    const struct wp_values most = {.cpu_ns = thread.cpu_clock_ns - thread.begin_cpu_clock_ns,
+                                   .offcpu_ns = end_ns - thread.begin_ns,
+                                   .wall_ns = end_ns - thread.time_ns};
     record->end_ns = end_ns;
+    int status = store_add_values(settling->reader, &most);
+    if (status == 0)
+        fold_thread_end(&settling->fold, &thread, end_ns, thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    return status;
+}
+
+/* One whose state has not been made yet, or found no memory: its tree says what is known of it. */
+static int settle_unknown(struct settling *settling, struct wp_thread_record *record)
+{
+    const struct wp_tree *tree = settling->fold.tree;
+    if (tree_node(tree, record->root)->thread != record->number)
+        return 0;
+    const struct wp_thread_state state = {.cpu_clock_ns = sum_of(tree, record->root).cpu_ns};
+    return settle_thread(settling, record, &state);
 }
 
 static int settle_threads(struct settling *settling)
 {
     struct store_reader *reader = settling->reader;
-    for (arena_ref ref = settling->header->tree.newest_thread, next; ref; ref = next) {
+    int status = 0;
+    for (arena_ref ref = settling->header->tree.newest_thread, next; ref && status == 0; ref = next) {
         struct wp_thread_record *record = arena_at(&reader->recording->arena, ref);
         next = record->next;
-        if (!record->state)
+        if (!record->state && record->end_ns)
             continue;
-        if (!store_claim(reader, record->state, sizeof(struct wp_thread_state), KIND_STATE))
-            return store_damaged(reader, "what is known of a thread is not where it should be");
-        settle_thread(settling, record);
+        if (!record->state)
+            status = settle_unknown(settling, record);
+        else if (store_claim(reader, record->state, sizeof(struct wp_thread_state), KIND_STATE))
+            status = settle_thread(settling, record, arena_at(&reader->recording->arena, record->state));
+        else
+            status = store_damaged(reader, "what is known of a thread is not where it should be");
     }
-    return 0;
+    return status;
 }
 
 int store_settle(struct store_reader *reader, const struct store_header *header)

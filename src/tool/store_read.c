@@ -27,8 +27,8 @@ void *store_array(size_t count, size_t bytes)
 bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes)
 {
     uint64_t offset = (uint64_t)ref * ARENA_UNIT_BYTES;
-    return ref && offset < reader->recording->arena.used_bytes &&
-           bytes <= reader->recording->arena.used_bytes - offset;
+    uint64_t end = (uint64_t)reader->unit_count * ARENA_UNIT_BYTES; /* of what is in the file */
+    return ref && offset < end && bytes <= end - offset;
 }
 
 bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind)
@@ -162,7 +162,7 @@ static int check_threads(struct store_reader *reader)
 
 /* ---- the tree ---- */
 
-static int add_values(struct store_reader *reader, const struct wp_values *values)
+int store_add_values(struct store_reader *reader, const struct wp_values *values)
 {
     const uint64_t each[4] = {values->samples, values->cpu_ns, values->offcpu_ns, values->wall_ns};
     for (int i = 0; i < 4; i++) {
@@ -187,7 +187,7 @@ static int check_node(struct store_reader *reader, arena_ref ref, arena_ref pare
     if (!is_right)
         return store_damaged(reader, "a node makes no sense");
     reader->thread_of_node[ref / UNITS_PER_NODE] = thread;
-    return add_values(reader, &node->self);
+    return store_add_values(reader, &node->self);
 }
 
 /* The nodes below a root; each is claimed once, so this ends. */

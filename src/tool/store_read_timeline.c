@@ -37,6 +37,29 @@ static bool is_event(const struct store_reader *reader, const struct timeline_ev
            (event->name == 0 || store_is_string(reader, event->name));
 }
 
+/* Those that make sense. */
+static void keep_records(struct store_reader *reader, struct wp_timeline *timeline)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        if (is_record(reader, &timeline->records[i]))
+            timeline->records[kept++] = timeline->records[i];
+    }
+    timeline->dropped += timeline->count - kept;
+    timeline->count = kept;
+}
+
+static void keep_events(const struct store_reader *reader, struct wp_timeline *timeline)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->event_count; i++) {
+        if (is_event(reader, &timeline->events[i]))
+            timeline->events[kept++] = timeline->events[i];
+    }
+    timeline->dropped_events += timeline->event_count - kept;
+    timeline->event_count = kept;
+}
+
 static int take_timeline(struct store_reader *reader, const struct store_timeline *counts,
                          const unsigned char *bytes)
 {
@@ -54,15 +77,15 @@ static int take_timeline(struct store_reader *reader, const struct store_timelin
         return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for its timeline");
     memcpy(timeline->records, bytes, records_bytes);
     memcpy(timeline->events, bytes + records_bytes, counts->event_count * sizeof *timeline->events);
-    for (uint32_t i = 0; i < counts->count; i++) {
-        if (!is_record(reader, &timeline->records[i]))
-            return store_damaged(reader, "its timeline makes no sense");
-    }
-    for (uint32_t i = 0; i < counts->event_count; i++) {
-        if (!is_event(reader, &timeline->events[i]))
-            return store_damaged(reader, "what happened in it makes no sense");
-    }
-    return 0;
+    keep_records(reader, timeline);
+    keep_events(reader, timeline);
+    if (reader->header->live.state != STORE_WHOLE)
+        return 0; /* of one that was not closed, or whose trees had to be mended, the others will do */
+    if (timeline->count < counts->count)
+        return store_damaged(reader, "its timeline makes no sense");
+    return timeline->event_count == counts->event_count
+               ? 0
+               : store_damaged(reader, "what happened in it makes no sense");
 }
 
 int store_read_timeline(struct store_reader *reader)

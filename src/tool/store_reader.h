@@ -65,6 +65,9 @@ bool store_is_module(const struct store_reader *reader, arena_ref ref);
 bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind);
 bool store_is_string(const struct store_reader *reader, arena_ref ref);
 
+/* So that no sum overflows: 0, or what is to be returned where all of them are longer than anything lasts. */
+int store_add_values(struct store_reader *reader, const struct wp_values *values);
+
 /*
  * Of a recording that nobody has closed: first what was being added is taken out, so that what is left can be
  * checked like any other; and when it has been, the time of threads that lived is closed. header: what the
