@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -40,6 +41,8 @@ static int write_zeros(int fd, uint64_t offset, size_t bytes)
 static int take_room(int fd, uint64_t offset, size_t bytes)
 {
     int status;
+    if (fd == 0)
+        return -EBADF; /* it went with a thread */
     do
         status = fallocate(fd, 0, (off_t)offset, (off_t)bytes) < 0 ? -errno : 0;
     while (status == -EINTR);
@@ -180,10 +183,22 @@ static int map_all(struct wp_live *live, int fd)
         munmap(page, STORE_HEADER_BYTES);
         return status;
     }
-    live->fd = fd;
     for (int i = 0; i < LIVE_PART_COUNT; i++)
         *live->parts[i].memory.backing = &live->parts[i].backing;
     sig_store_release(&live->header, page); /* partner: the acquire in live_note_end */
+    return 0;
+}
+
+/* In place of one that was given up. */
+static int keep_descriptor(struct wp_live *live, int fd)
+{
+    struct stat status = {0};
+    if (live->fd > 0)
+        close(live->fd);
+    fstat(fd, &status);
+    live->fd = fd;
+    live->device = status.st_dev;
+    live->inode = status.st_ino;
     return 0;
 }
 
@@ -193,7 +208,25 @@ int live_begin(struct wp_live *live, int fd, struct store_header *header,
     lay_out(live, memory);
     ask_to_write_in_place(fd);
     int status = fill(live, fd, header);
-    return status < 0 ? status : map_all(live, fd);
+    if (status == 0)
+        status = map_all(live, fd);
+    return status < 0 ? status : keep_descriptor(live, fd);
+}
+
+void live_lose_file(struct wp_live *live)
+{
+    live->fd = 0;
+}
+
+int live_take_file(struct wp_live *live, int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (status.st_dev != live->device || status.st_ino != live->inode)
+        return -ESTALE;
+    live->fd = fd;
+    return 0;
 }
 
 bool live_is_kept(const struct wp_live *live)
@@ -219,8 +252,6 @@ void live_give_up(struct wp_live *live, int error)
         leave_file(part);
         *part->memory.backing = NULL;
     }
-    close(live->fd);
-    live->fd = 0;
 }
 
 /* ---- what the header says ---- */

@@ -11,6 +11,10 @@
  * file system beforehand, in pieces. Where there is none left, everything is brought back into plain memory
  * and the recording goes on there; the file keeps what it had, and says so.
  *
+ * The descriptor is kept, and with it the lock (session_store.c), also when the file has been given up: as
+ * long as the process lives. It goes when the sampler's thread does, and its table; who takes over from that
+ * thread opens the file again.
+ *
  * A forked child has its parent's file mapped too, as a copy of its memory: it must not write there, and only
  * unmaps it.
  *
@@ -48,6 +52,7 @@ struct live_part {
 struct wp_live {
     struct store_header *header; /* atomic: mapped; NULL without a store. Stays when the store is given up */
     int fd;                      /* 0 where it is not open: 0 to 2 are never ours */
+    uint64_t device, inode;      /* of the file */
     struct live_part parts[LIVE_PART_COUNT];
     uint64_t checkpoint_ns;
     uint32_t checkpoint; /* the one that is next */
@@ -60,6 +65,13 @@ struct wp_live {
  */
 int live_begin(struct wp_live *live, int fd, struct store_header *header,
                const struct live_memory memory[LIVE_PART_COUNT]);
+
+/* The descriptor goes with the calling thread's table: until it is opened again there is no more room for
+ * records than there is. */
+void live_lose_file(struct wp_live *live);
+
+/* The same file, opened again, which is taken over; or -ESTALE if it is another one. */
+int live_take_file(struct wp_live *live, int fd);
 
 /* Whether there is one, and it has not been given up. */
 bool live_is_kept(const struct wp_live *live);

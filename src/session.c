@@ -110,9 +110,13 @@ void session_write_before_exec(void)
     struct session *session = session_current();
     uint32_t run = COMMAND_RUN;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!session || session->pid != getpid() || session_leave_store_at_exec(session, now_ns) ||
-        now_ns < sig_load_relaxed(&session->worth_writing_ns) ||
-        sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0 ||
+    if (!session || session->pid != getpid() || session_leave_store_at_exec(session, now_ns))
+        return;
+    if (now_ns < sig_load_relaxed(&session->worth_writing_ns)) {
+        session_remove_store_at_exec(session, now_ns);
+        return;
+    }
+    if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0 ||
         sig_load_seq_cst(&session->finishing))
         return;
     sig_cas_acq_rel(&session->command, &run, COMMAND_WRITE);
@@ -288,6 +292,7 @@ static void write_without_sampler(struct session *session)
         return;
     session->directory_fd = session->spare_fd = session->stderr_handle = -1;
     sampler_drop_descriptors(&session->sampler);
+    session_keep_on(session);
     session_close_and_write(session);
     if (session->directory_fd >= 0)
         close(session->directory_fd);

@@ -157,12 +157,16 @@ void session_keep(struct session *session, uint64_t now_ns);
 /* At the end, when all threads' time is closed: whether the recording is left to who gathers it. */
 bool session_leave_store(struct session *session);
 
+/* The sampler's descriptors are gone, and this thread goes on with the recording: opens the store again. */
+void session_keep_on(struct session *session);
+
 /*
  * Before an exec, in the thread that makes it: a store of a run is left as it is. True: nothing else is to be
- * done. Another one is removed, as the profile so far is written; and begun anew if the process is still the
- * same after a second.
+ * done. Another one is removed when the profile so far is written, or is not worth it; and begun anew if the
+ * process is still the same after a second.
  */
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
+void session_remove_store_at_exec(struct session *session, uint64_t now_ns);
 
 /* There is a profile, or will be. Any thread. */
 void session_remove_store(const struct session *session);

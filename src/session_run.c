@@ -151,9 +151,10 @@ static int enter(struct session *session)
     session_check_output(session, has_own_descriptors);
     standstill_work(&session->standstill);
     int status = 0;
-    if (session->is_resumed)
+    if (session->is_resumed) {
         sampler_resume(&session->sampler, has_own_descriptors);
-    else
+        session_keep_on(session);
+    } else
         status = sampler_enter(&session->sampler, has_own_descriptors);
     standstill_rest(&session->standstill);
     return status;
@@ -328,6 +329,7 @@ void *session_run(void *argument)
     }
     if (sig_load_seq_cst(&session->command) == COMMAND_PAUSE)
         sampler_pause(&session->sampler);
+    live_lose_file(&session->sampler.live);
     standstill_rest(&session->standstill);
     return NULL;
 }

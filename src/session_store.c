@@ -280,6 +280,36 @@ void session_keep(struct session *session, uint64_t now_ns)
         log_flush_through(&session->log, session->stderr_handle);
 }
 
+/* ---- in the thread that takes over from a sampler ---- */
+
+static int open_store_again(const struct session *session)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && lock_store(fd))
+        return fd;
+    int status = -errno;
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* It may be out of reach by now, or be somebody else's: then the recording goes on in memory. */
+void session_keep_on(struct session *session)
+{
+    struct wp_live *live = &session->sampler.live;
+    if (!live_is_kept(live))
+        return;
+    int fd = session->has_own_descriptors ? open_store_again(session) : -EMFILE;
+    int status = fd < 0 ? fd : live_take_file(live, fd);
+    if (status == 0)
+        return;
+    if (fd >= 0)
+        close(fd);
+    live_give_up(live, status);
+}
+
 /* ---- the end ---- */
 
 /* Code that is in no file, and files that were replaced: what else there is to know of names, the file tells
@@ -317,7 +347,6 @@ bool session_leave_store(struct session *session)
     }
     bool leaves = session->is_joined && live_is_kept(live);
     if (leaves) {
-        sampler_show(&session->sampler, session->end_ns);
         session_close_store(session, knows_more_than_files(session));
         leaves = is_joined(directory); /* behind the closing: he looks for closed ones when he has let go */
     }
@@ -355,11 +384,15 @@ bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
     if (!sig_load_acquire(&live->header)) /* partner: the release in live.c, map_all */
         return false;
     live_note_end(live, STORE_END_EXEC, 0, now_ns);
-    if (sig_load_relaxed(&session->is_joined))
-        return true;
+    return sig_load_relaxed(&session->is_joined);
+}
+
+void session_remove_store_at_exec(struct session *session, uint64_t now_ns)
+{
+    if (!session->sampler.live.header)
+        return;
     session_remove_store(session);
     sig_store_relaxed(&session->keep_from_ns, now_ns + again_ns);
-    return false;
 }
 
 void session_remove_store(const struct session *session)

@@ -141,6 +141,7 @@ void session_close_store(struct session *session, bool with_names)
     struct store_part names = {0};
     if (!live_is_kept(live))
         return;
+    sampler_show(&session->sampler, session->end_ns); /* the ends of all threads too */
     restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
     const struct wp_process process = describe_process(session, program);
     const struct export_request request = describe_recording(session, &process, session->end_ns, restraint);
@@ -213,8 +214,9 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
     int status = choose_name_before_exec(session);
     if (status < 0)
         report_output(session, name, status);
-    else
-        write_and_report(session, *session->name_before_exec ? session->name_before_exec : name, now_ns);
+    else if (write_and_report(session, *session->name_before_exec ? session->name_before_exec : name,
+                              now_ns) == 0)
+        session_remove_store_at_exec(session, now_ns);
 }
 
 static void note_exec(struct session *session, uint64_t now_ns)
