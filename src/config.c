@@ -424,6 +424,33 @@ static bool is_known(const char *entry)
     return false;
 }
 
+/* A rank as it stands there, or PROCESS_NO_RANK. */
+static int32_t rank_in(char *const *environment, const char *name)
+{
+    uint64_t number;
+    const char *end, *value = look_up(environment, name);
+    bool is_rank = value && parse_number(value, &number, &end) && *end == '\0' && number <= INT32_MAX;
+    return is_rank ? (int32_t)number : PROCESS_NO_RANK;
+}
+
+/*
+ * MPI's own launchers first: Open MPI, PMIx (Open MPI 5, Slurm's --mpi=pmix), PMI (MPICH, Intel MPI, Slurm's
+ * --mpi=pmi2), MVAPICH2. Slurm's is set in a batch script too, and inherited by what mpirun starts there: it
+ * is a rank only in a step of several tasks.
+ */
+static int32_t find_rank(char *const *environment)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "MV2_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        int32_t rank = rank_in(environment, names[i]);
+        if (rank >= 0)
+            return rank;
+    }
+    return rank_in(environment, "SLURM_STEP_NUM_TASKS") > 1 ? rank_in(environment, "SLURM_PROCID")
+                                                            : PROCESS_NO_RANK;
+}
+
 static void name_unknown(struct wp_log *log, char *const *environment)
 {
     for (; *environment; environment++) {
@@ -455,6 +482,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     config->labels = LABELS_ID;
     config->follows_fork = config->follows_exec = true;
     config->log_level = LOG_WARNING;
+    config->rank = find_rank(environment);
     for (int i = 0; i < VARIABLE_COUNT; i++) {
         struct reading reading = {config, log, look_up(environment, variables[i].name)};
         if (reading.value && *reading.value)
@@ -492,6 +520,9 @@ static const char *sequence(char letter, const struct config_names *names, char 
         return names->program;
     case 'h':
         return names->host;
+    case 'r':
+        snprintf(buffer, capacity, "%d", names->rank > 0 ? names->rank : 0);
+        return buffer;
     case 't':
         format_utc(names->start_utc_s, buffer, capacity);
         return buffer;

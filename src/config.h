@@ -42,6 +42,7 @@ struct wp_config {
     uint64_t timeline_bytes; /* WALLPROF_TIMELINE_MEM, default 32 MiB */
     bool has_seed;           /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
+    int32_t rank;             /* in a parallel run, by what started it (config.c); else PROCESS_NO_RANK */
     enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
     char log_path[PATH_MAX];  /* "" for stderr */
 };
@@ -55,10 +56,11 @@ struct config_names {
     const char *program;  /* %n: base name */
     const char *host;     /* %h */
     uint64_t start_utc_s; /* %t: as 20261121T041500Z */
+    int32_t rank;         /* %r; without one 0, that of the only one */
 };
 
 /*
- * Expands %p %n %h %t %% %, in a file name pattern; another sequence is kept as it stands. has_pid says
+ * Expands %p %n %h %t %r %% %, in a file name pattern; another sequence is kept as it stands. has_pid says
  * whether %p occurred. 0, or -ENAMETOOLONG.
  */
 int config_expand(const char *pattern, const struct config_names *names, char *ret, size_t capacity,

@@ -101,7 +101,7 @@ static uint32_t function_of_thread(struct writer *writer, uint32_t thread_number
 {
     const struct wp_thread_record *thread = profile_thread(writer->profile, thread_number);
     char name[THREAD_NAME_BYTES + 1], function[sizeof name + sizeof "[thread ]"];
-    if (!thread || writer->profile->labels == LABELS_NONE)
+    if (!profile_tells_thread(writer->profile, thread))
         return add_function(writer, "", "", "[threads]", 0);
     profile_thread_name(thread, name);
     snprintf(function, sizeof function, "[thread %s]", name);
@@ -191,10 +191,22 @@ static void open_location(struct writer *writer, arena_ref ref, uint32_t depth, 
         open_frame(writer, function_of(writer, location, &frames[i]), frames[i].line, depth, calls);
 }
 
+/* Where there are several, each calls its threads. */
+static void open_process(struct writer *writer, uint32_t thread_number)
+{
+    const struct wp_thread_record *thread = profile_thread(writer->profile, thread_number);
+    char title[PROCESS_TITLE_BYTES], function[sizeof title + sizeof "[process ]"];
+    if (!*profile_process_title(writer->profile, thread, title))
+        return;
+    snprintf(function, sizeof function, "[process %s]", title);
+    open_frame(writer, add_function(writer, "", "", function, 0), 0, 0, 1);
+}
+
 /* A root has weight only when there was no memory for a pseudo-frame below it. */
 static void add_root(struct writer *writer, const struct wp_node *root)
 {
     const struct wp_tree *tree = writer->profile->tree;
+    open_process(writer, root->thread);
     open_frame(writer, function_of_thread(writer, root->thread), 0, 0, 1);
     if (tree_has_weight(&root->self)) {
         open_location(writer, tree->pseudo[PSEUDO_OVERFLOW], 1, 1);

@@ -109,20 +109,30 @@ static uint32_t callee_at(struct writer *writer, uint32_t caller, arena_ref ref)
     return caller;
 }
 
-/* A thread is the first frame of its stacks, in the form that async-profiler has for it. */
+/* Where there are several processes, theirs is the first frame. */
+static uint32_t stack_of_process(struct writer *writer, const struct wp_thread_record *thread)
+{
+    char title[PROCESS_TITLE_BYTES], frame[sizeof title + sizeof "[]"];
+    if (!*profile_process_title(writer->profile, thread, title))
+        return 0;
+    snprintf(frame, sizeof frame, "[%s]", title);
+    return callee_of(writer, 0, intern(writer, frame));
+}
+
+/* Then a thread, in the form that async-profiler has for it. */
 static uint32_t stack_of_thread(struct writer *writer, uint32_t thread_number)
 {
     const struct wp_thread_record *thread = profile_thread(writer->profile, thread_number);
-    enum wp_labels labels = writer->profile->labels;
+    const uint32_t process = stack_of_process(writer, thread);
     char name[THREAD_NAME_BYTES + 1], frame[sizeof name + sizeof "[ tid=-2147483648]"];
-    if (!thread || labels == LABELS_NONE)
-        return 0;
+    if (!profile_tells_thread(writer->profile, thread))
+        return process;
     profile_thread_name(thread, name);
-    if (labels == LABELS_ID)
+    if (writer->profile->labels == LABELS_ID && thread->tid)
         snprintf(frame, sizeof frame, "[%s tid=%" PRId32 "]", name, thread->tid);
     else
         snprintf(frame, sizeof frame, "[%s]", name);
-    return callee_of(writer, 0, intern(writer, frame));
+    return callee_of(writer, process, intern(writer, frame));
 }
 
 static bool reserve_depth(struct writer *writer, uint32_t depth)

@@ -85,13 +85,13 @@ static void put_totals(struct writer *writer, const struct wp_values *total)
 
 static void put_labels(struct writer *writer, const struct wp_thread_record *thread)
 {
-    char name[THREAD_NAME_BYTES + 1];
-    if (!thread || writer->profile->labels == LABELS_NONE)
+    char title[THREAD_TITLE_BYTES];
+    if (!*profile_thread_title(writer->profile, thread, title))
         return;
-    profile_thread_name(thread, name);
     json_key(&writer->json, "name");
-    json_string(&writer->json, name);
-    if (writer->profile->labels != LABELS_ID)
+    json_string(&writer->json, title);
+    if (writer->profile->labels != LABELS_ID || !profile_tells_thread(writer->profile, thread) ||
+        thread->tid == 0)
         return;
     json_key(&writer->json, "id");
     json_int(&writer->json, thread->tid);
@@ -119,7 +119,7 @@ static size_t count_threads(const struct label_groups *groups, size_t first, siz
 {
     size_t count = 0;
     for (size_t i = first; i < first + size; i++)
-        count += groups->members[i].thread != NULL;
+        count += groups->members[i].thread && !groups->members[i].thread->is_spare;
     return count;
 }
 

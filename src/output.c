@@ -12,7 +12,11 @@
 
 static const unsigned names_before_exec_max = 100;
 
-static const char default_pattern[] = "wallprof.%p.pb.gz";
+/* Ranks may have one directory on several machines, and on two of them one pid. */
+static const char *default_pattern(int32_t rank)
+{
+    return rank >= 0 ? "wallprof.%r.%h.%p.pb.gz" : "wallprof.%p.pb.gz";
+}
 
 void output_command_line(char *ret, size_t capacity)
 {
@@ -29,7 +33,7 @@ void output_command_line(char *ret, size_t capacity)
     ret[bytes > 0 ? bytes : 0] = '\0';
 }
 
-void output_anchor(char *pattern, size_t capacity)
+void output_anchor(char *pattern, size_t capacity, int32_t rank)
 {
     char directory[PATH_MAX], anchored[2 * PATH_MAX];
     size_t used = 0;
@@ -40,7 +44,7 @@ void output_anchor(char *pattern, size_t capacity)
             anchored[used++] = '%'; /* stands for itself */
         anchored[used++] = *at;
     }
-    const char *name = *pattern ? pattern : default_pattern;
+    const char *name = *pattern ? pattern : default_pattern(rank);
     if (used + 1 + strlen(name) >= capacity)
         return;
     anchored[used++] = '/';
@@ -89,20 +93,21 @@ static int insert_number(char *path, size_t capacity, const char *text, unsigned
     return config_insert(path, capacity, inserted);
 }
 
-int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
-                  bool is_child)
+int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int32_t rank,
+                  uint64_t start_utc_ns, bool is_child)
 {
     char path[PATH_MAX], buffer[PATH_MAX];
     struct utsname host;
     bool has_pid;
     if (!*pattern)
-        pattern = default_pattern;
+        pattern = default_pattern(rank);
     uname(&host);
     struct config_names names = {
         .pid = (uint32_t)pid,
         .program = output_program_name(buffer, sizeof(buffer)),
         .host = host.nodename,
         .start_utc_s = start_utc_ns / NS_PER_S,
+        .rank = rank,
     };
     int status = config_expand(pattern, &names, path, sizeof(path), &has_pid);
     output->has_pid = has_pid || is_child;

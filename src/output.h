@@ -20,11 +20,11 @@ struct wp_output {
 };
 
 /*
- * Expands a pattern (config_expand) and makes it absolute. In a forked child a pattern without %p gets the
- * pid inserted, so that it does not overwrite its parent's. 0 or -errno.
+ * Expands a pattern (config_expand; "": the default) and makes it absolute. In a forked child a pattern
+ * without %p gets the pid inserted, so that it does not overwrite its parent's. 0 or -errno.
  */
-int output_choose(struct wp_output *output, const char *pattern, pid_t pid, uint64_t start_utc_ns,
-                  bool is_child);
+int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int32_t rank,
+                  uint64_t start_utc_ns, bool is_child);
 
 /*
  * app.pb.gz -> app.1234.sh.pb.gz: what the file of a process is called that was sh and becomes the program
@@ -35,7 +35,7 @@ int output_name_before_exec(const struct wp_output *output, int directory_fd, pi
 
 /* Makes a pattern ("": the default) absolute: the program, and the children it forks, may go elsewhere. One
  * that does not fit is left as it is. */
-void output_anchor(char *pattern, size_t capacity);
+void output_anchor(char *pattern, size_t capacity, int32_t rank);
 
 /* The program's base name, into a buffer or "program". */
 const char *output_program_name(char *buffer, size_t capacity);

@@ -46,3 +46,15 @@ const char *profile_process_title(const struct wp_profile *profile, const struct
     utf8_repair(ret);
     return ret;
 }
+
+const char *profile_thread_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+                                 char ret[THREAD_TITLE_BYTES])
+{
+    char name[THREAD_NAME_BYTES + 1] = "";
+    profile_process_title(profile, thread, ret);
+    if (!profile_tells_thread(profile, thread))
+        return ret;
+    profile_thread_name(thread, name);
+    strcat(ret, *ret ? ": " : "");
+    return strcat(ret, name);
+}

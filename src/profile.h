@@ -120,4 +120,10 @@ enum { PROCESS_TITLE_BYTES = 256 + 48 };
 const char *profile_process_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
                                   char ret[PROCESS_TITLE_BYTES]);
 
+/* What its samples say of a thread, but for its id: "app (1234), rank 3: worker", or a part of that, or "".
+ * Returns ret. */
+enum { THREAD_TITLE_BYTES = PROCESS_TITLE_BYTES + 2 + THREAD_NAME_BYTES };
+const char *profile_thread_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+                                 char ret[THREAD_TITLE_BYTES]);
+
 #endif

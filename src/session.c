@@ -184,11 +184,12 @@ static void read_settings(struct session *session, char *const *environment)
     if (*session->config.log_path)
         log_set_path(&session->log, session->config.log_path);
     fit_memory(session);
-    output_anchor(session->config.out, sizeof(session->config.out));
+    output_anchor(session->config.out, sizeof(session->config.out), session->config.rank);
     for (uint32_t i = 0; i < session->config.more_out_count; i++)
-        output_anchor(session->config.more_outs[i], sizeof(session->config.more_outs[i]));
+        output_anchor(session->config.more_outs[i], sizeof(session->config.more_outs[i]),
+                      session->config.rank);
     if (*session->config.store && strcmp(session->config.store, "auto") != 0)
-        output_anchor(session->config.store, sizeof(session->config.store));
+        output_anchor(session->config.store, sizeof(session->config.store), session->config.rank);
     output_command_line(session->command_text, sizeof(session->command_text));
 }
 

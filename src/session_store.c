@@ -54,7 +54,7 @@ int session_choose_store(struct session *session)
         pattern[length - 1] = '\0';
     if (!session->store_is_named)
         strcat(pattern, "/" STORE_LIVE_PATTERN);
-    int status = strlen(pattern) < PATH_MAX ? output_choose(&session->store, pattern, session->pid,
+    int status = strlen(pattern) < PATH_MAX ? output_choose(&session->store, pattern, session->pid, session->config.rank,
                                                             session->start_utc_ns, session->is_child)
                                             : -ENAMETOOLONG;
     if (status < 0)
@@ -141,7 +141,7 @@ static void describe(struct session *session, struct store_header *header)
     header->start_utc_ns = session->start_utc_ns;
     snprintf(header->command, sizeof(header->command), "%s", session->command_text);
     header->process.pid = session->pid;
-    header->process.rank = PROCESS_NO_RANK;
+    header->process.rank = session->config.rank;
     snprintf(header->process.program, sizeof(header->process.program), "%s",
              output_program_name(program, sizeof(program)));
     describe_outputs(session, &header->live);

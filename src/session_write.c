@@ -19,7 +19,8 @@ static const uint64_t write_cost_factor = 10;
 static int choose(struct session *session, const char *pattern, struct wp_output *ret,
                   const char *consequence)
 {
-    int status = output_choose(ret, pattern, session->pid, session->start_utc_ns, session->is_child);
+    int status = output_choose(ret, pattern, session->pid, session->config.rank, session->start_utc_ns,
+                               session->is_child);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile cannot be written to %s: %s%s", pattern,
                 strerrordesc_np(-status), consequence);
@@ -95,7 +96,7 @@ static struct wp_process describe_process(const struct session *session, char pr
 {
     return (struct wp_process){.name = output_program_name(program, PATH_MAX),
                                .pid = session->pid,
-                               .rank = PROCESS_NO_RANK,
+                               .rank = session->config.rank,
                                .ending = ""};
 }
 

@@ -527,12 +527,41 @@ static void a_log_file_whose_name_is_too_long_is_refused(void **state)
 /* ---- patterns ---- */
 
 static const struct config_names names = {
-    .pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0};
+    .pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0, .rank = 12};
 
 struct expand_case {
     const char *pattern, *expected;
     bool has_pid;
 };
+
+/* What a launcher says of the rank; MPI's own before Slurm's, which is one only in a step of several tasks.
+ */
+static void ranks_are_found(void **state)
+{
+    static const struct {
+        char *environment[5];
+        int32_t rank;
+    } cases[] = {
+        {{NULL}, PROCESS_NO_RANK},
+        {{"OMPI_COMM_WORLD_RANK=0", NULL}, 0},
+        {{"PMIX_RANK=3", "OMPI_COMM_WORLD_RANK=12", NULL}, 12},
+        {{"PMI_RANK=5", "PMIX_RANK=3", NULL}, 3},
+        {{"MV2_COMM_WORLD_RANK=6", "PMI_RANK=5", NULL}, 5},
+        {{"MV2_COMM_WORLD_RANK=6", NULL}, 6},
+        {{"SLURM_PROCID=0", "SLURM_NTASKS=8", NULL}, PROCESS_NO_RANK},
+        {{"SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1", NULL}, PROCESS_NO_RANK},
+        {{"SLURM_PROCID=7", "SLURM_STEP_NUM_TASKS=8", NULL}, 7},
+        {{"SLURM_PROCID=7", "SLURM_STEP_NUM_TASKS=8", "PMI_RANK=2", NULL}, 2},
+        {{"PMI_RANK=", "OMPI_COMM_WORLD_RANK=x", "PMIX_RANK=1x", NULL}, PROCESS_NO_RANK},
+        {{"PMI_RANK=-1", "MV2_COMM_WORLD_RANK=4294967296", NULL}, PROCESS_NO_RANK},
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        config_read(&fixture->config, &fixture->log, cases[i].environment);
+        if (fixture->config.rank != cases[i].rank)
+            fail_msg("%zu: rank %d, not %d", i, fixture->config.rank, cases[i].rank);
+    }
+}
 
 static void sequences_are_expanded(void **state)
 {
@@ -545,6 +574,7 @@ static void sequences_are_expanded(void **state)
         {"%n", "my%papp", false}, /* what is put in is not expanded again */
         {"%h", "host.example", false},
         {"%t", "19700101T000000Z", false},
+        {"%r/%p", "12/4194304", true},
         {"%%", "%", false},
         {"%%p", "%p", false},
         {"a%,b", "a,b", false},
@@ -664,6 +694,7 @@ int main(void)
         cmocka_unit_test_setup(there_may_be_several_outputs, setup),
         cmocka_unit_test_setup(the_log_may_go_to_a_file, setup),
         cmocka_unit_test_setup(a_log_file_whose_name_is_too_long_is_refused, setup),
+        cmocka_unit_test_setup(ranks_are_found, setup),
         cmocka_unit_test(sequences_are_expanded),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(times_are_the_calendars),

@@ -1,9 +1,13 @@
 /* Recordings made by hand, merged: sums to the nanosecond, modules at other addresses, run-time code, labels.
  */
+#include "enc_callgrind.h"
+#include "enc_folded.h"
+#include "enc_html.h"
 #include "enc_pprof.h"
 #include "enc_store.h"
 #include "label_groups.h"
 #include "merge.h"
+#include "report.h"
 
 #include "fake_files.h"
 #include "small_profile.h"
@@ -456,6 +460,66 @@ static void comments_say_what_was_merged(void **state)
     assert_non_null(strstr(profile->command, "(and 1 other command lines)"));
 }
 
+static bool contains(const struct fake_bytes *file, const char *text)
+{
+    return memmem(file->bytes, file->size, text, strlen(text)) != NULL;
+}
+
+/* Each format shows whose a thread is, in its way. */
+static void every_format_tells_the_processes(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct {
+        write_fn *write;
+        const char *texts[2];
+    } cases[] = {
+        {enc_folded_write, {"[app (100), rank 0];[main tid=11];", "[app (200), rank 7];[worker tid=13];"}},
+        {enc_callgrind_write, {") [process app (100), rank 0]", ") [process app (200), rank 7]"}},
+        {enc_html_write, {"\"app (100), rank 0: main\"", "\"app (200), rank 7: worker\""}},
+    };
+    open_as(fixture, enc_store_write, 100, 0);
+    add(fixture);
+    open_as(fixture, enc_store_write, 200, 7);
+    add(fixture);
+    finish(fixture);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(fixture, cases[i].write, &fixture->merged->profile);
+        struct fake_bytes file = fake_read(&fixture->directory, "out");
+        for (int text = 0; text < 2; text++) {
+            if (!contains(&file, cases[i].texts[text]))
+                fail_msg("format %zu does not say %s", i, cases[i].texts[text]);
+        }
+        fake_bytes_free(&file);
+    }
+}
+
+/* A report of one process of several, and sums by process. */
+static void reports_tell_the_processes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct report report;
+    struct report_request request = {.by = REPORT_BY_PROCESS};
+    add_store(fixture, 100);
+    add_store(fixture, 200);
+    finish(fixture);
+    assert_int_equal(report_make(&report, &fixture->merged->profile, &request), 0);
+    assert_int_equal(report.row_count, 2);
+    report_sort(&report, METRIC_WALL, false);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(strcmp(report.rows[i].name, i ? "app (200)" : "app (100)") == 0);
+        assert_values(report.rows[i].flat, 30, 171, 1071);
+    }
+    report_free(&report);
+    static const char *const wanted[] = {"200", "app (200)", "* (200)", "app", "300"};
+    static const unsigned times[] = {1, 1, 1, 2, 0};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        request = (struct report_request){.process = wanted[i], .thread = "worker"};
+        assert_int_equal(report_make(&report, &fixture->merged->profile, &request), 0);
+        assert_values(report.selected, times[i] * 7, times[i] * 31, times[i] * 1009);
+        report_free(&report);
+    }
+}
+
 static void what_would_overflow_is_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -494,6 +558,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_written_can_be_read_and_merged_again, setup, teardown),
         cmocka_unit_test_setup_teardown(pprof_files_and_stores_mix, setup, teardown),
         cmocka_unit_test_setup_teardown(comments_say_what_was_merged, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_format_tells_the_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(reports_tell_the_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_would_overflow_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_makes_nothing, setup, teardown),
     };

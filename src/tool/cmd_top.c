@@ -14,8 +14,9 @@ static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
 static const char help_end[] =
     "\n"
     "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
-    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
-    "total: VALUES, mostly_in, called_from, mostly_ns}], by, sort, cum, row_count,\n"
+    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, process:\n"
+    "{name, pid, rank} in a merged profile, tid, total: VALUES, mostly_in, called_from, mostly_ns}], by, "
+    "sort, cum, row_count,\n"
     "rows: [{name, flat: VALUES, cum: VALUES}]}; what is not known is null, VALUES\n"
     "are {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
 
@@ -42,7 +43,8 @@ static int show(const struct report_options *options, const struct wp_profile *p
         .by = options->request.by,
         .metric = options->metric,
         .by_cum = options->by_cum,
-        .is_filtered = options->request.thread || options->request.focus || options->request.ignore,
+        .is_filtered = options->request.thread || options->request.process || options->request.focus ||
+                       options->request.ignore,
         .lines = options->lines,
         .columns = options->columns,
         .has_colour = options->has_colour,

@@ -54,8 +54,10 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
     int error, length = name > path ? (int)(name - path) : 1;
     if (format_needs_timeline(format) && !profile->timeline)
         return command_fail("%s: %s files say when something happened, and what is to be written has no "
-                            "timeline; record a store with WALLPROF_TIMELINE=1",
-                            path, format_word(format));
+                            "timeline; %s",
+                            path, format_word(format),
+                            profile->is_merged ? "merging keeps none: export each store by itself"
+                                               : "record a store with WALLPROF_TIMELINE=1");
     if (strcmp(path, "-") == 0) {
         struct sink *sink = output_stdout_open(format_coding(format, name));
         return sink ? write_and_close("standard output", format, profile, sink) : 1;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const by_words[REPORT_BY_COUNT] = {"function", "line", "file", "module", "thread"};
+static const char *const by_words[REPORT_BY_COUNT] = {"function", "line",   "file",
+                                                      "module",   "thread", "process"};
 static const char *const metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
 
 static bool find_word(const char *const *words, int count, const char *word, int *ret)
@@ -346,12 +347,21 @@ static void find_mostly_in(struct making *making, struct report_thread *thread)
     thread->called_from = node ? caller_in_another_module(making, node) : NULL;
 }
 
+/* By what it is called, or by its number; nobody's is 0. */
+static bool is_called(const char *wanted, const char *name, int32_t number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", number);
+    return !wanted || fnmatch(wanted, name, 0) == 0 || (number && strcmp(wanted, text) == 0);
+}
+
 static bool is_wanted(const struct making *making, const struct report_thread *thread)
 {
-    char tid[16];
-    snprintf(tid, sizeof tid, "%d", thread->tid);
-    return !making->request->thread || fnmatch(making->request->thread, thread->name, 0) == 0 ||
-           (thread->tid && strcmp(making->request->thread, tid) == 0);
+    const char *process = making->request->process;
+    int32_t pid = thread->of ? thread->of->pid : 0;
+    return is_called(making->request->thread, thread->name, thread->tid) &&
+           (is_called(process, thread->process, pid) ||
+            (thread->of && fnmatch(process, thread->of->name, 0) == 0));
 }
 
 /* Without labels a profile does not tell its threads apart; with them, what has none found no room for one.
@@ -361,12 +371,14 @@ static struct report_thread thread_of(const struct making *making, const struct 
     struct report_thread thread = {.tid = 0};
     const struct wp_thread_record *record = profile_thread(making->profile, root->thread);
     enum wp_labels labels = making->profile->labels;
-    thread.has_name = record && labels != LABELS_NONE;
+    thread.has_name = profile_tells_thread(making->profile, record);
+    thread.of = making->profile->is_merged ? profile_process(making->profile, record) : NULL;
+    profile_process_title(making->profile, record, thread.process);
     if (thread.has_name)
         profile_thread_name(record, thread.name);
     else
         strcpy(thread.name, labels == LABELS_NONE ? "[all threads]" : "[no thread]");
-    if (record && labels == LABELS_ID)
+    if (thread.has_name && labels == LABELS_ID)
         thread.tid = record->tid;
     return thread;
 }
@@ -395,6 +407,8 @@ static int compare_threads(const void *left, const void *right)
 {
     const struct report_thread *a = left, *b = right;
     int order = compare_numbers(a->total.wall_ns, b->total.wall_ns);
+    if (order == 0)
+        order = strcmp(a->process, b->process);
     if (order == 0)
         order = strcmp(a->name, b->name);
     return order ? order : (a->tid > b->tid) - (a->tid < b->tid);
@@ -457,18 +471,20 @@ static void finish_rows(struct report *report)
     report->row_count = kept;
 }
 
-static void thread_row_name(const struct report_thread *thread, char *ret, size_t bytes)
+const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES])
 {
+    char tid[24] = "";
     if (thread->tid)
-        snprintf(ret, bytes, "%s (%d)", thread->name, thread->tid);
-    else
-        snprintf(ret, bytes, "%s", thread->name);
+        snprintf(tid, sizeof tid, " (%d)", thread->tid);
+    snprintf(ret, REPORT_THREAD_NAME_BYTES, "%s%s%s%s", thread->process, *thread->process ? ": " : "",
+             thread->name, tid);
+    return ret;
 }
 
-/* Threads of one name and id are one row. */
-static bool make_thread_rows(struct report *report)
+/* Threads of one name and id are one row, or those of one process. */
+static bool make_thread_rows(struct report *report, enum report_by by)
 {
-    char name[THREAD_NAME_BYTES + 24];
+    char name[REPORT_THREAD_NAME_BYTES];
     struct report_row *rows = calloc(report->thread_count + 2, sizeof *rows);
     free(report->rows);
     report->rows = rows;
@@ -476,8 +492,10 @@ static bool make_thread_rows(struct report *report)
     string_table_deinit(&report->names);
     string_table_init(&report->names);
     for (size_t i = 0; rows && i < report->thread_count; i++) {
-        thread_row_name(&report->threads[i], name, sizeof name);
-        uint32_t row = string_table_intern(&report->names, name);
+        const struct report_thread *thread = &report->threads[i];
+        const char *process = *thread->process ? thread->process : "[all processes]";
+        uint32_t row = string_table_intern(
+            &report->names, by == REPORT_BY_PROCESS ? process : report_thread_name(thread, name));
         report_add(&rows[row].flat, &report->threads[i].total);
         report_add(&rows[row].cum, &report->threads[i].total);
     }
@@ -502,8 +520,8 @@ int report_make(struct report *report, const struct wp_profile *profile, const s
     *report = (struct report){.row_count = 0};
     string_table_init(&report->names);
     bool is_made = make_tables(&making) && make_rows(&making) && add_threads(&making);
-    if (is_made && request->by == REPORT_BY_THREAD)
-        is_made = make_thread_rows(report);
+    if (is_made && (request->by == REPORT_BY_THREAD || request->by == REPORT_BY_PROCESS))
+        is_made = make_thread_rows(report, request->by);
     release_tables(&making);
     if (!is_made) {
         report_free(report);

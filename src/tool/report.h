@@ -21,6 +21,7 @@ enum report_by {
     REPORT_BY_FILE,
     REPORT_BY_MODULE,
     REPORT_BY_THREAD,
+    REPORT_BY_PROCESS,
     REPORT_BY_COUNT
 };
 
@@ -38,6 +39,7 @@ uint64_t report_metric(const struct wp_values *values, enum report_metric metric
 struct report_request {
     enum report_by by;
     const char *thread;    /* only threads of that name (a pattern of fnmatch) or id; NULL for all */
+    const char *process;   /* only of processes of that title (a pattern of fnmatch) or pid; NULL for all */
     const regex_t *focus;  /* only stacks with a function, file or module like this; NULL for all */
     const regex_t *ignore; /* none with one like this */
 };
@@ -48,9 +50,11 @@ struct report_row {
 };
 
 struct report_thread {
-    char name[THREAD_NAME_BYTES + 1]; /* of a thread or, in brackets, of time that has none */
-    bool has_name;                    /* the former */
-    int32_t tid;                      /* 0 where it is not known */
+    const struct wp_process *of;       /* NULL in a profile of one process */
+    char name[THREAD_NAME_BYTES + 1];  /* of a thread or, in brackets, of time that has none */
+    char process[PROCESS_TITLE_BYTES]; /* profile_process_title: "" in a profile of one */
+    bool has_name;                     /* the former */
+    int32_t tid;                       /* 0 where it is not known */
     struct wp_values total;
     const char *mostly_in;   /* the function in which it was longest; NULL when it was in none */
     const char *called_from; /* the nearest function in another module that it was called from, or NULL */
@@ -67,6 +71,10 @@ struct report {
     struct wp_values pseudo[PSEUDO_COUNT]; /* of what is selected, on stacks with such a frame */
     struct string_table names;             /* what the rows' names lead to */
 };
+
+/* What a thread is called among all: "worker (1236)", or "app (1234): worker (1236)". Returns ret. */
+enum { REPORT_THREAD_NAME_BYTES = THREAD_TITLE_BYTES + 24 };
+const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES]);
 
 /* 0 or -ENOMEM with nothing held. The profile must outlive the report, and have symbols. */
 int report_make(struct report *report, const struct wp_profile *profile,

@@ -27,6 +27,24 @@ void report_json_values(struct json *json, const char *key, const struct wp_valu
     json_end_object(json);
 }
 
+static void json_process(struct json *json, const struct wp_process *process)
+{
+    json_key(json, "process");
+    json_begin_object(json);
+    json_text(json, "name", *process->name ? process->name : NULL);
+    json_key(json, "pid");
+    if (process->pid > 0)
+        json_int(json, process->pid);
+    else
+        json_null(json);
+    json_key(json, "rank");
+    if (process->rank >= 0)
+        json_int(json, process->rank);
+    else
+        json_null(json);
+    json_end_object(json);
+}
+
 static void json_threads(struct json *json, const struct report *report)
 {
     json_key(json, "threads");
@@ -36,6 +54,8 @@ static void json_threads(struct json *json, const struct report *report)
         json_newline(json);
         json_begin_object(json);
         json_text(json, "name", thread->has_name ? thread->name : NULL);
+        if (thread->of)
+            json_process(json, thread->of);
         json_key(json, "tid");
         if (thread->tid)
             json_int(json, thread->tid);

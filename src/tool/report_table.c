@@ -14,12 +14,15 @@ enum {
     SHARE_COLUMNS = 6,
     NAME_COLUMNS_MIN = 20,
     THREADS_MAX = 10,
-    THREAD_COLUMNS_MAX = 28
+    THREAD_COLUMNS_MAX = 28,
+    PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
 };
 
 static const char *const metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
-static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE", "FILE", "MODULE", "THREAD"};
-static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines", "files", "modules", "threads"};
+static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",   "FILE",
+                                                         "MODULE",   "THREAD", "PROCESS"};
+static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",   "files",
+                                                        "modules",   "threads", "processes"};
 
 void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
@@ -133,22 +136,19 @@ static void put_notes(const struct report_table *table, FILE *stream)
 
 /* ---- threads ---- */
 
-static void thread_name(const struct report_thread *thread, char ret[THREAD_COLUMNS_MAX + 24])
-{
-    snprintf(ret, THREAD_COLUMNS_MAX + 24, thread->tid ? "%s (%d)" : "%s", thread->name, thread->tid);
-}
-
 /* As wide as the widest that is shown. */
 static int thread_columns(const struct report *report)
 {
     int columns = (int)strlen("THREAD");
     for (size_t i = 0; i < report->thread_count && i < THREADS_MAX; i++) {
-        char name[THREAD_COLUMNS_MAX + 24];
-        thread_name(&report->threads[i], name);
+        char name[REPORT_THREAD_NAME_BYTES];
+        report_thread_name(&report->threads[i], name);
         if (text_width(name) > columns)
             columns = text_width(name);
     }
-    return columns < THREAD_COLUMNS_MAX ? columns : THREAD_COLUMNS_MAX;
+    int most =
+        report->thread_count > 0 && *report->threads[0].process ? PROCESS_COLUMNS_MAX : THREAD_COLUMNS_MAX;
+    return columns < most ? columns : most;
 }
 
 /* The function and its caller share what is left of the line. */
@@ -200,8 +200,8 @@ static void put_thread_headings(const struct report_table *table, FILE *stream, 
 static void put_thread(const struct report_table *table, FILE *stream, const struct report_thread *thread,
                        int cells, int columns)
 {
-    char name[THREAD_COLUMNS_MAX + 24];
-    thread_name(thread, name);
+    char name[REPORT_THREAD_NAME_BYTES];
+    report_thread_name(thread, name);
     for (int metric = 0; metric < cells; metric++)
         put_metric(stream, &thread->total, (enum report_metric)metric);
     fputs("  ", stream);
