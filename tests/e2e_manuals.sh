@@ -7,7 +7,7 @@
 tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
-commands=(top diff view export recover gather)
+commands=(top diff view export merge recover gather)
 
 # ---- what there is, and what is said ----
 

@@ -192,7 +192,7 @@ done
 
 # ---- help ----
 
-for command in '' top diff view export; do
+for command in '' top diff view export merge; do
     # shellcheck disable=SC2086 # one command or none
     expect 0 $command --help
     [ "$(wc -l <"$TMP/stdout")" -le 24 ] || complain "wallprof $command --help does not fit a screen"

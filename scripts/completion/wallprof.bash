@@ -46,9 +46,9 @@ _wallprof_here() {
 _wallprof_report_value() {
     case $option in
     -s | --sort) _wallprof_words 'wall cpu offcpu samples' ;;
-    -b | --by) _wallprof_words 'function line file module thread' ;;
+    -b | --by) _wallprof_words 'function line file module thread process' ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
-    -n | --lines | -w | --width | -t | --thread | -f | --focus | -i | --ignore) ;;
+    -n | --lines | -w | --width | -t | --thread | -p | --process | -f | --focus | -i | --ignore) ;;
     *) return 1 ;;
     esac
 }
@@ -61,12 +61,23 @@ _wallprof_export_value() {
     esac
 }
 
+_wallprof_merge_value() {
+    case $option in
+    -f | --format) _wallprof_words 'pprof callgrind folded html' ;;
+    -o | --output | -T | --files-from) _wallprof_files ;;
+    -l | --labels) _wallprof_words 'id name none' ;;
+    *) return 1 ;;
+    esac
+}
+
 _wallprof_arguments() { # COMMAND
-    local report='--lines --sort --cum --by --thread --focus --ignore --width --json --color --help'
+    local report='--lines --sort --cum --by --thread --process --focus --ignore --width --json --color --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
     view,-*) _wallprof_words '--output --print --help' ;;
+    merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
+    merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
     gather,-*) _wallprof_words '--merge --lock --pid --status --help' ;;
@@ -88,7 +99,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'top diff view export recover gather help --help --version'
+        _wallprof_words 'top diff view export merge recover gather help --help --version'
     else
         _wallprof_arguments "${COMP_WORDS[1]}"
     fi
