@@ -14,17 +14,16 @@ enum { STRICT = 'S' };
 static const char help[] =
     "usage: wallprof merge [OPTIONS] FILE... -o OUT [-o OUT]...\n"
     "\n"
-    "Makes one profile of many recordings: stores and .pb.gz files of wallprof's, of a\n"
-    "program's processes, of a parallel run's ranks, or of many runs. Each sample says\n"
-    "of which process it is. A FILE that is a directory stands for the recordings in it.\n"
+    "Makes one profile of many recordings, stores and .pb.gz files of wallprof's: of\n"
+    "a program's processes, of a parallel run's ranks, of many runs. Each sample says\n"
+    "of which process it is. A directory stands for the recordings in it.\n"
     "\n"
     "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
-    "  -f, --format FORMAT  ";
-static const char help_end[] =
-    ", but not store\n"
-    "  -T, --files-from LIST  read FILEs from LIST too, one a line; - is standard input\n"
-    "  -l, --labels WHAT    id: tell processes and threads apart by name, pid, rank and\n"
-    "                       thread id (the default); name: only by name; none: not at all\n"
+    "  -f, --format FORMAT  pprof, callgrind, folded or html; else by OUT's ending\n"
+    "  -T, --files-from LIST\n"
+    "                       read FILEs from LIST, one a line; - is standard input\n"
+    "  -l, --labels LABELS  id: tell processes and threads apart by name, pid, rank\n"
+    "                       and thread id (the default); name: only by name; none\n"
     "      --strict         write nothing if one of the files cannot be read\n"
     "  -v, --verbose        say what has been merged and written\n"
     "\n"
@@ -42,8 +41,6 @@ struct request {
 static int print_help(void)
 {
     fputs(help, stdout);
-    outputs_print_formats();
-    fputs(help_end, stdout);
     return output_printed();
 }
 

@@ -14,11 +14,10 @@ static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
 static const char help_end[] =
     "\n"
     "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
-    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, process:\n"
-    "{name, pid, rank} in a merged profile, tid, total: VALUES, mostly_in, called_from, mostly_ns}], by, "
-    "sort, cum, row_count,\n"
-    "rows: [{name, flat: VALUES, cum: VALUES}]}; what is not known is null, VALUES\n"
-    "are {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
+    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
+    "process: {name, pid, rank} if merged, total: VALUES, mostly_in, called_from,\n"
+    "mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
+    "VALUES}]}; unknown is null, VALUES {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
 
 static int print_json(const struct report_table *table)
 {
