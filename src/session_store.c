@@ -54,9 +54,10 @@ int session_choose_store(struct session *session)
         pattern[length - 1] = '\0';
     if (!session->store_is_named)
         strcat(pattern, "/" STORE_LIVE_PATTERN);
-    int status = strlen(pattern) < PATH_MAX ? output_choose(&session->store, pattern, session->pid, session->config.rank,
-                                                            session->start_utc_ns, session->is_child)
-                                            : -ENAMETOOLONG;
+    int status = strlen(pattern) < PATH_MAX
+                     ? output_choose(&session->store, pattern, session->pid, session->config.rank,
+                                     session->start_utc_ns, session->is_child)
+                     : -ENAMETOOLONG;
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the recording cannot be kept in %s: %s", asked,
                 strerrordesc_np(-status));
