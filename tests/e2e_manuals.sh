@@ -7,7 +7,7 @@
 tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
-commands=(top diff view export merge recover gather)
+commands=(top diff view export merge push recover gather)
 
 # ---- what there is, and what is said ----
 
@@ -66,8 +66,8 @@ check_page_options() {
         "$({ tool_options "${commands[@]}"; printf '%s\n' --colour --version; } | LC_ALL=C sort -u)"
     same_lines 'options in wallprof-run(1)' "$(long_options <"$TMP/wallprof-run.1")" "$(wrapper_options)"
     local letter
-    for letter in $(for command in "${commands[@]}"; do "$tool" "$command" --help; done | grep -oE '^ +-[a-z],' |
-        tr -dc 'a-z\n' | sort -u); do
+    for letter in $(for command in "${commands[@]}"; do "$tool" "$command" --help; done | grep -oE '^ +-[a-zA-Z],' |
+        tr -dc 'a-zA-Z\n' | sort -u); do
         grep -qE -- "^ +-$letter, --" "$TMP/wallprof.1" || complain "wallprof(1) has no -$letter"
     done
 }

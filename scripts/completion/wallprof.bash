@@ -70,8 +70,20 @@ _wallprof_merge_value() {
     esac
 }
 
+_wallprof_push_value() {
+    case $option in
+    -t | --to) _wallprof_words 'pyroscope parca' ;;
+    -P | --pyroscope-api) _wallprof_words 'ingest push' ;;
+    -F | --follow) _wallprof_files .pb.gz ;;
+    -C | --credentials | -A | --cacert) _wallprof_files ;;
+    -n | --name | -l | --label | -m | --spool-max) ;;
+    *) return 1 ;;
+    esac
+}
+
 _wallprof_arguments() { # COMMAND
     local report='--lines --sort --cum --by --thread --process --focus --ignore --width --json --color --help'
+    local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
@@ -91,6 +103,8 @@ _wallprof_arguments() { # COMMAND
     export,*) _wallprof_export_value || _wallprof_files .store .pb.gz .pb ;;
     recover,*) _wallprof_export_value || _wallprof_files .store ;;
     gather,*) _wallprof_files ;;
+    push,-*) _wallprof_push_value || _wallprof_words "$push" ;;
+    push,*) _wallprof_push_value || _wallprof_files .store .pb.gz .pb ;;
     esac
 }
 
@@ -99,7 +113,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'top diff view export merge recover gather help --help --version'
+        _wallprof_words 'top diff view export merge push recover gather help --help --version'
     else
         _wallprof_arguments "${COMP_WORDS[1]}"
     fi

@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
     {"recover", "STORE", "make the profile of a process that was killed", command_recover},
     {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
+    {"push", "--to SERVER URL FILE", "send recordings to Pyroscope or Parca", command_push},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -24,7 +25,7 @@ static int usage(FILE *stream, int status)
 {
     fputs("usage: wallprof COMMAND [OPTIONS] FILE...\n\n", stream);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(stream, "  %-8s%-20s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+        fprintf(stream, "  %-8s%-22s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
     fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
           "'wallprof COMMAND --help' has a command's options. wallprof-run records.\n",
           stream);

@@ -1,0 +1,26 @@
+/*
+ * What is sent of a profile: its bytes as they are, or as base64 in the middle of a text. It is made as it is
+ * read, from any place, so that it takes no memory and can be sent again.
+ *
+ * Called from: push_request makes it, push_http reads it. Standard: RFC 4648, section 4.
+ */
+#ifndef WALLPROF_TOOL_PUSH_BODY_H
+#define WALLPROF_TOOL_PUSH_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct push_body {
+    const char *before, *after; /* "" where there is none */
+    size_t before_bytes, after_bytes;
+    const unsigned char *profile; /* not owned */
+    size_t profile_bytes;
+    bool is_base64;
+};
+
+size_t push_body_bytes(const struct push_body *body);
+
+/* Up to capacity bytes from a place; 0 at the end. */
+size_t push_body_read(const struct push_body *body, size_t offset, char *ret, size_t capacity);
+
+#endif

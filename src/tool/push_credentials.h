@@ -1,0 +1,36 @@
+/*
+ * Who we are to the server: a token, or a user and a password. From the environment, which is then without
+ * them, or from a file that nobody else can read; never from a command line, which everybody can.
+ *
+ * They stand in no message. What the server says is shown only if they are not in it.
+ *
+ * Called from: cmd_push; push_http.
+ */
+#ifndef WALLPROF_TOOL_PUSH_CREDENTIALS_H
+#define WALLPROF_TOOL_PUSH_CREDENTIALS_H
+
+#include "push_target.h"
+
+#include <stdbool.h>
+
+enum { PUSH_SECRET_BYTES = 4096, PUSH_USER_BYTES = 256 };
+
+struct push_credentials {
+    char token[PUSH_SECRET_BYTES], password[PUSH_SECRET_BYTES], user[PUSH_USER_BYTES]; /* "" for none */
+};
+
+/* WALLPROF_PUSH_TOKEN, or WALLPROF_PUSH_USER and WALLPROF_PUSH_PASSWORD. 0 or -errno with a reason. */
+int push_credentials_from_environment(struct push_credentials *credentials, char reason[PUSH_REASON_BYTES]);
+
+/* Lines `token = ...`, or `user = ...` and `password = ...`; '#' begins a comment. */
+int push_credentials_from_file(struct push_credentials *credentials, const char *path,
+                               char reason[PUSH_REASON_BYTES]);
+
+bool push_credentials_are_there(const struct push_credentials *credentials);
+
+/* Whether a text shows any of them, as they are or as they are sent. */
+bool push_credentials_shown(const struct push_credentials *credentials, const char *text);
+
+void push_credentials_wipe(struct push_credentials *credentials);
+
+#endif

@@ -1,0 +1,358 @@
+#include "push_http.h"
+#include "push_status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __has_include(<curl/curl.h>)
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+
+enum {
+    CONNECT_MAX_S = 10,
+    TRANSFER_MAX_S = 120,
+    STALL_MAX_S = 30, /* without a byte either way */
+    REPLY_KEPT_BYTES = 16 * 1024,
+    REPLY_MAX_BYTES = 1 << 20,
+    REPLY_SHOWN_BYTES = 200
+};
+
+/* ---- libcurl ---- */
+
+struct curl_calls {
+    typeof(curl_global_init) *global_init;
+    typeof(curl_easy_init) *easy_init;
+    typeof(curl_easy_setopt) *setopt;
+    typeof(curl_easy_perform) *perform;
+    typeof(curl_easy_getinfo) *getinfo;
+    typeof(curl_easy_reset) *reset;
+    typeof(curl_easy_cleanup) *cleanup;
+    typeof(curl_easy_strerror) *strerror;
+    typeof(curl_slist_append) *append;
+    typeof(curl_slist_free_all) *free_all;
+};
+
+struct push_http {
+    struct curl_calls curl;
+    CURL *handle;
+    struct push_http_options options;
+    const struct push_body *body; /* of the request under way, */
+    size_t body_at;               /* and how much of it has been read */
+    size_t reply_bytes, reply_kept_bytes;
+    char error[CURL_ERROR_SIZE], reply[REPLY_KEPT_BYTES + 1];
+};
+
+static bool find_calls(struct curl_calls *calls, void *library)
+{
+    const struct {
+        const char *name;
+        void *place;
+    } names[] = {{"curl_global_init", &calls->global_init}, {"curl_easy_init", &calls->easy_init},
+                 {"curl_easy_setopt", &calls->setopt},      {"curl_easy_perform", &calls->perform},
+                 {"curl_easy_getinfo", &calls->getinfo},    {"curl_easy_reset", &calls->reset},
+                 {"curl_easy_cleanup", &calls->cleanup},    {"curl_easy_strerror", &calls->strerror},
+                 {"curl_slist_append", &calls->append},     {"curl_slist_free_all", &calls->free_all}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *found = dlsym(library, names[i].name);
+        if (!found)
+            return false;
+        memcpy(names[i].place, &found, sizeof found);
+    }
+    return true;
+}
+
+/* With OpenSSL or with GnuTLS: either will do. It stays loaded. */
+static bool load(struct curl_calls *calls)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library && find_calls(calls, library) && calls->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+            return true;
+    }
+    return false;
+}
+
+int push_http_open(struct push_http **ret, const struct push_http_options *options,
+                   char reason[PUSH_REASON_BYTES])
+{
+    struct push_http *http = calloc(1, sizeof *http);
+    bool is_loaded = http && load(&http->curl);
+    if (is_loaded)
+        http->handle = http->curl.easy_init();
+    if (!http || (is_loaded && !http->handle)) {
+        free(http);
+        snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(ENOMEM));
+        return -ENOMEM;
+    }
+    if (!is_loaded) {
+        free(http);
+        snprintf(reason, PUSH_REASON_BYTES,
+                 "push needs libcurl (libcurl.so.4, Debian's package libcurl4), "
+                 "which cannot be loaded");
+        return -ENOENT;
+    }
+    http->options = *options;
+    *ret = http;
+    return 0;
+}
+
+void push_http_close(struct push_http *http)
+{
+    if (!http)
+        return;
+    http->curl.cleanup(http->handle);
+    free(http);
+}
+
+/* ---- what libcurl calls ---- */
+
+static size_t read_body(char *buffer, size_t size, size_t count, void *argument)
+{
+    struct push_http *http = argument;
+    size_t got = push_body_read(http->body, http->body_at, buffer, size * count);
+    http->body_at += got;
+    return got;
+}
+
+static int seek_body(void *argument, curl_off_t offset, int origin)
+{
+    struct push_http *http = argument;
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > push_body_bytes(http->body))
+        return CURL_SEEKFUNC_FAIL;
+    http->body_at = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* Of a reply that is longer than anything a server has to say, no more is taken. */
+static size_t keep_reply(char *bytes, size_t size, size_t count, void *argument)
+{
+    struct push_http *http = argument;
+    size_t given = size * count, room = REPLY_KEPT_BYTES - http->reply_kept_bytes;
+    size_t kept = given < room ? given : room;
+    memcpy(http->reply + http->reply_kept_bytes, bytes, kept);
+    http->reply_kept_bytes += kept;
+    http->reply_bytes += given;
+    return http->reply_bytes <= REPLY_MAX_BYTES ? given : 0;
+}
+
+static int ask_to_stop(void *argument, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
+{
+    const struct push_http *http = argument;
+    (void)to_come;
+    (void)came;
+    (void)to_go;
+    (void)went;
+    return http->options.is_to_stop && http->options.is_to_stop(http->options.argument);
+}
+
+/* ---- a request ---- */
+
+static bool set_number(struct push_http *http, CURLoption option, long value)
+{
+    return http->curl.setopt(http->handle, option, value) == CURLE_OK;
+}
+
+static bool set_pointer(struct push_http *http, CURLoption option, const void *value)
+{
+    return http->curl.setopt(http->handle, option, value) == CURLE_OK;
+}
+
+/* No other protocol, no other host; certificates and their names are verified. */
+static bool set_safety(struct push_http *http)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+    bool is_set = set_pointer(http, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    bool is_set = set_number(http, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+    is_set &= set_number(http, CURLOPT_FOLLOWLOCATION, 0) && set_number(http, CURLOPT_SSL_VERIFYPEER, 1) &&
+              set_number(http, CURLOPT_SSL_VERIFYHOST, 2) &&
+              set_number(http, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
+              set_number(http, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
+              set_number(http, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);
+    if (http->options.authorities)
+        is_set = is_set && set_pointer(http, CURLOPT_CAINFO, http->options.authorities) &&
+                 set_pointer(http, CURLOPT_CAPATH, NULL);
+    return is_set;
+}
+
+static bool set_bounds(struct push_http *http)
+{
+    return set_number(http, CURLOPT_NOSIGNAL, 1) && set_number(http, CURLOPT_CONNECTTIMEOUT, CONNECT_MAX_S) &&
+           set_number(http, CURLOPT_TIMEOUT, TRANSFER_MAX_S) &&
+           set_number(http, CURLOPT_LOW_SPEED_LIMIT, 1) &&
+           set_number(http, CURLOPT_LOW_SPEED_TIME, STALL_MAX_S) && set_number(http, CURLOPT_NOPROGRESS, 0) &&
+           set_pointer(http, CURLOPT_XFERINFOFUNCTION, ask_to_stop) &&
+           set_pointer(http, CURLOPT_XFERINFODATA, http);
+}
+
+static bool set_transfer(struct push_http *http, const struct push_request *request)
+{
+    curl_off_t bytes = (curl_off_t)push_body_bytes(&request->body);
+    http->body = &request->body;
+    http->body_at = http->reply_bytes = http->reply_kept_bytes = 0;
+    *http->error = '\0';
+    return set_pointer(http, CURLOPT_URL, request->url) && set_number(http, CURLOPT_POST, 1) &&
+           http->curl.setopt(http->handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes) == CURLE_OK &&
+           set_pointer(http, CURLOPT_READFUNCTION, read_body) && set_pointer(http, CURLOPT_READDATA, http) &&
+           set_pointer(http, CURLOPT_SEEKFUNCTION, seek_body) && set_pointer(http, CURLOPT_SEEKDATA, http) &&
+           set_pointer(http, CURLOPT_WRITEFUNCTION, keep_reply) &&
+           set_pointer(http, CURLOPT_WRITEDATA, http) &&
+           set_pointer(http, CURLOPT_ERRORBUFFER, http->error) &&
+           set_pointer(http, CURLOPT_USERAGENT, "wallprof/" WALLPROF_VERSION);
+}
+
+/* Without TLS they go to this machine, so to no proxy either. */
+static bool set_credentials(struct push_http *http, const struct push_request *request,
+                            const struct push_credentials *credentials)
+{
+    if (!push_credentials_are_there(credentials))
+        return true;
+    if (strncasecmp(request->url, "https:", 6) != 0 && !set_pointer(http, CURLOPT_PROXY, ""))
+        return false;
+    if (*credentials->token)
+        return true; /* a header */
+    return set_number(http, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) &&
+           set_pointer(http, CURLOPT_USERNAME, credentials->user) &&
+           set_pointer(http, CURLOPT_PASSWORD, credentials->password);
+}
+
+static bool add_header(struct push_http *http, struct curl_slist **list, const char *name, const char *value)
+{
+    char line[PUSH_SECRET_BYTES + 64];
+    snprintf(line, sizeof line, "%s:%s%s", name, *value ? " " : "", value);
+    struct curl_slist *longer = http->curl.append(*list, line);
+    explicit_bzero(line, sizeof line);
+    if (longer)
+        *list = longer;
+    return longer;
+}
+
+/* Nobody answers "Expect: 100-continue" in time but to say no. */
+static struct curl_slist *make_headers(struct push_http *http, const struct push_request *request,
+                                       const struct push_credentials *credentials)
+{
+    struct curl_slist *list = NULL;
+    char bearer[PUSH_SECRET_BYTES + 16];
+    snprintf(bearer, sizeof bearer, "Bearer %s", credentials->token);
+    bool is_whole = add_header(http, &list, "Content-Type", request->content_type) &&
+                    add_header(http, &list, "Expect", "") &&
+                    (!*credentials->token || add_header(http, &list, "Authorization", bearer));
+    explicit_bzero(bearer, sizeof bearer);
+    if (is_whole)
+        return list;
+    http->curl.free_all(list);
+    return NULL;
+}
+
+static void free_headers(struct push_http *http, struct curl_slist *list)
+{
+    for (struct curl_slist *at = list; at; at = at->next)
+        explicit_bzero(at->data, strlen(at->data));
+    http->curl.free_all(list);
+}
+
+/* ---- the answer ---- */
+
+/* The first line of what the server said, if it is one, and does not say who we are. */
+static int shown_bytes(const struct push_http *http, const struct push_credentials *credentials, long status)
+{
+    if (status == 401 || status == 403 || status == 407 || push_credentials_shown(credentials, http->reply))
+        return 0;
+    size_t bytes = strcspn(http->reply, "\r\n");
+    return *http->reply == '<' ? 0 : (int)(bytes < REPLY_SHOWN_BYTES ? bytes : REPLY_SHOWN_BYTES);
+}
+
+static void explain_status(struct push_http *http, const struct push_credentials *credentials, long status,
+                           struct push_answer *answer)
+{
+    const char *hint = push_status_hint(status);
+    http->reply[http->reply_kept_bytes] = '\0';
+    int shown = shown_bytes(http, credentials, status);
+    snprintf(answer->text, sizeof answer->text, "HTTP status %ld%s%s%s%.*s", status, *hint ? ", " : "", hint,
+             shown > 0 ? ": " : "", shown, http->reply);
+}
+
+/* A certificate that is not good is not good a second later either. */
+static enum push_outcome outcome_of_failure(CURLcode code)
+{
+    switch (code) {
+    case CURLE_ABORTED_BY_CALLBACK:
+        return PUSH_STOPPED;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+        return PUSH_DENIED;
+    default:
+        return PUSH_LATER;
+    }
+}
+
+static void take_answer(struct push_http *http, const struct push_credentials *credentials, CURLcode code,
+                        struct push_answer *answer)
+{
+    long status = 0;
+    curl_off_t retry_after_s = 0;
+    if (code != CURLE_OK) {
+        answer->outcome = outcome_of_failure(code);
+        snprintf(answer->text, sizeof answer->text, "%s",
+                 *http->error ? http->error : http->curl.strerror(code));
+        return;
+    }
+    http->curl.getinfo(http->handle, CURLINFO_RESPONSE_CODE, &status);
+    answer->outcome = push_status_outcome(status);
+#if LIBCURL_VERSION_NUM >= 0x074200
+    http->curl.getinfo(http->handle, CURLINFO_RETRY_AFTER, &retry_after_s);
+#endif
+    answer->retry_after_s = retry_after_s > 0 ? (uint64_t)retry_after_s : 0;
+    explain_status(http, credentials, status, answer);
+}
+
+void push_http_send(struct push_http *http, const struct push_request *request,
+                    const struct push_credentials *credentials, struct push_answer *answer)
+{
+    *answer = (struct push_answer){.outcome = PUSH_DENIED};
+    http->curl.reset(http->handle);
+    struct curl_slist *headers = make_headers(http, request, credentials);
+    if (headers && set_safety(http) && set_bounds(http) && set_transfer(http, request) &&
+        set_credentials(http, request, credentials) && set_pointer(http, CURLOPT_HTTPHEADER, headers))
+        take_answer(http, credentials, http->curl.perform(http->handle), answer);
+    else
+        snprintf(answer->text, sizeof answer->text, "libcurl does not do what is asked of it");
+    free_headers(http, headers);
+    http->curl.reset(http->handle); /* lest it keep the password */
+}
+
+#else
+
+int push_http_open(struct push_http **ret, const struct push_http_options *options,
+                   char reason[PUSH_REASON_BYTES])
+{
+    (void)ret;
+    (void)options;
+    snprintf(reason, PUSH_REASON_BYTES,
+             "this wallprof was built without libcurl's headers (Debian's package libcurl4-openssl-dev)");
+    return -ENOSYS;
+}
+
+void push_http_close(struct push_http *http)
+{
+    (void)http;
+}
+
+void push_http_send(struct push_http *http, const struct push_request *request,
+                    const struct push_credentials *credentials, struct push_answer *answer)
+{
+    (void)http;
+    (void)request;
+    (void)credentials;
+    *answer = (struct push_answer){.outcome = PUSH_DENIED};
+}
+
+#endif
