@@ -28,7 +28,7 @@
 enum {
     STACK_BYTES = 64 * 1024,
     TIME_MAX_S = 30,
-    ENVIRONMENT_MAX = 8,
+    ENVIRONMENT_MAX = 9,
     FIRST_SPARE_FD = 10,
     REPLY_BYTES = 256
 };
@@ -86,13 +86,26 @@ static int store_fd(const struct wp_profile *profile)
     return status;
 }
 
+/* What the tool is told by that it is ours, where it gets the library too (/etc/ld.so.preload). */
+static char tool_mark[] = "WALLPROF_HANDOVER=1";
+
+bool handover_is_tool(char *const *environment)
+{
+    for (; environment && *environment; environment++) {
+        if (strcmp(*environment, tool_mark) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Of the program's environment only what the tool goes by. */
 static void choose_environment(char *ret[ENVIRONMENT_MAX])
 {
     static const char *const names[] = {
         "HOME=", "XDG_CACHE_HOME=", "WALLPROF_CACHE=", "DEBUGINFOD_URLS=", "NO_COLOR=", "LC_ALL=", "TERM="};
     size_t count = 0;
-    _Static_assert(sizeof names / sizeof *names < ENVIRONMENT_MAX, "and NULL");
+    _Static_assert(sizeof names / sizeof *names + 2 <= ENVIRONMENT_MAX, "and the mark and NULL");
+    ret[count++] = tool_mark;
     for (size_t i = 0; environ && i < sizeof names / sizeof *names; i++) {
         for (char **entry = environ; *entry; entry++) {
             if (strncmp(*entry, names[i], strlen(names[i])) == 0) {

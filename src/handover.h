@@ -13,11 +13,15 @@
 #include "output.h"
 #include "profile.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Where the tool is if it was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
 int handover_find(const char *library, char *ret, size_t capacity);
+
+/* Whether this process is the tool, run by us. It is not profiled: we may be preloaded into every program. */
+bool handover_is_tool(char *const *environment);
 
 struct handover {
     const char *tool;             /* its path */

@@ -236,6 +236,8 @@ int session_start(const struct session_libc *libc, char **environment)
 {
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to look into */
+    if (handover_is_tool(environment))
+        return -EPERM; /* nor do we profile ourselves, and that, and so on */
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
     struct session *session = session_create(libc, stack_high - main_stack_reach_bytes, stack_high);
