@@ -3,6 +3,7 @@
 #include "format.h"
 #include "handover.h"
 #include "loader.h"
+#include "place.h"
 #include "symbolize.h"
 
 #include <dlfcn.h>
@@ -49,9 +50,9 @@ static int write_to(const struct wp_profile *profile, int spare_fd, int director
 
 static int write_more(const struct wp_profile *profile, const struct wp_output *output)
 {
-    int directory_fd = open(output->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int directory_fd = place_open_directory(output->directory);
     if (directory_fd < 0)
-        return -errno;
+        return directory_fd;
     int error = write_to(profile, -1, directory_fd, output->name);
     close(directory_fd);
     return error;

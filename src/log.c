@@ -1,4 +1,5 @@
 #include "log.h"
+#include "place.h"
 #include "sig_arch.h"
 
 #include <errno.h>
@@ -119,10 +120,10 @@ static int open_file(struct wp_log *log)
 {
     if (!*log->path)
         return -1;
-    int fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+    int fd = place_open_to_append(log->path);
     if (fd < 0) {
         log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path,
-                strerrordesc_np(errno));
+                strerrordesc_np(-fd));
         *log->path = '\0';
     }
     return fd;

@@ -2,6 +2,7 @@
 #include "session_parts.h"
 #include "clock.h"
 #include "export.h"
+#include "place.h"
 #include "sig_atomic.h"
 #include "sink.h"
 
@@ -56,8 +57,8 @@ static void report_output(struct session *session, const char *name, int error)
 static int open_directory(struct session *session)
 {
     if (session->directory_fd < 0)
-        session->directory_fd = open(session->output.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return session->directory_fd < 0 ? -errno : 0;
+        session->directory_fd = place_open_directory(session->output.directory);
+    return session->directory_fd < 0 ? session->directory_fd : 0;
 }
 
 static void close_directory(struct session *session)

@@ -1,5 +1,6 @@
 #include "sink.h"
 #include "arena.h"
+#include "place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@ enum {
     ZLIB_MEMORY_BYTES = 320 * 1024, /* deflateInit2 with 15 window bits and memory level 8 takes 268 KiB */
     GZIP_WINDOW_BITS = 15 + 16,
     MEMORY_LEVEL = 8,
+    FILE_MODE = 0600,
     COMPRESSION_LEVEL = 3, /* files as small as at 6, in 60 % of the time; at 1 they are 5 % larger */
 };
 
@@ -49,32 +51,28 @@ static void zlib_free(void *opaque, void *memory)
     (void)memory;
 }
 
-/*
- * A link may be followed where it cannot be a trap: as the kernel's protected_symlinks has it, not in a
- * directory that anybody may write to, unless the link is ours or the directory's owner's.
- */
-static bool is_trusted_link(int directory_fd, const struct stat *link)
-{
-    struct stat directory;
-    if (fstatat(directory_fd, ".", &directory, 0) < 0)
-        return false;
-    bool is_shared = (directory.st_mode & S_ISVTX) && (directory.st_mode & S_IWOTH);
-    return !is_shared || link->st_uid == geteuid() || link->st_uid == directory.st_uid;
-}
-
 bool sink_is_special(int directory_fd, const char *name)
 {
     struct stat itself, target;
     if (fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0 ||
         fstatat(directory_fd, name, &target, 0) < 0 || S_ISDIR(target.st_mode))
         return false;
-    return S_ISLNK(itself.st_mode) ? is_trusted_link(directory_fd, &itself) : !S_ISREG(itself.st_mode);
+    return !S_ISREG(itself.st_mode) && place_is_trusted(directory_fd, &itself);
+}
+
+/* The program's umask may take our own rights too. */
+static int with_mode(int fd)
+{
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & 07777) != FILE_MODE)
+        fchmod(fd, FILE_MODE); /* if it cannot be, the file system has no modes */
+    return fd;
 }
 
 static int create_temporary(struct sink *sink)
 {
-    return openat(sink->directory_fd, sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                  0600);
+    return with_mode(openat(sink->directory_fd, sink->temporary,
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE));
 }
 
 /* The first needs the privilege to do it, or Linux 6.10; the second this thread's own view of /proc. */
@@ -105,10 +103,8 @@ static int with_temporary_name(struct sink *sink, int (*make)(struct sink *))
 static int open_target(struct sink *sink, int *spare_fd)
 {
     struct stat status;
-    if (sink_is_special(sink->directory_fd, sink->name)) {
-        int fd = openat(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
-        return fd < 0 ? -errno : fd;
-    }
+    if (sink_is_special(sink->directory_fd, sink->name))
+        return place_open(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
     if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
         return -EISDIR;
     sink->is_renamed = true;
@@ -125,7 +121,7 @@ int sink_spare(int directory_fd, const char *name)
 {
     int fd = sink_is_special(directory_fd, name)
                  ? -1
-                 : openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+                 : with_mode(openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
     return fd < 0 ? -errno : fd;
 }
 

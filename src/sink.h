@@ -45,7 +45,8 @@ void sink_fail(struct sink *sink, int error);
  * untouched. */
 int sink_commit(struct sink *sink);
 
-/* What is there already and must stay what it is: a device, a FIFO, or a link (/dev/stdout). */
+/* What is there already and must stay what it is: a device, a FIFO, or a link (/dev/stdout); but not what
+ * somebody else may have put there (place.h): that is replaced, or nothing is written. */
 bool sink_is_special(int directory_fd, const char *name);
 
 /* Whether a profile could be written there now: 0 or -errno. Leaves nothing behind. */

@@ -325,6 +325,7 @@ spool=$TMP/by-size
 mkdir "$spool"
 put "$TMP/a.pb.gz" "$spool/x.1.pb.gz"
 put "$TMP/a.pb.gz" "$spool/x.2.pb.gz"
+rm "$at/err"
 follow --follow "$spool" --spool-max "9,$(($(stat -c %s "$TMP/a.pb.gz") * 3 / 2))"
 until_true grep -q 'x.1.pb.gz: given up' "$at/err"
 end_follower TERM

@@ -46,6 +46,14 @@ static bool choose_directory(char path[PATH_MAX])
     return length > 0 && length < PATH_MAX;
 }
 
+/* What somebody else may have put there is not what we have read out of files. */
+static bool is_private(int directory_fd)
+{
+    struct stat status;
+    return fstat(directory_fd, &status) == 0 && status.st_uid == geteuid() &&
+           !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 void name_cache_open(struct name_cache *cache)
 {
     char path[PATH_MAX];
@@ -54,6 +62,8 @@ void name_cache_open(struct name_cache *cache)
         return;
     make_directories(path);
     cache->directory_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cache->directory_fd >= 0 && !is_private(cache->directory_fd))
+        name_cache_close(cache);
 }
 
 void name_cache_close(struct name_cache *cache)

@@ -3,8 +3,9 @@
  * once need not be read again.
  *
  * In $XDG_CACHE_HOME/wallprof or ~/.cache/wallprof, or where WALLPROF_CACHE says; not at all with
- * WALLPROF_CACHE=off, and silently not where there is no home that can be written to. Files are checked like
- * any other input, appear whole (rename), and together hold at most a bound, above which the oldest go.
+ * WALLPROF_CACHE=off, and silently not where there is no home that can be written to, nor in a directory of
+ * somebody else's. Files are checked like any other input, appear whole (rename), and together hold at most a
+ * bound, above which the oldest go.
  *
  * Called from: names.c.
  */

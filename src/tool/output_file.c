@@ -1,5 +1,6 @@
 #include "output_file.h"
 #include "command.h"
+#include "place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,9 +66,9 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
     if (length >= PATH_MAX)
         return command_fail("%s: %s", path, strerrordesc_np(ENAMETOOLONG));
     snprintf(directory, sizeof directory, "%.*s", length, name > path ? path : ".");
-    int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = place_open_directory(directory);
     if (fd < 0)
-        return command_fail("%s: %m", directory);
+        return command_fail("%s: %s", directory, strerrordesc_np(-fd));
     struct sink *sink = sink_create(fd, name, format_coding(format, name), &error);
     int status = sink ? write_and_close(path, format, profile, sink)
                       : command_fail("%s: %s", path, strerrordesc_np(-error));
