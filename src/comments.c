@@ -62,6 +62,9 @@ static void emit_process(const struct writer *writer)
         return;
     snprintf(text, sizeof text, "process: %.255s, pid %d", process->name, process->pid);
     emit_comment(writer, text);
+    snprintf(text, sizeof text, "ended: %s", process->ending);
+    if (*process->ending)
+        emit_comment(writer, text);
 }
 
 static void emit_comments(const struct writer *writer)

@@ -153,7 +153,7 @@ static void what_is_told_of_its_end_is_believed(void **state)
     fake_recorder_tick(recorder, 5000 + 200000000); /* it has not ended */
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 200005000);
-    assert_string_equal(fixture->recording.ending, "was killed, or has not ended yet");
+    assert_string_equal(fixture->recording.ending, "it had not ended");
     recording_close(&fixture->recording);
 }
 

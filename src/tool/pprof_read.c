@@ -103,7 +103,8 @@ static void begin_process(struct recording *recording)
 /* They are written again as they are; what others want to know is taken from them. */
 static void take_comments(struct building *building)
 {
-    static const char command[] = "command: ", restraint[] = "restrained to ", process[] = "process: ";
+    static const char command[] = "command: ", restraint[] = "restrained to ",
+                      process[] = "process: ", ended[] = "ended: ";
     struct recording *recording = building->recording;
     struct wp_profile *profile = &recording->profile;
     begin_process(recording);
@@ -115,6 +116,8 @@ static void take_comments(struct building *building)
             snprintf(recording->restraint, sizeof recording->restraint, "%s", comment);
         else if (strncmp(comment, process, strlen(process)) == 0)
             read_process(recording, comment + strlen(process));
+        else if (strncmp(comment, ended, strlen(ended)) == 0)
+            snprintf(recording->ending, sizeof recording->ending, "%s", comment + strlen(ended));
         else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)
             read_counters(profile, comment);
     }

@@ -121,6 +121,10 @@ static void put_notes(const struct report_table *table, FILE *stream)
     };
     const struct report *report = table->report;
     char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
+    if (table->profile->process_count == 1 && *table->profile->processes[0].ending) {
+        snprintf(text, sizeof text, "ended: %s", table->profile->processes[0].ending);
+        put_line(table, stream, text);
+    }
     if (*table->profile->restraint)
         put_line(table, stream, table->profile->restraint);
     for (int pseudo = 0; pseudo < PSEUDO_COUNT; pseudo++) {
