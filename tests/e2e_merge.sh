@@ -91,6 +91,9 @@ expect 1 merge "$TMP/cut.store" -o "$TMP/none.pb.gz"
 expect 2 merge "$TMP/parts/1.store"
 expect 2 merge -o "$TMP/x.pb.gz"
 expect 2 merge "$TMP/parts/1.store" -o "$TMP/x.store"
+expect 1 export "$TMP/stores.pb.gz" -o "$TMP/x.store"
+grep -q 'a store is of one process' "$TMP/stderr" || complain "a store of several is not refused: $(cat "$TMP/stderr")"
+[ ! -e "$TMP/x.store" ] || complain "a store of several processes was written"
 expect 2 merge --labels some "$TMP/parts/1.store" -o "$TMP/x.pb.gz"
 
 # ---- many files ----

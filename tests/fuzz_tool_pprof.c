@@ -1,14 +1,17 @@
 /*
  * The reader of pprof files on hostile bytes: read or refused with a reason, nothing read outside; what was
- * read and written is, read and written once more, the same bytes; and reports of it add up.
+ * read and written is, read and written once more, the same bytes; reports of it add up; and twice the same
+ * merged has all times twice, also when it is read again.
  *
  * Input: the file, not compressed.
  */
 #include "fuzz.h"
 #include "enc_pprof.h"
+#include "merge.h"
 #include "recording.h"
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WRITTEN_MAX_BYTES = 64 << 20 };
@@ -102,14 +105,51 @@ static int read_copy(struct recording *recording, const unsigned char *bytes, si
     return status;
 }
 
+static struct wp_values total_of(const struct recording *recording)
+{
+    struct report report;
+    FUZZ_ASSERT(report_make(&report, &recording->profile, &(struct report_request){0}) == 0);
+    struct wp_values total = report.total;
+    report_free(&report);
+    return total;
+}
+
+static void check_merge(struct recording *recording, enum wp_labels labels)
+{
+    static struct recording again;
+    struct recording *merged;
+    struct written written;
+    struct merge *merge = merge_begin(&(struct merge_options){labels});
+    struct wp_values twice = total_of(recording);
+    report_add(&twice, &twice);
+    FUZZ_ASSERT(merge);
+    FUZZ_ASSERT(merge_add(merge, recording) == 0);
+    if (merge_add(merge, recording) == 0) { /* it may be too much */
+        FUZZ_ASSERT(merge_finish(merge, &merged) == 0);
+        check_names(merged);
+        check_threads(merged);
+        struct wp_values total = total_of(merged);
+        FUZZ_ASSERT(memcmp(&twice, &total, sizeof total) == 0);
+        write_profile(merged, &written);
+        FUZZ_ASSERT(read_copy(&again, written.bytes, written.used) == 0);
+        total = total_of(&again);
+        FUZZ_ASSERT(memcmp(&twice, &total, sizeof total) == 0);
+        recording_close(&again);
+        free(written.bytes);
+    }
+    merge_release(merge);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct recording recording;
+    setenv("WALLPROF_CACHE", "off", 1);
     struct written first, second;
     if (read_copy(&recording, data, size) == 0) {
         check_names(&recording);
         check_threads(&recording);
         check_report(&recording, (enum report_by)(size % REPORT_BY_COUNT));
+        check_merge(&recording, (enum wp_labels)(size % (LABELS_ID + 1)));
         write_profile(&recording, &first);
         recording_close(&recording);
         FUZZ_ASSERT(read_copy(&recording, first.bytes, first.used) == 0);

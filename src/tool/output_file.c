@@ -59,6 +59,8 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
                             path, format_word(format),
                             profile->is_merged ? "merging keeps none: export each store by itself"
                                                : "record a store with WALLPROF_TIMELINE=1");
+    if (format == FORMAT_STORE && profile->is_merged)
+        return command_fail("%s: a store is of one process, and what is to be written of several", path);
     if (strcmp(path, "-") == 0) {
         struct sink *sink = output_stdout_open(format_coding(format, name));
         return sink ? write_and_close("standard output", format, profile, sink) : 1;
