@@ -82,7 +82,7 @@ E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh e2e_stacks.sh) \
                $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
 # These take longest: where several run at a time, they had better not be the last.
-E2E_LONG    := $(addprefix tests/,e2e_firefox.sh e2e_threads.sh e2e_blocked.sh e2e_many.sh e2e_truth.sh e2e_stacks.sh e2e_transparency.sh)
+E2E_LONG    := $(addprefix tests/,e2e_firefox.sh e2e_threads.sh e2e_blocked.sh e2e_many.sh e2e_endings.sh e2e_truth.sh e2e_stacks.sh e2e_transparency.sh)
 LIB         := $(BUILD)/libwallprof.so
 # How many programs are tested at a time. End-to-end tests mostly wait, but are not made for a crowd.
 JOBS        ?= $(shell nproc)
