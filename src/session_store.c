@@ -11,6 +11,7 @@
  */
 #include "session_parts.h"
 #include "clock.h"
+#include "place.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
 #include "store.h"
@@ -67,8 +68,12 @@ int session_choose_store(struct session *session)
 
 static int open_store_directory(const struct session *session)
 {
-    int fd = open(session->store.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    int place = place_open_directory(session->store.directory);
+    if (place < 0)
+        return place;
+    int fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = errno;
+    close(place);
+    return fd < 0 ? -error : fd;
 }
 
 /* ---- the file ---- */

@@ -53,6 +53,7 @@ struct gathering {
     void *merged;              /* stores that have been added: trees of tsearch(3) */
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
+    bool has_no_memory;
     int failed;
 };
 
@@ -168,6 +169,7 @@ static int add_one(struct gathering *gathering, const struct left_store *store)
     if (status < 0)
         command_fail("%s: %s", store->path, recording.reason);
     recording_close(&recording);
+    gathering->has_no_memory |= status == -ENOMEM; /* then nothing more can be added */
     return status < 0;
 }
 
@@ -177,6 +179,8 @@ static void take(struct gathering *gathering, const struct left_store *store)
     int failed = 0;
     if (!gathering->merges)
         failed = write_one(gathering, store);
+    else if (gathering->has_no_memory)
+        failed = 1;
     else if (remember(&gathering->merged, store->path))
         failed = add_one(gathering, store);
     gathering->failed |= failed;
