@@ -9,6 +9,7 @@ PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
+INCLUDEDIR ?= $(PREFIX)/include
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 DESTDIR ?=
 VARIANT ?= release
@@ -333,7 +334,9 @@ transparency:
 # bash-completion looks for a file by the command's name.
 install: $(LIB) $(TOOL)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(COMPLETIONDIR)
+	install -d $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
+	install -m 644 include/wallprof.h $(DESTDIR)$(INCLUDEDIR)
 	sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' scripts/wallprof-run >$(BUILD)/wallprof-run
 	install -m 755 $(BUILD)/wallprof-run $(TOOL) $(DESTDIR)$(BINDIR)
 	install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1
@@ -342,7 +345,7 @@ install: $(LIB) $(TOOL)
 	ln -sf wallprof $(DESTDIR)$(COMPLETIONDIR)/wallprof-run
 	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
 
-INSTALLED := $(LIBDIR)/libwallprof.so $(addprefix $(BINDIR)/,wallprof wallprof-run) \
+INSTALLED := $(LIBDIR)/libwallprof.so $(INCLUDEDIR)/wallprof.h $(addprefix $(BINDIR)/,wallprof wallprof-run) \
              $(addprefix $(COMPLETIONDIR)/,wallprof wallprof-run) \
              $(foreach section,1 7,$(addprefix $(MANDIR)/man$(section)/,$(notdir $(wildcard docs/man/*.$(section)))))
 uninstall:

@@ -7,6 +7,7 @@
 #include "hook_mask.h"
 #include "real.h"
 #include "sig_action.h"
+#include "sig_control.h"
 #include "sig_counted.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
@@ -33,6 +34,7 @@ static uint64_t mask_to_program(uint64_t mask)
 /* What the program had set. */
 static void reveal(int number, struct sigaction *action)
 {
+    sig_control_hide(number, action);
     if (sig_action_translate(number, action))
         return;
     if (sig_set_bits(&action->sa_mask) & sig_numbers_all())
@@ -76,6 +78,8 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
 {
     if (action)
         hook_mask_give_back_number(number);
+    if (action && sig_process_is_this())
+        sig_control_give_back(number);
     bool may_tell_stack = action && (number == SIGPROF || sig_action_is_held(number));
     if (may_tell_stack && sig_process_is_this())
         sig_action_follow_stack(action);

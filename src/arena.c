@@ -56,6 +56,13 @@ void arena_deinit(struct wp_arena *arena)
     *arena = (struct wp_arena){0};
 }
 
+void arena_clear(struct wp_arena *arena)
+{
+    if (madvise(arena->base, arena->size_bytes, MADV_DONTNEED) < 0) /* locked, say */
+        memset(arena->base, 0, arena->used_bytes);
+    arena->used_bytes = ARENA_UNIT_BYTES;
+}
+
 static arena_ref alloc_below(struct wp_arena *arena, size_t bytes, size_t limit_bytes)
 {
     if (bytes > limit_bytes)

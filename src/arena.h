@@ -45,6 +45,10 @@ static inline void arena_back(struct arena_backing *backing, size_t bytes)
 int arena_init(struct wp_arena *arena, size_t size_bytes);
 void arena_deinit(struct wp_arena *arena);
 
+/* Empty again, as after arena_init: no reference into it is valid any more. Its pages are the kernel's again.
+ */
+void arena_clear(struct wp_arena *arena);
+
 /*
  * A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then).
  * The last sixteenth of the region is kept for arena_alloc_reserved: the few records without which time would

@@ -1,5 +1,6 @@
 /* One row per variable: how to read it, and what is said when it cannot be used. */
 #include "config.h"
+#include "clock.h"
 #include "format.h"
 
 #include <errno.h>
@@ -18,7 +19,12 @@ enum {
     PERCENT_PPM = 10000,
     OVERHEAD_DEFAULT_PPM = PERCENT_PPM,
     OVERHEAD_MAX_PPM = 100 * PERCENT_PPM,
+    KEEP_DEFAULT = 100,
+    KEEP_MAX = 100000,
 };
+
+static const uint64_t interval_min_ns = 100 * (uint64_t)NS_PER_MS;
+static const uint64_t span_max_ns = 10000 * 3600 * (uint64_t)NS_PER_S;
 
 static const uint64_t memory_default_bytes = 64U << 20;
 static const uint64_t timeline_default_bytes = 32U << 20;
@@ -236,6 +242,90 @@ static bool is_usable_signal(int number)
     return number > 0 && number < NSIG && (number < 32 || number >= SIGRTMIN);
 }
 
+/* 500ms, 30s, 10m, 1h; a bare number is seconds. False for anything else, and for more than 10,000 hours. */
+static bool parse_span(const char *text, uint64_t *ret_ns)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"", NS_PER_S},
+                 {"ms", NS_PER_MS},
+                 {"s", NS_PER_S},
+                 {"m", 60 * (uint64_t)NS_PER_S},
+                 {"h", 3600 * (uint64_t)NS_PER_S}};
+    uint64_t number;
+    const char *end;
+    if (!parse_number(text, &number, &end))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(end, units[i].unit) != 0 || number > span_max_ns / units[i].ns)
+            continue;
+        *ret_ns = number * units[i].ns;
+        return true;
+    }
+    return false;
+}
+
+/* consequence: what is done instead. */
+static void read_span(const struct reading *reading, const char *name, uint64_t min_ns, uint64_t *span_ns,
+                      const char *consequence)
+{
+    uint64_t ns;
+    if (parse_span(reading->value, &ns) && (ns == 0 || ns >= min_ns))
+        *span_ns = ns;
+    else
+        log_add(reading->log, LOG_ERROR, "%s=%s is not a time%s (500ms, 30s, 10m, 1h); %s", name,
+                reading->value, min_ns ? " of 100ms at least" : "", consequence);
+}
+
+static void read_delay(const struct reading *reading)
+{
+    read_span(reading, "WALLPROF_DELAY", 0, &reading->config->delay_ns, "recording from the start");
+}
+
+static void read_duration(const struct reading *reading)
+{
+    read_span(reading, "WALLPROF_DURATION", 0, &reading->config->duration_ns, "recording to the end");
+}
+
+static void read_interval(const struct reading *reading)
+{
+    read_span(reading, "WALLPROF_INTERVAL_DUMP", interval_min_ns, &reading->config->interval_ns,
+              "writing one profile");
+}
+
+static void read_keep(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    if (!strcmp(reading->value, "0"))
+        config->interval_keep = 0;
+    else
+        read_count(reading, "WALLPROF_INTERVAL_KEEP", KEEP_MAX, &config->interval_keep);
+}
+
+static void read_start(const struct reading *reading)
+{
+    if (!strcmp(reading->value, "0") || !strcmp(reading->value, "1"))
+        reading->config->waits = *reading->value == '0';
+    else
+        log_add(reading->log, LOG_ERROR, "WALLPROF_START=%s is not 0 or 1; using 1", reading->value);
+}
+
+/* Behind WALLPROF_SIGNAL: the two must differ. */
+static void read_control_signal(const struct reading *reading)
+{
+    struct wp_config *config = reading->config;
+    int number = parse_signal(reading->value);
+    const char *why = !number                     ? "is not a signal (USR2, SIGUSR2, 12, RTMIN+1 are)"
+                      : !is_usable_signal(number) ? "cannot be had for that"
+                      : number == config->signal  ? "is what threads are asked with"
+                                                  : NULL;
+    if (why)
+        log_add(reading->log, LOG_ERROR, "WALLPROF_CONTROL_SIGNAL=%s %s; using none", reading->value, why);
+    else
+        config->control_signal = number;
+}
+
 static void read_signal(const struct reading *reading)
 {
     int number = parse_signal(reading->value);
@@ -402,6 +492,12 @@ static const struct variable {
     {"WALLPROF_SEED", read_seed},
     {"WALLPROF_TIMELINE", read_timeline},
     {"WALLPROF_TIMELINE_MEM", read_timeline_memory},
+    {"WALLPROF_START", read_start},
+    {"WALLPROF_DELAY", read_delay},
+    {"WALLPROF_DURATION", read_duration},
+    {"WALLPROF_CONTROL_SIGNAL", read_control_signal},
+    {"WALLPROF_INTERVAL_DUMP", read_interval},
+    {"WALLPROF_INTERVAL_KEEP", read_keep},
 };
 
 enum { VARIABLE_COUNT = sizeof(variables) / sizeof(variables[0]) };
@@ -482,6 +578,7 @@ void config_read(struct wp_config *config, struct wp_log *log, char *const *envi
     config->memory_bytes = memory_default_bytes;
     config->timeline_bytes = timeline_default_bytes;
     config->signal = SIGPROF;
+    config->interval_keep = KEEP_DEFAULT;
     config->labels = LABELS_ID;
     config->follows_fork = config->follows_exec = true;
     config->log_level = LOG_WARNING;

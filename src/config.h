@@ -40,6 +40,12 @@ struct wp_config {
     enum config_timeline
         timeline;            /* WALLPROF_TIMELINE: 0 (the default), 1 or pprof; or by what OUT ends in */
     uint64_t timeline_bytes; /* WALLPROF_TIMELINE_MEM, default 32 MiB */
+    bool waits;              /* WALLPROF_START=0: nothing is recorded until somebody starts it */
+    uint64_t delay_ns;       /* WALLPROF_DELAY: nor until then; 0: at once */
+    uint64_t duration_ns;    /* WALLPROF_DURATION: then it is stopped, and written; 0: at the end */
+    uint64_t interval_ns;    /* WALLPROF_INTERVAL_DUMP: a profile for each; 0: one for all */
+    uint32_t interval_keep;  /* WALLPROF_INTERVAL_KEEP: how many of them are kept, default 100; 0: all */
+    int control_signal;      /* WALLPROF_CONTROL_SIGNAL: starts and stops; 0: none */
     bool has_seed;           /* WALLPROF_SEED: fixed random numbers, for tests */
     uint64_t seed;
     int32_t rank;             /* in a parallel run, by what started it (config.c); else PROCESS_NO_RANK */

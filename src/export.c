@@ -108,11 +108,11 @@ typedef int use_fn(const struct wp_profile *profile, const struct export_request
 static int with_profile(const struct export_request *request, use_fn *use, void *context)
 {
     const struct wp_sampler *sampler = request->sampler;
-    uint32_t thread_count = sampler->threads->next_number;
+    uint32_t thread_count = sampler->thread_count;
     size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
     arena_ref *thread_of_number = scratch_alloc(index_bytes);
     const struct symbolize_process process = {
-        .perf_maps = request->perf_maps, .start_utc_ns = request->start_utc_ns, .log = request->log};
+        .perf_maps = request->perf_maps, .start_utc_ns = request->process_utc_ns, .log = request->log};
     struct wp_symbols *symbols =
         symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules), &process);
     int status = -ENOMEM;

@@ -20,6 +20,7 @@ struct export_request {
     enum wp_labels labels;
     bool has_timed_samples; /* struct wp_profile's */
     uint64_t start_utc_ns, duration_ns;
+    uint64_t process_utc_ns; /* when the process began: what was touched since may not be what was loaded */
     const char *restraint, *command; /* struct wp_profile's */
     const struct wp_process *process;
     const struct perf_maps *perf_maps;

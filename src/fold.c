@@ -288,3 +288,11 @@ void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64
         thread->begin_cpu_clock_ns = now.cpu_clock_ns;
     }
 }
+
+void fold_thread_skip(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
+{
+    struct passed gap = advance(thread, time_ns, cpu_clock_ns);
+    thread->begin_ns += gap.wall_ns;
+    thread->begin_cpu_clock_ns += gap.cpu_ns;
+    thread->until_ns = 0;
+}

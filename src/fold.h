@@ -92,4 +92,10 @@ void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t 
 void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
                         uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest);
 
+/*
+ * Behind a settling: what has passed since is in nobody's account, and what was seen before does not stand
+ * for what follows.
+ */
+void fold_thread_skip(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns);
+
 #endif

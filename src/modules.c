@@ -103,11 +103,11 @@ static const char *path_for(const struct wp_modules *modules, const struct wp_mo
 }
 
 /* Record, path and name in one piece: half of one would be lost in a full arena. */
-static arena_ref make_record(struct wp_modules *modules, const struct wp_module *segment, const char *name)
+static arena_ref make_record(struct wp_modules *modules, const struct wp_module *segment, const char *path,
+                             const char *name)
 {
-    char buffer[PATH_MAX];
-    const char *path = path_for(modules, segment, name, buffer);
-    size_t path_bytes = strlen(path) + 1, name_bytes = path == name ? 0 : strlen(name) + 1;
+    bool has_name = strcmp(path, name) != 0;
+    size_t path_bytes = strlen(path) + 1, name_bytes = has_name ? strlen(name) + 1 : 0;
     size_t path_units = (path_bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
     arena_ref ref =
         arena_alloc(modules->arena, sizeof(*segment) + path_units * ARENA_UNIT_BYTES + name_bytes);
@@ -127,14 +127,17 @@ static arena_ref make_record(struct wp_modules *modules, const struct wp_module 
     return ref;
 }
 
-static arena_ref record_of(struct wp_modules *modules, const struct wp_module *segment, const char *name)
+/* path: NULL if it is to be found out. */
+static arena_ref record_of(struct wp_modules *modules, const struct wp_module *segment, const char *path,
+                           const char *name)
 {
+    char buffer[PATH_MAX];
     if (!index_reserve(modules))
         return 0;
     arena_ref *slot = index_slot(modules, segment, name);
     if (*slot)
         return *slot;
-    *slot = make_record(modules, segment, name);
+    *slot = make_record(modules, segment, path ? path : path_for(modules, segment, name, buffer), name);
     modules->index.used += *slot != 0;
     return *slot;
 }
@@ -181,7 +184,7 @@ void modules_begin_look(struct wp_modules *modules)
 void modules_see(struct wp_modules *modules, const struct wp_module *segment, const char *name)
 {
     struct modules_look *look = &modules->now;
-    arena_ref ref = record_of(modules, segment, name);
+    arena_ref ref = record_of(modules, segment, NULL, name);
     modules->dropped += !ref;
     if (!look_reserve(look)) {
         modules->dropped++;
@@ -396,10 +399,15 @@ static struct sig_module view_of_entry(struct wp_modules *modules, const struct 
                                    .cfi_high = entry->cfi_high,
                                    .is_permanent = entry->is_permanent};
     struct wp_module *module = module_at(modules, entry->record);
-    if (!module->is_indexed)
+    struct sig_module view;
+    if (!module->is_indexed && !modules->is_bare) {
         eh_index_make(&modules->search_tables, arena_at(modules->arena, module->path), module);
-    module->is_indexed = true;
-    return view_of(modules, module);
+        module->is_indexed = true;
+    }
+    view = view_of(modules, module);
+    if (modules->is_bare)
+        view.search = NULL;
+    return view;
 }
 
 const struct sig_modules_table *modules_table(struct wp_modules *modules)
@@ -421,6 +429,100 @@ const struct sig_modules_table *modules_table(struct wp_modules *modules)
         table->modules[i] = view_of_entry(modules, &modules->now.entries[i]);
     modules->table_current = other;
     return table;
+}
+
+/* ---- a cleared arena ---- */
+
+/* Of a copy: the record, its path and its name, each behind the other. */
+static size_t text_bytes(const struct wp_modules *modules, const struct wp_module *module)
+{
+    return strlen(arena_at(modules->arena, module->path)) + strlen(arena_at(modules->arena, module->name)) +
+           2;
+}
+
+static size_t look_bytes(const struct wp_modules *modules, const struct modules_look *look)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < look->count; i++) {
+        arena_ref ref = look->entries[i].record;
+        bytes += ref ? sizeof(struct wp_module) + text_bytes(modules, module_at(modules, ref)) : 0;
+    }
+    return bytes;
+}
+
+static unsigned char *copy_text(unsigned char *to, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    memcpy(to, text, bytes);
+    return to + bytes;
+}
+
+static unsigned char *copy_look(const struct wp_modules *modules, const struct modules_look *look,
+                                unsigned char *to)
+{
+    for (uint32_t i = 0; i < look->count; i++) {
+        if (!look->entries[i].record)
+            continue;
+        const struct wp_module *module = module_at(modules, look->entries[i].record);
+        memcpy(to, module, sizeof(*module));
+        to = copy_text(to + sizeof(*module), arena_at(modules->arena, module->path));
+        to = copy_text(to, arena_at(modules->arena, module->name));
+    }
+    return to;
+}
+
+void modules_let_go(struct wp_modules *modules)
+{
+    modules->is_bare = true;
+}
+
+int modules_keep(const struct wp_modules *modules, struct modules_kept *ret)
+{
+    ret->bytes = look_bytes(modules, &modules->before) + look_bytes(modules, &modules->now);
+    ret->copy = scratch_alloc(ret->bytes);
+    if (!ret->copy)
+        return -ENOMEM;
+    copy_look(modules, &modules->now, copy_look(modules, &modules->before, ret->copy));
+    return 0;
+}
+
+/* What has been found out of a module is to be found out again. */
+static arena_ref bring_back(struct wp_modules *modules, const unsigned char *copy, const char *path,
+                            const char *name)
+{
+    struct wp_module module;
+    memcpy(&module, copy, sizeof(module));
+    module.search = 0;
+    module.search_count = 0;
+    module.is_indexed = module.is_sampled = false;
+    arena_ref ref = record_of(modules, &module, path, name);
+    modules->dropped += !ref;
+    return ref;
+}
+
+static const unsigned char *bring_back_look(struct wp_modules *modules, struct modules_look *look,
+                                            const unsigned char *at)
+{
+    for (uint32_t i = 0; i < look->count; i++) {
+        if (!look->entries[i].record)
+            continue;
+        const char *path = (const char *)at + sizeof(struct wp_module), *name = path + strlen(path) + 1;
+        look->entries[i].record = bring_back(modules, at, path, name);
+        at = (const unsigned char *)name + strlen(name) + 1;
+    }
+    return at;
+}
+
+void modules_bring_back(struct wp_modules *modules, struct modules_kept *kept)
+{
+    scratch_free(modules->index.slots, sizeof(arena_ref) * modules->index.capacity);
+    modules->index = (struct modules_index){0};
+    modules->newest = 0;
+    modules->count = modules->dropped = 0;
+    arena_clear(&modules->search_tables);
+    bring_back_look(modules, &modules->now, bring_back_look(modules, &modules->before, kept->copy));
+    modules->is_bare = false;
+    scratch_free(kept->copy, kept->bytes);
 }
 
 uint64_t modules_function_start(const struct wp_modules *modules, arena_ref ref, uint64_t address)

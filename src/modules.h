@@ -121,6 +121,7 @@ struct wp_modules {
     uint32_t table_capacity[2];
     uint32_t table_current;
     uint64_t tables_made;
+    bool is_bare;         /* tables have nothing of the arena: modules_let_go */
     char main_path[4096]; /* /proc/self/exe at init: later it may say "(deleted)" */
 };
 
@@ -140,6 +141,20 @@ bool modules_confirm_look(struct wp_modules *modules, const struct loader_state 
 void modules_begin_look(struct wp_modules *modules);
 void modules_see(struct wp_modules *modules, const struct wp_module *segment, const char *name);
 void modules_end_look(struct wp_modules *modules, const struct loader_state *state);
+
+/*
+ * So that the arena can be cleared. First: from now on tables have no search tables of ours, which lie there;
+ * the caller publishes one. Then, around the clearing: modules_keep, with a copy of what the two last looks
+ * have, the only records that are needed yet; 0 or -ENOMEM. And modules_bring_back, which makes these records
+ * anew. Looks keep their numbers: samples that are on their way are placed as before.
+ */
+struct modules_kept {
+    unsigned char *copy;
+    size_t bytes;
+};
+void modules_let_go(struct wp_modules *modules);
+int modules_keep(const struct wp_modules *modules, struct modules_kept *ret);
+void modules_bring_back(struct wp_modules *modules, struct modules_kept *kept);
 
 /*
  * The table for the handlers as of the last look, built in the memory that the call before the last one

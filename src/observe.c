@@ -116,6 +116,11 @@ void observe_use_signal(struct wp_observer *observer, int signal)
     if (signal == observer->signal)
         return;
     observer->signal = signal;
+    observe_cancel(observer);
+}
+
+void observe_cancel(struct wp_observer *observer)
+{
     for (uint32_t slot = 0; slot < observer->used_high; slot++) {
         struct wp_thread *thread = observer->owner[slot];
         if (!thread || !sig_slots_cancel(&observer->slots, slot))

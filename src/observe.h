@@ -100,6 +100,9 @@ bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64
  */
 void observe_use_signal(struct wp_observer *observer, int signal);
 
+/* Whoever has been asked and has not begun to answer needs not to. */
+void observe_cancel(struct wp_observer *observer);
+
 /* Waits for the answers, at most until the deadline. */
 void observe_wait(struct wp_observer *observer, uint64_t deadline_ns);
 

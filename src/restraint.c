@@ -163,3 +163,9 @@ void restraint_describe(const struct wp_restraint *restraint, uint64_t start_ns,
              "WALLPROF_OVERHEAD=off keeps the rate",
              restraint->limit_ppm / 1e4, share * NS_PER_S / (double)restraint->asked_ns);
 }
+
+void restraint_describe_from(struct wp_restraint *restraint, uint64_t now_ns)
+{
+    restraint->has_restrained = restraint->period_ns > restraint->asked_ns;
+    restraint->left_out_ns = -left_out_ns(restraint, since(restraint->at.now_ns, now_ns));
+}

@@ -82,4 +82,7 @@ uint64_t restraint_answer_ns(uint64_t took_ns, uint32_t depth);
 void restraint_describe(const struct wp_restraint *restraint, uint64_t start_ns, uint64_t end_ns,
                         char ret[RESTRAINT_TEXT_BYTES]);
 
+/* What there is to say begins at now_ns. */
+void restraint_describe_from(struct wp_restraint *restraint, uint64_t now_ns);
+
 #endif

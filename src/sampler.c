@@ -1,4 +1,4 @@
-#include "sampler.h"
+#include "sampler_parts.h"
 #include "clock.h"
 #include "events.h"
 #include "sig_atomic.h"
@@ -100,16 +100,17 @@ void sampler_drop_descriptors(struct wp_sampler *sampler)
 
 /* ---- threads that come and go ---- */
 
-static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread *thread, arena_ref root)
+static arena_ref make_record(struct wp_sampler *sampler, const struct wp_thread *thread, arena_ref root,
+                             uint64_t start_ns)
 {
     arena_ref ref = arena_alloc_reserved(&sampler->arena, sizeof(struct wp_thread_record));
     if (!ref)
         return 0;
     struct wp_thread_record *record = arena_at(&sampler->arena, ref);
     record->root = root;
-    record->number = thread->number;
+    record->number = thread->recorded_number;
     record->tid = thread->tid;
-    record->start_ns = thread->start_ns;
+    record->start_ns = start_ns;
     record->next = sampler->newest_record;
     sampler->newest_record = ref;
     return ref;
@@ -133,11 +134,13 @@ static void end_thread(struct wp_sampler *sampler, struct wp_thread *thread, uin
         return;
     }
     observe_forget(&sampler->observer, thread);
-    fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
-    schedule_remove(&sampler->schedule, &thread->schedule);
-    fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
-    if (sampler->timeline)
-        timeline_end(sampler->timeline, &thread->fold.timeline);
+    if (!sampler->is_stopped) {
+        fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
+        schedule_remove(&sampler->schedule, &thread->schedule);
+        fold_thread_end(&sampler->fold, &thread->fold, end_ns, end_cpu_ns, rest);
+        if (sampler->timeline)
+            timeline_end(sampler->timeline, &thread->fold.timeline);
+    }
     sampler_show_end(sampler, thread);
     record_end(sampler, thread, end_ns);
     threads_remove(sampler->threads, thread);
@@ -153,21 +156,45 @@ static void end_gone(struct wp_sampler *sampler, struct wp_thread *thread, uint6
     end_thread(sampler, thread, end_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
 }
 
+void sampler_schedule(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t start_ns)
+{
+    schedule_add(&sampler->schedule, &thread->schedule);
+    for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= start_ns; i++)
+        thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
+    timeline_begin(&thread->fold.timeline, thread->recorded_number, thread->schedule.begin);
+}
+
+void sampler_record(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t start_ns,
+                    uint64_t start_cpu_ns)
+{
+    arena_ref root = tree_root(&sampler->tree, thread->recorded_number);
+    thread->record = make_record(sampler, thread, root, start_ns);
+    fold_thread_begin(&thread->fold, root, start_ns, start_cpu_ns);
+    sampler_schedule(sampler, thread, start_ns);
+    sampler_show_thread(sampler, thread, start_ns);
+}
+
 static void begin_thread(struct wp_sampler *sampler, struct wp_thread *thread)
 {
-    if (threads_add(sampler->threads, thread) < 0) {
-        thread->live_index = THREAD_NOT_LIVE; /* no memory for an array slot: it stays unseen */
+    bool has_left = sampler->is_stopped && sig_load_acquire(&thread->end_ns) != 0; /* as in observe.c */
+    if (has_left || threads_add(sampler->threads, thread) < 0) {
+        thread->live_index = THREAD_NOT_LIVE; /* or no memory for an array slot: it stays unseen */
         return;
     }
-    arena_ref root = tree_root(&sampler->tree, thread->number);
-    thread->record = make_record(sampler, thread, root);
-    fold_thread_begin(&thread->fold, root, thread->start_ns, thread->start_cpu_ns);
     observe_begin(&sampler->observer, thread);
-    schedule_add(&sampler->schedule, &thread->schedule);
-    for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= thread->start_ns; i++)
-        thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
-    timeline_begin(&thread->fold.timeline, thread->number, thread->schedule.begin);
-    sampler_show_thread(sampler, thread, thread->start_ns);
+    if (thread->start_ns < sampler->start_ns)
+        thread->start_ns = sampler->start_ns;
+    if (!sampler->is_stopped)
+        sampler_record(sampler, thread, thread->start_ns, thread->start_cpu_ns);
+}
+
+/* In the order of registration. */
+static void number_arrived(struct wp_sampler *sampler, struct wp_thread *newest)
+{
+    for (struct wp_thread *thread = newest; thread; thread = thread->next_arrived)
+        sampler->thread_count++;
+    for (uint32_t number = sampler->thread_count; newest; newest = newest->next_arrived)
+        newest->recorded_number = number--;
 }
 
 /* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
@@ -178,6 +205,8 @@ static void begin_arrived(struct wp_sampler *sampler)
     if (!thread)
         return;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!sampler->is_stopped)
+        number_arrived(sampler, thread);
     for (; thread; thread = next) {
         next = thread->next_arrived;
         struct wp_thread *former = threads_find(sampler->threads, thread->tid);
@@ -222,6 +251,7 @@ static void adopt(struct wp_sampler *sampler, const struct census_task *stranger
     }
     thread->tid = stranger->tid;
     thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
+    thread->recorded_number = ++sampler->thread_count;
     thread->start_ns = is_older ? sampler->start_ns : stranger->time_ns;
     thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(stranger->tid)) : 0;
     begin_thread(sampler, thread);
@@ -235,7 +265,7 @@ static void adopt_strangers(struct wp_sampler *sampler)
         adopt(sampler, &stranger);
 }
 
-static void take_census(struct wp_sampler *sampler, uint64_t now_ns)
+void sampler_take_census(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct wp_thread *gone;
     if (!census_look(&sampler->census, sampler->threads, now_ns))
@@ -288,7 +318,7 @@ void sampler_resume(struct wp_sampler *sampler, bool has_own_descriptors)
 
 /* ---- modules ---- */
 
-static void refresh_modules(struct wp_sampler *sampler)
+void sampler_refresh_modules(struct wp_sampler *sampler)
 {
     uint32_t ended = sig_handler_unloads().ended;
     bool is_changed = modules_refresh(&sampler->modules);
@@ -306,7 +336,7 @@ static void refresh_modules(struct wp_sampler *sampler)
 
 /* A table is built in memory that handlers have left for certain: only after the one before has been taken
  * over. */
-static void publish_modules(struct wp_sampler *sampler)
+void sampler_publish_modules(struct wp_sampler *sampler)
 {
     if (!sampler->pending_table && sampler->modules_changed) {
         sampler->pending_table = modules_table(&sampler->modules);
@@ -359,7 +389,7 @@ static void fold_stack(struct wp_sampler *sampler, const struct observation *see
     observation->base = memo ? memo_base(memo) : 0;
     if (memo && !observation->base)
         make_whole(sampler, memo, &stack);
-    refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
+    sampler_refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
     observation->depth = locate_path(&sampler->locate, &stack, sampler->path);
     fold_observe(&sampler->fold, &thread->fold, observation);
     if (memo && overflows == sampler->tree.overflows)
@@ -375,6 +405,8 @@ static bool is_active(const struct observation *seen)
 
 static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
 {
+    if (sampler->is_stopped || seen->time_ns < sampler->start_ns)
+        return; /* asked before the recording was stopped, or began anew */
     struct fold_observation observation = {
         .time_ns = seen->time_ns,
         .cpu_clock_ns = seen->cpu_clock_ns,
@@ -429,7 +461,7 @@ static void count_skipped_ticks(struct wp_sampler *sampler, uint64_t now_ns)
  * planned with the ticks that were left out since; answers come behind these, as some have only been given
  * then, and must not choose for them any more.
  */
-static void gather(struct wp_sampler *sampler, uint64_t now_ns)
+void sampler_gather(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct wp_thread *left = threads_take_left(sampler->threads);
     begin_arrived(sampler);
@@ -472,10 +504,10 @@ static void settle_signal(struct wp_sampler *sampler)
 
 void sampler_send(struct wp_sampler *sampler, uint64_t now_ns)
 {
-    gather(sampler, now_ns);
-    take_census(sampler, now_ns);
-    refresh_modules(sampler);
-    publish_modules(sampler);
+    sampler_gather(sampler, now_ns);
+    sampler_take_census(sampler, now_ns);
+    sampler_refresh_modules(sampler);
+    sampler_publish_modules(sampler);
     sampler->observer.look = sampler->modules.now.number;
     settle_signal(sampler);
     if (sampler->timeline)
@@ -538,11 +570,16 @@ static struct last_look look_at_live(struct wp_sampler *sampler, struct wp_threa
 static void close_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {
     struct last_look look = look_at_live(sampler, thread, now_ns);
+    if (sampler->is_stopped) /* it has been settled */
+        look = (struct last_look){0};
     end_thread(sampler, thread, now_ns, look.cpu_ns, look.rest);
 }
 
 static void settle_live(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns)
 {
+    uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
+    if (end_ns != 0 && end_ns < now_ns)
+        now_ns = end_ns; /* it has left just now */
     struct last_look look = look_at_live(sampler, thread, now_ns);
     uint64_t stretch_end_ns = schedule_until(&sampler->schedule, &thread->schedule);
     fold_thread_settle(&sampler->fold, &thread->fold, stretch_end_ns, now_ns, look.cpu_ns, look.rest);
@@ -552,14 +589,16 @@ static void settle_live(struct wp_sampler *sampler, struct wp_thread *thread, ui
 void sampler_count_up(struct wp_sampler *sampler)
 {
     sampler->counters.samples = sampler->fold.samples;
-    sampler->counters.late_ticks = sampler->tick.late;
+    const struct wp_counters *before = &sampler->counted_before;
+    sampler->counters.late_ticks = sampler->tick.late - before->late_ticks;
     sampler->counters.unchanged = sampler->observer.made.unchanged;
     sampler->counters.walked = sampler->observer.made.walked;
     sampler->counters.answered = sampler->observer.made.answered;
     sampler->counters.unanswered = sampler->observer.made.unanswered;
-    sampler->counters.stray = sig_handler_stray_count();
-    sampler->counters.answers_cpu_ns = sampler->observer.answers_cpu_ns;
-    sampler->counters.sampler_cpu_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler->counters.stray = sig_handler_stray_count() - before->stray;
+    sampler->counters.answers_cpu_ns = sampler->observer.answers_cpu_ns - before->answers_cpu_ns;
+    sampler->counters.sampler_cpu_ns =
+        sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before->sampler_cpu_ns;
 }
 
 /* The threads' names are read there. Whether it was open already. */
@@ -573,8 +612,8 @@ static bool open_for_names(struct wp_sampler *sampler)
 
 void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns)
 {
-    gather(sampler, now_ns);
-    refresh_modules(sampler);
+    sampler_gather(sampler, now_ns);
+    sampler_refresh_modules(sampler);
     bool was_open = open_for_names(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         settle_live(sampler, sampler->threads->live[i], now_ns);
@@ -585,8 +624,8 @@ void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns)
 
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns)
 {
-    gather(sampler, now_ns);
-    refresh_modules(sampler);
+    sampler_gather(sampler, now_ns);
+    sampler_refresh_modules(sampler);
     family_leave(&sampler->family);
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)

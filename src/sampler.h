@@ -47,22 +47,26 @@ struct wp_sampler {
     struct wp_family family; /* begun or joined before sampler_init */
     uint64_t looks;
     uint64_t former_cpu_ns; /* of sampler threads before this one */
-    uint64_t upkeep_cpu_ns; /* what threads that begin and end have cost: not less at a lower rate */
+    uint64_t
+        upkeep_cpu_ns; /* what threads that begin and end, and files, have cost: not less at a lower rate */
     struct wp_random random;
     struct wp_schedule schedule;
-    uint64_t start_ns;
-    arena_ref *path; /* scratch: one stack's locations */
-    uint32_t *inner; /* and its locate_stack.inner */
-    uint64_t *whole; /* and its addresses, when shared ones must be folded again */
+    uint64_t start_ns; /* no thread's time counts from earlier on */
+    bool is_stopped;   /* nothing is recorded: no thread is scheduled */
+    arena_ref *path;   /* scratch: one stack's locations */
+    uint32_t *inner;   /* and its locate_stack.inner */
+    uint64_t *whole;   /* and its addresses, when shared ones must be folded again */
     size_t path_capacity;
     struct wp_census census;
     bool was_left_silently;  /* a registered thread has ended without its hook */
     arena_ref newest_record; /* struct wp_thread_record */
+    uint32_t thread_count;   /* records' numbers so far */
     struct wp_counters counters;
-    struct wp_live live;                           /* sampler_live.c */
-    arena_ref free_state;                          /* struct wp_thread_state, of threads that have ended */
-    bool modules_changed;                          /* since the last table was built */
-    uint64_t modules_quiet_ns;                     /* from when on the modules count as settled */
+    struct wp_live live;               /* sampler_live.c */
+    arena_ref free_state;              /* struct wp_thread_state, of threads that have ended */
+    struct wp_counters counted_before; /* of what goes on counting: as it stood when all began anew */
+    bool modules_changed;              /* since the last table was built */
+    uint64_t modules_quiet_ns;         /* from when on the modules count as settled */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
     uint32_t unloads_ended, pending_unloads_ended; /* sig_unloads.ended as of the look, and of that table's */
 };
@@ -111,7 +115,8 @@ void sampler_skip_ticks(struct wp_sampler *sampler, uint64_t now_ns);
 /* Before a tick: looks at threads as rarely as the limit on their cost demands. */
 void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns);
 
-/* A moment at which the recording can be exported as if it had ended at now_ns; it goes on. */
+/* A moment at which the recording can be exported as if it had ended at now_ns; it goes on. Not while
+ * stopped: then it can be. */
 void sampler_settle(struct wp_sampler *sampler, uint64_t now_ns);
 
 /*
@@ -130,5 +135,26 @@ void sampler_count_up(struct wp_sampler *sampler);
 
 /* The end: what has been answered is taken, and every thread's time is closed at now_ns. */
 void sampler_close(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* ---- sampler_spans.c ---- */
+
+/*
+ * From now_ns on nothing is recorded, until sampler_start: nobody is looked at, and what passes is in no
+ * thread's account. In between the recording can be exported, and sampler_idle is to be called now and then:
+ * it takes note of the threads that come and go, lest they pile up.
+ */
+void sampler_stop(struct wp_sampler *sampler, uint64_t now_ns);
+void sampler_start(struct wp_sampler *sampler, uint64_t now_ns);
+void sampler_idle(struct wp_sampler *sampler, uint64_t now_ns);
+
+/*
+ * The recording, which is stopped or has just been settled at now_ns, is forgotten, and another one begins:
+ * of the living threads, each from the moment that it was accounted for. Everything whose memory grows is
+ * dropped here: the arena with the tree, names and records, their indexes, and the timeline. Before that,
+ * sampler_let_go until it is true: then no handler knows anything of what lies in the arena. 0; or -ENOMEM,
+ * and the recording goes on as it is.
+ */
+bool sampler_let_go(struct wp_sampler *sampler);
+int sampler_begin_anew(struct wp_sampler *sampler, uint64_t now_ns);
 
 #endif

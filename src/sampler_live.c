@@ -69,7 +69,7 @@ static struct store_tree lists_of(const struct wp_sampler *sampler)
         .node_count = tree->node_count,
         .location_count = tree->location_count,
         .module_count = sampler->modules.count,
-        .thread_count = sampler->threads->next_number,
+        .thread_count = sampler->thread_count,
         .overflows = tree->overflows,
     };
     memcpy(lists.pseudo, tree->pseudo, sizeof(lists.pseudo));

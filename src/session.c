@@ -9,6 +9,7 @@
 #include "sig_action.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_control.h"
 #include "sig_memory.h"
 #include "vdso.h"
 
@@ -120,7 +121,7 @@ void session_write_before_exec(void)
         sig_load_seq_cst(&session->finishing))
         return;
     sig_cas_acq_rel(&session->command, &run, COMMAND_WRITE);
-    futex_wake_all(&session->command);
+    session_wake(session);
     session_wait_for_writing(session);
 }
 
@@ -162,7 +163,8 @@ struct session *session_create(const struct session_libc *libc, uint64_t stack_l
     session->start_ns = clock_monotonic_ns();
     session->worth_writing_ns = session->start_ns + SESSION_WORTH_NS;
     session->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
-    if (threads_init(&session->threads) < 0) {
+    if (session_control_init(session) < 0 || threads_init(&session->threads) < 0) {
+        session_control_discard(session);
         scratch_free(session, sizeof(*session));
         return NULL;
     }
@@ -174,6 +176,7 @@ static void destroy_session(struct session *session)
 {
     sampler_deinit(&session->sampler);
     threads_deinit(&session->threads);
+    session_control_discard(session);
     scratch_free(session, sizeof(*session));
 }
 
@@ -205,6 +208,18 @@ static void find_tool(struct session *session)
     char *tool = session->config.tool;
     if (!*tool && handover_find(own_path(), tool, sizeof(session->config.tool)) < 0)
         strcpy(tool, "");
+}
+
+static void take_control_signal(struct session *session)
+{
+    int number = session->config.control_signal;
+    if (number && !sig_control_install(number, session->libc.sigaction)) {
+        log_add(&session->log, LOG_ERROR,
+                "WALLPROF_CONTROL_SIGNAL: signal %d is ignored or has a handler already; using none", number);
+        session->config.control_signal = 0;
+    }
+    if (session->config.control_signal)
+        sig_control_wake(&session->control.page->wake);
 }
 
 static int begin_recording(struct session *session)
@@ -247,6 +262,7 @@ int session_start(const struct session_libc *libc, char **environment)
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, NULL);
     read_settings(session, environment);
     find_tool(session);
+    take_control_signal(session);
     if (!session->config.follows_exec) /* programs that this one starts are started without us */
         environment_leave(environment, own_path());
     if (session->config.is_strict) {
@@ -258,8 +274,10 @@ int session_start(const struct session_libc *libc, char **environment)
     log_flush(&session->log);
     if (status == 0)
         session_make_current(session);
-    else
+    else {
+        sig_control_uninstall();
         destroy_session(session);
+    }
     return status;
 }
 
@@ -282,7 +300,7 @@ static void stop_sampler(struct session *session, enum session_command command)
 {
     int cancel_state;
     sig_store_seq_cst(&session->command, command);
-    futex_wake_all(&session->command);
+    session_wake(session);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
     session->libc.pthread_join(session->thread, NULL);
     pthread_setcancelstate(cancel_state, NULL);
@@ -310,6 +328,7 @@ static void finish(struct session *session, const char *why)
         write_without_sampler(session);
     else
         stop_sampler(session, COMMAND_FINISH);
+    session_control_end(session);
     if (why)
         log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);
     log_flush(&session->log);
@@ -384,6 +403,7 @@ void session_thread_leave(struct wp_thread *thread)
     prctl(PR_GET_NAME, name);
     session_wait_for_writing(session);
     bool is_last = threads_leave(&session->threads, thread, name) == 0;
+    session_control_note_left(session);
     if (is_last && session->leaves_children)
         session_finish(); /* a filter may keep this thread from writing it later */
     if (is_last && !sig_load_seq_cst(&session->finishing) &&

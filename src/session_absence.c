@@ -56,7 +56,7 @@ void session_stand_down(struct session_absence *absence)
         return;
     }
     pid_t tid = session->sampler.census.own_tid;
-    futex_wake_all(&session->command);
+    session_wake(session);
     session->libc.pthread_join(session->thread, NULL);
     wait_until_gone(session, tid);
 }

@@ -4,6 +4,7 @@
 #include "futex.h"
 #include "loader.h"
 #include "sig_atomic.h"
+#include "sig_control.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -40,6 +41,7 @@ void session_restart_in_child(const struct wp_thread *forking)
         return;
     sig_handler_forget_parent();
     if (parent->leaves_children) {
+        sig_control_uninstall();
         sig_handler_retire();
         session_make_current(NULL);
         return;
@@ -50,6 +52,7 @@ void session_restart_in_child(const struct wp_thread *forking)
         session = session_create(&parent->libc, forking ? forking->stack_low : 0,
                                  forking ? forking->stack_high : 0);
     if (!session) {
+        sig_control_uninstall();
         sig_handler_uninstall();
         return;
     }
@@ -58,11 +61,15 @@ void session_restart_in_child(const struct wp_thread *forking)
     family_join(&session->sampler.family, &parent->sampler.family);
     perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, &parent->perf_maps);
     inherit_settings(session, parent);
+    session_control_inherit(session, parent);
+    if (session->config.control_signal)
+        sig_control_wake(&session->control.page->wake);
     int status = session_create_thread(session, &session->thread, session_run, session);
     if (status == 0) {
         session_make_current(session);
         return;
     }
+    sig_control_uninstall();
     sig_handler_uninstall();
     log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
     log_flush(&session->log);
@@ -114,6 +121,7 @@ static void discard_inherited(struct session *session)
             continue;
         sampler_deinit(&ancestor->sampler);
         threads_deinit(&ancestor->threads);
+        session_control_discard(ancestor);
         scratch_free(ancestor, sizeof(*ancestor));
     }
 }

@@ -7,10 +7,12 @@
  *     session_write.c    where the recording goes, and the writing of it
  *     session_child.c    a forked child's
  *     session_absence.c  without the sampler's thread for a moment
+ *     session_control.c  starting and stopping it (session_control.h)
+ *     session_interval.c a profile for each interval
  *
- * The sampler thread and the program's threads meet in five words: `standstill` (fork and exec against a
- * tick), `command` (what the sampler is to do, and that it has done it), `phase` (how far the sampler is),
- * `finishing` and `absent`. All are seq_cst; nothing else is shared.
+ * The sampler thread and the program's threads meet in five words, and in requests (session_control.h):
+ * `standstill` (fork and exec against a tick), `command` (what the sampler is to do, and that it has done
+ * it), `phase` (how far the sampler is), `finishing` and `absent`. All are seq_cst; nothing else is shared.
  */
 #ifndef WALLPROF_SESSION_PARTS_H
 #define WALLPROF_SESSION_PARTS_H
@@ -22,6 +24,7 @@
 #include "perf_map.h"
 #include "sampler.h"
 #include "session.h"
+#include "session_control.h"
 #include "standstill.h"
 #include "threads.h"
 
@@ -86,6 +89,7 @@ struct session {
     int signal;              /* what threads are asked with, as far as has been reported */
     bool is_filled_below_reported;
     char command_text[SESSION_COMMAND_TEXT_BYTES];
+    struct session_control control;
 };
 
 /* ---- session.c ---- */
@@ -123,7 +127,7 @@ void session_report_settings(struct session *session);
 void session_report_failure(struct session *session,
                             int status); /* but for what session_choose_output has said */
 
-/* In the sampler: until then (CLOCK_MONOTONIC), or until there is a command. */
+/* In the sampler: until then (CLOCK_MONOTONIC; 0: for ever), or until there is a command or a request. */
 void session_sleep_until(struct session *session, uint64_t deadline_ns);
 
 /* ---- session_write.c ---- */
@@ -143,6 +147,39 @@ void session_close_store(struct session *session, bool with_names);
 
 /* Ends the recording. In the sampler, or in the exiting thread when that is gone. */
 void session_close_and_write(struct session *session);
+
+/* In the sampler, on a request: what has been recorded so far, to another path ("": the profile's own); it
+ * goes on. 0 or -errno. */
+int session_write_dump(struct session *session, const char *path, uint64_t now_ns);
+
+/* In the sampler, while it is stopped: all of the profile, as at the end. */
+void session_write_stopped(struct session *session, uint64_t now_ns);
+
+/* What is written, of a recording that is settled, stopped or closed. */
+struct session_writing {
+    const char *name; /* the file, in the output's directory, or in: */
+    int directory_fd; /* that one, or -1 */
+    uint64_t end_ns;  /* the recording's, so far */
+    const struct wp_output *more;
+    uint32_t more_count;
+    bool by_tool; /* if it may be */
+};
+
+/* 0 or -errno, which the log has. */
+int session_write(struct session *session, const struct session_writing *writing);
+
+/* Calls one of those that write; the descriptor that lets a file be written later, and the directory's, are
+ * as they were. */
+void session_write_on_the_way(struct session *session, uint64_t now_ns,
+                              void write(struct session *session, uint64_t now_ns));
+
+/* That an exec was about to come, which has failed: what is in its file is in a later one, too. */
+void session_forget_exec(struct session *session);
+
+/* ---- session_interval.c ---- */
+
+/* The profile of the interval that ends at end_ns, and away with those that are too many. */
+void session_write_interval(struct session *session, uint64_t end_ns);
 
 /* ---- session_store.c ---- */
 

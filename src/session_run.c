@@ -149,6 +149,8 @@ static int enter(struct session *session)
     }
     bool has_own_descriptors = session->has_own_descriptors = leave_descriptors(session);
     session_check_output(session, has_own_descriptors);
+    if (has_own_descriptors)
+        session_control_open(session);
     standstill_work(&session->standstill);
     int status = 0;
     if (session->is_resumed) {
@@ -164,8 +166,14 @@ static int enter(struct session *session)
 
 void session_sleep_until(struct session *session, uint64_t deadline_ns)
 {
-    while (sig_load_seq_cst(&session->command) == COMMAND_RUN && clock_monotonic_ns() < deadline_ns)
-        futex_wait(&session->command, COMMAND_RUN, deadline_ns);
+    uint32_t *wake = &session->control.page->wake;
+    for (;;) {
+        uint32_t seen = sig_load_seq_cst(wake);
+        if (sig_load_seq_cst(&session->command) != COMMAND_RUN || session_control_is_asked(session) ||
+            (deadline_ns && clock_monotonic_ns() >= deadline_ns))
+            return;
+        futex_wait_shared(wake, seen, deadline_ns);
+    }
 }
 
 /* What signal threads are asked with from now on, if that has changed; and that some are not asked. */
@@ -268,18 +276,19 @@ static bool is_last_to_write(struct session *session)
     return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
 }
 
-/* While it is kept in a file it says at least once a period that it is there. */
+/* While it is kept in a file it says at least once a period that it is there; but not while it is stopped. */
 static void sleep_until_tick(struct session *session)
 {
     const struct wp_sampler *sampler = &session->sampler;
-    while (live_is_kept(&sampler->live)) {
+    while (live_is_kept(&sampler->live) && !sampler->is_stopped) {
         uint64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + sampler->fold.period_ns;
         live_beat_alone(&session->sampler.live, now_ns);
-        if (next_ns >= sampler->tick.deadline_ns || sig_load_seq_cst(&session->command) != COMMAND_RUN)
+        if (next_ns >= session_control_deadline(session) ||
+            sig_load_seq_cst(&session->command) != COMMAND_RUN || session_control_is_asked(session))
             break;
         session_sleep_until(session, next_ns);
     }
-    session_sleep_until(session, sampler->tick.deadline_ns);
+    session_sleep_until(session, session_control_deadline(session));
 }
 
 static void write_so_far(struct session *session)
@@ -301,12 +310,20 @@ static bool is_recording(struct session *session)
     return sig_load_seq_cst(&session->command) == COMMAND_RUN;
 }
 
+static bool is_tick_due(const struct session *session)
+{
+    const struct wp_sampler *sampler = &session->sampler;
+    return !sampler->is_stopped && clock_monotonic_ns() >= sampler->tick.deadline_ns;
+}
+
 void *session_run(void *argument)
 {
     struct session *session = argument;
     prctl(PR_SET_NAME, "wallprof");
     int status = session->is_child && !session->is_resumed ? session_be_born(session) : 0;
     session->enter_status = status == 0 ? enter(session) : status;
+    if (session->enter_status == 0 && !session->is_resumed)
+        session_control_begin(session);
     set_phase(session, PHASE_RUNNING);
     if (session->enter_status < 0) {
         if (session->is_child)
@@ -316,6 +333,8 @@ void *session_run(void *argument)
     while (is_recording(session)) {
         sleep_until_tick(session);
         if (sig_load_seq_cst(&session->command) == COMMAND_RUN)
+            session_control_act(session);
+        if (sig_load_seq_cst(&session->command) == COMMAND_RUN && is_tick_due(session))
             one_tick(session);
         uint32_t run = COMMAND_RUN;
         if (sampler_is_deserted(&session->sampler))

@@ -278,6 +278,8 @@ void session_keep(struct session *session, uint64_t now_ns)
     uint64_t from_ns = sig_load_relaxed(&session->keep_from_ns);
     if (!session->has_store || !session->has_own_descriptors || now_ns < from_ns)
         return;
+    if (session->config.interval_ns) /* what is kept goes on; this begins anew again and again */
+        return;
     sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
     if (live_is_kept(&session->sampler.live)) /* the exec has failed that it was removed for */
         live_give_up(&session->sampler.live, 0);

@@ -86,11 +86,10 @@ void session_check_output(struct session *session, bool has_own_descriptors)
  * Not for what takes less than a start of the tool, and not under a filter of system calls, which would be
  * the tool's too.
  */
-static bool may_run_tool(const struct session *session, uint64_t end_ns)
+static bool may_run_tool(const struct session *session, uint64_t recorded_ns)
 {
     return *session->config.tool && strcmp(session->config.tool, "off") != 0 && !session->config.is_strict &&
-           !session->leaves_children && end_ns - session->start_ns >= SESSION_WORTH_NS &&
-           prctl(PR_GET_SECCOMP) == 0;
+           !session->leaves_children && recorded_ns >= SESSION_WORTH_NS && prctl(PR_GET_SECCOMP) == 0;
 }
 
 static struct wp_process describe_process(const struct session *session, char program[PATH_MAX])
@@ -104,12 +103,14 @@ static struct wp_process describe_process(const struct session *session, char pr
 static struct export_request describe_recording(struct session *session, const struct wp_process *process,
                                                 uint64_t end_ns, const char *restraint)
 {
+    uint64_t recorded_ns = session_control_recorded_ns(session, end_ns);
     return (struct export_request){
         .sampler = &session->sampler,
         .labels = session->config.labels,
         .has_timed_samples = session->config.timeline == TIMELINE_PPROF,
-        .start_utc_ns = session->start_utc_ns,
-        .duration_ns = end_ns - session->start_ns,
+        .start_utc_ns = session->control.profile_utc_ns,
+        .duration_ns = recorded_ns,
+        .process_utc_ns = session->start_utc_ns,
         .restraint = restraint,
         .command = session->command_text,
         .process = process,
@@ -118,21 +119,23 @@ static struct export_request describe_recording(struct session *session, const s
     };
 }
 
-/* Before an exec, which waits for us, it is one file only, and not the tool's. */
-static int write_profile(struct session *session, const char *name, uint64_t end_ns, const char *restraint)
+static int write_profile(struct session *session, const struct session_writing *writing,
+                         const char *restraint)
 {
-    const bool is_end = session->end_ns != 0;
+    uint64_t recorded_ns = session_control_recorded_ns(session, writing->end_ns);
+    bool is_elsewhere = writing->directory_fd >= 0;
     char program[PATH_MAX];
     const struct wp_process process = describe_process(session, program);
-    struct export_request request = describe_recording(session, &process, end_ns, restraint);
-    request.tool = is_end && may_run_tool(session, end_ns) ? session->config.tool : NULL;
+    struct export_request request = describe_recording(session, &process, writing->end_ns, restraint);
+    request.tool = writing->by_tool && may_run_tool(session, recorded_ns) ? session->config.tool : NULL;
     request.stderr_fd = session->stderr_handle;
-    request.directory_fd = session->directory_fd;
-    request.name = name;
-    request.more = session->more_outputs;
-    request.more_count = is_end ? session->more_output_count : 0;
-    request.spare_fd = session->spare_fd;
-    session->spare_fd = -1;
+    request.directory_fd = is_elsewhere ? writing->directory_fd : session->directory_fd;
+    request.name = writing->name;
+    request.more = writing->more;
+    request.more_count = writing->more_count;
+    request.spare_fd = is_elsewhere ? -1 : session->spare_fd;
+    if (!is_elsewhere)
+        session->spare_fd = -1;
     return export_write(&request);
 }
 
@@ -144,7 +147,7 @@ void session_close_store(struct session *session, bool with_names)
     if (!live_is_kept(live))
         return;
     sampler_show(&session->sampler, session->end_ns); /* the ends of all threads too */
-    restraint_describe(&session->sampler.restraint, session->start_ns, session->end_ns, restraint);
+    restraint_describe(&session->sampler.restraint, session->control.profile_ns, session->end_ns, restraint);
     const struct wp_process process = describe_process(session, program);
     const struct export_request request = describe_recording(session, &process, session->end_ns, restraint);
     names.offset = live_cut(live);
@@ -153,15 +156,18 @@ void session_close_store(struct session *session, bool with_names)
     live_close(live, session->end_ns, restraint, &names);
 }
 
-/* The recording up to end_ns, settled or closed; and what there is to say of it. */
-static int write_and_report(struct session *session, const char *name, uint64_t end_ns)
+int session_write(struct session *session, const struct session_writing *writing)
 {
     char restraint[RESTRAINT_TEXT_BYTES];
-    restraint_describe(&session->sampler.restraint, session->start_ns, end_ns, restraint);
-    int error = open_directory(session);
+    restraint_describe(&session->sampler.restraint, session->control.profile_ns, writing->end_ns, restraint);
+    int error = writing->directory_fd >= 0 ? 0 : open_directory(session);
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     if (error == 0)
-        error = write_profile(session, name, end_ns, restraint);
-    report_output(session, name, error);
+        error = write_profile(session, writing, restraint);
+    session->sampler.upkeep_cpu_ns +=
+        clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns; /* looks are no dearer */
+    if (writing->directory_fd < 0)
+        report_output(session, writing->name, error);
     if (*restraint)
         log_add(&session->log, LOG_INFO, "%s", restraint);
     if (session->sampler.tree.overflows > 0)
@@ -172,6 +178,34 @@ static int write_and_report(struct session *session, const char *name, uint64_t 
     return error;
 }
 
+/* ---- all of it ---- */
+
+void session_forget_exec(struct session *session)
+{
+    if (*session->name_before_exec)
+        unlinkat(session->directory_fd, session->name_before_exec, 0);
+    strcpy(session->name_before_exec, "");
+}
+
+static void write_whole(struct session *session, uint64_t end_ns)
+{
+    const struct session_writing writing = {.name = session->output.name,
+                                            .directory_fd = -1,
+                                            .end_ns = end_ns,
+                                            .more = session->more_outputs,
+                                            .more_count = session->more_output_count,
+                                            .by_tool = true};
+    if (session_write(session, &writing) < 0) {
+        if (session->end_ns)
+            session_close_store(session, true);
+        return;
+    }
+    if (session->end_ns)
+        session_remove_store(session);
+    session_forget_exec(session);
+    session->control.has_recorded = false;
+}
+
 void session_close_and_write(struct session *session)
 {
     if (!session->end_ns)
@@ -179,14 +213,69 @@ void session_close_and_write(struct session *session)
     sampler_close(&session->sampler, session->end_ns);
     if (session_leave_store(session))
         return;
-    int error = write_and_report(session, session->output.name, session->end_ns);
-    if (error == 0)
+    if (session->control.has_recorded && session->config.interval_ns)
+        session_write_interval(session, session->end_ns);
+    else if (session->control.has_recorded)
+        write_whole(session, session->end_ns);
+    else {
         session_remove_store(session);
-    else
-        session_close_store(session, true);
-    if (error == 0 &&
-        *session->name_before_exec) /* that exec has failed, and all that is in it is here too */
-        unlinkat(session->directory_fd, session->name_before_exec, 0);
+        log_add(&session->log, LOG_INFO, "nothing more was recorded that is to be written");
+    }
+}
+
+/* ---- on the way ---- */
+
+void session_write_on_the_way(struct session *session, uint64_t now_ns,
+                              void write(struct session *session, uint64_t now_ns))
+{
+    bool has_spare = session->spare_fd >= 0, has_directory = session->directory_fd >= 0;
+    write(session, now_ns);
+    if (has_spare && session->spare_fd < 0)
+        session->spare_fd = sink_spare(session->directory_fd, session->output.name);
+    if (!has_directory)
+        close_directory(session);
+}
+
+void session_write_stopped(struct session *session, uint64_t now_ns)
+{
+    session_write_on_the_way(session, now_ns, write_whole);
+}
+
+/* The directory of a path, opened, and the name in it; or -errno. */
+static int open_directory_of(const char *path, const char **ret_name)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return -EINVAL;
+    snprintf(directory, sizeof(directory), "%.*s/", (int)(slash - path), path);
+    *ret_name = slash + 1;
+    if (!**ret_name)
+        return -EISDIR;
+    if (strlen(*ret_name) > NAME_MAX)
+        return -ENAMETOOLONG;
+    int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int session_write_dump(struct session *session, const char *path, uint64_t now_ns)
+{
+    char own[2 * PATH_MAX];
+    struct session_writing writing = {.end_ns = now_ns};
+    if (!*path) {
+        snprintf(own, sizeof(own), "%s/%s", session->output.directory, session->output.name);
+        path = own;
+    }
+    writing.directory_fd = open_directory_of(path, &writing.name);
+    if (writing.directory_fd < 0)
+        return writing.directory_fd;
+    if (!sig_load_relaxed(&session->control.is_stopped))
+        sampler_settle(&session->sampler, now_ns);
+    int status = session_write(session, &writing);
+    close(writing.directory_fd);
+    if (status == 0)
+        log_add(&session->log, LOG_INFO, "what was recorded so far is written to %s", path);
+    return status;
 }
 
 /* ---- before an exec ---- */
@@ -216,8 +305,10 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
     int status = choose_name_before_exec(session);
     if (status < 0)
         report_output(session, name, status);
-    else if (write_and_report(session, *session->name_before_exec ? session->name_before_exec : name,
-                              now_ns) == 0)
+    else if (session_write(session, &(struct session_writing){
+                                        .name = *session->name_before_exec ? session->name_before_exec : name,
+                                        .directory_fd = -1,
+                                        .end_ns = now_ns}) == 0)
         session_remove_store_at_exec(session, now_ns);
 }
 
@@ -231,14 +322,12 @@ static void note_exec(struct session *session, uint64_t now_ns)
 void session_write_so_far(struct session *session)
 {
     uint64_t begin_ns = clock_monotonic_ns();
-    bool has_spare = session->spare_fd >= 0, has_directory = session->directory_fd >= 0;
-    sampler_settle(&session->sampler, begin_ns);
+    if (!session->control.has_recorded)
+        return;
+    if (!sig_load_relaxed(&session->control.is_stopped))
+        sampler_settle(&session->sampler, begin_ns);
     note_exec(session, begin_ns);
-    write_before_exec(session, begin_ns);
-    if (has_spare && session->spare_fd < 0)
-        session->spare_fd = sink_spare(session->directory_fd, session->output.name);
-    if (!has_directory)
-        close_directory(session);
+    session_write_on_the_way(session, begin_ns, write_before_exec);
     uint64_t end_ns = clock_monotonic_ns(), rest_ns = write_cost_factor * (end_ns - begin_ns);
     uint64_t worth_ns = end_ns + (rest_ns > SESSION_WORTH_NS ? rest_ns : SESSION_WORTH_NS);
     sig_store_relaxed(&session->worth_writing_ns, worth_ns);

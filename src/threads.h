@@ -54,6 +54,7 @@ struct wp_thread {
 
     /* The sampler's own. */
     uint32_t live_index;
+    uint32_t recorded_number; /* 1.. in the order in which the recording has begun with it; its record's */
     struct wp_thread *next_of_tid; /* in its bucket of by_tid */
     arena_ref record;
     struct fold_thread fold;

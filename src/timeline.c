@@ -60,6 +60,15 @@ void timeline_destroy(struct wp_timeline *timeline)
     scratch_free(timeline, sizeof(*timeline));
 }
 
+void timeline_clear(struct wp_timeline *timeline, uint64_t start_ns)
+{
+    timeline->start_ns = start_ns;
+    timeline->count = timeline->event_count = 0;
+    timeline->thinned = timeline->dropped = timeline->dropped_events = 0;
+    timeline->refused = 0;
+    timeline->generation++;
+}
+
 void timeline_begin(struct timeline_thread *thread, uint32_t number, uint64_t tick)
 {
     *thread = (struct timeline_thread){.number = number, .tick = tick};

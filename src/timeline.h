@@ -119,6 +119,9 @@ struct timeline_look {
 struct wp_timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t seed);
 void timeline_destroy(struct wp_timeline *timeline);
 
+/* Nothing has been recorded yet, from start_ns on. Threads must begin anew (timeline_begin). */
+void timeline_clear(struct wp_timeline *timeline, uint64_t start_ns);
+
 /* A thread begins; tick: the last that had come then. */
 void timeline_begin(struct timeline_thread *thread, uint32_t number, uint64_t tick);
 

@@ -98,24 +98,27 @@ static bool index_reserve(const struct wp_tree *tree, struct tree_index *index, 
     return true;
 }
 
+/* What there is from the beginning. */
+static int make_first(struct wp_tree *tree)
+{
+    for (int i = 0; i < PSEUDO_COUNT; i++) {
+        tree->pseudo[i] = tree_location(tree, 0, (uint64_t)i + 1, 0);
+        if (!tree->pseudo[i])
+            return -ENOMEM;
+        tree_location_at(tree, tree->pseudo[i])->pseudo = 1 + (uint32_t)i;
+    }
+    tree->spare_root = tree_root(tree, 0);
+    return tree->spare_root ? 0 : -ENOMEM;
+}
+
 int tree_init(struct wp_tree *tree, struct wp_arena *arena)
 {
     *tree = (struct wp_tree){.arena = arena};
     int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
     if (status == 0)
         status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
-    for (int i = 0; status == 0 && i < PSEUDO_COUNT; i++) {
-        tree->pseudo[i] = tree_location(tree, 0, (uint64_t)i + 1, 0);
-        if (tree->pseudo[i])
-            tree_location_at(tree, tree->pseudo[i])->pseudo = 1 + (uint32_t)i;
-        else
-            status = -ENOMEM;
-    }
-    if (status == 0) {
-        tree->spare_root = tree_root(tree, 0);
-        if (!tree->spare_root)
-            status = -ENOMEM;
-    }
+    if (status == 0)
+        status = make_first(tree);
     if (status < 0)
         tree_deinit(tree);
     return status;
@@ -148,6 +151,29 @@ void tree_deinit(struct wp_tree *tree)
 {
     index_deinit(&tree->node_index);
     index_deinit(&tree->location_index);
+}
+
+/* Where there is no memory for a small one the large one is kept. */
+static void index_clear(struct tree_index *index)
+{
+    struct tree_index fresh;
+    if (index_init(&fresh, INDEX_FIRST_CAPACITY) == 0) {
+        index_deinit(index);
+        *index = fresh;
+        return;
+    }
+    memset(index->slots, 0, sizeof(arena_ref) * index->capacity);
+    index->used = 0;
+}
+
+void tree_clear(struct wp_tree *tree)
+{
+    struct tree_index node_index = tree->node_index, location_index = tree->location_index;
+    index_clear(&node_index);
+    index_clear(&location_index);
+    *tree =
+        (struct wp_tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
+    make_first(tree); /* there was room for that once */
 }
 
 arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)

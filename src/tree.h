@@ -90,6 +90,9 @@ struct wp_tree {
 int tree_init(struct wp_tree *tree, struct wp_arena *arena);
 void tree_deinit(struct wp_tree *tree); /* the index only; records belong to the arena */
 
+/* As after tree_init, and with no more memory than then. The arena has been cleared. */
+void tree_clear(struct wp_tree *tree);
+
 /* A root for one thread; never 0 (the shared spare root when memory is out). */
 arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number);
 

@@ -7,7 +7,7 @@
 tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
-commands=(top diff view export merge push recover gather)
+commands=(top diff view export merge push recover gather ctl)
 
 # ---- what there is, and what is said ----
 
@@ -78,8 +78,10 @@ our_variables() {
     grep -oE '^    \{"WALLPROF_[A-Z_]+"' "$ROOT/src/config.c" | grep -oE 'WALLPROF_[A-Z_]+' | LC_ALL=C sort -u
 }
 
+# The header's codes are none.
 named_variables() {
-    grep -oE 'WALLPROF_[A-Z_]+' | LC_ALL=C sort -u
+    grep -oE 'WALLPROF_[A-Z_]+' | grep -vxF "$(grep -oE '^ +WALLPROF_[A-Z_]+ = -' "$ROOT/include/wallprof.h" | grep -oE '[A-Z_]{9,}')" |
+        LC_ALL=C sort -u
 }
 
 check_variables() {
@@ -150,6 +152,7 @@ check_completed_words() {
     offers 'file function ' wallprof diff -b f
     offers 'always auto ' wallprof top --color a
     offers 'fork,exec ' wallprof-run --follow fork,e
+    offers 'start status stop ' wallprof ctl 1 st
     offers '' wallprof top --lines ''
     mkdir "$TMP/files" "$TMP/files/d"
     cd "$TMP/files" || exit 1
@@ -208,7 +211,7 @@ make_in() { # TARGET DESTDIR PREFIX VARIABLES...
 
 check_installed() { # DIRECTORY PREFIX
     local at=$1$2 file
-    for file in bin/wallprof bin/wallprof-run lib/libwallprof.so share/man/man1/wallprof.1 share/man/man1/wallprof-run.1 \
+    for file in bin/wallprof bin/wallprof-run lib/libwallprof.so include/wallprof.h share/man/man1/wallprof.1 share/man/man1/wallprof-run.1 \
         share/man/man7/wallprof.7 share/bash-completion/completions/wallprof; do
         [ -s "$at/$file" ] || complain "$file is not installed"
     done

@@ -140,10 +140,12 @@ check_arguments() {
 
 check_options() {
     wrapper --out 'a b.pb.gz' --hz=50 --threads 3 --depth=64 --signal SIGPROF --mem=1M --labels none \
-        --observe=signal --follow fork --overhead 0.5 --log=debug:x.log --timeline 1 --timeline-mem=2M --seed 7 env
+        --observe=signal --follow fork --overhead 0.5 --log=debug:x.log --timeline 1 --timeline-mem=2M --seed 7 \
+        --start 0 --delay 2s --duration=10m --control-signal USR2 --interval-dump 1h --interval-keep=3 env
     for line in 'WALLPROF_OUT=a b.pb.gz' WALLPROF_HZ=50 WALLPROF_THREADS=3 WALLPROF_DEPTH=64 WALLPROF_SIGNAL=SIGPROF \
         WALLPROF_MEM=1M WALLPROF_LABELS=none WALLPROF_OBSERVE=signal WALLPROF_FOLLOW=fork WALLPROF_OVERHEAD=0.5 WALLPROF_LOG=debug:x.log WALLPROF_TIMELINE=1 \
-        WALLPROF_TIMELINE_MEM=2M WALLPROF_SEED=7; do
+        WALLPROF_TIMELINE_MEM=2M WALLPROF_SEED=7 WALLPROF_START=0 WALLPROF_DELAY=2s WALLPROF_DURATION=10m WALLPROF_CONTROL_SIGNAL=USR2 \
+        WALLPROF_INTERVAL_DUMP=1h WALLPROF_INTERVAL_KEEP=3; do
         prints 'options' "$line"
     done
     WALLPROF_HZ=12 wrapper --seed=1 env

@@ -1,6 +1,8 @@
 /* Records are apart, aligned, zeroed and never move; the end of the region is kept for what must not fail. */
 #include "arena.h"
 
+#include <sys/mman.h>
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,6 +158,27 @@ static void memory_there_is_not_is_null(void **state)
     assert_null(scratch_grow(memory, PAGE, (size_t)1 << 60)); /* and the old block is released */
 }
 
+static void what_was_cleared_is_zeroed_and_begins_anew(void **state)
+{
+    struct wp_arena arena;
+    (void)state;
+    assert_int_equal(arena_init(&arena, 1 << 20), 0);
+    for (int is_locked = 0; is_locked < 2; is_locked++) {
+        if (is_locked && mlock(arena.base, arena.size_bytes) < 0)
+            break; /* more than is allowed */
+        arena_ref first = arena_alloc(&arena, 100000);
+        memset(arena_at(&arena, first), 0xff, 100000);
+        arena_clear(&arena);
+        assert_int_equal(arena.used_bytes, ARENA_UNIT_BYTES);
+        assert_int_equal(arena_alloc(&arena, 100000), first);
+        const unsigned char *bytes = arena_at(&arena, first);
+        for (size_t i = 0; i < 100000; i++)
+            assert_int_equal(bytes[i], 0);
+        arena_clear(&arena);
+    }
+    arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +186,7 @@ int main(void)
         cmocka_unit_test(no_region_is_larger_than_its_references_reach),
         cmocka_unit_test(records_are_apart_aligned_and_zeroed),
         cmocka_unit_test(the_last_sixteenth_is_kept),
+        cmocka_unit_test(what_was_cleared_is_zeroed_and_begins_anew),
         cmocka_unit_test(sizes_beyond_reason_are_refused),
         cmocka_unit_test(strings_are_copied_whole_or_not_at_all),
         cmocka_unit_test(scratch_memory_grows_with_its_content),

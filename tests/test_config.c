@@ -92,6 +92,18 @@ static uint64_t value_of(const struct wp_config *config, const char *name)
         return config->timeline;
     if (!strcmp(name, "WALLPROF_TIMELINE_MEM"))
         return config->timeline_bytes;
+    if (!strcmp(name, "WALLPROF_START"))
+        return config->waits;
+    if (!strcmp(name, "WALLPROF_DELAY"))
+        return config->delay_ns;
+    if (!strcmp(name, "WALLPROF_DURATION"))
+        return config->duration_ns;
+    if (!strcmp(name, "WALLPROF_INTERVAL_DUMP"))
+        return config->interval_ns;
+    if (!strcmp(name, "WALLPROF_INTERVAL_KEEP"))
+        return config->interval_keep;
+    if (!strcmp(name, "WALLPROF_CONTROL_SIGNAL"))
+        return (uint64_t)config->control_signal;
     assert_string_equal(name, "WALLPROF_SEED");
     return config->seed;
 }
@@ -190,6 +202,26 @@ static const struct good_case good[] = {
     {"WALLPROF_TIMELINE", "pprof", TIMELINE_PPROF},
     {"WALLPROF_TIMELINE_MEM", "", 32 * MIB},
     {"WALLPROF_TIMELINE_MEM", "1M", MIB},
+    {"WALLPROF_START", "", false},
+    {"WALLPROF_START", "1", false},
+    {"WALLPROF_START", "0", true},
+    {"WALLPROF_DELAY", "", 0},
+    {"WALLPROF_DELAY", "0", 0},
+    {"WALLPROF_DELAY", "7", UINT64_C(7000000000)},
+    {"WALLPROF_DELAY", "5s", UINT64_C(5000000000)},
+    {"WALLPROF_DELAY", "1ms", 1000000},
+    {"WALLPROF_DURATION", "90m", UINT64_C(5400000000000)},
+    {"WALLPROF_DURATION", "10000h", UINT64_C(36000000000000000)},
+    {"WALLPROF_INTERVAL_DUMP", "", 0},
+    {"WALLPROF_INTERVAL_DUMP", "0s", 0},
+    {"WALLPROF_INTERVAL_DUMP", "100ms", 100000000},
+    {"WALLPROF_INTERVAL_DUMP", "60s", UINT64_C(60000000000)},
+    {"WALLPROF_INTERVAL_KEEP", "", 100},
+    {"WALLPROF_INTERVAL_KEEP", "0", 0},
+    {"WALLPROF_INTERVAL_KEEP", "100000", 100000},
+    {"WALLPROF_CONTROL_SIGNAL", "", 0},
+    {"WALLPROF_CONTROL_SIGNAL", "USR2", SIGUSR2},
+    {"WALLPROF_CONTROL_SIGNAL", "sigusr1", SIGUSR1},
     {"WALLPROF_LOG", "", LOG_WARNING},
     {"WALLPROF_LOG", "off", LOG_OFF},
     {"WALLPROF_LOG", "error", LOG_ERROR},
@@ -382,6 +414,20 @@ static const struct bad_case bad[] = {
     {"WALLPROF_TIMELINE", "on", TIMELINE_SAID, TIMELINE_OFF},
     {"WALLPROF_TIMELINE_MEM", "0", TIMELINE_MEM_SAID, 32 * MIB},
     {"WALLPROF_TIMELINE_MEM", "33G", TIMELINE_MEM_SAID, 32 * MIB},
+    {"WALLPROF_START", "2", "is not 0 or 1; using 1", false},
+    {"WALLPROF_DELAY", "5x", "is not a time (500ms, 30s, 10m, 1h); recording from the start", 0},
+    {"WALLPROF_DELAY", "-1", "is not a time (500ms, 30s, 10m, 1h); recording from the start", 0},
+    {"WALLPROF_DELAY", "1.5s", "is not a time (500ms, 30s, 10m, 1h); recording from the start", 0},
+    {"WALLPROF_DURATION", "s", "is not a time (500ms, 30s, 10m, 1h); recording to the end", 0},
+    {"WALLPROF_DURATION", "10001h", "is not a time (500ms, 30s, 10m, 1h); recording to the end", 0},
+    {"WALLPROF_DURATION", "18446744073709551615h",
+     "is not a time (500ms, 30s, 10m, 1h); recording to the end", 0},
+    {"WALLPROF_INTERVAL_DUMP", "99ms",
+     "is not a time of 100ms at least (500ms, 30s, 10m, 1h); writing one profile", 0},
+    {"WALLPROF_INTERVAL_KEEP", "100001", "is not a whole number from 1 to 100000; using 100", 100},
+    {"WALLPROF_CONTROL_SIGNAL", "KILL", "cannot be had for that; using none", 0},
+    {"WALLPROF_CONTROL_SIGNAL", "PROF", "is what threads are asked with; using none", 0},
+    {"WALLPROF_CONTROL_SIGNAL", "x", "is not a signal (USR2, SIGUSR2, 12, RTMIN+1 are); using none", 0},
     {"WALLPROF_HIDE", "2", HIDE_SAID, false},
     {"WALLPROF_HIDE", "yes", HIDE_SAID, false},
     {"WALLPROF_SECCOMP", "1", SECCOMP_SAID, false},

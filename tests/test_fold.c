@@ -366,6 +366,69 @@ static void settled_twice_a_shared_root_counts_once(void **state)
     assert_sum(fixture, 1, 6, 24, 30);
 }
 
+/* Neither wall nor CPU time of the gap is anybody's; and what is said at the end is of both spans. */
+static void what_is_skipped_is_in_nobodys_account(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 100, 20, RUNNING, "a");
+    settle(fixture, 100, 110, 30);
+    assert_sum(fixture, 1, 30, 80, 110);
+    fold_thread_skip(&fixture->thread, START + 5000, 4030);
+    assert_sum(fixture, 1, 30, 80, 110);
+    observe(fixture, 5040, 4070, RUNNING, "b");
+    end(fixture, 5050, 4080, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "b", 1, 40, 0, 40);
+    assert_sum(fixture, 2, 80, 80, 160);
+}
+
+static void a_stretch_does_not_reach_over_a_gap(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 20, FOLD_GOES_ON, 0, WAITING, "w");
+    settle(fixture, 1000, 50, 0);
+    assert_values(fixture, "w", 1, 0, 50, 50);
+    fold_thread_skip(&fixture->thread, START + 500, 0);
+    stretch_ended(fixture, 600);
+    observe(fixture, 530, 30, RUNNING, "r");
+    end(fixture, 530, 30, FOLD_REST_UNSAMPLED);
+    assert_values(fixture, "w", 1, 0, 50, 50);
+    assert_values(fixture, "r", 1, 30, 0, 30);
+}
+
+/* What provably has not run stands where it stood, gap or not. */
+static void who_has_not_run_over_a_gap_is_where_it_was(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 20, 0, WAITING, "w");
+    settle(fixture, 20, 20, 0);
+    fold_thread_skip(&fixture->thread, START + 500, 0);
+    observe_unchanged(fixture, 530, 0, WAITING);
+    end(fixture, 530, 0, FOLD_REST_UNCHANGED);
+    assert_values(fixture, "w", 2, 0, 50, 50);
+    assert_sum(fixture, 2, 0, 50, 50);
+}
+
+static void many_spans_add_up(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t time = 0, cpu = 0, wall = 0, used = 0;
+    for (unsigned i = 1; i <= 1000; i++) {
+        uint64_t span = i % 17, gap = i % 13 * 100;
+        time += span;
+        cpu += span / 2;
+        wall += span;
+        used += span / 2;
+        observe(fixture, time, cpu, i % 3 ? RUNNING : WAITING, i % 2 ? "a" : "b");
+        settle(fixture, time, time, cpu);
+        assert_sum(fixture, i, used, wall - used, wall);
+        time += gap;
+        cpu += gap / 3;
+        fold_thread_skip(&fixture->thread, START + time, cpu);
+    }
+    end(fixture, time, cpu, FOLD_REST_UNSAMPLED);
+    assert_sum(fixture, 1000, used, wall - used, wall);
+}
+
 /* Whose claims they are would not be known at the end: all is the rest's. */
 static void a_shared_root_has_no_claims(void **state)
 {
@@ -888,6 +951,10 @@ int main(void)
         TEST(sums_are_true_in_between_and_at_the_end),
         TEST(a_stretch_goes_on_behind_a_settlement),
         TEST(settled_twice_a_shared_root_counts_once),
+        TEST(what_is_skipped_is_in_nobodys_account),
+        TEST(a_stretch_does_not_reach_over_a_gap),
+        TEST(who_has_not_run_over_a_gap_is_where_it_was),
+        TEST(many_spans_add_up),
         TEST(one_stack_may_have_both_kinds),
         TEST(rounding_loses_nothing),
         TEST(what_nobody_claims_is_the_rests),

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,51 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
     assert_ptr_equal(modules_table(&modules), table);
 }
 
+/* What is loaded is known again, as it was, and nothing else; no table has anything of the arena in between.
+ */
+static void a_cleared_arena_has_what_is_loaded(void **state)
+{
+    (void)state;
+    struct modules_kept kept;
+    struct wp_module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
+    struct loader_state there = {.loads = modules.now.loads + 1, .unloads = modules.now.unloads};
+    modules_begin_look(&modules);
+    modules_see(&modules, &segment, "a-name-that-is-not-absolute.so");
+    modules_end_look(&modules, &there);
+    assert_int_not_equal(modules_find(&modules, 0x15000), 0);
+    assert_true(modules_refresh(&modules)); /* it is gone: the look before still has it */
+    uint32_t count = modules.now.count, number = modules.now.number;
+    char path[PATH_MAX];
+    strcpy(path, path_of(module_of((void *)(uintptr_t)qsort)));
+    assert_non_null(modules_table(&modules));
+
+    modules_let_go(&modules);
+    const struct sig_modules_table *bare = modules_table(&modules);
+    for (size_t i = 0; i < bare->count; i++)
+        assert_null(bare->modules[i].search);
+    assert_int_equal(modules_keep(&modules, &kept), 0);
+    arena_clear(&arena);
+    modules_bring_back(&modules, &kept);
+
+    assert_int_equal(modules.now.count, count);
+    assert_int_equal(modules.now.number, number);
+    assert_int_equal(modules.dropped, 0);
+    assert_true(modules.count <= count + 1);
+    const struct wp_module *libc = module_of((void *)(uintptr_t)qsort);
+    assert_string_equal(path_of(libc), path);
+    assert_true(libc->is_loaded);
+    assert_false(libc->is_sampled);
+    assert_int_not_equal(
+        modules_function_start(&modules, modules_find(&modules, (uintptr_t)qsort), (uintptr_t)qsort), 0);
+    assert_true(module_of((void *)(uintptr_t)setup)->is_main);
+    assert_false(modules_refresh(&modules)); /* nothing has changed, as far as the loader goes */
+    arena_ref gone;
+    struct modules_moment asked = {.asked = modules.before.number};
+    if (modules_at(&modules, 0x15000, &asked, &gone) && gone)
+        assert_non_null(strstr(path_of(arena_at(&arena, gone)), "/a-name-that-is-not-absolute.so"));
+    assert_non_null(modules_table(&modules));
+}
+
 /* As if the loader had this one library and nothing else. */
 static arena_ref only(int number)
 {
@@ -264,6 +310,7 @@ int main(void)
         TEST(nothing_changed_is_told),
         TEST(a_library_comes_and_goes),
         TEST(the_table_for_handlers_is_sorted_and_disjoint),
+        TEST(a_cleared_arena_has_what_is_loaded),
         TEST(thousands_of_libraries_are_told_apart),
         TEST(a_library_without_room_is_published),
         TEST(a_full_arena_at_the_start_is_an_error),

@@ -348,6 +348,34 @@ static void an_arena_too_small_is_refused(void **state)
     }
 }
 
+/* After a hundred thousand nodes: as it was at first, and no larger. */
+static void a_cleared_tree_is_a_new_one(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wp_tree *tree = &fixture->tree, fresh = *tree;
+    size_t used_bytes = 0;
+    for (int round = 0; round < 3; round++) {
+        arena_ref node = fixture->root;
+        for (uint64_t i = 1; i <= MANY; i++)
+            node = tree_child(tree, i % 100 ? node : fixture->root, tree_location(tree, 0, 0x1000 + i, 0));
+        assert_int_not_equal(node, 0);
+        assert_true(tree->node_index.capacity > fresh.node_index.capacity);
+        assert_true(round == 0 || fixture->arena.used_bytes == used_bytes);
+        used_bytes = fixture->arena.used_bytes;
+        arena_clear(&fixture->arena);
+        tree_clear(tree);
+        assert_int_equal(tree->node_index.capacity, fresh.node_index.capacity);
+        assert_int_equal(tree->location_index.capacity, fresh.location_index.capacity);
+        fixture->root = tree_root(tree, 1);
+        assert_int_equal(tree->node_count, fresh.node_count);
+        assert_int_equal(tree->location_count, fresh.location_count);
+        assert_memory_equal(tree->pseudo, fresh.pseudo, sizeof(fresh.pseudo));
+        assert_int_equal(tree_find_location(tree, 0, 0x1001), 0);
+        assert_int_equal(tree_node(tree, fixture->root)->first_child, 0);
+        assert_int_equal(tree_node(tree, fixture->root)->self.wall_ns, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pseudo_child_is_a_child_like_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hundred_thousand_locations_stay_what_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hundred_thousand_nodes_stay_what_they_are, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cleared_tree_is_a_new_one, setup, teardown),
         cmocka_unit_test_setup_teardown(the_index_is_at_most_half_full, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_tree_says_so_and_still_finds, setup_small, teardown),
         cmocka_unit_test_setup_teardown(without_any_memory_time_goes_to_an_overflow_that_is_there,

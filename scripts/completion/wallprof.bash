@@ -81,6 +81,20 @@ _wallprof_push_value() {
     esac
 }
 
+# Processes that are recorded, then what to do, then a file.
+_wallprof_ctl() {
+    local words=() word
+    for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        [[ $word == -* ]] || words+=("$word")
+    done
+    case $option,${#words[@]} in
+    -t,* | --timeout,*) ;;
+    *,0) _wallprof_words "$(grep -slx wallprof /proc/[0-9]*/task/[0-9]*/comm | cut -d/ -f3 | sort -un | tr '\n' ' ')" ;;
+    *,1) _wallprof_words 'start stop dump status' ;;
+    *,2) [[ ${words[1]} != dump ]] || _wallprof_files ;;
+    esac
+}
+
 _wallprof_arguments() { # COMMAND
     local report='--lines --sort --cum --by --thread --process --focus --ignore --width --json --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
@@ -93,6 +107,8 @@ _wallprof_arguments() { # COMMAND
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
     gather,-*) _wallprof_words '--merge --lock --pid --status --help' ;;
+    ctl,-*) _wallprof_words '--timeout --help' ;;
+    ctl,*) _wallprof_ctl ;;
     top,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)
         case $option in
@@ -113,7 +129,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'top diff view export merge push recover gather help --help --version'
+        _wallprof_words 'top diff view export merge push recover gather ctl help --help --version'
     else
         _wallprof_arguments "${COMP_WORDS[1]}"
     fi
@@ -131,7 +147,8 @@ _wallprof_run_value() {
     --observe) _wallprof_words 'auto signal' ;;
     --seccomp) _wallprof_words 'auto strict' ;;
     --timeline) _wallprof_words '0 1 pprof' ;;
-    --hide) _wallprof_words '0 1' ;;
+    --hide | --start) _wallprof_words '0 1' ;;
+    --control-signal) _wallprof_words 'USR1 USR2 URG RTMIN RTMAX' ;;
     --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
     --overhead) _wallprof_words 'off' ;;
     esac
@@ -177,7 +194,8 @@ _wallprof_run() {
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
         _wallprof_words '--out --format --top --merge --hz --overhead --labels --follow --timeline --log --quiet --threads
-            --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --seed --help --help-all --version'
+            --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --start --delay --duration
+            --control-signal --interval-dump --interval-keep --seed --help --help-all --version'
     else
         _wallprof_run_program
     fi

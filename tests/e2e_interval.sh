@@ -1,0 +1,99 @@
+#!/bin/bash
+# Continuous mode: a profile for each interval, complete, whose times add up to the whole; old ones go, memory stays.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+export WALLPROF_OVERHEAD=off
+target=$TARGETS/target_control
+
+numbered() { # DIRECTORY
+    find "$TMP/$1" -name '*.pb.gz' -printf '%f\n' | LC_ALL=C sort
+}
+
+# Each keeps to the format, and lasts exactly as long as its main thread was recorded.
+judge_all() { # DIRECTORY ; the sums, by thread, in $TMP/sums
+    local file
+    for file in "$TMP/$1"/*.pb.gz; do
+        read_pprof check "$file" || fail "$file breaks a rule of the format"
+    done
+    "$PYTHON" "$TESTS/judge_spans.py" "$TMP/$1"/*.pb.gz >"$TMP/sums" || fail "$(cat "$TMP/sums")"
+    cat "$TMP/sums"
+}
+
+# ---- the parts and the whole ----
+
+# The program says what each of its threads has used; what the files have of it is that, but for what a thread does before it
+# registers and after it has left.
+mkdir "$TMP/parts"
+WALLPROF_INTERVAL_DUMP=200ms WALLPROF_INTERVAL_KEEP=0 WALLPROF_LOG=info:$TMP/log profile_run "$TMP/parts/app.pb.gz" "$target" \
+    crowd=2000 >"$TMP/said" 2>"$TMP/err" || fail "parts: status $?: $(cat "$TMP/err")"
+assert_equal stderr "$(cat "$TMP/err")" ''
+numbered parts | tr '\n' ' '
+[ "$(numbered parts | wc -l)" -ge 5 ] || fail 'too few files'
+assert_equal 'the first' "$(numbered parts | head -n 1)" app.000001.pb.gz
+assert_equal 'the last, by its number' "$(numbered parts | tail -n 1)" "$(printf 'app.%06d.pb.gz' "$(numbered parts | wc -l)")"
+assert_equal 'what the log says' "$(grep -c 'profile written to' "$TMP/log")" "$(numbered parts | wc -l)"
+judge_all parts
+awk '
+    FNR == NR { wall[$1] = $2; cpu[$1] = $3; next }
+    $1 == "thread" {
+        count++
+        said_wall = $3; said_cpu = $4
+        # In ns: nothing is missing; and what is more is of the way to the first and from the last statement.
+        if (wall[$2] < said_wall || wall[$2] > said_wall + 200e6 || cpu[$2] < said_cpu || cpu[$2] > said_cpu + 50e6) {
+            print "thread " $2 ": " wall[$2] " ns of wall time and " cpu[$2] " of CPU in all files, it says " said_wall " and " said_cpu
+            bad = 1
+        }
+    }
+    END { exit bad || count != 6 }' "$TMP/sums" "$TMP/said" || fail 'the parts are not the whole'
+
+# Several outputs, each numbered; and those of forked processes have their own.
+mkdir "$TMP/more"
+WALLPROF_INTERVAL_DUMP=300ms WALLPROF_OUT=$TMP/more/a.pb.gz,$TMP/more/b.folded LD_PRELOAD=$LIBRARY "$target" forked=1000 >"$TMP/said" || fail "more: status $?"
+child=$(awk '$1 == "child" { print $2 }' "$TMP/said")
+for ((i = 0; i < 100; i++)); do
+    [ -d "/proc/$child" ] || break
+    sleep 0.1
+done
+for file in a.000001.pb.gz a.000002.pb.gz b.000001.folded b.000002.folded "a.$child.000001.pb.gz" "b.$child.000002.folded"; do
+    [ -s "$TMP/more/$file" ] || fail "no $file: $(ls "$TMP/more")"
+done
+grep -q work_during "$TMP/more/b.000002.folded" || fail 'an interval without its function'
+
+# ---- old ones go ----
+
+# Only what this process has written: a file of that name that is another's stays.
+mkdir "$TMP/kept"
+: >"$TMP/kept/app.000099.pb.gz"
+WALLPROF_INTERVAL_DUMP=100ms WALLPROF_INTERVAL_KEEP=3 LD_PRELOAD=$LIBRARY WALLPROF_OUT=$TMP/kept/app.pb.gz "$target" active during=4000 >"$TMP/said" &
+program=$!
+until [ -e "$TMP/kept/app.000002.pb.gz" ]; do sleep 0.02; done
+cp "$TMP/kept/app.000002.pb.gz" "$TMP/mine" && mv "$TMP/mine" "$TMP/kept/app.000002.pb.gz"
+wait "$program" || fail "kept: status $?"
+files=$(numbered kept)
+echo "$files" | tr '\n' ' '
+assert_equal 'files that are kept' "$(wc -l <<<"$files")" 5
+grep -qx app.000099.pb.gz <<<"$files" || fail "a file that it has not written is gone"
+grep -qx app.000001.pb.gz <<<"$files" && fail 'the first is still there'
+
+# ---- stopped in between ----
+
+# An interval is one of recording: while it is stopped none ends.
+mkdir "$TMP/stopped"
+WALLPROF_INTERVAL_DUMP=600ms WALLPROF_INTERVAL_KEEP=0 profile_run "$TMP/stopped/app.pb.gz" "$target" before=300 stop sleep=1500 start during=100 >"$TMP/said" || fail stopped
+assert_equal 'files of 400 ms' "$(numbered stopped)" app.000001.pb.gz
+judge_all stopped
+assert_function "$TMP/stopped/app.000001.pb.gz" work_before
+assert_function "$TMP/stopped/app.000001.pb.gz" work_during
+
+# ---- memory stays ----
+
+# New threads, new stacks and libraries that come and go, for a hundred intervals.
+mkdir "$TMP/flat"
+WALLPROF_INTERVAL_DUMP=100ms WALLPROF_INTERVAL_KEEP=2 WALLPROF_TIMELINE=1 profile_run "$TMP/flat/app.pb.gz" "$target" \
+    churn=3000 rss churn=7000 rss >"$TMP/said" || fail "flat: status $?"
+cat "$TMP/said"
+numbered flat | tr '\n' ' '
+[ "$(numbered flat | tail -n 1 | tr -dc 0-9 | sed 's/^0*//')" -ge 40 ] || fail 'too few intervals'
+awk '$1 == "rss" && !first { first = $2; next } $1 == "rss" { exit !($2 < first + 4096) }' "$TMP/said" || fail 'memory grows from interval to interval'
+exit "$bad"
