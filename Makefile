@@ -93,7 +93,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture transparency install uninstall clean targets aarch64
+.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous transparency install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -106,6 +106,7 @@ help:
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
+	@echo 'make continuous   redis in continuous mode for ten minutes, judged'
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
@@ -292,6 +293,10 @@ TORTURE_SECONDS ?= 120
 torture: $(LIB) $(TARGETS) build/pprof
 	@TORTURE_SECONDS=$(TORTURE_SECONDS) CC='$(CC)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
 	    WALLPROF_TEST_TIMEOUT=$$(($(TORTURE_SECONDS) * 20 + 600)) scripts/run-tests $(sort $(wildcard tests/torture_*.sh))
+
+# A server that is recorded for good: a profile a minute, memory flat, no error. CONTINUOUS_SECONDS and CONTINUOUS_INTERVAL.
+continuous: $(LIB)
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/continuous_redis.sh
 
 lint:
 	@scripts/lint

@@ -152,7 +152,7 @@ void sampler_idle(struct wp_sampler *sampler, uint64_t now_ns);
  * of the living threads, each from the moment that it was accounted for. Everything whose memory grows is
  * dropped here: the arena with the tree, names and records, their indexes, and the timeline. Before that,
  * sampler_let_go until it is true: then no handler knows anything of what lies in the arena. 0; or -ENOMEM,
- * and the recording goes on as it is.
+ * or -EBUSY where it is kept in a file, and the recording goes on as it is.
  */
 bool sampler_let_go(struct wp_sampler *sampler);
 int sampler_begin_anew(struct wp_sampler *sampler, uint64_t now_ns);

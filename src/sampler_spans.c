@@ -4,6 +4,7 @@
 #include "sig_atomic.h"
 #include "sig_handler.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* ---- stopped ---- */
@@ -120,6 +121,8 @@ static void begin_thread_anew(struct wp_sampler *sampler, struct wp_thread *thre
 int sampler_begin_anew(struct wp_sampler *sampler, uint64_t now_ns)
 {
     struct modules_kept kept;
+    if (live_is_kept(&sampler->live)) /* what is in a file is there to stay */
+        return -EBUSY;
     int status = modules_keep(&sampler->modules, &kept);
     if (status < 0)
         return status;
@@ -132,6 +135,7 @@ int sampler_begin_anew(struct wp_sampler *sampler, uint64_t now_ns)
     if (sampler->timeline)
         timeline_clear(sampler->timeline, now_ns);
     sampler->newest_record = 0;
+    sampler->free_state = 0;
     sampler->thread_count = 0;
     count_anew(sampler, now_ns);
     if (!sampler->is_stopped)

@@ -1,6 +1,7 @@
 #include "sig_control.h"
 #include "sig_arch.h"
 #include "sig_atomic.h"
+#include "sig_handler.h"
 #include "sig_process.h"
 
 #include <linux/futex.h>
@@ -18,10 +19,10 @@ static void handle(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
-    (void)context;
     uint32_t *word = sig_load_acquire(&sig_control.word); /* partner: the release in sig_control_wake */
     if (!word || !sig_process_is_this())
         return;
+    sig_handler_spare_wait(context);
     sig_add_seq_cst(&sig_control.count, 1);
     sig_add_seq_cst(word, 1);
     sig_syscall4(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0);
@@ -30,6 +31,7 @@ static void handle(int number, siginfo_t *info, void *context)
 bool sig_control_install(int number, sig_sigaction_fn *real)
 {
     struct sigaction old, action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sig_set_assign(&action.sa_mask, ~(uint64_t)0);
     if (real(number, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL)
         return false;
     sig_control.real = real;

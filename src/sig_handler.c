@@ -126,6 +126,11 @@ static void interrupt_wait(ucontext_t *context, const struct sig_slot *slot)
         sig_wait_interrupt(context);
 }
 
+void sig_handler_spare_wait(ucontext_t *context)
+{
+    interrupt_wait(context, NULL);
+}
+
 static uint64_t *mask_of(ucontext_t *context)
 {
     return (uint64_t *)context->uc_sigmask.__val;

@@ -67,6 +67,12 @@ int sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 bool sig_handler_answer(siginfo_t *info, ucontext_t *context);
 
 /*
+ * Another handler of ours, with every signal blocked: it returns to this context. If it has cut a wait of a
+ * hook's short, that goes on.
+ */
+void sig_handler_spare_wait(ucontext_t *context);
+
+/*
  * Around what starts another program: while shown, a signal that the program ignores is ignored in the kernel
  * too, as that is inherited. show returns whether hide is to be called. In a process that is not ours (a
  * child of vfork, whose actions are its own) it does so unless the child has set another action itself.
