@@ -1,9 +1,11 @@
 /*
- * wallprof.h - profiling at will, from within the program.
+ * What a program can tell wallprof, the preloaded profiler: when to record, and what its threads do.
  *
- * Include it and call; nothing is linked. In a process that runs without libwallprof.so every call returns
- * WALLPROF_ABSENT and does nothing: the functions are looked up when they are first called. C (from C89 with
- * GNU extensions on) and C++, static programs too, gcc and clang.
+ * Include this and link nothing: the functions are looked for when the program starts, and where they are not
+ * there, because the program runs without wallprof or is linked statically, every call does nothing. None of
+ * them allocates with malloc, touches errno, or is a cancellation point; each may be made from any thread, in
+ * a signal handler, from a destructor while the program ends, and in a forked child, where it works or
+ * returns an error.
  *
  *     wallprof_start();
  *     work();
@@ -14,15 +16,13 @@
  *
  *     WALLPROF_START=0 wallprof-run ./program
  *
- * A call returns 0, a negative WALLPROF_ code, or the positive errno of what went wrong with a file. None of
- * them changes errno, waits for longer than 10 seconds, or is a cancellation point; they may be called in
- * any thread, in signal handlers too once the function has been called outside of one, and before main.
- *
- * wallprof(7) has the variables that do the same from outside, wallprof(1) the command (wallprof ctl).
+ * C (gnu99 or later) and C++ (11 or later), gcc and clang. wallprof(7) has the variables that do the same
+ * from outside, wallprof(1) the command (wallprof ctl).
  */
 #ifndef WALLPROF_H
 #define WALLPROF_H
 
+/* What wallprof_start, _stop, _is_active and _dump return where it is neither 0 nor an errno. */
 enum {
     WALLPROF_ABSENT = -1,       /* the program runs without the library */
     WALLPROF_NOT_RECORDED = -2, /* this process is not recorded: it has ended its recording, exit has come so
@@ -35,92 +35,251 @@ enum {
 
 #ifndef WALLPROF_CODES_ONLY
 
-/*
- * The dynamic linker's dlsym: by another name, so as not to declare it twice, and weak, as a static program
- * has none, and with older C libraries it is in a library of its own.
- */
 #ifdef __cplusplus
-extern "C"
-#else
-extern
+extern "C" {
 #endif
-    void *
-    wallprof_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
 
-/* A function of the library, or one that says that it is not there. place: where that is kept. */
-static __inline__ void *wallprof_find_(void **place, const char *name, void *absent)
-{
-    void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (found)
-        return found;
-    found = wallprof_dlsym_ ? wallprof_dlsym_((void *)0, name) : (void *)0; /* RTLD_DEFAULT */
-    if (!found)
-        found = absent;
-    __atomic_store_n(place, found, __ATOMIC_RELEASE);
-    return found;
-}
-
-/* A pointer to what stands in for a function of the library becomes one to that function, if it is there. */
-#define WALLPROF_LOOK_UP_(name, function)                                                                    \
-    do {                                                                                                     \
-        static void *wallprof_place_;                                                                        \
-        void *wallprof_address_;                                                                             \
-        __builtin_memcpy(&wallprof_address_, &(function), sizeof wallprof_address_);                         \
-        wallprof_address_ = wallprof_find_(&wallprof_place_, name, wallprof_address_);                       \
-        __builtin_memcpy(&(function), &wallprof_address_, sizeof wallprof_address_);                         \
-    } while (0)
-
-static __inline__ int wallprof_absent_(void)
-{
-    return WALLPROF_ABSENT;
-}
-
-static __inline__ int wallprof_absent_path_(const char *path)
-{
-    (void)path;
-    return WALLPROF_ABSENT;
-}
-
-/* ---- when to record ---- */
+/* ---- when to record: 0, a negative WALLPROF_ code, or the positive errno of what went wrong with a file.
+ * These wait for the profiler, for 10 seconds at most. ---- */
 
 /*
  * From now on threads are recorded, after wallprof_stop or where WALLPROF_START=0 lets the process wait. What
  * was recorded before is kept, and the time in between is in nobody's account.
  */
-static __inline__ int wallprof_start(void)
-{
-    int (*function)(void) = wallprof_absent_;
-    WALLPROF_LOOK_UP_("wallprof_start", function);
-    return function();
-}
+static inline int wallprof_start(void);
 
 /* Nothing is recorded from now on, and it costs nothing: no signals, no clock ticks. */
-static __inline__ int wallprof_stop(void)
-{
-    int (*function)(void) = wallprof_absent_;
-    WALLPROF_LOOK_UP_("wallprof_stop", function);
-    return function();
-}
+static inline int wallprof_stop(void);
 
 /* 1 while threads are recorded, 0 while they are not, or a WALLPROF_ code. */
-static __inline__ int wallprof_is_active(void)
-{
-    int (*function)(void) = wallprof_absent_;
-    WALLPROF_LOOK_UP_("wallprof_is_active", function);
-    return function();
-}
+static inline int wallprof_is_active(void);
 
 /*
  * Writes what has been recorded so far; the recording goes on, or stays stopped. The path's ending says the
  * format, as in WALLPROF_OUT (without its %-sequences); a relative one is taken from the working directory.
  * NULL: the name that the profile will have at the end. The file appears when it is complete.
  */
-static __inline__ int wallprof_dump(const char *path)
+static inline int wallprof_dump(const char *path);
+
+/* ---- labels, and what is said of threads: below 0 are errno's numbers, of calls that make no sense or find
+ * no room; without wallprof all return 0. None waits. ---- */
+
+/*
+ * A label is a key and a value, as "phase" and "parse". What a thread does while it has one is shown with it:
+ * in pprof files as a label of the samples (pprof -tagfocus=phase=parse, -tagroot=phase), in flame graphs as
+ * a frame {phase=parse}, and by `wallprof top --by label` and `--label phase=parse`.
+ *
+ * wallprof_label makes one, or finds it if it was made before: 40 ns, so keep it. Of no more than 63 and 255
+ * bytes, and 8,192 of them in a process, which are never given back: for kinds of work, not for the number of
+ * a request. Not to be used as keys: thread, thread_id, process, pid, rank, end_timestamp_ns, and anything
+ * with
+ * '='. NULL where it cannot be had, and without wallprof; every function takes a NULL.
+ */
+typedef struct wallprof_label_t wallprof_label_t;
+static inline const wallprof_label_t *wallprof_label(const char *key, const char *value);
+
+/*
+ * Gives the calling thread a label, in a few ns. The result is what wallprof_pop is to be given: a positive
+ * token, 0 without wallprof; or -EINVAL (no label), -ENOSPC (16 are there already; or the process has had
+ * 49,152 different stacks of labels), -ESRCH (this thread is not recorded: its start passed wallprof by, or
+ * it has all but ended), -EPERM (in a child of vfork, which would give it to its parent).
+ *
+ * Of several labels with one key the last one given counts, until it is taken back. What order labels of
+ * different keys come in makes no difference.
+ */
+static inline int wallprof_push(const wallprof_label_t *label);
+
+/*
+ * Takes that label back, also when others have been given since. 0; -ENOENT if it is not there (any more),
+ * and otherwise as above. -EINVAL for what was an error of wallprof_push's: so its result can be handed on as
+ * it is.
+ *
+ * A thread begins without labels. A forked child begins with those of the thread that forked.
+ */
+static inline int wallprof_pop(int token);
+
+/*
+ * The calling thread's name in the profile, 15 bytes of it at most, whatever the kernel's is; NULL or "" for
+ * that one again. 0, -ESRCH or -EPERM. Not from a signal handler that may have interrupted it.
+ */
+static inline int wallprof_thread_name(const char *name);
+
+/*
+ * Whether the calling thread is left alone from now on: it is not looked at, costs nothing, and all it does
+ * is [uninteresting]. (Its time is not left out: sums would not be true any more. What to leave out is
+ * decided when a profile is read: `wallprof top --ignore '^\[uninteresting\]$'`, pprof
+ * -ignore=uninteresting.) 0, -ESRCH or -EPERM.
+ */
+static inline int wallprof_thread_uninteresting(int yes);
+
+/* ---- how the functions are found ---- */
+
+struct wallprof_api_ {
+    int (*start)(void);
+    int (*stop)(void);
+    int (*is_active)(void);
+    int (*dump)(const char *path);
+    const wallprof_label_t *(*label)(const char *key, const char *value);
+    int (*push)(const wallprof_label_t *label);
+    int (*pop)(int token);
+    int (*thread_name)(const char *name);
+    int (*thread_uninteresting)(int yes);
+};
+
+static struct wallprof_api_ wallprof_api_ __attribute__((unused));
+
+/*
+ * The C library's dlsym, if the program has it, without asking for it: in a static program it is not linked
+ * in for this. (Weak references to the functions themselves would not do: where code has a fixed address the
+ * linker decides that there are none.)
+ */
+static void *wallprof_dlsym_(void *, const char *) __attribute__((__weakref__("dlsym")));
+static char *wallprof_dlerror_(void) __attribute__((__weakref__("dlerror")));
+
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+#define WALLPROF_FIND_(pointer, name)                                                                        \
+    ((pointer) = __extension__(__typeof__(pointer)) wallprof_dlsym_((void *)0, name))
+
+/* Before anything else of this file's is run, and so before any thread or handler could. */
+__attribute__((constructor(101), unused)) static void wallprof_find_functions_(void)
 {
-    int (*function)(const char *) = wallprof_absent_path_;
-    WALLPROF_LOOK_UP_("wallprof_dump", function);
-    return function(path);
+    struct wallprof_api_ found;
+    if (!wallprof_dlsym_)
+        return;
+    WALLPROF_FIND_(found.start, "wallprof_start");
+    WALLPROF_FIND_(found.stop, "wallprof_stop");
+    WALLPROF_FIND_(found.is_active, "wallprof_is_active");
+    WALLPROF_FIND_(found.dump, "wallprof_dump");
+    WALLPROF_FIND_(found.label, "wallprof_label");
+    WALLPROF_FIND_(found.push, "wallprof_push");
+    WALLPROF_FIND_(found.pop, "wallprof_pop");
+    WALLPROF_FIND_(found.thread_name, "wallprof_thread_name");
+    WALLPROF_FIND_(found.thread_uninteresting, "wallprof_thread_uninteresting");
+    if (found.start && found.stop && found.is_active && found.dump && found.label && found.push &&
+        found.pop && found.thread_name && found.thread_uninteresting)
+        wallprof_api_ = found;
+    else if (wallprof_dlerror_)
+        wallprof_dlerror_(); /* what the program has not asked for is no error of its own */
 }
+
+static inline int wallprof_start(void)
+{
+    return wallprof_api_.start ? wallprof_api_.start() : WALLPROF_ABSENT;
+}
+
+static inline int wallprof_stop(void)
+{
+    return wallprof_api_.stop ? wallprof_api_.stop() : WALLPROF_ABSENT;
+}
+
+static inline int wallprof_is_active(void)
+{
+    return wallprof_api_.is_active ? wallprof_api_.is_active() : WALLPROF_ABSENT;
+}
+
+static inline int wallprof_dump(const char *path)
+{
+    return wallprof_api_.dump ? wallprof_api_.dump(path) : WALLPROF_ABSENT;
+}
+
+static inline const wallprof_label_t *wallprof_label(const char *key, const char *value)
+{
+    return wallprof_api_.label ? wallprof_api_.label(key, value) : (const wallprof_label_t *)0;
+}
+
+static inline int wallprof_push(const wallprof_label_t *label)
+{
+    return wallprof_api_.push ? wallprof_api_.push(label) : 0;
+}
+
+static inline int wallprof_pop(int token)
+{
+    return wallprof_api_.pop ? wallprof_api_.pop(token) : 0;
+}
+
+static inline int wallprof_thread_name(const char *name)
+{
+    return wallprof_api_.thread_name ? wallprof_api_.thread_name(name) : 0;
+}
+
+static inline int wallprof_thread_uninteresting(int yes)
+{
+    return wallprof_api_.thread_uninteresting ? wallprof_api_.thread_uninteresting(yes) : 0;
+}
+
+/* What the macros below are made of. */
+static inline const wallprof_label_t *wallprof_kept_label_(const wallprof_label_t **kept, const char *key,
+                                                           const char *value)
+{
+    const wallprof_label_t *label = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (!label && wallprof_api_.label) {
+        label = wallprof_label(key, value);
+        __atomic_store_n(kept, label, __ATOMIC_RELAXED);
+    }
+    return label;
+}
+
+static inline void wallprof_leave_(const int *token)
+{
+    wallprof_pop(*token);
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
+#define WALLPROF_JOIN_(a, b)  a##b
+#define WALLPROF_NAMED_(a, b) WALLPROF_JOIN_(a, b)
+
+/* A label whose key and value are the same each time this is run; it is made once:
+ * token = wallprof_push(WALLPROF_LABEL("phase", "parse")); */
+#define WALLPROF_LABEL(key, value)                                                                           \
+    (__extension__({                                                                                         \
+        static const wallprof_label_t *wallprof_kept_;                                                       \
+        wallprof_kept_label_(&wallprof_kept_, key, value);                                                   \
+    }))
+
+/* As a declaration: the label is the thread's up to the end of the block, however that is left. Not by
+ * longjmp. */
+#define WALLPROF_SCOPE(key, value)                                                                           \
+    __attribute__((cleanup(wallprof_leave_), unused)) const int WALLPROF_NAMED_(wallprof_token_, __LINE__) = \
+        wallprof_push(WALLPROF_LABEL(key, value))
+
+#ifdef __cplusplus
+}
+
+namespace wallprof
+{
+
+/* The label is the thread's as long as this lives: wallprof::label_scope scope("tenant", name.c_str()); */
+class label_scope
+{
+  public:
+    explicit label_scope(const ::wallprof_label_t *label) noexcept : token_(wallprof_push(label))
+    {
+    }
+    label_scope(const char *key, const char *value) noexcept
+        : token_(wallprof_push(wallprof_label(key, value)))
+    {
+    }
+    ~label_scope()
+    {
+        wallprof_pop(token_);
+    }
+    label_scope(const label_scope &) = delete;
+    label_scope &operator=(const label_scope &) = delete;
+
+  private:
+    int token_;
+};
+
+} /* namespace wallprof */
+#endif
 
 #endif /* WALLPROF_CODES_ONLY */
 

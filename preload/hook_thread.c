@@ -9,6 +9,7 @@
 #include "hook_mask.h"
 #include "real.h"
 #include "session.h"
+#include "threads.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -17,6 +18,9 @@
 static pthread_key_t thread_key;
 static int has_key;
 static size_t default_stack_bytes;
+
+/* initial-exec: a fixed offset from the thread pointer, so that a signal handler can read it. */
+static __thread struct wp_marks *marks_here __attribute__((tls_model("initial-exec")));
 
 /* Carried from the creating thread to the new one, in the record's own memory (see start_of). */
 struct start {
@@ -37,6 +41,14 @@ struct start {
  */
 enum { ROUND_MASK = 7 };
 
+/* Nothing that runs in the thread from now on, as a handler of the program's, changes the record. */
+static void leave(struct wp_thread *thread)
+{
+    marks_here = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    session_thread_leave(thread);
+}
+
 static void on_thread_end(void *value)
 {
     uintptr_t rounds = ((uintptr_t)value & ROUND_MASK) + 1;
@@ -44,7 +56,7 @@ static void on_thread_end(void *value)
     if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
         pthread_setspecific(thread_key, (void *)((uintptr_t)thread | rounds));
     else
-        session_thread_leave(thread);
+        leave(thread);
 }
 
 int hook_thread_init(void)
@@ -61,8 +73,15 @@ int hook_thread_init(void)
 
 void hook_thread_adopt(struct wp_thread *thread)
 {
-    if (has_key)
-        pthread_setspecific(thread_key, thread);
+    if (!has_key)
+        return;
+    pthread_setspecific(thread_key, thread);
+    marks_here = thread ? &thread->marks : NULL;
+}
+
+struct wp_marks *hook_thread_marks(void)
+{
+    return marks_here;
 }
 
 struct wp_thread *hook_thread_current(void)

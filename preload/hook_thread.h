@@ -3,6 +3,7 @@
 #define WALLPROF_HOOK_THREAD_H
 
 struct wp_thread;
+struct wp_marks;
 
 /* Once, before the session starts. 0 or an error number of pthread_key_create. */
 int hook_thread_init(void);
@@ -12,5 +13,8 @@ void hook_thread_adopt(struct wp_thread *thread);
 
 /* The calling thread's record, or NULL. */
 struct wp_thread *hook_thread_current(void);
+
+/* What the program says of the calling thread, in its record; NULL without one. Also in signal handlers. */
+struct wp_marks *hook_thread_marks(void);
 
 #endif

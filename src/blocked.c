@@ -2,6 +2,7 @@
 #include "blocked.h"
 #include "arena.h"
 #include "cut_short.h"
+#include "sig_atomic.h"
 #include "sig_memory.h"
 
 #include <errno.h>
@@ -109,6 +110,7 @@ enum blocked_result blocked_look(struct wp_blocked *blocked, const struct blocke
         state = watch_call(watches, thread->watch, thread->tid, &call);
         if (state != WATCH_KNOWN || !walk_call(thread, &call, &other))
             break;
+        ret->labels = thread->labels_at ? sig_load_acquire(thread->labels_at) : 0;
         state = watch_runs(watches, thread->watch, thread->tid, &after);
         if (state != WATCH_KNOWN || after.count != before.count)
             continue;

@@ -53,6 +53,7 @@ struct blocked_look {
     uint32_t depth;
     enum sig_unwind_end end;
     struct sig_unloads unloads; /* as of the walk */
+    uint32_t labels;            /* what its labels were while it stood there */
 };
 
 struct wp_blocked {
@@ -76,7 +77,8 @@ struct blocked_thread {
     uint64_t stack_low, stack_high;
     struct watch *watch;
     struct blocked_memory *memory;
-    bool is_silent; /* it does not answer signals: a stack that ends early is better than none */
+    const uint32_t *labels_at; /* where it keeps what its labels are, or NULL */
+    bool is_silent;            /* it does not answer signals: a stack that ends early is better than none */
 };
 
 enum blocked_result blocked_look(struct wp_blocked *blocked, const struct blocked_thread *thread,

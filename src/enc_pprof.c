@@ -3,7 +3,8 @@
  * it complete. Readers take the fields in any order.
  *
  * Ids run 1..N in table order: mappings with the program's own first and memory outside all modules last,
- * locations as the tree numbers them, functions as symbolize numbers them.
+ * locations as the tree numbers them, functions as symbolize numbers them. The frames that stand for labels
+ * are left out of both: samples carry real labels.
  */
 #include "enc_pprof.h"
 #include "comments.h"
@@ -26,7 +27,9 @@ struct writer {
     struct proto output;
     arena_ref *modules; /* in mapping order: modules[id - 1] */
     uint32_t module_count;
-    struct timed_samples *timed; /* NULL: samples are of the whole recording */
+    arena_ref *locations;                  /* by index */
+    uint32_t *location_ids, *function_ids; /* by index; 0 for a label's */
+    struct timed_samples *timed;           /* NULL: samples are of the whole recording */
 };
 
 /* ---- pieces ---- */
@@ -101,19 +104,44 @@ static void add_labels(struct writer *writer, const struct wp_thread_record *thr
         add_label(writer, "thread_id", NULL, (uint64_t)thread->tid, NULL);
 }
 
+static const struct wp_location *location_of(const struct writer *writer, const struct wp_tree *tree,
+                                             arena_ref node)
+{
+    return tree_location_at(writer->profile->tree, tree_node(tree, node)->location);
+}
+
+/* Behind the thread's: in the order of their nodes, which is that of their keys, from the innermost on. */
+static void add_label_frames(struct writer *writer, const struct wp_tree *tree, arena_ref node)
+{
+    const struct wp_arena *arena = writer->profile->arena;
+    for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent) {
+        const struct wp_location *location = location_of(writer, tree, at);
+        if (tree_is_label(location))
+            add_label(writer, tree_label_key(arena, location), tree_label_value(arena, location), 0, NULL);
+    }
+}
+
+/* A root, or a label's node, has weight only when there was no memory for a pseudo-frame below it. */
+static void add_stack(struct writer *writer, const struct wp_tree *tree, arena_ref node)
+{
+    const struct wp_tree *locations = writer->profile->tree;
+    uint32_t overflow = tree_location_at(locations, locations->pseudo[PSEUDO_OVERFLOW])->index;
+    if (!tree_node(tree, node)->parent || tree_is_label(location_of(writer, tree, node)))
+        proto_varint(&writer->part, writer->location_ids[overflow]);
+    for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent) {
+        const struct wp_location *location = location_of(writer, tree, at);
+        if (!tree_is_label(location))
+            proto_varint(&writer->part, writer->location_ids[location->index]);
+    }
+}
+
 /* end_utc_ns: when that was, 0 for no certain time. */
 static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena_ref node,
                         const struct wp_values *self, const struct wp_thread_record *thread,
                         uint64_t end_utc_ns)
 {
-    const struct wp_tree *locations = writer->profile->tree;
     proto_clear(&writer->part);
-    for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent)
-        proto_varint(&writer->part, tree_location_at(locations, tree_node(tree, at)->location)->index + 1);
-    if (!tree_node(tree, node)
-             ->parent) /* a root has weight only when there was no memory for a pseudo-frame below it */
-        proto_varint(&writer->part,
-                     tree_location_at(locations, locations->pseudo[PSEUDO_OVERFLOW])->index + 1);
+    add_stack(writer, tree, node);
     proto_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
     proto_clear(&writer->part);
     proto_varint(&writer->part, self->samples);
@@ -122,6 +150,7 @@ static void emit_sample(struct writer *writer, const struct wp_tree *tree, arena
     proto_varint(&writer->part, self->wall_ns);
     proto_message(&writer->message, SAMPLE_VALUE, &writer->part);
     add_labels(writer, thread);
+    add_label_frames(writer, tree, node);
     if (end_utc_ns)
         add_label(writer, "end_timestamp_ns", NULL, end_utc_ns, "nanoseconds");
     emit(writer, PROFILE_SAMPLE);
@@ -238,6 +267,57 @@ static int order_modules(struct writer *writer)
     return 0;
 }
 
+/*
+ * Ids without gaps for what is no label's. The tree lists its locations newest first. A function that only
+ * labels are called by has none, one that something else is called by too (of a profile from a file, say) has
+ * one.
+ */
+static void number(struct writer *writer)
+{
+    const struct wp_tree *tree = writer->profile->tree;
+    const struct wp_symbols *symbols = writer->profile->symbols;
+    uint32_t id = 0;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        writer->locations[tree_location_at(tree, ref)->index] = ref;
+    for (uint32_t i = 0; i < tree->location_count; i++) {
+        bool is_label = tree_is_label(tree_location_at(tree, writer->locations[i]));
+        writer->location_ids[i] = is_label ? 0 : ++id;
+        if (is_label)
+            writer->function_ids[symbols_function_of(symbols, i)] = 1;
+    }
+    for (uint32_t i = 0; i < tree->location_count; i++) {
+        for (uint32_t at = symbols->first_frame[i];
+             writer->location_ids[i] && at < symbols->first_frame[i + 1]; at++)
+            writer->function_ids[symbols->frames[at].function] = 0;
+    }
+    id = 0;
+    for (uint32_t i = 0; i < symbols->function_count; i++)
+        writer->function_ids[i] = writer->function_ids[i] ? 0 : ++id;
+}
+
+static int make_tables(struct writer *writer)
+{
+    const uint32_t count = writer->profile->tree->location_count;
+    writer->locations = scratch_alloc(sizeof *writer->locations * count);
+    writer->location_ids = scratch_alloc(sizeof *writer->location_ids * count);
+    writer->function_ids =
+        scratch_alloc(sizeof *writer->function_ids * (writer->profile->symbols->function_count + (size_t)1));
+    if (!writer->locations || !writer->location_ids || !writer->function_ids)
+        return -ENOMEM;
+    number(writer);
+    return order_modules(writer);
+}
+
+static void release_tables(struct writer *writer)
+{
+    const uint32_t count = writer->profile->tree->location_count;
+    scratch_free(writer->modules, sizeof(arena_ref) * (writer->profile->modules->count + 1));
+    scratch_free(writer->locations, sizeof *writer->locations * count);
+    scratch_free(writer->location_ids, sizeof *writer->location_ids * count);
+    scratch_free(writer->function_ids,
+                 sizeof *writer->function_ids * (writer->profile->symbols->function_count + (size_t)1));
+}
+
 static uint32_t mapping_id(const struct writer *writer, arena_ref module)
 {
     for (uint32_t i = 0; i < writer->module_count; i++) {
@@ -324,7 +404,7 @@ static void add_lines(struct writer *writer, uint32_t location_index)
     const struct wp_frame *frames = symbols_frames(writer->profile->symbols, location_index, &count);
     for (uint32_t i = 0; i < count; i++) {
         proto_clear(&writer->part);
-        proto_uint(&writer->part, LINE_FUNCTION_ID, (uint64_t)frames[i].function + 1);
+        proto_uint(&writer->part, LINE_FUNCTION_ID, writer->function_ids[frames[i].function]);
         proto_uint(&writer->part, LINE_LINE, frames[i].line);
         proto_message(&writer->message, LOCATION_LINE, &writer->part);
     }
@@ -332,7 +412,7 @@ static void add_lines(struct writer *writer, uint32_t location_index)
 
 static void emit_location(struct writer *writer, const struct wp_location *location)
 {
-    proto_uint(&writer->message, LOCATION_ID, (uint64_t)location->index + 1);
+    proto_uint(&writer->message, LOCATION_ID, writer->location_ids[location->index]);
     if (!location->pseudo) {
         proto_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id_of(writer, location));
         proto_uint(&writer->message, LOCATION_ADDRESS, location->address);
@@ -341,20 +421,13 @@ static void emit_location(struct writer *writer, const struct wp_location *locat
     emit(writer, PROFILE_LOCATION);
 }
 
-/* The tree lists its locations newest first; ids must come in order. */
-static int emit_locations(struct writer *writer)
+static void emit_locations(struct writer *writer)
 {
     const struct wp_tree *tree = writer->profile->tree;
-    size_t bytes = sizeof(arena_ref) * tree->location_count;
-    arena_ref *by_index = scratch_alloc(bytes);
-    if (!by_index)
-        return -ENOMEM;
-    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
-        by_index[tree_location_at(tree, ref)->index] = ref;
-    for (uint32_t i = 0; i < tree->location_count; i++)
-        emit_location(writer, tree_location_at(tree, by_index[i]));
-    scratch_free(by_index, bytes);
-    return 0;
+    for (uint32_t i = 0; i < tree->location_count; i++) {
+        if (writer->location_ids[i])
+            emit_location(writer, tree_location_at(tree, writer->locations[i]));
+    }
 }
 
 static void emit_functions(struct writer *writer)
@@ -362,7 +435,9 @@ static void emit_functions(struct writer *writer)
     const struct wp_symbols *symbols = writer->profile->symbols;
     for (uint32_t i = 0; i < symbols->function_count; i++) {
         const struct wp_function *function = &symbols->functions[i];
-        proto_uint(&writer->message, FUNCTION_ID, (uint64_t)i + 1);
+        if (!writer->function_ids[i])
+            continue;
+        proto_uint(&writer->message, FUNCTION_ID, writer->function_ids[i]);
         proto_uint(&writer->message, FUNCTION_NAME, intern(writer, function->name));
         proto_uint(&writer->message, FUNCTION_SYSTEM_NAME, intern(writer, function->system_name));
         if (function->file)
@@ -406,14 +481,13 @@ static void emit_strings(struct writer *writer)
 
 static int write_all(struct writer *writer)
 {
-    int status = order_modules(writer);
+    int status = make_tables(writer);
     if (status < 0)
         return status;
     emit_header(writer);
     status = emit_all_samples(writer);
     emit_mappings(writer);
-    if (status == 0)
-        status = emit_locations(writer);
+    emit_locations(writer);
     emit_functions(writer);
     emit_strings(writer);
     flush(writer);
@@ -427,7 +501,7 @@ int enc_pprof_write(const struct wp_profile *profile, struct sink *sink)
     struct writer writer = {.profile = profile, .sink = sink};
     string_table_init(&writer.strings);
     int status = write_all(&writer);
-    scratch_free(writer.modules, sizeof(arena_ref) * (profile->modules->count + 1));
+    release_tables(&writer);
     proto_deinit(&writer.message);
     proto_deinit(&writer.part);
     proto_deinit(&writer.output);

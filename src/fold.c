@@ -55,15 +55,14 @@ static void claim(const struct wp_fold *fold, const struct fold_thread *thread, 
  * other part; of the CPU time so much as cannot have been used in the first.
  */
 static struct passed end_stretch(const struct wp_fold *fold, const struct fold_thread *thread,
-                                 struct passed passed)
+                                 arena_ref credited, struct passed passed)
 {
     uint64_t begin_ns = thread->time_ns - passed.wall_ns;
     uint64_t end_ns = smaller(thread->until_ns, thread->time_ns);
     if (end_ns <= begin_ns)
         return passed;
     uint64_t wall_ns = end_ns - begin_ns;
-    claim(fold, thread, &tree_node(fold->tree, thread->credited)->self, wall_ns,
-          thread->was_running ? wall_ns : 0);
+    claim(fold, thread, &tree_node(fold->tree, credited)->self, wall_ns, thread->was_running ? wall_ns : 0);
     uint64_t used_ns = thread->was_running ? smaller(passed.cpu_ns, wall_ns) : 0;
     return (struct passed){passed.wall_ns - wall_ns, passed.cpu_ns - used_ns};
 }
@@ -90,6 +89,18 @@ static bool same_function(const struct wp_tree *tree, arena_ref a, arena_ref b)
     return x->module == y->module && x->function_start != 0 && x->function_start == y->function_start;
 }
 
+/* The stack of a node, without the labels that its path begins with. */
+struct stack {
+    arena_ref node;
+    uint32_t label_depth;
+};
+
+static uint32_t stack_depth(const struct wp_tree *tree, struct stack stack)
+{
+    uint32_t depth = tree_node(tree, stack.node)->depth;
+    return depth > stack.label_depth ? depth - stack.label_depth : 0;
+}
+
 /* The ancestor of a node at a depth that is not below it. */
 static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_t depth)
 {
@@ -99,44 +110,73 @@ static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_
 }
 
 /*
- * Below the last common node every frame of the new stack is a new call. The first of them is not, however,
+ * Below the last common frame every frame of the new stack is a new call. The first of them is not, however,
  * when the old stack had the same function there: same call site, only further on inside that function.
+ * Frames are common as long as their call sites are, in the same place; below the same labels that is the
+ * same node.
  */
-static void count_calls(struct wp_tree *tree, arena_ref before, arena_ref now)
+static void count_calls(struct wp_tree *tree, struct stack before, struct stack now)
 {
-    uint32_t depth = tree_node(tree, now)->depth;
-    if (tree_node(tree, before)->depth < depth)
-        depth = tree_node(tree, before)->depth;
-    arena_ref old = ancestor_at(tree, before, depth), new = ancestor_at(tree, now, depth);
+    uint32_t depth = stack_depth(tree, now), common = depth;
+    if (stack_depth(tree, before) < depth)
+        common = stack_depth(tree, before);
+    arena_ref old = ancestor_at(tree, before.node, common + before.label_depth);
+    arena_ref new = ancestor_at(tree, now.node, common + now.label_depth);
     bool goes_on = false;
-    while (old != new) {
-        goes_on = same_function(tree, old, new);
+    for (uint32_t at = common; at > 0 && old != new; at--) {
+        if (tree_node(tree, old)->location != tree_node(tree, new)->location) {
+            goes_on = same_function(tree, old, new);
+            common = at - 1;
+        }
         old = tree_node(tree, old)->parent;
         new = tree_node(tree, new)->parent;
     }
-    uint32_t common = tree_node(tree, new)->depth;
-    for (arena_ref node = now; tree_node(tree, node)->depth > common; node = tree_node(tree, node)->parent) {
-        bool is_first = tree_node(tree, node)->depth == common + 1;
+    for (arena_ref node = now.node; depth > common; node = tree_node(tree, node)->parent, depth--) {
+        bool is_first = depth == common + 1;
         if (!is_first || !goes_on)
             tree_node(tree, node)->calls++;
     }
+}
+
+/* Where what was seen on a stack goes. No frame at all, or only labels: frames of our own, say in a hook.
+ * Nothing of the program to name. */
+static arena_ref node_of_stack(struct wp_tree *tree, struct stack stack)
+{
+    return stack_depth(tree, stack) == 0 ? tree_pseudo_child(tree, stack.node, PSEUDO_UNSAMPLED) : stack.node;
+}
+
+/* How many labels a path begins with: not all of them where there was no memory for one. */
+static uint32_t labels_of_path(const struct wp_tree *tree, arena_ref end, uint32_t label_count)
+{
+    const struct wp_node *node = tree_node(tree, end);
+    if (node->depth > label_count || node->depth == 0)
+        return node->depth ? label_count : 0;
+    return tree_is_label(tree_location_at(tree, node->location)) ? node->depth : node->depth - 1;
+}
+
+static void follow_stack(struct wp_tree *tree, struct fold_thread *thread,
+                         const struct fold_observation *observation)
+{
+    struct stack before = {thread->node, thread->label_depth}, now = before;
+    now.node = node_of_path(tree, observation->base ? observation->base : thread->root, observation->path,
+                            observation->depth);
+    now.label_depth = labels_of_path(tree, now.node, observation->label_count);
+    count_calls(tree, before, now);
+    thread->node = now.node;
+    thread->label_depth = now.label_depth;
 }
 
 /* Where an observation's time goes; thread->node follows when it tells a stack. */
 static arena_ref node_of_observation(struct wp_tree *tree, struct fold_thread *thread,
                                      const struct fold_observation *observation)
 {
+    if (observation->is_left_out)
+        return tree_pseudo_child(tree, thread->root, PSEUDO_UNINTERESTING);
     if (observation->is_unknown)
         return tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
-    if (!observation->is_unchanged) {
-        arena_ref node = node_of_path(tree, observation->base ? observation->base : thread->root,
-                                      observation->path, observation->depth);
-        count_calls(tree, thread->node, node);
-        thread->node = node;
-    }
-    /* The root: frames of our own only, say in a hook. Nothing of the program to name. */
-    return thread->node == thread->root ? tree_pseudo_child(tree, thread->root, PSEUDO_UNSAMPLED)
-                                        : thread->node;
+    if (!observation->is_unchanged)
+        follow_stack(tree, thread, observation);
+    return node_of_stack(tree, (struct stack){thread->node, thread->label_depth});
 }
 
 /* ---- the timeline ---- */
@@ -147,9 +187,9 @@ static void show_observation(const struct wp_fold *fold, struct fold_thread *thr
 {
     const struct timeline_look look = {
         .node = thread->credited,
-        .state = observation->is_unknown   ? TIMELINE_UNKNOWN
-                 : observation->is_running ? TIMELINE_RUNNING
-                                           : TIMELINE_WAITING,
+        .state = observation->is_unknown || observation->is_left_out ? TIMELINE_UNKNOWN
+                 : observation->is_running                           ? TIMELINE_RUNNING
+                                                                     : TIMELINE_WAITING,
         .is_unchanged = observation->is_unchanged,
         .time_ns = thread->time_ns,
         .cpu_ns = all.cpu_ns,
@@ -187,14 +227,16 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
                   const struct fold_observation *observation)
 {
     struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
-    if (!observation->is_unchanged)
-        passed = end_stretch(fold, thread, all);
+    arena_ref before = thread->credited;
     thread->credited = node_of_observation(fold->tree, thread, observation);
+    bool goes_on = observation->is_unchanged || (observation->is_left_out && thread->credited == before);
+    if (!goes_on)
+        passed = end_stretch(fold, thread, before, all);
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
     struct wp_values *self = &tree_node(fold->tree, thread->credited)->self;
     uint64_t cpu_ns = observation->is_running ? passed.wall_ns : 0;
-    if (observation->is_unknown) /* all that is known is the clock */
+    if (observation->is_unknown || observation->is_left_out) /* all that is known is the clock */
         cpu_ns = smaller(passed.cpu_ns, passed.wall_ns);
     claim(fold, thread, self, passed.wall_ns, cpu_ns);
     self->samples++;
@@ -246,7 +288,7 @@ static struct passed settle_claims(const struct wp_tree *tree, const struct fold
 static arena_ref node_of_rest(struct wp_tree *tree, const struct fold_thread *thread, enum fold_rest rest)
 {
     if (rest == FOLD_REST_UNCHANGED)
-        return thread->node;
+        return node_of_stack(tree, (struct stack){thread->node, thread->label_depth});
     return tree_pseudo_child(tree, thread->root,
                              rest == FOLD_REST_UNSAMPLED ? PSEUDO_UNSAMPLED : PSEUDO_NOT_RESPONDING);
 }
@@ -258,7 +300,7 @@ void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t 
     struct passed all = advance(thread, time_ns, cpu_clock_ns), passed = all;
     arena_ref node = thread->credited;
     if (rest != FOLD_REST_UNCHANGED)
-        passed = end_stretch(fold, thread, all);
+        passed = end_stretch(fold, thread, thread->credited, all);
     if (passed.wall_ns > 0) {
         node = node_of_rest(tree, thread, rest);
         claim(fold, thread, &tree_node(tree, node)->self, passed.wall_ns,

@@ -12,7 +12,7 @@
  * last running one is not: it favours what a thread does when it is looked at often.) Until the end the tree
  * holds the claims.
  * - calls: of two successive stacks of a thread the frames with equal call sites are the same calls; what is
- * new below them is one new call each.
+ * new below them is one new call each. Other labels make no call.
  *
  * Source: the call counts of rbspy (callgrind.rs).
  *
@@ -35,6 +35,7 @@
 struct fold_thread {
     arena_ref root;
     arena_ref node;        /* where it was last seen; the root before the first observation */
+    uint32_t label_depth;  /* that node's path begins with so many labels */
     arena_ref credited;    /* where the last observation's time goes: that node or a pseudo-frame's */
     bool was_running;      /* at the last observation */
     uint64_t until_ns;     /* the last observation stands for the time up to here, or FOLD_GOES_ON */
@@ -54,9 +55,11 @@ struct fold_observation {
     bool is_unchanged;     /* the thread provably has not run since it was last seen: path is not looked at,
                             * and everything since goes to where that was */
     bool is_unknown;       /* it did not answer and may have run: the time goes to [not responding] */
+    bool is_left_out;      /* it was not looked at, only at its clock: the time goes to [uninteresting] */
     arena_ref base;        /* the node that the path hangs from; 0: the thread's root */
-    const arena_ref *path; /* locations, innermost first */
+    const arena_ref *path; /* locations, innermost first, and behind them labels, if it hangs from the root */
     size_t depth;          /* 0, from the root: nothing of the program was on the stack */
+    uint32_t label_count;  /* how many of these the path has, or its base */
 };
 
 struct wp_fold {

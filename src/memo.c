@@ -27,9 +27,9 @@ void memo_destroy(struct wp_memos *memos, struct wp_memo *memo)
     scratch_free(memo, memo->bytes);
 }
 
-arena_ref memo_base(const struct wp_memo *memo)
+arena_ref memo_base(const struct wp_memo *memo, uint32_t labels)
 {
-    bool is_next = memo->walks != 0 && memo->walk->walks == memo->walks + 1;
+    bool is_next = memo->walks != 0 && memo->walk->walks == memo->walks + 1 && memo->labels == labels;
     return is_next && memo->walk->shared > 0 ? memo->nodes[memo->walk->shared - 1] : 0;
 }
 
@@ -41,7 +41,7 @@ size_t memo_whole(const struct wp_memo *memo, uint64_t *addresses, size_t count,
 }
 
 void memo_keep(struct wp_memo *memo, const struct wp_tree *tree, arena_ref node, const uint32_t *inner,
-               size_t fresh)
+               size_t fresh, uint32_t labels)
 {
     uint32_t count = memo->walk->count, up = 0;
     memo->walks = 0;
@@ -53,4 +53,5 @@ void memo_keep(struct wp_memo *memo, const struct wp_tree *tree, arena_ref node,
         memo->nodes[count - 1 - i] = node;
     }
     memo->walks = memo->walk->walks;
+    memo->labels = labels;
 }

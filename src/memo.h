@@ -25,10 +25,11 @@ struct wp_memos {
 };
 
 struct wp_memo {
-    size_t bytes;          /* of the block that all of this lies in */
-    uint32_t frames;       /* a stack may have */
-    uint32_t walks;        /* sig_memo.walks when the nodes were written; 0 when they are of no use */
-    arena_ref *nodes;      /* by frame, outermost first; frames of ours have their caller's */
+    size_t bytes;     /* of the block that all of this lies in */
+    uint32_t frames;  /* a stack may have */
+    uint32_t walks;   /* sig_memo.walks when the nodes were written; 0 when they are of no use */
+    uint32_t labels;  /* the number of the thread's label stack then: of another one they are of no use */
+    arena_ref *nodes; /* by frame, outermost first; frames of ours have their caller's */
     struct sig_memo *walk; /* never NULL */
 };
 
@@ -42,7 +43,7 @@ void memo_destroy(struct wp_memos *memos, struct wp_memo *memo);
  * The node that a new stack hangs from, when all but its outermost `shared` frames were answered: 0 when that
  * is not known, then the stack must be folded whole (memo_whole).
  */
-arena_ref memo_base(const struct wp_memo *memo);
+arena_ref memo_base(const struct wp_memo *memo, uint32_t labels);
 
 /* Adds the shared frames to the `count` addresses of a new stack, innermost first; capacity bounds all. */
 size_t memo_whole(const struct wp_memo *memo, uint64_t *addresses, size_t count, size_t capacity);
@@ -52,6 +53,6 @@ size_t memo_whole(const struct wp_memo *memo, uint64_t *addresses, size_t count,
  * `fresh` ones that were folded, innermost first, has below it.
  */
 void memo_keep(struct wp_memo *memo, const struct wp_tree *tree, arena_ref node, const uint32_t *inner,
-               size_t fresh);
+               size_t fresh, uint32_t labels);
 
 #endif

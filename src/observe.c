@@ -102,6 +102,7 @@ static void send_signal(struct wp_observer *observer, struct wp_thread *thread, 
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = cpu_ns ? cpu_ns : clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + overdue_ns;
+    sig_slots_ask_labels(&observer->slots, (uint32_t)slot, &thread->marks.labels);
     if (thread->blocked.lacks_register || observer->sent++ % LEARN_EVERY == 0)
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
     if (sig_handler_send(thread->tid, (uint32_t)slot, generation) == 0)
@@ -233,6 +234,7 @@ static bool read_look(struct wp_thread *thread, uint64_t now_ns, const struct bl
         return true;
     ret->is_truncated = look->end != SIG_UNWIND_ROOT;
     ret->moment = (struct modules_moment){.asked = thread->observe.look, .unloads = look->unloads};
+    ret->labels = look->labels;
     ret->depth = look->depth;
     ret->addresses = look->addresses;
     return true;
@@ -248,6 +250,7 @@ static bool look_from_outside(struct wp_observer *observer, struct wp_thread *th
                                      .stack_high = thread->stack_high,
                                      .watch = &thread->watch,
                                      .memory = &thread->blocked,
+                                     .labels_at = &thread->marks.labels,
                                      .is_silent = thread->observe.is_silent};
     struct blocked_look look;
     enum blocked_result result = blocked_look(&observer->blocked, &subject, &look);
@@ -277,6 +280,25 @@ static bool look_at_silent(struct wp_observer *observer, struct wp_thread *threa
     return false;
 }
 
+/*
+ * One that the program calls uninteresting is not looked at: of its time its clock tells. Where it counts as
+ * running is decided by which of the two it did for longer since the last time.
+ */
+static bool leave_out(struct wp_thread *thread, uint64_t now_ns, struct observation *ret)
+{
+    uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
+    if (sig_load_acquire(&thread->end_ns) != 0) /* partner: the release in threads_leave. As in read_look */
+        return false;
+    uint64_t cpu_ns = cpu_clock_ns > thread->fold.cpu_clock_ns ? cpu_clock_ns - thread->fold.cpu_clock_ns : 0;
+    uint64_t wall_ns = now_ns > thread->fold.time_ns ? now_ns - thread->fold.time_ns : 0;
+    *ret = (struct observation){.thread = thread,
+                                .time_ns = now_ns,
+                                .cpu_clock_ns = cpu_clock_ns,
+                                .is_running = cpu_ns > wall_ns / 2,
+                                .is_left_out = true};
+    return true;
+}
+
 bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64_t now_ns,
                   struct observation *ret)
 {
@@ -286,6 +308,8 @@ bool observe_look(struct wp_observer *observer, struct wp_thread *thread, uint64
         thread->observe.chosen_ns = now_ns; /* it stands where its answer will say: it has not run since */
         return false;
     }
+    if (sig_load_relaxed(&thread->marks.is_uninteresting))
+        return leave_out(thread, now_ns, ret);
     thread->observe.look = observer->look;
     if (!observer->by_signal_only && look_from_outside(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
@@ -345,6 +369,7 @@ static bool read_answer(struct wp_observer *observer, uint32_t index, struct obs
                                 .by_memo = slot->by_memo,
                                 .by_full_walk = slot->by_full_walk,
                                 .moment = {.asked = thread->observe.look, .unloads = slot->unloads},
+                                .labels = slot->labels,
                                 .depth = slot->depth,
                                 .addresses = slot->addresses};
     blocked_learn(&thread->blocked, slot);

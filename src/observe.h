@@ -32,10 +32,12 @@ struct observation {
     bool is_running;       /* false: it waited in a system call, or for a CPU */
     bool is_unchanged;     /* it has not run since the last observation; addresses are not valid */
     bool is_unknown;       /* no answer: it has the signal blocked; addresses are not valid */
+    bool is_left_out;      /* the program says that it is uninteresting; addresses are not valid */
     bool is_truncated;     /* the root was not reached */
     bool by_memo;      /* the thread's memo has the stack; addresses are what is not shared with the last */
     bool by_full_walk; /* it took the walk with every register to get so far */
     struct modules_moment moment;
+    uint32_t labels; /* the number of its label stack then */
     uint32_t depth;
     const uint64_t *addresses; /* innermost first; valid until the next call of observe_next */
 };

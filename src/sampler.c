@@ -1,6 +1,7 @@
 #include "sampler_parts.h"
 #include "clock.h"
 #include "events.h"
+#include "labels.h"
 #include "sig_atomic.h"
 #include "sig_handler.h"
 #include "sig_numbers.h"
@@ -40,7 +41,7 @@ int sampler_init(struct wp_sampler *sampler, const struct wp_config *config, str
 {
     sampler->threads = threads;
     sampler->start_ns = start_ns;
-    sampler->path_capacity = (size_t)config->depth + 1;
+    sampler->path_capacity = (size_t)config->depth + 1 + LABELS_DEPTH_MAX;
     int status = arena_init(&sampler->arena, config->memory_bytes);
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
@@ -363,7 +364,8 @@ bool sampler_is_deserted(const struct wp_sampler *sampler)
 static void make_whole(struct wp_sampler *sampler, const struct wp_memo *memo, struct locate_stack *stack)
 {
     memcpy(sampler->whole, stack->addresses, sizeof(uint64_t) * stack->depth);
-    stack->depth = memo_whole(memo, sampler->whole, stack->depth, sampler->path_capacity - 1);
+    stack->depth =
+        memo_whole(memo, sampler->whole, stack->depth, sampler->path_capacity - 1 - LABELS_DEPTH_MAX);
     stack->addresses = sampler->whole;
 }
 
@@ -376,6 +378,19 @@ static void provide_memo(struct wp_sampler *sampler, struct wp_thread *thread, u
     thread->memo = memo_create(&sampler->observer.memos, depth);
 }
 
+/* The thread's labels, as the outermost frames of its stack: the first of them right below the root. A base
+ * has them already. */
+static void add_labels(struct wp_sampler *sampler, uint32_t stack, struct fold_observation *observation)
+{
+    const struct label_table *labels = labels_of_process();
+    uint32_t set[LABELS_DEPTH_MAX];
+    size_t count = labels_of_stack(labels, stack, set);
+    for (size_t i = observation->base ? 0 : count; i-- > 0;)
+        sampler->path[observation->depth++] =
+            tree_label(&sampler->tree, labels_key(labels, set[i]), labels_value(labels, set[i]));
+    observation->label_count = (uint32_t)count;
+}
+
 /* A stack as it was answered, from locations to the node, or from the last node it shares with the one
  * before. */
 static void fold_stack(struct wp_sampler *sampler, const struct observation *seen,
@@ -386,14 +401,15 @@ static void fold_stack(struct wp_sampler *sampler, const struct observation *see
     struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment,
                                  sampler->inner};
     uint64_t overflows = sampler->tree.overflows;
-    observation->base = memo ? memo_base(memo) : 0;
+    observation->base = memo ? memo_base(memo, seen->labels) : 0;
     if (memo && !observation->base)
         make_whole(sampler, memo, &stack);
     sampler_refresh_modules(sampler); /* now that the answer is there: what modules_at asks for */
     observation->depth = locate_path(&sampler->locate, &stack, sampler->path);
+    add_labels(sampler, seen->labels, observation);
     fold_observe(&sampler->fold, &thread->fold, observation);
     if (memo && overflows == sampler->tree.overflows)
-        memo_keep(memo, &sampler->tree, thread->fold.node, sampler->inner, stack.depth);
+        memo_keep(memo, &sampler->tree, thread->fold.node, sampler->inner, stack.depth, seen->labels);
     provide_memo(sampler, thread, memo ? memo->walk->count : seen->depth);
 }
 
@@ -413,12 +429,13 @@ static void fold_one(struct wp_sampler *sampler, const struct observation *seen)
         .is_running = seen->is_running,
         .is_unchanged = seen->is_unchanged,
         .is_unknown = seen->is_unknown,
+        .is_left_out = seen->is_left_out,
         .path = sampler->path,
     };
     observation.until_ns = schedule_stretch(&seen->thread->schedule, &observation.time_ns);
     observation.until_tick = schedule_stretch_tick(&seen->thread->schedule, observation.until_ns);
     schedule_seen(&sampler->schedule, &seen->thread->schedule, is_active(seen));
-    if (seen->is_unknown || seen->is_unchanged)
+    if (seen->is_unknown || seen->is_unchanged || seen->is_left_out)
         fold_observe(&sampler->fold, &seen->thread->fold, &observation);
     else
         fold_stack(sampler, seen, &observation);
@@ -560,7 +577,7 @@ static struct last_look look_at_live(struct wp_sampler *sampler, struct wp_threa
     char name[THREAD_NAME_BYTES];
     struct last_look look = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid))};
     tasks_name(sampler->census.task_directory, thread->tid, name, sizeof(name));
-    if (*name)
+    if (marks_name(&thread->marks, name) || *name)
         memcpy(thread->end_name, name, sizeof(name));
     bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
     look.rest = is_where_it_was ? FOLD_REST_UNCHANGED : rest_of(thread, now_ns);

@@ -281,6 +281,11 @@ int session_start(const struct session_libc *libc, char **environment)
     return status;
 }
 
+bool session_is_recording(void)
+{
+    return session_current() != NULL;
+}
+
 bool session_hides_environment(void)
 {
     struct session *session = session_current();
@@ -400,7 +405,8 @@ void session_thread_leave(struct wp_thread *thread)
     uint32_t run = COMMAND_RUN;
     if (!session || session->pid != getpid())
         return; /* a child of _Fork or raw clone: the record was its parent's */
-    prctl(PR_GET_NAME, name);
+    if (!marks_name(&thread->marks, name))
+        prctl(PR_GET_NAME, name);
     session_wait_for_writing(session);
     bool is_last = threads_leave(&session->threads, thread, name) == 0;
     session_control_note_left(session);

@@ -36,6 +36,10 @@ struct session_libc {
  */
 int session_start(const struct session_libc *libc, char **environment);
 
+/* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
+ * signal handlers. */
+bool session_is_recording(void);
+
 /* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
 bool session_hides_environment(void);
 
@@ -69,8 +73,8 @@ void session_leave_children(void);
 /*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
  * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
- * NULL if it had none; it is not valid afterwards. A child that is not to be followed is left without us:
- * then sig_handler_signal() is 0.
+ * NULL if it had none; it is not valid afterwards. Its labels, and the name that it was given, the child's
+ * has too. A child that is not to be followed is left without us: then sig_handler_signal() is 0.
  */
 void session_restart_in_child(const struct wp_thread *forking);
 

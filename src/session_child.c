@@ -56,6 +56,8 @@ void session_restart_in_child(const struct wp_thread *forking)
         sig_handler_uninstall();
         return;
     }
+    if (forking && session->main_thread)
+        session->main_thread->marks = forking->marks; /* it goes on where the parent's thread was */
     session->is_child = true;
     session->inherited = parent;
     family_join(&session->sampler.family, &parent->sampler.family);

@@ -94,6 +94,12 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
 static inline long sig_syscall4(long number, long a, long b, long c, long d);
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
+/*
+ * Exchanges a word if it is what was expected: whole to a handler that interrupts this thread, which alone
+ * writes the word; others may read it. Not to be used where two threads write.
+ */
+static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t desired);
+
 #if defined(__x86_64__)
 #include "sig_arch_x86_64.h"
 #elif defined(__aarch64__)

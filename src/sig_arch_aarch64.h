@@ -162,6 +162,11 @@ static inline uint64_t sig_plain_return_address(uint64_t address)
     return x30;
 }
 
+static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
     register long x8 __asm__("x8") = number;

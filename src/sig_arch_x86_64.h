@@ -180,6 +180,17 @@ static inline uint64_t sig_plain_return_address(uint64_t address)
     return address;
 }
 
+/* Without the lock prefix, which takes five times as long. */
+static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t desired)
+{
+    bool is_replaced;
+    __asm__ volatile("cmpxchgl %3, %1"
+                     : "=@ccz"(is_replaced), "+m"(*word), "+a"(expected)
+                     : "r"(desired)
+                     : "memory");
+    return is_replaced;
+}
+
 static inline long sig_syscall4(long number, long a, long b, long c, long d)
 {
     register long r10 __asm__("r10") = d;

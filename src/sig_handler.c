@@ -178,6 +178,13 @@ static void note_place(struct sig_slot *slot, const ucontext_t *context)
     slot->was_blocked = slot->pc != 0 || sig_wait_here.was_given;
 }
 
+/* What the interrupted thread's labels are: it writes the word in one instruction. */
+static void note_labels(struct sig_slot *slot)
+{
+    const uint32_t *labels_at = sig_load_relaxed(&slot->labels_at);
+    slot->labels = labels_at ? sig_load_acquire(labels_at) : 0;
+}
+
 static void observe_self(struct sig_slot *slot, const ucontext_t *context)
 {
     struct sig_unwind_request request = {
@@ -190,6 +197,7 @@ static void observe_self(struct sig_slot *slot, const ucontext_t *context)
     slot->time_ns = clock_ns(CLOCK_MONOTONIC);
     slot->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     note_place(slot, context);
+    note_labels(slot);
     sig_add_seq_cst(&sig_in_flight, 1); /* partner: the loads in wait_for_flights */
     slot->unloads = prepare(&request);
     request.learns = request.use_cache && sig_load_relaxed(&slot->learns);

@@ -41,6 +41,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         slot->stack_high = stack_high;
         slot->memo = memo;
         sig_store_relaxed(&slot->learns, false);
+        sig_store_relaxed(&slot->labels_at, NULL);
         sig_add_seq_cst(&slots->pending, 1);
         /* Release: partner of the acquire in sig_slots_claim, so that the handler sees the bounds. */
         sig_store_release(&slot->state, generation << STATE_BITS | SIG_SLOT_ARMED);
@@ -53,6 +54,11 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
 void sig_slots_let_learn(struct sig_slots *slots, uint32_t index)
 {
     sig_store_relaxed(&slots->slots[index].learns, true);
+}
+
+void sig_slots_ask_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at)
+{
+    sig_store_relaxed(&slots->slots[index].labels_at, labels_at);
 }
 
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation)

@@ -24,9 +24,10 @@ struct sig_slot {
 
     /* Written by the sampler before arming, read by the handler after claiming. */
     uint64_t stack_low, stack_high;
-    struct sig_memo *memo; /* of the thread, the handler's between claim and finish; NULL without */
-    bool learns;           /* atomic: sig_slots_let_learn */
-    int32_t tid;           /* atomic: sig_slots_address */
+    struct sig_memo *memo;     /* of the thread, the handler's between claim and finish; NULL without */
+    bool learns;               /* atomic: sig_slots_let_learn */
+    const uint32_t *labels_at; /* atomic: sig_slots_ask_labels; NULL: there are none */
+    int32_t tid;               /* atomic: sig_slots_address */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
@@ -39,6 +40,7 @@ struct sig_slot {
     uint64_t sp, pc, fp;        /* in this place (struct sig_place); pc is 0 if that is not known */
     bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
     bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
+    uint32_t labels;   /* the word at labels_at then */
     uint64_t *addresses;
 
     struct sig_full_scratch *scratch; /* the handler's between claim and finish; NULL: no sig_full_walk */
@@ -66,6 +68,9 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
  * distances (sig_distance.h) for the next one from outside. It is somewhat slower then and has no memo.
  */
 void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
+
+/* Sampler, between the two as well: where the thread keeps what its labels are (labels.h). */
+void sig_slots_ask_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
 
 /* Sampler, between the two as well: whose the slot is, for a signal that arrives without its value. */
 void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);

@@ -22,6 +22,8 @@ enum {
     DEMANGLED_MAX_BYTES = 64 * 1024 /* substitutions can make a long name out of a short one */
 };
 
+static const char no_memory_name[] = "[no memory for the name]";
+
 /* What a function is identified by, and what struct entry.key and .name are then. */
 enum entry_kind {
     ENTRY_FIXED,  /* name: of a pseudo-frame, or what stands for code without a name; no key */
@@ -71,12 +73,21 @@ static const struct wp_module *entry_module(const struct naming *naming, const s
     return arena_at(naming->arena, entry->module);
 }
 
-static struct entry entry_for(const struct naming *naming, arena_ref ref)
+static const char *frame_name(struct naming *naming, const struct wp_location *location)
+{
+    char buffer[TREE_LABEL_NAME_BYTES];
+    const char *name = tree_frame_name(naming->arena, location, buffer);
+    if (name == buffer)
+        name = name_store_add(&naming->symbolized->store, buffer, strlen(buffer));
+    return name ? name : no_memory_name;
+}
+
+static struct entry entry_for(struct naming *naming, arena_ref ref)
 {
     const struct wp_location *location = tree_location_at(naming->tree, ref);
     struct entry entry = {.location = ref};
     if (location->pseudo) {
-        entry.name = tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
+        entry.name = frame_name(naming, location);
     } else if (!location->module) {
         entry.elf_address = location->address;
         entry.name = "[anonymous code]";
@@ -257,7 +268,7 @@ static const char *made_up_name(struct naming *naming, const struct entry *entry
     char name[SYMBOLS_OFFSET_NAME_BYTES];
     int length = symbols_offset_name(name, entry->name, entry->key);
     const char *kept = name_store_add(&naming->symbolized->store, name, (size_t)length);
-    return kept ? kept : "[no memory for the name]";
+    return kept ? kept : no_memory_name;
 }
 
 static struct wp_function function_for(struct naming *naming, const struct entry *entry)

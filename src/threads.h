@@ -22,6 +22,7 @@
 
 #include "blocked.h"
 #include "fold.h"
+#include "marks.h"
 #include "profile.h"
 #include "schedule.h"
 
@@ -45,6 +46,8 @@ struct wp_thread {
     uint64_t end_ns; /* atomic: 0 while it lives */
     uint64_t end_cpu_ns;
     char end_name[THREAD_NAME_BYTES];
+
+    struct wp_marks marks; /* what the program says of it */
 
     /* The creating hook's message to the starting thread. */
     char start_space[64] __attribute__((aligned(16)));

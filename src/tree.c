@@ -7,14 +7,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { INDEX_FIRST_CAPACITY = 1024 };
 
-static const char *const pseudo_names[PSEUDO_COUNT] = {
+static const char *const pseudo_names[PSEUDO_KINDS] = {
     [PSEUDO_UNSAMPLED] = "[unsampled]", [PSEUDO_NOT_RESPONDING] = "[not responding]",
     [PSEUDO_TRUNCATED] = "[truncated]", [PSEUDO_OVERFLOW] = "[overflow]",
-    [PSEUDO_UNLOADED] = "[unloaded]",
+    [PSEUDO_UNLOADED] = "[unloaded]",   [PSEUDO_UNINTERESTING] = "[uninteresting]",
 };
 
 const char *tree_pseudo_name(enum wp_pseudo pseudo)
@@ -48,9 +49,22 @@ static uint64_t node_hash_of(const struct wp_tree *tree, arena_ref ref)
     return node_hash(node->parent, node->location);
 }
 
+/* FNV-1a (Fowler, Noll, Vo) of both. */
+static uint64_t label_hash(const char *key, const char *value)
+{
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * 0x100000001b3U;
+    for (hash ^= '='; *value; value++)
+        hash = (hash ^ (unsigned char)*value) * 0x100000001b3U;
+    return hash_mix(hash);
+}
+
 static uint64_t location_hash_of(const struct wp_tree *tree, arena_ref ref)
 {
     const struct wp_location *location = tree_location_at(tree, ref);
+    if (tree_is_label(location))
+        return label_hash(tree_label_key(tree->arena, location), tree_label_value(tree->arena, location));
     return location_hash(location->module, location->address);
 }
 
@@ -204,15 +218,15 @@ arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint6
     return 0;
 }
 
-arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+/* What is linked is whole: the recording may be read at any moment. Not yet in the index; 0 when memory is
+ * out. */
+static arena_ref add_location(struct wp_tree *tree, const struct wp_location *what)
 {
     arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
     if (!ref)
         return 0;
     struct wp_location *location = tree_location_at(tree, ref);
-    location->address = address;
-    location->function_start = function_start;
-    location->module = module;
+    *location = *what;
     location->index = tree->location_count++;
     location->next = tree->newest_location;
     sig_keep_order();
@@ -220,17 +234,87 @@ arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t add
     return ref;
 }
 
+arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+{
+    return add_location(
+        tree, &(struct wp_location){.module = module, .address = address, .function_start = function_start});
+}
+
+/* And in the index. */
+static arena_ref make_location(struct wp_tree *tree, const struct wp_location *what)
+{
+    if (!index_reserve(tree, &tree->location_index, location_hash_of))
+        return 0;
+    arena_ref ref = add_location(tree, what);
+    if (ref)
+        index_place(&tree->location_index, location_hash_of(tree, ref), ref);
+    return ref;
+}
+
 arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
 {
     arena_ref ref = tree_find_location(tree, module, address);
+    return ref ? ref
+               : make_location(tree, &(struct wp_location){.module = module,
+                                                           .address = address,
+                                                           .function_start = function_start});
+}
+
+const char *tree_label_key(const struct wp_arena *arena, const struct wp_location *label)
+{
+    return arena_at(arena, (arena_ref)(label->address & ~TREE_LABEL_ADDRESS));
+}
+
+const char *tree_label_value(const struct wp_arena *arena, const struct wp_location *label)
+{
+    const char *key = tree_label_key(arena, label);
+    return key + strlen(key) + 1;
+}
+
+const char *tree_frame_name(const struct wp_arena *arena, const struct wp_location *location,
+                            char buffer[TREE_LABEL_NAME_BYTES])
+{
+    if (!tree_is_label(location))
+        return tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
+    snprintf(buffer, TREE_LABEL_NAME_BYTES, "{%.200s=%.300s}", tree_label_key(arena, location),
+             tree_label_value(arena, location));
+    return buffer;
+}
+
+static arena_ref find_label(const struct wp_tree *tree, const char *key, const char *value, uint64_t hash)
+{
+    uint32_t mask = tree->location_index.capacity - 1;
+    uint32_t at = (uint32_t)hash & mask;
+    for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        if (tree_is_label(location) && strcmp(tree_label_key(tree->arena, location), key) == 0 &&
+            strcmp(tree_label_value(tree->arena, location), value) == 0)
+            return tree->location_index.slots[at];
+    }
+    return 0;
+}
+
+/* Both texts, one behind the other; 0 when memory is out. */
+static arena_ref label_text(struct wp_tree *tree, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    arena_ref ref = arena_alloc(tree->arena, key_bytes + value_bytes);
+    if (!ref)
+        return 0;
+    memcpy(arena_at(tree->arena, ref), key, key_bytes);
+    memcpy((char *)arena_at(tree->arena, ref) + key_bytes, value, value_bytes);
+    return ref;
+}
+
+arena_ref tree_label(struct wp_tree *tree, const char *key, const char *value)
+{
+    uint64_t hash = label_hash(key, value);
+    arena_ref ref = find_label(tree, key, value, hash);
     if (ref)
         return ref;
-    if (!index_reserve(tree, &tree->location_index, location_hash_of))
-        return 0;
-    ref = tree_add_location(tree, module, address, function_start);
-    if (ref)
-        index_place(&tree->location_index, location_hash(module, address), ref);
-    return ref;
+    arena_ref text = label_text(tree, key, value);
+    const struct wp_location label = {.address = TREE_LABEL_ADDRESS | text, .pseudo = 1 + PSEUDO_LABEL};
+    return text ? make_location(tree, &label) : 0;
 }
 
 static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_ref location)
@@ -275,9 +359,19 @@ arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
     return find_or_make_child(tree, parent, location, arena_alloc);
 }
 
+arena_ref tree_pseudo_location(struct wp_tree *tree, enum wp_pseudo pseudo)
+{
+    if (pseudo < PSEUDO_COUNT)
+        return tree->pseudo[pseudo];
+    arena_ref ref = tree_find_location(tree, 0, (uint64_t)pseudo + 1);
+    const struct wp_location location = {.address = (uint64_t)pseudo + 1, .pseudo = 1 + (uint32_t)pseudo};
+    return ref ? ref : make_location(tree, &location);
+}
+
 arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
 {
-    arena_ref child = find_or_make_child(tree, parent, tree->pseudo[pseudo], arena_alloc_reserved);
+    arena_ref location = tree_pseudo_location(tree, pseudo);
+    arena_ref child = location ? find_or_make_child(tree, parent, location, arena_alloc_reserved) : 0;
     if (!child)
         child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
     return child ? child : parent;

@@ -18,16 +18,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Frames that stand for no code. Their locations exist from tree_init on. */
+/* Frames that stand for no code. The locations of those before PSEUDO_COUNT exist from tree_init on. */
 enum wp_pseudo {
     PSEUDO_UNSAMPLED,      /* a thread's time that no observation covers */
     PSEUDO_NOT_RESPONDING, /* the thread did not answer the signal and may have run meanwhile */
     PSEUDO_TRUNCATED,      /* the callers above this point could not be found, or were too many */
     PSEUDO_OVERFLOW,       /* the arena was full: callees below this point were not recorded */
     PSEUDO_UNLOADED, /* code of a library that was unloaded at about that time: which one is not known */
-    PSEUDO_COUNT
+    PSEUDO_COUNT,
+    PSEUDO_UNINTERESTING = PSEUDO_COUNT, /* the program has said that the thread is: it was not looked at */
+    PSEUDO_LABEL,                        /* not one location but many: see tree_label */
+    PSEUDO_KINDS
 };
 
+/* NULL for PSEUDO_LABEL. */
 const char *tree_pseudo_name(enum wp_pseudo pseudo);
 
 /* One address in one incarnation of a module. */
@@ -39,6 +43,13 @@ struct wp_location {
     arena_ref next;          /* the location made before this one */
     uint32_t pseudo;         /* 1 + enum wp_pseudo, 0 for real code */
 };
+
+/* Of a label the address is no address of code, on any machine, and has where its text lies: this and an
+ * arena_ref. */
+#define TREE_LABEL_ADDRESS (UINT64_C(1) << 63)
+
+/* What a label's key and value make for people, {key=value}, with the terminator. */
+enum { TREE_LABEL_NAME_BYTES = 512 };
 
 /* What was measured at a node itself, its callees not included. */
 struct wp_values {
@@ -104,6 +115,28 @@ int tree_index_all(struct wp_tree *tree);
 
 /* The existing location or 0. */
 arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address);
+
+/* The location of a pseudo-frame, made if new; 0 when memory is out. */
+arena_ref tree_pseudo_location(struct wp_tree *tree, enum wp_pseudo pseudo);
+
+/*
+ * The location of a label, made if new; 0 when memory is out. A thread's samples that have labels hang from
+ * nodes for these, right below the root, in the order of their keys: the same stack with other labels is
+ * another path.
+ */
+arena_ref tree_label(struct wp_tree *tree, const char *key, const char *value);
+
+static inline bool tree_is_label(const struct wp_location *location)
+{
+    return location->pseudo == 1 + PSEUDO_LABEL;
+}
+
+const char *tree_label_key(const struct wp_arena *arena, const struct wp_location *label);
+const char *tree_label_value(const struct wp_arena *arena, const struct wp_location *label);
+
+/* The name of a frame that stands for no code; in the buffer if it is a label's. */
+const char *tree_frame_name(const struct wp_arena *arena, const struct wp_location *location,
+                            char buffer[TREE_LABEL_NAME_BYTES]);
 
 /* The child of a node for a location, made if new; 0 when memory is out. */
 arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location);

@@ -76,12 +76,12 @@ static void fold_both(struct wp_memo *memo, struct fold_thread *with, struct fol
     for (uint32_t i = 0; i < depth; i++)
         addresses[i] = stack[depth - 1 - i];
     size_t fresh = depth - memo->walk->shared;
-    arena_ref base = memo_base(memo);
+    arena_ref base = memo_base(memo, 0);
     if (!base)
         fresh = memo_whole(memo, addresses, fresh, DEPTH_MAX);
     size_t count = locate(addresses, fresh, path, inner);
     fold_path(with, base, path, count);
-    memo_keep(memo, &tree, with->node, inner, fresh);
+    memo_keep(memo, &tree, with->node, inner, fresh, 0);
     uint32_t ignored[DEPTH_MAX];
     count = locate(addresses, depth, path, ignored);
     fold_path(without, 0, path, count);
@@ -109,7 +109,7 @@ static void shared_frames_are_folded_once(void **state)
         if (rand() % 20 == 0) {
             walk(memo->walk, stack, depth, depth - 1); /* an answer that nobody has folded */
         }
-        based += memo_base(memo) != 0;
+        based += memo_base(memo, 0) != 0;
         fold_both(memo, &with, &without, stack, depth);
     }
     assert_true(based > ROUNDS / 2);
@@ -142,19 +142,20 @@ static void what_was_not_folded_is_not_gone_on_from(void **state)
     uint32_t inner[] = {0, 1, 2};
     arena_ref root = tree_root(&tree, 1), node = root;
     (void)state;
-    assert_int_equal(memo_base(memo), 0);
+    assert_int_equal(memo_base(memo, 0), 0);
     walk(memo->walk, stack, 3, 0);
     for (int i = 0; i < 3; i++)
         node = tree_child(&tree, node, tree_location(&tree, 1, stack[i], stack[i]));
-    memo_keep(memo, &tree, node, inner, 3);
+    memo_keep(memo, &tree, node, inner, 3, 0);
     walk(memo->walk, stack, 3, 2);
-    assert_int_equal(memo_base(memo), tree_node(&tree, node)->parent);
+    assert_int_equal(memo_base(memo, 0), tree_node(&tree, node)->parent);
+    assert_int_equal(memo_base(memo, 7), 0); /* other labels, other nodes */
     walk(memo->walk, stack, 3, 2);
-    assert_int_equal(memo_base(memo), 0);
+    assert_int_equal(memo_base(memo, 0), 0);
     memo->walk->count = 0; /* a walk that did not reach the root */
-    memo_keep(memo, &tree, node, inner, 3);
+    memo_keep(memo, &tree, node, inner, 3, 0);
     walk(memo->walk, stack, 3, 2);
-    assert_int_equal(memo_base(memo), 0);
+    assert_int_equal(memo_base(memo, 0), 0);
     memo_destroy(&memos, memo);
 }
 

@@ -264,10 +264,13 @@ static void files_of_other_writers_are_read(void **state)
     assert_int_equal(read_built(fixture), 0);
     const struct wp_tree *tree = &fixture->recording.tree;
     const struct wp_node *root = tree_node(tree, tree->spare_root),
-                         *node = tree_node(tree, root->first_child);
+                         *label = tree_node(tree, root->first_child),
+                         *node = tree_node(tree, label->first_child);
+    assert_string_equal(tree_label_key(tree->arena, tree_location_at(tree, label->location)), "host");
+    assert_string_equal(tree_label_value(tree->arena, tree_location_at(tree, label->location)), "h");
     assert_int_equal(node->self.samples, 2);
     assert_int_equal(node->self.wall_ns, 8);
-    assert_int_equal(node->next_sibling, 0);
+    assert_int_equal(node->next_sibling | label->next_sibling, 0);
     assert_int_equal(tree_location_at(tree, node->location)->index, PSEUDO_COUNT);
     struct fake_bytes again = write_again(fixture);
     assert_int_equal(read_bytes(fixture, again.bytes, again.size), 0);

@@ -46,9 +46,9 @@ _wallprof_here() {
 _wallprof_report_value() {
     case $option in
     -s | --sort) _wallprof_words 'wall cpu offcpu samples' ;;
-    -b | --by) _wallprof_words 'function line file module thread process' ;;
+    -b | --by) _wallprof_words 'function line file module thread process label' ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
-    -n | --lines | -w | --width | -t | --thread | -p | --process | -f | --focus | -i | --ignore) ;;
+    -n | --lines | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;
     *) return 1 ;;
     esac
 }
@@ -96,7 +96,7 @@ _wallprof_ctl() {
 }
 
 _wallprof_arguments() { # COMMAND
-    local report='--lines --sort --cum --by --thread --process --focus --ignore --width --json --color --help'
+    local report='--lines --sort --cum --by --thread --process --label --focus --ignore --width --json --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;

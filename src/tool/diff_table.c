@@ -115,8 +115,8 @@ static void put_rows(const struct writing *writing, const struct diff_row *rows,
 
 void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream)
 {
-    static const char *const headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",   "FILE",
-                                                          "MODULE",   "THREAD", "PROCESS"};
+    static const char *const headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
+                                                          "THREAD",   "PROCESS", "LABEL"};
     const struct writing writing = {diff, stream, columns, has_colour};
     put_total(&writing, "wall", METRIC_WALL);
     put_total(&writing, "cpu", METRIC_CPU);

@@ -167,8 +167,11 @@ static arena_ref find_outside(struct merge_places *places, const struct recordin
 static arena_ref find(struct merge_places *places, const struct recording *recording,
                       const struct wp_location *from)
 {
+    if (tree_is_label(from))
+        return tree_label(places->tree, tree_label_key(&recording->arena, from),
+                          tree_label_value(&recording->arena, from));
     if (from->pseudo)
-        return places->tree->pseudo[from->pseudo - 1];
+        return tree_pseudo_location(places->tree, (enum wp_pseudo)(from->pseudo - 1));
     return from->module ? find_in_module(places, recording, from) : find_outside(places, recording, from);
 }
 

@@ -259,7 +259,8 @@ static void add_location(struct naming *naming, uint32_t index)
     const struct wp_location *location = naming->locations[index];
     const struct answer *answer = &naming->answers[index];
     if (location->pseudo) {
-        const char *name = tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
+        char buffer[TREE_LABEL_NAME_BYTES];
+        const char *name = tree_frame_name(naming->profile->arena, location, buffer);
         add_frame(naming, &(struct function_key){.system_name = name}, 0);
     } else if (answer->known && answer->known->frame_count > 0) {
         add_known_frames(naming, location, answer->known);

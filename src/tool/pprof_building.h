@@ -5,6 +5,7 @@
 #ifndef WALLPROF_TOOL_PPROF_BUILDING_H
 #define WALLPROF_TOOL_PPROF_BUILDING_H
 
+#include "name_store.h"
 #include "pprof_file.h"
 #include "record_table.h"
 #include "string_table.h"
@@ -17,6 +18,7 @@ struct read_symbols {
     const char **comments;
     struct wp_process *processes; /* NULL for the recording's own */
     struct string_table process_names;
+    struct name_store label_names;
 };
 
 struct thread_key {
@@ -62,6 +64,9 @@ bool pprof_names_make(struct building *building);
 
 /* Modules, functions and locations, as the file numbers them. 0, or -errno with the reason. */
 int pprof_names_add(struct building *building);
+
+/* The location of a label, made and named if new; 0 without memory. */
+arena_ref pprof_names_label(struct building *building, const struct pprof_label *label);
 
 /* Samples, and the threads that they name; locations are there. 0, or -errno with the reason. */
 int pprof_samples_add(struct building *building);

@@ -3,6 +3,7 @@
  * then all the rest. Ids are resolved at the end, because tables may stand in any order.
  */
 #include "pprof_file.h"
+#include "labels.h"
 #include "pprof_fields.h"
 #include "utf8.h"
 
@@ -341,19 +342,18 @@ static void read_all(struct reader *reader, struct wire profile)
     sort_ids(reader, &file->location_ids, file->location_count);
 }
 
-/* Every id takes a byte at least. */
-static size_t most_ids(const struct pprof_file *file)
+/* How many ids and labels there are at most: every id takes a byte at least. */
+static void count_in_samples(struct pprof_file *file)
 {
-    size_t count = 0;
     for (uint32_t i = 0; i < file->sample_count; i++) {
         struct wire message = file->samples[i];
         struct wire_field field;
         while (wire_next(&message, &field)) {
             if (field.number == SAMPLE_LOCATION_ID)
-                count += 1 + wire_left(&field.bytes);
+                file->stack_ids += 1 + wire_left(&field.bytes);
+            file->label_count += field.number == SAMPLE_LABEL;
         }
     }
-    return count;
 }
 
 int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t count,
@@ -372,7 +372,7 @@ int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t 
     if (reader.status == 0)
         read_all(&reader, profile);
     if (reader.status == 0)
-        file->stack_ids = most_ids(file);
+        count_in_samples(file);
     else
         pprof_file_free(file);
     return reader.status;
@@ -427,7 +427,20 @@ static void add_value(struct reader *reader, struct pprof_sample *sample, uint64
         sample->values[(*count)++] = value;
 }
 
-/* Of labels that are not ours nothing is kept. */
+/* One of the program's. In the order of their keys, as the library puts them. */
+static void add_label(struct pprof_sample *sample, const char *key, const char *value)
+{
+    uint32_t at = sample->label_count;
+    if (at == PPROF_LABELS_MAX || !*key || strlen(key) >= LABELS_KEY_BYTES ||
+        strlen(value) >= LABELS_VALUE_BYTES)
+        return;
+    for (; at > 0 && strcmp(sample->labels[at - 1].key, key) > 0; at--)
+        sample->labels[at] = sample->labels[at - 1];
+    sample->labels[at] = (struct pprof_label){key, value};
+    sample->label_count++;
+}
+
+/* Of numbers, and of what is longer than a label of ours can be, nothing is kept. */
 static void read_label(struct reader *reader, struct pprof_sample *sample, struct wire message)
 {
     uint64_t fields[FIELDS_MAX];
@@ -446,6 +459,8 @@ static void read_label(struct reader *reader, struct pprof_sample *sample, struc
         if (fields[LABEL_NUM] > INT32_MAX)
             return fail(reader, "a process id or a rank is none");
         *(*key == 'p' ? &sample->pid : &sample->rank) = (int32_t)fields[LABEL_NUM];
+    } else if (*text && !labels_is_reserved(key)) {
+        add_label(sample, key, text);
     }
 }
 

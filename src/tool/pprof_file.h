@@ -14,7 +14,7 @@
 #include "recording.h"
 #include "wire.h"
 
-enum { PPROF_TYPES_MAX = 16, PPROF_VALUES = 4, PPROF_STACK_MAX = 1 << 20 };
+enum { PPROF_TYPES_MAX = 16, PPROF_VALUES = 4, PPROF_STACK_MAX = 1 << 20, PPROF_LABELS_MAX = 64 };
 
 struct pprof_value_type {
     const char *type, *unit;
@@ -67,7 +67,8 @@ struct pprof_file {
     struct pprof_value_type types[PPROF_TYPES_MAX], period_type;
     uint32_t type_count;
     uint64_t time_ns, duration_ns, period;
-    size_t stack_ids; /* how many location ids all samples have together, at most */
+    size_t stack_ids;   /* how many location ids all samples have together, at most */
+    size_t label_count; /* how many labels */
 };
 
 struct pprof_sample {
@@ -79,6 +80,10 @@ struct pprof_sample {
     bool has_thread_id;
     const char *process; /* label `process`; NULL without */
     int32_t pid, rank;   /* labels of that name; 0 and PROCESS_NO_RANK without */
+    struct pprof_label {
+        const char *key, *value;
+    } labels[PPROF_LABELS_MAX]; /* others that are text, in the order of their keys */
+    uint32_t label_count;
 };
 
 /* 0; or -errno, with the reason in recording->reason, and nothing held. The bytes must outlive the file. */

@@ -135,8 +135,9 @@ static uint32_t pseudo_of(const struct building *building, const struct pprof_lo
         return 0;
     uint32_t function = building->file->lines[location->first_line].function;
     const char *name = building->names->symbols.functions[function].name;
-    for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
-        if (strcmp(name, tree_pseudo_name((enum wp_pseudo)i)) == 0)
+    for (uint32_t i = 0; i < PSEUDO_KINDS; i++) {
+        const char *other = tree_pseudo_name((enum wp_pseudo)i);
+        if (other && strcmp(name, other) == 0)
             return 1 + i;
     }
     return 0;
@@ -149,6 +150,9 @@ static arena_ref make_location(struct building *building, const struct pprof_loc
     struct wp_tree *tree = &building->recording->tree;
     arena_ref module = from->mapping ? building->module_of[from->mapping - 1] : 0;
     arena_ref ref = tree_add_location(tree, module, from->address, 0);
+    if (ref)
+        tree_location_at(tree, ref)->pseudo =
+            pseudo_of(building, from); /* of those that are not always there */
     if (ref)
         building->names->symbols.region_of[tree_location_at(tree, ref)->index] =
             from->mapping ? building->region_of[from->mapping - 1] : 0;
@@ -176,7 +180,7 @@ static void add_pseudos(struct building *building)
     const struct pprof_location *of[PSEUDO_COUNT] = {0};
     for (uint32_t i = 0; i < file->location_count; i++) {
         uint32_t pseudo = pseudo_of(building, &file->locations[i]);
-        if (!pseudo)
+        if (!pseudo || pseudo > PSEUDO_COUNT)
             continue;
         of[pseudo - 1] = &file->locations[i];
         building->location_of[i] = tree->pseudo[pseudo - 1];
@@ -213,6 +217,23 @@ static int add_locations(struct building *building)
     return 0;
 }
 
+arena_ref pprof_names_label(struct building *building, const struct pprof_label *label)
+{
+    char buffer[TREE_LABEL_NAME_BYTES];
+    struct wp_tree *tree = &building->recording->tree;
+    struct wp_symbols *symbols = &building->names->symbols;
+    arena_ref ref = tree_label(tree, label->key, label->value);
+    if (!ref || tree->location_count == symbols->location_count)
+        return ref;
+    const char *name = tree_frame_name(tree->arena, tree_location_at(tree, ref), buffer);
+    name = name_store_add(&building->names->label_names, name, strlen(name));
+    uint32_t frame = symbols->first_frame[symbols->location_count];
+    symbols->frames[frame] = (struct wp_frame){.function = symbols->function_count};
+    symbols->functions[symbols->function_count++] = (struct wp_function){.name = name, .system_name = name};
+    symbols->first_frame[++symbols->location_count] = frame + 1;
+    return name ? ref : 0;
+}
+
 int pprof_names_add(struct building *building)
 {
     int status = add_mappings(building);
@@ -236,6 +257,7 @@ static void release_names(struct wp_symbols *symbols)
     free(names->comments);
     free(names->processes);
     string_table_deinit(&names->process_names);
+    name_store_deinit(&names->label_names);
     free(names);
 }
 
@@ -246,9 +268,11 @@ bool pprof_names_make(struct building *building)
     if (!names)
         return false;
     struct wp_symbols *symbols = &names->symbols;
-    size_t locations = (size_t)file->location_count + PSEUDO_COUNT;
-    symbols->functions = calloc((size_t)file->function_count + PSEUDO_COUNT, sizeof *symbols->functions);
-    symbols->frames = calloc((size_t)file->line_count + 2 * PSEUDO_COUNT, sizeof *symbols->frames);
+    size_t locations = file->location_count + file->label_count + PSEUDO_COUNT;
+    size_t functions = file->function_count + file->label_count + PSEUDO_COUNT;
+    size_t frames = file->line_count + file->label_count + 2 * PSEUDO_COUNT;
+    symbols->functions = calloc(functions, sizeof *symbols->functions);
+    symbols->frames = calloc(frames, sizeof *symbols->frames);
     symbols->first_frame = calloc(locations + 1, sizeof *symbols->first_frame);
     symbols->region_of = calloc(locations, sizeof *symbols->region_of);
     symbols->modules = calloc((size_t)file->mapping_count + 1, sizeof *symbols->modules);

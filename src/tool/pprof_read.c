@@ -6,6 +6,7 @@
  * (label end_timestamp_ns), those of one stack are added up: times are not kept.
  */
 #include "pprof_building.h"
+#include "labels.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -137,6 +138,8 @@ static size_t arena_bytes(const struct pprof_file *file)
     size_t bytes = (sizeof(struct wp_node) + ARENA_UNIT_BYTES) * (file->stack_ids + file->sample_count);
     bytes += sizeof(struct wp_location) * (size_t)file->location_count;
     bytes += (sizeof(struct wp_thread_record) + sizeof(struct wp_node)) * (size_t)file->sample_count;
+    bytes += (sizeof(struct wp_node) + sizeof(struct wp_location) + LABELS_KEY_BYTES + LABELS_VALUE_BYTES) *
+             file->label_count;
     for (uint32_t i = 0; i < file->mapping_count; i++)
         bytes += sizeof(struct wp_module) + strlen(file->mappings[i].path) + 1 + ARENA_UNIT_BYTES;
     return bytes + bytes / 8 + ARENA_SLACK_BYTES;

@@ -117,29 +117,36 @@ static int reserve_path(struct building *building, uint32_t depth)
     return 0;
 }
 
+/* By what stands from the root on: labels, then the stack from its outermost frame. 0 without memory. */
+static arena_ref location_at(struct building *building, const struct pprof_sample *sample, uint32_t place)
+{
+    if (place < sample->label_count)
+        return pprof_names_label(building, &sample->labels[place]);
+    return building->location_of[sample->stack[sample->depth - 1 - (place - sample->label_count)]];
+}
+
 /* The node of a stack, made if new. What it has in common with the stack before needs no search. */
 static int node_of(struct building *building, arena_ref root, const struct pprof_sample *sample,
                    arena_ref *ret)
 {
     struct wp_tree *tree = &building->recording->tree;
     bool is_common = root == building->path_root;
+    const uint32_t depth = sample->label_count + sample->depth;
     *ret = root;
-    if (sample->depth == 0) {
-        *ret = tree_pseudo_child(tree, root, PSEUDO_TRUNCATED);
-        return 0;
-    }
-    int status = reserve_path(building, sample->depth);
-    for (uint32_t i = 0; status == 0 && i < sample->depth; i++) {
-        arena_ref location = building->location_of[sample->stack[sample->depth - 1 - i]];
+    int status = reserve_path(building, depth);
+    for (uint32_t i = 0; status == 0 && i < depth; i++) {
+        arena_ref location = location_at(building, sample, i);
         struct path_step *step = &building->path[i];
         is_common = is_common && i < building->path_depth && step->location == location;
         if (!is_common)
-            *step = (struct path_step){location, tree_child(tree, *ret, location)};
+            *step = (struct path_step){location, location ? tree_child(tree, *ret, location) : 0};
         *ret = step->node;
         status = *ret ? 0 : pprof_no_memory(building->recording);
     }
     building->path_root = root;
-    building->path_depth = sample->depth;
+    building->path_depth = depth;
+    if (status == 0 && sample->depth == 0)
+        *ret = tree_pseudo_child(tree, *ret, PSEUDO_TRUNCATED);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * is at its outermost frame: so recursion counts once, and every node is visited once.
  */
 #include "report.h"
+#include "labels.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -10,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const by_words[REPORT_BY_COUNT] = {"function", "line",   "file",
-                                                      "module",   "thread", "process"};
+static const char *const by_words[REPORT_BY_COUNT] = {"function", "line",    "file", "module",
+                                                      "thread",   "process", "label"};
 static const char *const metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
 
 static bool find_word(const char *const *words, int count, const char *word, int *ret)
@@ -62,18 +63,23 @@ uint64_t report_metric(const struct wp_values *values, enum report_metric metric
 /* What is known of a location before the walk. */
 struct place {
     const char *path; /* of its module or region; NULL for a frame that is none's */
-    bool is_focus, is_ignored;
+    bool is_focus, is_ignored, is_label_wanted;
 };
+
+/* Of a frame that is in no row: a label's where rows are functions, or a function's where they are labels. */
+#define NO_ROW UINT32_MAX
 
 struct making {
     struct report *report;
     const struct wp_profile *profile;
     const struct report_request *request;
-    struct place *places;    /* by location index */
-    uint32_t *row_of_frame;  /* by index into symbols->frames */
-    uint32_t *on_path;       /* by row: how many frames of the path are of it */
-    uint32_t focus, ignored; /* how many of the path's locations; ignored: 1 more for a whole thread */
-    uint32_t pseudo_on_path[PSEUDO_COUNT];
+    struct place *places;           /* by location index */
+    uint32_t *row_of_frame;         /* by index into symbols->frames */
+    uint32_t *on_path;              /* by row: how many frames of the path are of it */
+    uint32_t focus, ignored;        /* how many of the path's locations; ignored: 1 more for a whole thread */
+    uint32_t labels, labels_wanted; /* how many labels of the path */
+    uint32_t no_label_row;          /* where rows are labels: of what has none; else NO_ROW */
+    uint32_t pseudo_on_path[PSEUDO_KINDS];
     struct wp_values *levels; /* of the path: what was below, so far */
     uint32_t level_count, level_capacity;
     /* Of the thread that is walked: how long in each function itself, and the node that it was in longest. */
@@ -152,8 +158,39 @@ static const char *row_name(const struct making *making, const struct wp_frame *
     }
 }
 
+static bool is_label_wanted(const struct making *making, const struct wp_location *location)
+{
+    char text[LABELS_KEY_BYTES + LABELS_VALUE_BYTES];
+    const char *wanted = making->request->label, *key = tree_label_key(making->profile->arena, location);
+    if (!wanted)
+        return false;
+    if (!strchr(wanted, '='))
+        return fnmatch(wanted, key, 0) == 0;
+    snprintf(text, sizeof text, "%s=%s", key, tree_label_value(making->profile->arena, location));
+    return fnmatch(wanted, text, 0) == 0;
+}
+
+/* A label is no function, file or module. */
+static void place_label(struct making *making, const struct wp_location *location)
+{
+    char name[TREE_LABEL_NAME_BYTES];
+    const struct wp_symbols *symbols = making->profile->symbols;
+    const struct wp_arena *arena = making->profile->arena;
+    const uint32_t frame = symbols->first_frame[location->index];
+    making->places[location->index].is_label_wanted = is_label_wanted(making, location);
+    making->row_of_frame[frame] = NO_ROW;
+    if (making->request->by != REPORT_BY_LABEL)
+        return;
+    snprintf(name, sizeof name, "%s=%s", tree_label_key(arena, location), tree_label_value(arena, location));
+    making->row_of_frame[frame] = string_table_intern(&making->report->names, name);
+}
+
 static void place_location(struct making *making, const struct wp_location *location)
 {
+    if (tree_is_label(location)) {
+        place_label(making, location);
+        return;
+    }
     static char buffer[1 << 16];
     const struct wp_symbols *symbols = making->profile->symbols;
     struct place *place = &making->places[location->index];
@@ -164,8 +201,10 @@ static void place_location(struct making *making, const struct wp_location *loca
          i++) {
         const struct wp_frame *frame = &symbols->frames[i];
         const char *path = place->path ? place->path : symbols->functions[frame->function].name;
-        const char *name = row_name(making, frame, path, buffer, sizeof buffer);
-        making->row_of_frame[i] = string_table_intern(&making->report->names, name);
+        making->row_of_frame[i] = NO_ROW;
+        if (making->request->by != REPORT_BY_LABEL)
+            making->row_of_frame[i] = string_table_intern(
+                &making->report->names, row_name(making, frame, path, buffer, sizeof buffer));
     }
 }
 
@@ -202,7 +241,10 @@ static void add_flat(struct making *making, const struct wp_location *location, 
         making->node_of_function[function]
             ? tree_node(making->profile->tree, making->node_of_function[function])->self.wall_ns
             : 0;
-    report_add(&making->report->rows[making->row_of_frame[frame]].flat, self);
+    if (making->row_of_frame[frame] != NO_ROW)
+        report_add(&making->report->rows[making->row_of_frame[frame]].flat, self);
+    if (making->no_label_row != NO_ROW && making->labels == 0)
+        report_add(&making->report->rows[making->no_label_row].cum, self);
     if (!making->node_of_function[function])
         making->touched[making->touched_count++] = function;
     making->in_function[function] += self->wall_ns;
@@ -212,7 +254,8 @@ static void add_flat(struct making *making, const struct wp_location *location, 
 
 static bool is_selected(const struct making *making)
 {
-    return (!making->request->focus || making->focus) && !making->ignored;
+    return (!making->request->focus || making->focus) && (!making->request->label || making->labels_wanted) &&
+           !making->ignored;
 }
 
 /* Steps onto a location's frames, or off them: `subtotal` is what was below. */
@@ -221,11 +264,15 @@ static void enter(struct making *making, const struct wp_location *location)
     const struct wp_symbols *symbols = making->profile->symbols;
     making->focus += making->places[location->index].is_focus;
     making->ignored += making->places[location->index].is_ignored;
+    making->labels += tree_is_label(location);
+    making->labels_wanted += making->places[location->index].is_label_wanted;
     if (location->pseudo)
         making->pseudo_on_path[location->pseudo - 1]++;
     for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
-         i++)
-        making->on_path[making->row_of_frame[i]]++;
+         i++) {
+        if (making->row_of_frame[i] != NO_ROW)
+            making->on_path[making->row_of_frame[i]]++;
+    }
 }
 
 static void leave(struct making *making, const struct wp_location *location, const struct wp_values *subtotal)
@@ -233,11 +280,13 @@ static void leave(struct making *making, const struct wp_location *location, con
     const struct wp_symbols *symbols = making->profile->symbols;
     making->focus -= making->places[location->index].is_focus;
     making->ignored -= making->places[location->index].is_ignored;
+    making->labels -= tree_is_label(location);
+    making->labels_wanted -= making->places[location->index].is_label_wanted;
     if (location->pseudo && --making->pseudo_on_path[location->pseudo - 1] == 0)
         report_add(&making->report->pseudo[location->pseudo - 1], subtotal);
     for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
          i++) {
-        if (--making->on_path[making->row_of_frame[i]] == 0)
+        if (making->row_of_frame[i] != NO_ROW && --making->on_path[making->row_of_frame[i]] == 0)
             report_add(&making->report->rows[making->row_of_frame[i]].cum, subtotal);
     }
 }
@@ -451,6 +500,8 @@ static bool make_tables(struct making *making)
 static bool make_rows(struct making *making)
 {
     struct report *report = making->report;
+    making->no_label_row =
+        making->request->by == REPORT_BY_LABEL ? string_table_intern(&report->names, "[no label]") : NO_ROW;
     place_all(making);
     report->row_count = string_table_count(&report->names);
     report->rows = calloc(report->row_count + 1, sizeof *report->rows);
@@ -458,11 +509,13 @@ static bool make_rows(struct making *making)
     return report->rows && making->on_path && !report->names.failed;
 }
 
-/* Names do not move any more; rows without anything in them go. */
-static void finish_rows(struct report *report)
+/* Names do not move any more; rows without anything in them go. Of a label all of its time is its own. */
+static void finish_rows(struct report *report, enum report_by by)
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->row_count; i++) {
+        if (by == REPORT_BY_LABEL)
+            report->rows[i].flat = report->rows[i].cum;
         if (!report_is_any(&report->rows[i].cum))
             continue;
         report->rows[kept] = report->rows[i];
@@ -527,7 +580,7 @@ int report_make(struct report *report, const struct wp_profile *profile, const s
         report_free(report);
         return -ENOMEM;
     }
-    finish_rows(report);
+    finish_rows(report, request->by);
     return 0;
 }
 

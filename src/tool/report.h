@@ -22,6 +22,7 @@ enum report_by {
     REPORT_BY_MODULE,
     REPORT_BY_THREAD,
     REPORT_BY_PROCESS,
+    REPORT_BY_LABEL, /* of one label all that was done with it: labels of different keys overlap */
     REPORT_BY_COUNT
 };
 
@@ -38,8 +39,10 @@ uint64_t report_metric(const struct wp_values *values, enum report_metric metric
 
 struct report_request {
     enum report_by by;
-    const char *thread;    /* only threads of that name (a pattern of fnmatch) or id; NULL for all */
-    const char *process;   /* only of processes of that title (a pattern of fnmatch) or pid; NULL for all */
+    const char *thread;  /* only threads of that name (a pattern of fnmatch) or id; NULL for all */
+    const char *process; /* only of processes of that title (a pattern of fnmatch) or pid; NULL for all */
+    /* Only stacks with a label like this: a key, or key=value, as of fnmatch; NULL for all. */
+    const char *label;
     const regex_t *focus;  /* only stacks with a function, file or module like this; NULL for all */
     const regex_t *ignore; /* none with one like this */
 };
@@ -68,7 +71,7 @@ struct report {
     size_t thread_count;
     struct wp_values total;                /* of the whole profile */
     struct wp_values selected;             /* of what the filters leave */
-    struct wp_values pseudo[PSEUDO_COUNT]; /* of what is selected, on stacks with such a frame */
+    struct wp_values pseudo[PSEUDO_KINDS]; /* of what is selected, on stacks with such a frame */
     struct string_table names;             /* what the rows' names lead to */
 };
 

@@ -103,6 +103,9 @@ void report_json_write(const struct report_table *table, struct json *json)
     json_begin_object(json);
     for (int i = 0; i < PSEUDO_COUNT; i++)
         report_json_values(json, tree_pseudo_name((enum wp_pseudo)i), &report->pseudo[i]);
+    if (report_is_any(&report->pseudo[PSEUDO_UNINTERESTING]))
+        report_json_values(json, tree_pseudo_name(PSEUDO_UNINTERESTING),
+                           &report->pseudo[PSEUDO_UNINTERESTING]);
     json_end_object(json);
     json_threads(json, report);
     json_text(json, "by", report_by_word(table->by));

@@ -12,9 +12,10 @@ const char report_options_help[] =
     "  -n, --lines N        so many lines (20; 0 for all)\n"
     "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
     "  -c, --cum            by what it took with all that it called\n"
-    "  -b, --by WHAT        lines are function, line, file, module, thread or process\n"
+    "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
     "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
     "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
+    "  -l, --label LABEL    only what was done with this label (key or key=value)\n"
     "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
     "  -i, --ignore REGEX   only stacks without\n"
     "  -w, --width COLUMNS  as wide as that; 0: names are not shortened\n"
@@ -77,6 +78,8 @@ int report_options_take(struct report_options *options, int option, const char *
         options->request.thread = argument;
     else if (option == 'p')
         options->request.process = argument;
+    else if (option == 'l')
+        options->request.label = argument;
     else if (option == 'f')
         status = take_regex(options, argument, &options->focus, &options->request.focus);
     else if (option == 'i')
@@ -88,8 +91,8 @@ int report_options_take(struct report_options *options, int option, const char *
     else if (option == 's' && !report_metric_of_word(argument, &options->metric))
         status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, samples)", argument);
     else if (option == 'b' && !report_by_of_word(argument, &options->request.by))
-        status = command_misused(options->command,
-                                 "--by '%s'? (function, line, file, module, thread, process)", argument);
+        status = command_misused(
+            options->command, "--by '%s'? (function, line, file, module, thread, process, label)", argument);
     else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
     else if (option == '?')

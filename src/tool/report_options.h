@@ -20,16 +20,17 @@ struct report_options {
     int columns; /* 0: names are not cut */
 };
 
-#define REPORT_SHORT_OPTIONS "s:cn:b:t:p:f:i:w:jh"
+#define REPORT_SHORT_OPTIONS "s:cn:b:t:p:l:f:i:w:jh"
 
 /* For getopt_long; a command may put its own behind them. */
 #define REPORT_LONG_OPTIONS                                                                                  \
     {"sort", required_argument, NULL, 's'}, {"cum", no_argument, NULL, 'c'},                                 \
         {"lines", required_argument, NULL, 'n'}, {"by", required_argument, NULL, 'b'},                       \
         {"thread", required_argument, NULL, 't'}, {"process", required_argument, NULL, 'p'},                 \
-        {"focus", required_argument, NULL, 'f'}, {"ignore", required_argument, NULL, 'i'},                   \
-        {"width", required_argument, NULL, 'w'}, {"colour", required_argument, NULL, 'C'},                   \
-        {"color", required_argument, NULL, 'C'}, {"json", no_argument, NULL, 'j'},                           \
+        {"label", required_argument, NULL, 'l'}, {"focus", required_argument, NULL, 'f'},                    \
+        {"ignore", required_argument, NULL, 'i'}, {"width", required_argument, NULL, 'w'},                   \
+        {"colour", required_argument, NULL, 'C'}, {"color", required_argument, NULL, 'C'},                   \
+        {"json", no_argument, NULL, 'j'},                                                                    \
     {                                                                                                        \
         "help", no_argument, NULL, 'h'                                                                       \
     }

@@ -19,10 +19,10 @@ enum {
 };
 
 static const char *const metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
-static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",   "FILE",
-                                                         "MODULE",   "THREAD", "PROCESS"};
-static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",   "files",
-                                                        "modules",   "threads", "processes"};
+static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
+                                                         "THREAD",   "PROCESS", "LABEL"};
+static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",     "files", "modules",
+                                                        "threads",   "processes", "labels"};
 
 void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
@@ -112,12 +112,13 @@ static void put_totals(const struct report_table *table, FILE *stream)
 /* What the times are not, said with how much it is. */
 static void put_notes(const struct report_table *table, FILE *stream)
 {
-    static const char *const meanings[PSEUDO_COUNT] = {
+    static const char *const meanings[PSEUDO_KINDS] = {
         [PSEUDO_UNSAMPLED] = "no sample saw what was done then",
         [PSEUDO_NOT_RESPONDING] = "the thread had our signal blocked",
         [PSEUDO_TRUNCATED] = "who called is not known",
         [PSEUDO_OVERFLOW] = "WALLPROF_MEM was full",
         [PSEUDO_UNLOADED] = "in a library that was being unloaded",
+        [PSEUDO_UNINTERESTING] = "the program wanted it left alone",
     };
     const struct report *report = table->report;
     char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
@@ -127,8 +128,8 @@ static void put_notes(const struct report_table *table, FILE *stream)
     }
     if (*table->profile->restraint)
         put_line(table, stream, table->profile->restraint);
-    for (int pseudo = 0; pseudo < PSEUDO_COUNT; pseudo++) {
-        if (report->pseudo[pseudo].wall_ns == 0)
+    for (int pseudo = 0; pseudo < PSEUDO_KINDS; pseudo++) {
+        if (report->pseudo[pseudo].wall_ns == 0 || !meanings[pseudo])
             continue;
         text_time(time, report->pseudo[pseudo].wall_ns);
         text_share(share, report->pseudo[pseudo].wall_ns, report->selected.wall_ns);

@@ -41,8 +41,9 @@ static bool is_location(const struct store_reader *reader, arena_ref ref)
     struct wp_location *location = arena_at(&reader->recording->arena, ref);
     if (location->module && !store_is_kind(reader, location->module, KIND_MODULE))
         location->module = 0; /* a module that is lost */
-    return location->next < ref && location->pseudo <= PSEUDO_COUNT &&
-           !(location->pseudo && location->module);
+    return location->next < ref && location->pseudo <= PSEUDO_KINDS &&
+           !(location->pseudo && location->module) &&
+           (!tree_is_label(location) || store_is_label(reader, location));
 }
 
 /* Their numbers are given anew: the oldest that is left has the first. */

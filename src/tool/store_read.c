@@ -3,6 +3,7 @@
  * by record: each list leads to older records only, each node to its own parent, so nothing is met twice.
  */
 #include "store_reader.h"
+#include "labels.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -105,9 +106,24 @@ static int check_modules(struct store_reader *reader)
     return count == reader->header->tree.module_count ? 0 : store_damaged(reader, "modules are missing");
 }
 
+bool store_is_label(const struct store_reader *reader, const struct wp_location *location)
+{
+    const struct wp_arena *arena = &reader->recording->arena;
+    const uint64_t text = location->address & ~TREE_LABEL_ADDRESS;
+    if (!(location->address & TREE_LABEL_ADDRESS) || text > UINT32_MAX ||
+        !store_is_string(reader, (arena_ref)text))
+        return false;
+    const char *key = tree_label_key(arena, location), *value = tree_label_value(arena, location);
+    const size_t end = arena->used_bytes, at = (size_t)(value - (const char *)arena->base);
+    return *key && !labels_is_reserved(key) && at < end && *value &&
+           memchr(value, '\0', end - at < LABELS_VALUE_BYTES ? end - at : LABELS_VALUE_BYTES);
+}
+
 static bool makes_sense(const struct store_reader *reader, const struct wp_location *location)
 {
-    return location->pseudo <= PSEUDO_COUNT &&
+    if (tree_is_label(location) && !store_is_label(reader, location))
+        return false;
+    return location->pseudo <= PSEUDO_KINDS &&
            (location->module == 0 ||
             (!location->pseudo && store_is_kind(reader, location->module, KIND_MODULE)));
 }

@@ -68,6 +68,9 @@ bool store_is_string(const struct store_reader *reader, arena_ref ref);
 /* So that no sum overflows: 0, or what is to be returned where all of them are longer than anything lasts. */
 int store_add_values(struct store_reader *reader, const struct wp_values *values);
 
+/* Whether what claims to be a label has a key, and behind it a value, with which samples can be written. */
+bool store_is_label(const struct store_reader *reader, const struct wp_location *location);
+
 /*
  * Of a recording that nobody has closed: first what was being added is taken out, so that what is left can be
  * checked like any other; and when it has been, the time of threads that lived is closed. header: what the

@@ -1,0 +1,66 @@
+/*
+ * What include/wallprof.h finds: labels, and what a program says of its threads. Called by the program's
+ * threads at any time, also in its signal handlers, before the session begins and after it has ended.
+ *
+ * Nothing is changed in a child of vfork, whose memory is its parent's.
+ */
+#include "hook_thread.h"
+#include "labels.h"
+#include "marks.h"
+#include "real.h"
+#include "session.h"
+#include "sig_atomic.h"
+#include "sig_wait.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+/* The calling thread's; else NULL, and *ret_error: 0 where nothing is recorded. */
+static struct wp_marks *own_marks(int *ret_error)
+{
+    struct wp_marks *marks = hook_thread_marks();
+    if (marks && sig_wait_here.lent_to_children == 0)
+        return marks;
+    *ret_error = marks ? -EPERM : session_is_recording() ? -ESRCH : 0;
+    return NULL;
+}
+
+WALLPROF_HOOK const struct wallprof_label_t *wallprof_label(const char *key, const char *value)
+{
+    const struct wallprof_label_t *label = NULL;
+    return labels_intern(labels_of_process(), key, value, &label) == 0 ? label : NULL;
+}
+
+WALLPROF_HOOK int wallprof_push(const struct wallprof_label_t *label)
+{
+    int error;
+    struct wp_marks *marks = own_marks(&error);
+    return marks ? labels_push(labels_of_process(), &marks->labels, label) : error;
+}
+
+WALLPROF_HOOK int wallprof_pop(int token)
+{
+    int error;
+    if (token <= 0)
+        return token < 0 ? -EINVAL : 0;
+    struct wp_marks *marks = own_marks(&error);
+    return marks ? labels_pop(labels_of_process(), &marks->labels, token) : error;
+}
+
+WALLPROF_HOOK int wallprof_thread_name(const char *name)
+{
+    int error = 0;
+    struct wp_marks *marks = own_marks(&error);
+    if (marks)
+        marks_set_name(marks, name ? name : "");
+    return error;
+}
+
+WALLPROF_HOOK int wallprof_thread_uninteresting(int yes)
+{
+    int error = 0;
+    struct wp_marks *marks = own_marks(&error);
+    if (marks)
+        sig_store_relaxed(&marks->is_uninteresting, yes != 0);
+    return error;
+}
