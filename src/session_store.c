@@ -283,7 +283,7 @@ void session_keep(struct session *session, uint64_t now_ns)
     sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
     if (live_is_kept(&session->sampler.live)) /* the exec has failed that it was removed for */
         live_give_up(&session->sampler.live, 0);
-    keep(session, from_ns == 0, now_ns);
+    keep(session, from_ns == 0 && !session->is_child, now_ns);
     if (session->log.used_bytes > 0)
         log_flush_through(&session->log, session->stderr_handle);
 }
