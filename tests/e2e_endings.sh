@@ -11,6 +11,7 @@ is_emulated && skip "the emulator's end is another"
 [ -x "$PPROF" ] || fail "there is no $PPROF: scripts/build-pprof $PPROF makes it"
 export BUILD PPROF
 
+# shellcheck disable=SC2317 # called by lib.sh
 on_exit() { # a group that could not be removed while a process was dying in it
     rmdir /sys/fs/cgroup/memory/wallprof-endings-* /sys/fs/cgroup/wallprof-endings-* 2>/dev/null
 }
