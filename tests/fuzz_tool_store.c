@@ -3,19 +3,28 @@
  * can be written in every format and reported, all of them say the same totals, and the store and the pprof
  * file that are written of it are read again as what they were.
  *
- * Input: struct store_header up to its text, then what follows the header's page. What a header says of the
- * machine is put right, so that no input is spent on it. Half of the changes are made by words, not bytes: a
- * store is words that refer to each other.
+ * Input: struct store_header up to its text, then what follows the header's page. If `reserved` is not 0 it
+ * is a store that was recorded into, and struct store_live is in between but for its perf_maps; if it is
+ * even, the store is read from a file, as parts that lie apart. What a header says of the machine is put
+ * right, so that no input is spent on it. Half of the changes are made by words, not bytes: a store is words
+ * that refer to each other.
  */
 #include "fuzz.h"
 #include "format.h"
 #include "recording.h"
 #include "report.h"
 #include "store.h"
+#include "store_file.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+enum {
+    LIVE_FIRST_BYTES = offsetof(struct store_live, perf_map_count),
+    LIVE_BYTES = LIVE_FIRST_BYTES + sizeof(((struct store_live *)0)->checkpoints)
+};
 enum { WRITTEN_MAX_BYTES = 256 << 20, HEAD_BYTES = offsetof(struct store_header, command) };
 _Static_assert(HEAD_BYTES % ARENA_UNIT_BYTES == 0, "words of an input are words of the store");
 
@@ -84,14 +93,24 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     return size;
 }
 
+static void take_live(struct store_header *header, const uint8_t *data)
+{
+    memcpy(&header->live, data, LIVE_FIRST_BYTES);
+    memcpy(header->live.checkpoints, data + LIVE_FIRST_BYTES, sizeof header->live.checkpoints);
+}
+
 /* The store that an input stands for, of its exact size, so that ASan sees its end. */
 static unsigned char *store_of(const uint8_t *data, size_t size, size_t *ret_size)
 {
     size_t rest = size > HEAD_BYTES ? size - HEAD_BYTES : 0;
     struct store_header header = {0};
+    memcpy(&header, data, size < HEAD_BYTES ? size : HEAD_BYTES);
+    if (header.reserved && rest >= LIVE_BYTES) {
+        take_live(&header, data + HEAD_BYTES);
+        rest -= LIVE_BYTES;
+    }
     unsigned char *store = calloc(1, STORE_HEADER_BYTES + rest);
     FUZZ_ASSERT(store);
-    memcpy(&header, data, size < HEAD_BYTES ? size : HEAD_BYTES);
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
     header.version = STORE_VERSION;
     header.byte_order = STORE_BYTE_ORDER;
@@ -240,13 +259,35 @@ static void check_pprof(const struct recording *recording, const struct wp_value
     free(file.bytes);
 }
 
+static bool has_apart_parts(const unsigned char *store)
+{
+    const struct store_header *header = (const void *)store;
+    return header->reserved != 0 && header->reserved % 2 == 0 && header->live.state != STORE_WHOLE;
+}
+
+static int read_file(struct recording *recording, const unsigned char *store, size_t bytes)
+{
+    static int fd = -1;
+    char path[64];
+    struct file_bytes file;
+    if (fd < 0)
+        fd = memfd_create("store", MFD_CLOEXEC);
+    FUZZ_ASSERT(ftruncate(fd, 0) == 0 && pwrite(fd, store, bytes, 0) == (ssize_t)bytes);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    FUZZ_ASSERT(store_file_read(&file, path) == 0);
+    int status = recording_read_store(recording, file.bytes, file.count);
+    file_bytes_free(&file);
+    return status;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct recording recording;
     size_t bytes;
     unsigned char *store = store_of(data, size, &bytes);
     memset(&recording, 0, sizeof recording);
-    int status = recording_read_store(&recording, store, bytes);
+    int status = has_apart_parts(store) ? read_file(&recording, store, bytes)
+                                        : recording_read_store(&recording, store, bytes);
     FUZZ_ASSERT(status == 0 || (status < 0 && *recording.reason));
     free(store);
     if (status == 0) {
