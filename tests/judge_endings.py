@@ -105,6 +105,8 @@ class Run:
             env={"PATH": os.environ["PATH"], **environment}, preexec_fn=prepare, timeout=120, capture_output=True)
         self.after_ns = time.monotonic_ns()
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        if self.status < 0: # as a shell says it, and wallprof-run
+            self.status = 128 - self.status
         self.cores = len([name for name in os.listdir(f"{directory}/cwd") if name.startswith("core")])
         self.log = read_log(f"{directory}/log")
 
@@ -186,9 +188,9 @@ def profile_of(run, mode, is_ordinary):
     pid = run.log[0]
     stores, path = run.files(".live.store"), f"{run.directory}/{pid}.pb.gz"
     if mode == "run":
-        expect(not stores, f"stores are left: {stores}")
-        return path
-    if is_ordinary:
+        left = os.listdir(f"{run.directory}/stores")
+        expect(not left, f"of the run {left} are left")
+    elif is_ordinary:
         expect(not stores, f"a store is left: {stores}")
     else:
         expect(not os.path.exists(path), "there is a profile already")
@@ -203,7 +205,7 @@ def profile_of(run, mode, is_ordinary):
 def launch(mode, directory):
     where = {"WALLPROF_OUT": f"{directory}/%p.pb.gz"}
     if mode == "run":
-        return [f"{BUILD}/../../scripts/wallprof-run", "--quiet"], {**where, "WALLPROF_LIB": LIBRARY}
+        return [f"{BUILD}/../../scripts/wallprof-run", "--quiet", "--store", "auto"], {**where, "TMPDIR": f"{directory}/stores"}
     return [], {**where, "LD_PRELOAD": LIBRARY, "WALLPROF_STORE": f"{directory}/stores/"}
 
 
