@@ -87,7 +87,7 @@ static inline struct wp_thread *fake_recorder_begin(struct fake_recorder *record
     struct wp_thread *thread = threads_acquire(&recorder->threads);
     if (!thread)
         abort();
-    thread->number = ++recorder->threads.next_number;
+    thread->number = ++sampler->thread_count;
     thread->tid = 1000 + (int)thread->number;
     thread->start_ns = FAKE_START_NS + time_ns;
     if (threads_add(&recorder->threads, thread) < 0)
