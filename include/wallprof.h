@@ -16,7 +16,7 @@
  *
  *     WALLPROF_START=0 wallprof-run ./program
  *
- * C (gnu99 or later) and C++ (11 or later), gcc and clang. wallprof(7) has the variables that do the same
+ * C (from C89 with GNU extensions on) and C++, gcc and clang. wallprof(7) has the variables that do the same
  * from outside, wallprof(1) the command (wallprof ctl).
  */
 #ifndef WALLPROF_H
@@ -46,20 +46,20 @@ extern "C" {
  * From now on threads are recorded, after wallprof_stop or where WALLPROF_START=0 lets the process wait. What
  * was recorded before is kept, and the time in between is in nobody's account.
  */
-static inline int wallprof_start(void);
+static __inline__ int wallprof_start(void);
 
 /* Nothing is recorded from now on, and it costs nothing: no signals, no clock ticks. */
-static inline int wallprof_stop(void);
+static __inline__ int wallprof_stop(void);
 
 /* 1 while threads are recorded, 0 while they are not, or a WALLPROF_ code. */
-static inline int wallprof_is_active(void);
+static __inline__ int wallprof_is_active(void);
 
 /*
  * Writes what has been recorded so far; the recording goes on, or stays stopped. The path's ending says the
  * format, as in WALLPROF_OUT (without its %-sequences); a relative one is taken from the working directory.
  * NULL: the name that the profile will have at the end. The file appears when it is complete.
  */
-static inline int wallprof_dump(const char *path);
+static __inline__ int wallprof_dump(const char *path);
 
 /* ---- labels, and what is said of threads: below 0 are errno's numbers, of calls that make no sense or find
  * no room; without wallprof all return 0. None waits. ---- */
@@ -76,7 +76,7 @@ static inline int wallprof_dump(const char *path);
  * '='. NULL where it cannot be had, and without wallprof; every function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
-static inline const wallprof_label_t *wallprof_label(const char *key, const char *value);
+static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);
 
 /*
  * Gives the calling thread a label, in a few ns. The result is what wallprof_pop is to be given: a positive
@@ -87,7 +87,7 @@ static inline const wallprof_label_t *wallprof_label(const char *key, const char
  * Of several labels with one key the last one given counts, until it is taken back. What order labels of
  * different keys come in makes no difference.
  */
-static inline int wallprof_push(const wallprof_label_t *label);
+static __inline__ int wallprof_push(const wallprof_label_t *label);
 
 /*
  * Takes that label back, also when others have been given since. 0; -ENOENT if it is not there (any more),
@@ -96,13 +96,13 @@ static inline int wallprof_push(const wallprof_label_t *label);
  *
  * A thread begins without labels. A forked child begins with those of the thread that forked.
  */
-static inline int wallprof_pop(int token);
+static __inline__ int wallprof_pop(int token);
 
 /*
  * The calling thread's name in the profile, 15 bytes of it at most, whatever the kernel's is; NULL or "" for
  * that one again. 0, -ESRCH or -EPERM. Not from a signal handler that may have interrupted it.
  */
-static inline int wallprof_thread_name(const char *name);
+static __inline__ int wallprof_thread_name(const char *name);
 
 /*
  * Whether the calling thread is left alone from now on: it is not looked at, costs nothing, and all it does
@@ -110,7 +110,7 @@ static inline int wallprof_thread_name(const char *name);
  * decided when a profile is read: `wallprof top --ignore '^\[uninteresting\]$'`, pprof
  * -ignore=uninteresting.) 0, -ESRCH or -EPERM.
  */
-static inline int wallprof_thread_uninteresting(int yes);
+static __inline__ int wallprof_thread_uninteresting(int yes);
 
 /* ---- how the functions are found ---- */
 
@@ -167,54 +167,54 @@ __attribute__((constructor(101), unused)) static void wallprof_find_functions_(v
         wallprof_dlerror_(); /* what the program has not asked for is no error of its own */
 }
 
-static inline int wallprof_start(void)
+static __inline__ int wallprof_start(void)
 {
     return wallprof_api_.start ? wallprof_api_.start() : WALLPROF_ABSENT;
 }
 
-static inline int wallprof_stop(void)
+static __inline__ int wallprof_stop(void)
 {
     return wallprof_api_.stop ? wallprof_api_.stop() : WALLPROF_ABSENT;
 }
 
-static inline int wallprof_is_active(void)
+static __inline__ int wallprof_is_active(void)
 {
     return wallprof_api_.is_active ? wallprof_api_.is_active() : WALLPROF_ABSENT;
 }
 
-static inline int wallprof_dump(const char *path)
+static __inline__ int wallprof_dump(const char *path)
 {
     return wallprof_api_.dump ? wallprof_api_.dump(path) : WALLPROF_ABSENT;
 }
 
-static inline const wallprof_label_t *wallprof_label(const char *key, const char *value)
+static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value)
 {
     return wallprof_api_.label ? wallprof_api_.label(key, value) : (const wallprof_label_t *)0;
 }
 
-static inline int wallprof_push(const wallprof_label_t *label)
+static __inline__ int wallprof_push(const wallprof_label_t *label)
 {
     return wallprof_api_.push ? wallprof_api_.push(label) : 0;
 }
 
-static inline int wallprof_pop(int token)
+static __inline__ int wallprof_pop(int token)
 {
     return wallprof_api_.pop ? wallprof_api_.pop(token) : 0;
 }
 
-static inline int wallprof_thread_name(const char *name)
+static __inline__ int wallprof_thread_name(const char *name)
 {
     return wallprof_api_.thread_name ? wallprof_api_.thread_name(name) : 0;
 }
 
-static inline int wallprof_thread_uninteresting(int yes)
+static __inline__ int wallprof_thread_uninteresting(int yes)
 {
     return wallprof_api_.thread_uninteresting ? wallprof_api_.thread_uninteresting(yes) : 0;
 }
 
 /* What the macros below are made of. */
-static inline const wallprof_label_t *wallprof_kept_label_(const wallprof_label_t **kept, const char *key,
-                                                           const char *value)
+static __inline__ const wallprof_label_t *wallprof_kept_label_(const wallprof_label_t **kept, const char *key,
+                                                               const char *value)
 {
     const wallprof_label_t *label = __atomic_load_n(kept, __ATOMIC_RELAXED);
     if (!label && wallprof_api_.label) {
@@ -224,7 +224,7 @@ static inline const wallprof_label_t *wallprof_kept_label_(const wallprof_label_
     return label;
 }
 
-static inline void wallprof_leave_(const int *token)
+static __inline__ void wallprof_leave_(const int *token)
 {
     wallprof_pop(*token);
 }
@@ -260,21 +260,20 @@ namespace wallprof
 class label_scope
 {
   public:
-    explicit label_scope(const ::wallprof_label_t *label) noexcept : token_(wallprof_push(label))
+    explicit label_scope(const ::wallprof_label_t *label) : token_(wallprof_push(label))
     {
     }
-    label_scope(const char *key, const char *value) noexcept
-        : token_(wallprof_push(wallprof_label(key, value)))
+    label_scope(const char *key, const char *value) : token_(wallprof_push(wallprof_label(key, value)))
     {
     }
     ~label_scope()
     {
         wallprof_pop(token_);
     }
-    label_scope(const label_scope &) = delete;
-    label_scope &operator=(const label_scope &) = delete;
 
   private:
+    label_scope(const label_scope &); /* not copied */
+    label_scope &operator=(const label_scope &);
     int token_;
 };
 
