@@ -400,12 +400,16 @@ static void read_seccomp(const struct reading *reading)
 
 static void read_store(const struct reading *reading)
 {
+    static const char run[] = "run:";
     struct wp_config *config = reading->config;
+    config->store_is_run = strncmp(reading->value, run, strlen(run)) == 0;
     if (strlen(reading->value) >= sizeof(config->store))
         log_add(reading->log, LOG_ERROR, "WALLPROF_STORE is longer than %zu bytes; using off",
                 sizeof(config->store) - 1);
     else
-        strcpy(config->store, strcmp(reading->value, "off") == 0 ? "" : reading->value);
+        strcpy(config->store, strcmp(reading->value, "off") == 0 ? ""
+                              : config->store_is_run             ? reading->value + strlen(run)
+                                                                 : reading->value);
 }
 
 static void read_tool(const struct reading *reading)

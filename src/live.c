@@ -287,6 +287,12 @@ void live_beat_alone(struct wp_live *live, uint64_t now_ns)
         sig_store_release(&live->header->live.beat_ns, now_ns); /* for who reads the file */
 }
 
+void live_skip(struct wp_live *live, uint64_t stopped_ns)
+{
+    if (live_is_kept(live))
+        live->header->live.stopped_ns += stopped_ns;
+}
+
 void live_beat(struct wp_live *live, const struct live_beat *beat)
 {
     if (!live_is_kept(live))
@@ -339,12 +345,13 @@ uint64_t live_cut(struct wp_live *live)
     return end;
 }
 
-void live_close(struct wp_live *live, uint64_t end_ns, const char *restraint, const struct store_part *names)
+void live_close(struct wp_live *live, uint64_t duration_ns, const char *restraint,
+                const struct store_part *names)
 {
     struct store_header *header = live->header;
     header->symbols = *names;
     snprintf(header->restraint, sizeof header->restraint, "%s", restraint);
-    header->duration_ns = end_ns - header->live.begin_ns;
+    header->duration_ns = duration_ns;
     sig_store_release(&header->live.state, STORE_CLOSED); /* for who reads the file */
 }
 

@@ -92,6 +92,9 @@ struct live_beat {
 };
 void live_beat(struct wp_live *live, const struct live_beat *beat);
 
+/* It goes on after it was stopped for so long, when there was no beat. */
+void live_skip(struct wp_live *live, uint64_t stopped_ns);
+
 /* Only that it was there. */
 void live_beat_alone(struct wp_live *live, uint64_t now_ns);
 
@@ -104,7 +107,8 @@ void live_give_up(struct wp_live *live, int error);
  * to be written to any more.
  */
 uint64_t live_cut(struct wp_live *live);
-void live_close(struct wp_live *live, uint64_t end_ns, const char *restraint, const struct store_part *names);
+void live_close(struct wp_live *live, uint64_t duration_ns, const char *restraint,
+                const struct store_part *names);
 
 /* The process says that it is about to end. Believed if no beat comes after it. */
 void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns);

@@ -601,6 +601,7 @@ static void settle_live(struct wp_sampler *sampler, struct wp_thread *thread, ui
     uint64_t stretch_end_ns = schedule_until(&sampler->schedule, &thread->schedule);
     fold_thread_settle(&sampler->fold, &thread->fold, stretch_end_ns, now_ns, look.cpu_ns, look.rest);
     record_end(sampler, thread, now_ns);
+    sampler_show_thread(sampler, thread, now_ns);
 }
 
 void sampler_count_up(struct wp_sampler *sampler)

@@ -53,6 +53,7 @@ struct wp_sampler {
     struct wp_schedule schedule;
     uint64_t start_ns; /* no thread's time counts from earlier on */
     bool is_stopped;   /* nothing is recorded: no thread is scheduled */
+    uint64_t stop_ns;  /* since then, or before the last start until then */
     arena_ref *path;   /* scratch: one stack's locations, and its labels' */
     uint32_t *inner;   /* and its locate_stack.inner */
     uint64_t *whole;   /* and its addresses, when shared ones must be folded again */

@@ -21,6 +21,8 @@ void sampler_stop(struct wp_sampler *sampler, uint64_t now_ns)
     observe_cancel(&sampler->observer);
     sampler->skipped = 0;
     sampler->is_stopped = true;
+    sampler->stop_ns = now_ns;
+    sampler_show(sampler, now_ns);
 }
 
 void sampler_idle(struct wp_sampler *sampler, uint64_t now_ns)
@@ -45,6 +47,7 @@ static void go_on(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t
     uint64_t cpu_ns = cpu_clock_of(thread);
     if (thread->fold.root) {
         fold_thread_skip(&thread->fold, now_ns, cpu_ns);
+        sampler_show_thread(sampler, thread, now_ns);
         sampler_schedule(sampler, thread, now_ns);
         return;
     }
@@ -64,6 +67,7 @@ void sampler_start(struct wp_sampler *sampler, uint64_t now_ns)
     sampler_gather(sampler, now_ns);
     sampler->start_ns = now_ns;
     sampler->is_stopped = false;
+    live_skip(&sampler->live, now_ns - sampler->stop_ns);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         go_on(sampler, sampler->threads->live[i], now_ns);
     restart_ticks(sampler, now_ns);

@@ -144,7 +144,7 @@ static void describe(struct session *session, struct store_header *header)
     char program[PATH_MAX];
     header->labels = session->config.labels;
     header->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
-    header->start_utc_ns = session->start_utc_ns;
+    header->start_utc_ns = session->control.profile_utc_ns;
     snprintf(header->command, sizeof(header->command), "%s", session->command_text);
     header->process.pid = session->pid;
     header->process.rank = session->config.rank;
@@ -262,13 +262,14 @@ static void keep(struct session *session, bool is_first, uint64_t now_ns)
 {
     int directory = open_store_directory(session);
     int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
+    bool is_over = status == -ENOENT && session->config.store_is_run; /* the run that it was a part of */
     if (status < 0)
-        log_add(&session->log, LOG_WARNING, "the recording is not kept in %s/%s: %s",
+        log_add(&session->log, is_over ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
                 session->store.directory, session->store.name, strerrordesc_np(-status));
     if (directory < 0)
         return;
     sig_store_relaxed(&session->is_joined, is_joined(directory));
-    if (is_first && !session->is_joined)
+    if (is_first && !session->config.store_is_run)
         look_for_waiting(session, directory);
     close(directory);
 }
@@ -410,4 +411,9 @@ void session_remove_store(const struct session *session)
         return;
     snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
     unlink(path);
+    if (!session->config.store_is_run)
+        return;
+    snprintf(path, sizeof(path), "%s/%s", session->store.directory, STORE_RUN_NAME);
+    unlink(path);
+    rmdir(session->store.directory); /* by the last one; others' stores are in the way */
 }

@@ -153,7 +153,7 @@ void session_close_store(struct session *session, bool with_names)
     names.offset = live_cut(live);
     if (with_names)
         export_names(&request, live->fd, &names);
-    live_close(live, session->end_ns, restraint, &names);
+    live_close(live, request.duration_ns, restraint, &names);
 }
 
 int session_write(struct session *session, const struct session_writing *writing)

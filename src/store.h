@@ -95,9 +95,10 @@ struct store_live {
     uint32_t state; /* atomic: enum store_state; 0 in a whole store, as all that follows */
     int32_t error;  /* of STORE_GIVEN_UP: why */
     uint64_t arena_used_bytes;
-    uint64_t begin_ns; /* CLOCK_MONOTONIC at start_utc_ns */
-    uint64_t beat_ns;  /* the last moment at which it was recording */
-    uint64_t tick;     /* the last that has come */
+    uint64_t begin_ns;   /* CLOCK_MONOTONIC at start_utc_ns */
+    uint64_t beat_ns;    /* the last moment at which it was recording */
+    uint64_t stopped_ns; /* for so long in between it was stopped */
+    uint64_t tick;       /* the last that has come */
     struct {
         uint64_t time_ns; /* atomic: when the process said that it was about to end, 0 if it has not */
         uint32_t kind;    /* enum store_end */

@@ -280,7 +280,8 @@ static struct fold_thread fold_of(const struct settling *settling, const struct 
     thread.cpu_clock_ns =
         thread.cpu_clock_ns < thread.begin_cpu_clock_ns ? thread.begin_cpu_clock_ns : thread.cpu_clock_ns;
     if (has_own_tree) {
-        thread.begin_ns = smaller(record->start_ns, STORE_VALUE_MAX);
+        if (thread.begin_ns < record->start_ns) /* it is later where the recording was stopped in between */
+            thread.begin_ns = smaller(record->start_ns, STORE_VALUE_MAX);
         thread.time_ns = thread.begin_ns + sum_of(settling->fold.tree, record->root).wall_ns;
     }
     if (has_own_tree && is_own(settling, state->credited, record)) {
@@ -381,6 +382,8 @@ void store_describe_end(const struct store_header *header, char *ret, size_t cap
 
 uint64_t store_duration_ns(const struct store_header *header)
 {
-    bool is_closed = header->live.state == STORE_WHOLE || header->live.state == STORE_CLOSED;
-    return is_closed ? header->duration_ns : end_of(&header->live) - header->live.begin_ns;
+    if (header->live.state == STORE_WHOLE || header->live.state == STORE_CLOSED)
+        return header->duration_ns;
+    uint64_t lived_ns = end_of(&header->live) - header->live.begin_ns;
+    return lived_ns - smaller(header->live.stopped_ns, lived_ns);
 }

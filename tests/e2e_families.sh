@@ -1,0 +1,156 @@
+#!/bin/bash
+# A run of several processes under wallprof-run: one store each while they record, afterwards one profile each or one of
+# all, whoever ended how and when; and nothing else is left.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+need gcc flock setsid
+is_emulated && skip "what a shell starts is not emulated"
+export TMPDIR=$TMP/stores HOME=$TMP
+mkdir "$TMPDIR"
+
+cat >"$TMP/work.c" <<'SOURCE'
+/* work MS [LAST]: sleeps in a function of its own, then ends as LAST says. */
+#include "wallprof.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static void sleep_for(int ms)
+{
+    usleep(1000 * (unsigned)ms);
+    __asm__ volatile("");
+}
+
+int main(int count, char **arguments)
+{
+    const char *last = count > 2 ? arguments[2] : "";
+    sleep_for(atoi(arguments[1]));
+    if (strcmp(last, "pause") == 0) { /* for twice as long, which is in nobody's account */
+        wallprof_stop();
+        usleep(2000 * (unsigned)atoi(arguments[1]));
+        wallprof_start();
+        sleep_for(atoi(arguments[1]));
+        kill(getpid(), SIGKILL);
+    }
+    if (strcmp(last, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    if (strcmp(last, "crash") == 0)
+        raise(SIGSEGV);
+    if (strcmp(last, "_exit") == 0)
+        _exit(3);
+    return 0;
+}
+SOURCE
+"${CC:-gcc}" -O1 -g -I"$ROOT/include" -o "$TMP/work" "$TMP/work.c" || fail "work.c"
+work=$TMP/work
+
+run() { # NAME ARGUMENTS OF wallprof-run...
+    mkdir -p "$TMP/$1"
+    (cd "$TMP/$1" && "$ROOT/scripts/wallprof-run" "${@:2}") >"$TMP/$1.out" 2>"$TMP/$1.err"
+}
+
+expect_nothing_left() { # NAME
+    [ -z "$(ls -A "$TMPDIR")" ] || complain "$1: this is left: $(ls -A "$TMPDIR")"
+    rm -rf "${TMPDIR:?}"/*
+}
+
+expect_files() { # NAME COUNT
+    local found
+    found=$(find "$TMP/$1" -name '*.pb.gz' | wc -l)
+    [ "$found" -eq "$2" ] || complain "$1: $found profiles, not $2: $(ls "$TMP/$1"); $(cat "$TMP/$1.err")"
+}
+
+comments_of() { # FILE
+    run_pprof -comments "$1" 2>/dev/null
+}
+
+wall_ms() { # FILE
+    echo $(($(top_total "$1") / 1000000))
+}
+
+expect_wall() { # FILE LEAST_MS MOST_MS
+    local found
+    found=$(wall_ms "$1")
+    if [ "$found" -lt "$2" ] || [ "$found" -gt "$3" ]; then
+        complain "$1: $found ms of wall time, not from $2 to $3"
+    fi
+}
+
+expect_said() { # FILE TEXT
+    comments_of "$1" | grep -F -- "$2" >/dev/null || complain "$1: its comments do not say '$2': $(comments_of "$1")"
+}
+
+echo "== one each"
+run each sh -c "$work 300 & $work 200 crash; wait; $work 150 kill; $work 150 _exit; $work 150; :"
+expect_files each 6
+expect_nothing_left each
+for file in "$TMP"/each/*.pb.gz; do
+    check_profile "$file" || complain "$file breaks a rule"
+    comments_of "$file"
+done >"$TMP/each.said"
+for text in 'ended: killed by signal 11 (SEGV)' 'ended: killed by signal 9 (KILL)' 'ended: ended by _exit(3)'; do
+    [ "$(grep -c -F "$text" "$TMP/each.said")" -eq 1 ] || complain "not one profile says '$text': $(grep ended: "$TMP/each.said")"
+done
+grep -F 'and of 5 other processes in' "$TMP/each.err" >/dev/null || complain "each: it says $(cat "$TMP/each.err")"
+
+echo "== the name that was asked for is the program's own"
+run named --out app.pb.gz sh -c "$work 120; $work 120; :"
+expect_files named 3
+[ -f "$TMP/named/app.pb.gz" ] || complain "there is no app.pb.gz: $(ls "$TMP/named")"
+expect_said "$TMP/named/app.pb.gz" 'command: sh -c'
+
+echo "== what became another program has a profile of its own"
+run became --out app.pb.gz sh -c "sleep 0.2; exec $work 150"
+expect_files became 3
+expect_said "$TMP/became/app.pb.gz" "command: $work 150"
+[ "$(find "$TMP/became" -name 'app.*.dash.pb.gz' -o -name 'app.*.sh.pb.gz' -o -name 'app.*.bash.pb.gz' | wc -l)" -eq 1 ] ||
+    complain "what the shell did until then is missing: $(ls "$TMP/became")"
+
+echo "== one of all"
+run merged --merge --out all.pb.gz sh -c "$work 300 & $work 200 crash; wait; $work 250 kill; :"
+expect_files merged 1
+expect_nothing_left merged
+expect_said "$TMP/merged/all.pb.gz" 'killed by signal 11 (SEGV)'
+expect_said "$TMP/merged/all.pb.gz" 'killed by signal 9 (KILL)'
+run_pprof -tags "$TMP/merged/all.pb.gz" >"$TMP/merged.tags" 2>/dev/null
+grep -E ' work$' "$TMP/merged.tags" >/dev/null || complain "the process is no label: $(cat "$TMP/merged.tags")"
+[ "$(sed -n '/^ *pid:/,/^$/p' "$TMP/merged.tags" | grep -cE ': [0-9]+$')" -eq 4 ] ||
+    complain "not four processes by pid: $(cat "$TMP/merged.tags")"
+run_pprof -top -unit=ns -sample_index=wall -focus=sleep_for "$TMP/merged/all.pb.gz" 2>/dev/null >"$TMP/merged.top"
+slept=$(sed -n 's/^Showing nodes accounting for \([0-9]*\)ns.*/\1/p' "$TMP/merged.top")
+[ "${slept:-0}" -ge 650000000 ] || complain "they have slept for ${slept:-no} ns, not for 750 ms: $(head -5 "$TMP/merged.top")"
+
+echo "== who goes on after the program has ended writes his own"
+run outlives --out app.%p.pb.gz sh -c "setsid $work 1500 & sleep 0.3"
+expect_files outlives 2
+for _ in $(seq 100); do
+    [ "$(find "$TMP/outlives" -name '*.pb.gz' | wc -l)" -lt 3 ] || break
+    sleep 0.1
+done
+expect_files outlives 3
+sleep 0.2
+expect_nothing_left outlives
+
+echo "== without who gathers, each writes his own"
+mkdir "$TMP/alone"
+(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 1500) >/dev/null 2>&1 &
+wrapper=$!
+sleep 0.7
+kill -KILL "$wrapper"
+wait "$wrapper" 2>/dev/null
+for _ in $(seq 100); do
+    [ "$(find "$TMP/alone" -name '*.pb.gz' | wc -l)" -lt 1 ] || break
+    sleep 0.1
+done
+touch "$TMP/alone.err"
+expect_files alone 1
+sleep 0.2
+expect_nothing_left alone
+
+echo "== stopped in between, and killed"
+run paused --out app.pb.gz "$work" 300 pause
+expect_wall "$TMP/paused/app.pb.gz" 550 750
+expect_said "$TMP/paused/app.pb.gz" 'killed by signal 9 (KILL)'
+expect_nothing_left paused
+exit "$bad"
