@@ -295,7 +295,7 @@ static void closed_it_is_cut_to_what_it_holds(void **state)
     live_close(&fixture->live, 9000, "why", &names);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_CLOSED);
-    assert_int_equal(header.duration_ns, 8000);
+    assert_int_equal(header.duration_ns, 9000);
     assert_int_equal(header.arena.bytes, 3 * PAGE + 24);
     assert_int_equal(header.symbols.offset, end);
     assert_string_equal(header.restraint, "why");
