@@ -93,7 +93,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous transparency install uninstall clean targets aarch64
+.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -106,6 +106,7 @@ help:
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
+	@echo 'make family-build a real project built under wallprof-run --merge, and timed'
 	@echo 'make continuous   redis in continuous mode for ten minutes, judged'
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
@@ -295,6 +296,10 @@ torture: $(LIB) $(TARGETS) build/pprof
 	    WALLPROF_TEST_TIMEOUT=$$(($(TORTURE_SECONDS) * 20 + 600)) scripts/run-tests $(sort $(wildcard tests/torture_*.sh))
 
 # A server that is recorded for good: a profile a minute, memory flat, no error. CONTINUOUS_SECONDS and CONTINUOUS_INTERVAL.
+family-build: $(LIB) $(TOOL)
+	@scripts/build-pprof build/pprof
+	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) tests/family_build.sh
+
 continuous: $(LIB)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/continuous_redis.sh
 

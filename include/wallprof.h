@@ -22,7 +22,7 @@
 #ifndef WALLPROF_H
 #define WALLPROF_H
 
-/* What wallprof_start, _stop, _is_active and _dump return where it is neither 0 nor an errno. */
+/* What is returned below 0. */
 enum {
     WALLPROF_ABSENT = -1,       /* the program runs without the library */
     WALLPROF_NOT_RECORDED = -2, /* this process is not recorded: it has ended its recording, exit has come so
@@ -30,7 +30,12 @@ enum {
     WALLPROF_ALREADY = -3,      /* started, or stopped, already */
     WALLPROF_BUSY = -4,         /* this thread is in the middle of such a call, which a handler interrupts */
     WALLPROF_TIMED_OUT = -5,    /* no answer in 10 seconds: it may be done yet */
-    WALLPROF_NOTHING = -6       /* nothing has been recorded that could be written */
+    WALLPROF_NOTHING = -6,      /* nothing has been recorded that could be written */
+    WALLPROF_NO_LABEL = -7,     /* what was given is no label, or no token of one */
+    WALLPROF_FULL = -8,         /* the thread has 16 labels; or the process has had too many different ones */
+    WALLPROF_NO_THREAD = -9, /* this thread is not recorded: its start passed wallprof by, or it has all but
+                              * ended */
+    WALLPROF_NOT_THERE = -10 /* the label has been taken back already */
 };
 
 #ifndef WALLPROF_CODES_ONLY
@@ -61,8 +66,8 @@ static __inline__ int wallprof_is_active(void);
  */
 static __inline__ int wallprof_dump(const char *path);
 
-/* ---- labels, and what is said of threads: below 0 are errno's numbers, of calls that make no sense or find
- * no room; without wallprof all return 0. None waits. ---- */
+/* ---- labels, and what is said of threads: below 0 is a WALLPROF_ code; without wallprof all return 0. None
+ * waits. ---- */
 
 /*
  * A label is a key and a value, as "phase" and "parse". What a thread does while it has one is shown with it:
@@ -72,17 +77,16 @@ static __inline__ int wallprof_dump(const char *path);
  * wallprof_label makes one, or finds it if it was made before: 40 ns, so keep it. Of no more than 63 and 255
  * bytes, and 8,192 of them in a process, which are never given back: for kinds of work, not for the number of
  * a request. Not to be used as keys: thread, thread_id, process, pid, rank, end_timestamp_ns, and anything
- * with
- * '='. NULL where it cannot be had, and without wallprof; every function takes a NULL.
+ * with '='. NULL where it cannot be had, and without wallprof; every function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
 static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);
 
 /*
  * Gives the calling thread a label, in a few ns. The result is what wallprof_pop is to be given: a positive
- * token, 0 without wallprof; or -EINVAL (no label), -ENOSPC (16 are there already; or the process has had
- * 49,152 different stacks of labels), -ESRCH (this thread is not recorded: its start passed wallprof by, or
- * it has all but ended), -EPERM (in a child of vfork, which would give it to its parent).
+ * token, 0 without wallprof; or WALLPROF_NO_LABEL, WALLPROF_FULL (16 are there already; or the process has
+ * had 49,152 different stacks of labels), WALLPROF_NO_THREAD, WALLPROF_NOT_RECORDED (in a child of vfork too,
+ * which would give it to its parent).
  *
  * Of several labels with one key the last one given counts, until it is taken back. What order labels of
  * different keys come in makes no difference.
@@ -90,9 +94,9 @@ static __inline__ const wallprof_label_t *wallprof_label(const char *key, const 
 static __inline__ int wallprof_push(const wallprof_label_t *label);
 
 /*
- * Takes that label back, also when others have been given since. 0; -ENOENT if it is not there (any more),
- * and otherwise as above. -EINVAL for what was an error of wallprof_push's: so its result can be handed on as
- * it is.
+ * Takes that label back, also when others have been given since. 0; WALLPROF_NOT_THERE if it is not there any
+ * more, and otherwise as above. WALLPROF_NO_LABEL for what was an error of wallprof_push's: so its result can
+ * be handed on as it is.
  *
  * A thread begins without labels. A forked child begins with those of the thread that forked.
  */
@@ -100,7 +104,7 @@ static __inline__ int wallprof_pop(int token);
 
 /*
  * The calling thread's name in the profile, 15 bytes of it at most, whatever the kernel's is; NULL or "" for
- * that one again. 0, -ESRCH or -EPERM. Not from a signal handler that may have interrupted it.
+ * that one again. 0, or as above. Not from a signal handler that may have interrupted it.
  */
 static __inline__ int wallprof_thread_name(const char *name);
 
@@ -108,7 +112,7 @@ static __inline__ int wallprof_thread_name(const char *name);
  * Whether the calling thread is left alone from now on: it is not looked at, costs nothing, and all it does
  * is [uninteresting]. (Its time is not left out: sums would not be true any more. What to leave out is
  * decided when a profile is read: `wallprof top --ignore '^\[uninteresting\]$'`, pprof
- * -ignore=uninteresting.) 0, -ESRCH or -EPERM.
+ * -ignore=uninteresting.) 0, or as above.
  */
 static __inline__ int wallprof_thread_uninteresting(int yes);
 

@@ -4,6 +4,8 @@
  *
  * Nothing is changed in a child of vfork, whose memory is its parent's.
  */
+#define WALLPROF_CODES_ONLY
+#include "wallprof.h"
 #include "hook_thread.h"
 #include "labels.h"
 #include "marks.h"
@@ -21,8 +23,16 @@ static struct wp_marks *own_marks(int *ret_error)
     struct wp_marks *marks = hook_thread_marks();
     if (marks && sig_wait_here.lent_to_children == 0)
         return marks;
-    *ret_error = marks ? -EPERM : session_is_recording() ? -ESRCH : 0;
+    *ret_error = marks ? WALLPROF_NOT_RECORDED : session_is_recording() ? WALLPROF_NO_THREAD : 0;
     return NULL;
+}
+
+static int code_of(int result)
+{
+    return result >= 0         ? result
+           : result == -ENOSPC ? WALLPROF_FULL
+           : result == -ENOENT ? WALLPROF_NOT_THERE
+                               : WALLPROF_NO_LABEL;
 }
 
 WALLPROF_HOOK const struct wallprof_label_t *wallprof_label(const char *key, const char *value)
@@ -35,16 +45,16 @@ WALLPROF_HOOK int wallprof_push(const struct wallprof_label_t *label)
 {
     int error;
     struct wp_marks *marks = own_marks(&error);
-    return marks ? labels_push(labels_of_process(), &marks->labels, label) : error;
+    return marks ? code_of(labels_push(labels_of_process(), &marks->labels, label)) : error;
 }
 
 WALLPROF_HOOK int wallprof_pop(int token)
 {
     int error;
     if (token <= 0)
-        return token < 0 ? -EINVAL : 0;
+        return token < 0 ? WALLPROF_NO_LABEL : 0;
     struct wp_marks *marks = own_marks(&error);
-    return marks ? labels_pop(labels_of_process(), &marks->labels, token) : error;
+    return marks ? code_of(labels_pop(labels_of_process(), &marks->labels, token)) : error;
 }
 
 WALLPROF_HOOK int wallprof_thread_name(const char *name)

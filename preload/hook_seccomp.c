@@ -107,16 +107,21 @@ static const struct call optional_of_sampler[] = {
     {SYS_sched_getaffinity, {0}}, /* malloc */
     {SYS_faccessat2, {0}},        /* faccessat */
     {SYS_chdir, {0}},
+    {SYS_fchmod, {0}},
+    {SYS_ftruncate, {0}},
     {-1, {0}},
+};
+
+/* There too, where a store is kept. */
+static const struct call calls_of_stores[] = {
+    {SYS_fallocate, {0}}, {SYS_ftruncate, {0}}, {SYS_pwrite64, {0}}, {SYS_fcntl, {0}}, {SYS_flock, {0}},
+    {SYS_fstatfs, {0}},   {SYS_fchmod, {0}},    {SYS_mremap, {0}},   {-1, {0}},
 };
 
 /* There too, if not WALLPROF_SECCOMP=strict; an error does as well. */
 static const struct call exotic_of_sampler[] = {
-    {SYS_unshare, {0}},
-    {SYS_close_range, {3, ~0U, CLOSE_RANGE_UNSHARE}},
-    {SYS_sched_getattr, {0}},
-    {SYS_sched_setattr, {0}},
-    {-1, {0}},
+    {SYS_memfd_create, {0}},  {SYS_unshare, {0}},       {SYS_close_range, {3, ~0U, CLOSE_RANGE_UNSHARE}},
+    {SYS_sched_getattr, {0}}, {SYS_sched_setattr, {0}}, {-1, {0}},
 };
 
 /* A filter that answers clone3 with anything but ENOSYS leaves no way to create a thread: as the C library
@@ -132,7 +137,8 @@ static bool is_wide_enough_for_sampler(const struct sock_fprog *program)
 {
     return call_filter_allows_all(program, calls_of_sampler) &&
            call_filter_answers_all(program, optional_of_sampler) &&
-           (session_is_strict() || call_filter_answers_all(program, exotic_of_sampler));
+           (session_is_strict() || call_filter_answers_all(program, exotic_of_sampler)) &&
+           (!session_wants_store() || call_filter_allows_all(program, calls_of_stores));
 }
 
 void hook_seccomp_before(const struct sock_fprog *program, unsigned long flags)

@@ -43,6 +43,9 @@ bool session_is_recording(void);
 /* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
 bool session_hides_environment(void);
 
+/* Whether the recording is to be kept in a file while it is made (WALLPROF_STORE). */
+bool session_wants_store(void);
+
 /* Whether we are to make everyday system calls only (WALLPROF_SECCOMP). */
 bool session_is_strict(void);
 

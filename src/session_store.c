@@ -363,6 +363,12 @@ bool session_leave_store(struct session *session)
     return leaves;
 }
 
+bool session_wants_store(void)
+{
+    struct session *session = session_current();
+    return session && session->has_store;
+}
+
 static void note_end(enum store_end kind, int value)
 {
     struct session *session = session_current();

@@ -157,7 +157,11 @@ static void pairs(void)
 
 static void say(const char *what, int result)
 {
-    printf("%s: %s\n", what, result > 0 ? "a token" : result == 0 ? "0" : strerrorname_np(-result));
+    static const char *const codes[] = {[-WALLPROF_NOT_RECORDED] = "not recorded",
+                                        [-WALLPROF_NO_LABEL] = "no label",
+                                        [-WALLPROF_FULL] = "full",
+                                        [-WALLPROF_NOT_THERE] = "not there"};
+    printf("%s: %s\n", what, result > 0 ? "a token" : result == 0 ? "0" : codes[-result]);
 }
 
 static void say_label(const char *what, const wallprof_label_t *label)
