@@ -54,12 +54,9 @@ static int descend(int directory_fd, const char *name)
     return fd;
 }
 
-int place_open_directory(const char *path)
+static int walk(int fd, const char *path)
 {
     char name[NAME_MAX + 1];
-    int fd = open(*path == '/' ? "/" : ".", DIRECTORY_FLAGS);
-    if (fd < 0)
-        return -errno;
     while (fd >= 0 && *(path += strspn(path, "/"))) {
         size_t bytes = strcspn(path, "/");
         if (bytes > NAME_MAX) {
@@ -71,6 +68,21 @@ int place_open_directory(const char *path)
         path += bytes;
     }
     return fd;
+}
+
+static int walk_from(const char *root, const char *path)
+{
+    int fd = open(root, DIRECTORY_FLAGS);
+    return fd < 0 ? -errno : walk(fd, path);
+}
+
+/* An emulator shows another root than the one in which it looks for what is not in there (qemu -L). */
+int place_open_directory(const char *path)
+{
+    int status = walk_from(*path == '/' ? "/" : ".", path);
+    if (status == -ENOENT && *path == '/')
+        status = walk_from("/proc/thread-self/root", path);
+    return status;
 }
 
 /* ---- names in them ---- */

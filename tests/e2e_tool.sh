@@ -82,7 +82,8 @@ done
 first=$(run_pprof -top -nodecount=1 "$profile" 2>/dev/null | tail -n 1 | awk '{ print $NF }')
 expect 0 top --width 0 --lines 1 "$profile"
 grep -A 1 'FUNCTION$' "$TMP/stdout" | tail -n 1 | grep -qF "  $first" || complain "top does not begin with $first"
-run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep . && complain "top has lines of more than 80 columns"
+run_tool top "$profile" | "$PYTHON" -c 'import sys; [print(line, end="") for line in open(0, encoding="utf-8") if len(line) > 81]' |
+    grep . && complain "top has lines of more than 80 columns"
 COLUMNS=100 run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep -q . || complain "COLUMNS is not honoured"
 run_tool top "$profile" | grep -q $'\033' && complain "colour where there is no terminal"
 run_tool top --color=always "$profile" | grep -q $'\033' || complain "no colour where it is asked for"
@@ -192,7 +193,7 @@ done
 
 # ---- help ----
 
-for command in '' top diff view export merge; do
+for command in '' top diff view export merge push ctl recover gather; do
     # shellcheck disable=SC2086 # one command or none
     expect 0 $command --help
     [ "$(wc -l <"$TMP/stdout")" -le 24 ] || complain "wallprof $command --help does not fit a screen"

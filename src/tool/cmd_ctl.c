@@ -26,15 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: wallprof ctl [OPTIONS] PID start|stop|status\n"
-    "       wallprof ctl [OPTIONS] PID dump [PATH]\n"
-    "\n"
-    "Starts or stops the recording of a running process, which must be yours, tells\n"
-    "how it is, or has what was recorded so far written to PATH, whose ending says the\n"
-    "format; without PATH to where the profile goes at the end.\n"
-    "\n"
-    "  -t, --timeout SECONDS  how long to wait for the answer (10)\n";
+static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\n"
+                           "       wallprof ctl [OPTIONS] PID dump [PATH]\n"
+                           "\n"
+                           "Starts or stops the recording of a running process, which must be yours, tells\n"
+                           "how it is, or has what was recorded so far written to PATH, whose ending says\n"
+                           "the format; without PATH to where the profile goes at the end.\n"
+                           "\n"
+                           "  -t, --timeout SECONDS  how long to wait for the answer (10)\n";
 
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400, RESULT_ALREADY = -3, RESULT_NOTHING = -6 };
 

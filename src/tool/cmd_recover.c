@@ -11,19 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: wallprof recover [OPTIONS] STORE...\n"
-    "\n"
-    "Makes the profile of a process that was killed, or ended in another way that kept it\n"
-    "from writing one, of the store that it was recording into (WALLPROF_STORE). A STORE that\n"
-    "is a directory stands for all that wait in it. The profile goes to where the process\n"
-    "would have written it; a file that is there already is kept, and the process's number\n"
-    "put into the name of the new one. Then the store is removed.\n"
-    "\n"
-    "  -o, --output OUT     write there instead, in the format of its ending\n"
-    "  -k, --keep           do not remove the store\n"
-    "\n"
-    "The store of a process that is still running is left alone.\n";
+static const char help[] = "usage: wallprof recover [OPTIONS] STORE...\n"
+                           "\n"
+                           "Makes the profile of a process that was killed, or ended in another way that\n"
+                           "kept it from writing one, of the store that it was recording into\n"
+                           "(WALLPROF_STORE). A STORE that is a directory stands for all that wait in it.\n"
+                           "The profile goes to where the process would have written it. A file that is\n"
+                           "there already is kept, and the process's number put into the name of the new\n"
+                           "one. Then the store is removed.\n"
+                           "\n"
+                           "  -o, --output OUT     write there instead, in the format of its ending\n"
+                           "  -k, --keep           do not remove the store\n"
+                           "\n"
+                           "The store of a process that is still running is left alone.\n";
 
 struct request {
     const char *output;

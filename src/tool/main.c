@@ -9,15 +9,15 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"top", "FILE", "show where the time went: threads, then functions", command_top},
+    {"top", "FILE", "show where the time went, by thread and function", command_top},
     {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
     {"view", "FILE", "show the flame graph in a browser", command_view},
-    {"ctl", "PID ACTION", "start, stop, dump or status: of a running process", command_ctl},
     {"export", "FILE -o OUT", "write a recording in other formats", command_export},
-    {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
-    {"recover", "STORE", "make the profile of a process that was killed", command_recover},
     {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
     {"push", "--to SERVER URL FILE", "send recordings to Pyroscope or Parca", command_push},
+    {"ctl", "PID ACTION", "start, stop, dump or look at a running process", command_ctl},
+    {"recover", "STORE", "make the profile of a process that was killed", command_recover},
+    {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
