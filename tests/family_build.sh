@@ -1,5 +1,5 @@
 #!/bin/bash
-# A real C project, Lua 5.4 from Debian's source package, built by make -j2 with and without wallprof-run --merge: what
+# A real C project, zstd from Debian's source package, built by make -j2 with and without wallprof-run --merge: what
 # is built is the same, there is one profile of all processes and nothing else is left; and what that costs.
 #
 # Takes some minutes; `make family-build` runs it.
@@ -9,26 +9,26 @@
 . "$(dirname "$0")/lib.sh"
 need make gcc apt-get
 [ -x "$PPROF" ] || fail "there is no $PPROF: scripts/build-pprof $PPROF makes it"
-project=$ROOT/build/lua
-"$ROOT/scripts/debian-source" lua5.4 "$project" || skip "no source package is to be had"
+project=$ROOT/build/zstd
+"$ROOT/scripts/debian-source" libzstd "$project" || skip "no source package is to be had"
 export TMPDIR=$TMP/stores HOME=$TMP
 mkdir "$TMPDIR"
 
 clean() {
-    make -s -C "$project/source/src" clean >/dev/null
+    make -s -C "$project/source/lib" clean >/dev/null
 }
 
 # The time of make alone goes to $TMP/seconds.
 # shellcheck disable=SC2016 # the inner shell's
 build() { # COMMAND BEFORE make...
     "$@" bash -c 'begin=$EPOCHREALTIME
-        make -s -j2 -C "$1" generic && awk -v a="$begin" -v b="$EPOCHREALTIME" "BEGIN { printf \"%.3f\\n\", b - a }" >"$2"' \
-        build "$project/source/src" "$TMP/seconds" >"$TMP/build.log" 2>&1 || fail "the build failed: $(tail -3 "$TMP/build.log")"
+        make -s -j2 -C "$1" libzstd.a libzstd && awk -v a="$begin" -v b="$EPOCHREALTIME" "BEGIN { printf \"%.3f\\n\", b - a }" >"$2"' \
+        build "$project/source/lib" "$TMP/seconds" >"$TMP/build.log" 2>&1 || fail "the build failed: $(tail -3 "$TMP/build.log")"
 }
 
 # What is built; but the archive, which has dates in it.
 sums() {
-    (cd "$project/source/src" && sha256sum -- *.o lua luac)
+    (cd "$project/source/lib" && find . -name "*.o" -o -name "libzstd.so*" -type f | LC_ALL=C sort | xargs sha256sum)
 }
 
 profiled() {

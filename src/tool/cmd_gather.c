@@ -260,6 +260,7 @@ static int gather(struct gathering *gathering)
     if (gathering->merges && !gathering->failed)
         gathering->failed = write_merged(gathering);
     merge_release(gathering->merge);
+    left_remove_empty(gathering->directory);
     tdestroy(gathering->merged, gathering->failed ? free : remove_store);
     remove_directory(gathering);
     tdestroy(gathering->taken, free);

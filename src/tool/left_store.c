@@ -133,6 +133,27 @@ int left_list(const char *directory, struct left_store **ret)
     return count;
 }
 
+static void remove_if_empty(const char *path)
+{
+    struct left_store store = {.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    if (store.fd >= 0 && lock(store.fd) && describe(&store) == -EPROTO)
+        unlink(path);
+    left_close(&store);
+}
+
+void left_remove_empty(const char *directory)
+{
+    char path[PATH_MAX];
+    DIR *entries = opendir(directory);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        if (has_ending(entry->d_name) &&
+            snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) < (int)sizeof path)
+            remove_if_empty(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
 /* ---- its profile ---- */
 
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number)

@@ -41,6 +41,10 @@ bool left_has_ended(struct left_store *store, unsigned patience_ms);
  * Their number, or -errno. */
 int left_list(const char *directory, struct left_store **ret);
 
+/* Removes those of a directory that were not begun yet when their processes ended: there is nothing in them.
+ */
+void left_remove_empty(const char *directory);
+
 /* Of a store whose process has gone, what its recording says of how: signal_number if it is known, or 0. */
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 16 }; /* of each kind: every report shows the comments */
+enum { LINES_MAX = 4 }; /* of each kind: every report shows the comments */
 
 static const char restrained_in[] = " (so it was in ";
 
