@@ -27,38 +27,11 @@ static arena_ref newest_thread(const struct wp_profile *profile)
     return newest;
 }
 
-static struct store_tree describe_tree(const struct wp_profile *profile)
-{
-    const struct wp_tree *tree = profile->tree;
-    struct store_tree ret = {
-        .newest_root = tree->newest_root,
-        .newest_location = tree->newest_location,
-        .spare_root = tree->spare_root,
-        .newest_module = profile->modules->newest,
-        .newest_thread = newest_thread(profile),
-        .node_count = tree->node_count,
-        .location_count = tree->location_count,
-        .module_count = profile->modules->count,
-        .thread_count = profile->thread_count,
-        .overflows = tree->overflows,
-    };
-    memcpy(ret.pseudo, tree->pseudo, sizeof ret.pseudo);
-    return ret;
-}
-
 static uint64_t timeline_bytes(const struct wp_timeline *timeline)
 {
     return timeline ? sizeof(struct store_timeline) + timeline->count * sizeof(struct timeline_record) +
                           timeline->event_count * sizeof(struct timeline_event)
                     : 0;
-}
-
-static void describe_process(const struct wp_process *process, struct store_process *ret)
-{
-    ret->pid = process->pid;
-    ret->rank = process->pid > 0 ? process->rank : 0; /* as where no process is known */
-    snprintf(ret->program, sizeof ret->program, "%s", process->name);
-    snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
 }
 
 static void write_header(const struct wp_profile *profile, struct sink *sink, uint64_t symbols_bytes)
@@ -69,7 +42,8 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
         .arena = {STORE_HEADER_BYTES, profile->arena->used_bytes},
         .symbols = {symbols_offset, symbols_bytes},
         .timeline = {symbols_offset + symbols_bytes, timeline_bytes(profile->timeline)},
-        .tree = describe_tree(profile),
+        .tree = store_describe_tree(profile->tree, profile->modules, newest_thread(profile),
+                                    profile->thread_count),
         .labels = profile->labels,
         .threads_per_tick = profile->threads_per_tick,
         .has_timed_samples = profile->has_timed_samples,
@@ -82,7 +56,7 @@ static void write_header(const struct wp_profile *profile, struct sink *sink, ui
     snprintf(header.command, sizeof header.command, "%s", profile->command);
     snprintf(header.restraint, sizeof header.restraint, "%s", profile->restraint);
     if (profile->process_count > 0)
-        describe_process(&profile->processes[0], &header.process);
+        store_describe_process(&header.process, &profile->processes[0]);
     memcpy(page, &header, sizeof header);
     sink_write(sink, page, sizeof page);
 }

@@ -59,21 +59,8 @@ static void refresh_name(const struct wp_sampler *sampler, struct wp_thread *thr
 
 static struct store_tree lists_of(const struct wp_sampler *sampler)
 {
-    const struct wp_tree *tree = &sampler->tree;
-    struct store_tree lists = {
-        .newest_root = tree->newest_root,
-        .newest_location = tree->newest_location,
-        .spare_root = tree->spare_root,
-        .newest_module = sampler->modules.newest,
-        .newest_thread = sampler->newest_record,
-        .node_count = tree->node_count,
-        .location_count = tree->location_count,
-        .module_count = sampler->modules.count,
-        .thread_count = sampler->thread_count,
-        .overflows = tree->overflows,
-    };
-    memcpy(lists.pseudo, tree->pseudo, sizeof(lists.pseudo));
-    return lists;
+    return store_describe_tree(&sampler->tree, &sampler->modules, sampler->newest_record,
+                               sampler->thread_count);
 }
 
 static void show_lists(struct wp_sampler *sampler)

@@ -142,6 +142,9 @@ void session_check_output(struct session *session, bool has_own_descriptors);
  * another one. The recording goes on, and takes the file back when it ends after all. */
 void session_write_so_far(struct session *session);
 
+/* What a recording says of this process; its name is in `program`. */
+struct wp_process session_describe_process(const struct session *session, char program[PATH_MAX]);
+
 /* The file that it is kept in is complete, with or without what only the process knows of names. */
 void session_close_store(struct session *session, bool with_names);
 

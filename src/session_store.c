@@ -142,14 +142,12 @@ static void describe_outputs(struct session *session, struct store_live *live)
 static void describe(struct session *session, struct store_header *header)
 {
     char program[PATH_MAX];
+    const struct wp_process process = session_describe_process(session, program);
     header->labels = session->config.labels;
     header->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
     header->start_utc_ns = session->control.profile_utc_ns;
     snprintf(header->command, sizeof(header->command), "%s", session->command_text);
-    header->process.pid = session->pid;
-    header->process.rank = session->config.rank;
-    snprintf(header->process.program, sizeof(header->process.program), "%s",
-             output_program_name(program, sizeof(program)));
+    store_describe_process(&header->process, &process);
     describe_outputs(session, &header->live);
 }
 
@@ -169,12 +167,6 @@ static int begin_store(struct session *session, int directory, uint64_t now_ns)
 }
 
 /* ---- those that were left ---- */
-
-static bool is_live_name(const char *name)
-{
-    size_t length = strlen(name), ending = sizeof STORE_LIVE_ENDING - 1;
-    return length > ending && strcmp(name + length - ending, STORE_LIVE_ENDING) == 0;
-}
 
 /* Nobody's any more, and not of a program that ended as it wanted to. */
 static bool is_waiting(int directory, const char *name)
@@ -222,7 +214,7 @@ static unsigned count_waiting(const struct session *session, int directory, char
         for (long at = 0; at < got && count < WAITING_MAX;) {
             const struct directory_entry *entry = (const void *)(entries + at);
             at += entry->bytes;
-            if (is_live_name(entry->name) && strcmp(entry->name, session->store_name) != 0 &&
+            if (store_is_live_name(entry->name) && strcmp(entry->name, session->store_name) != 0 &&
                 is_waiting(directory, entry->name) && count++ == 0)
                 snprintf(first, NAME_MAX + 1, "%s", entry->name);
         }

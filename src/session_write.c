@@ -92,7 +92,7 @@ static bool may_run_tool(const struct session *session, uint64_t recorded_ns)
            !session->leaves_children && recorded_ns >= SESSION_WORTH_NS && prctl(PR_GET_SECCOMP) == 0;
 }
 
-static struct wp_process describe_process(const struct session *session, char program[PATH_MAX])
+struct wp_process session_describe_process(const struct session *session, char program[PATH_MAX])
 {
     return (struct wp_process){.name = output_program_name(program, PATH_MAX),
                                .pid = session->pid,
@@ -125,7 +125,7 @@ static int write_profile(struct session *session, const struct session_writing *
     uint64_t recorded_ns = session_control_recorded_ns(session, writing->end_ns);
     bool is_elsewhere = writing->directory_fd >= 0;
     char program[PATH_MAX];
-    const struct wp_process process = describe_process(session, program);
+    const struct wp_process process = session_describe_process(session, program);
     struct export_request request = describe_recording(session, &process, writing->end_ns, restraint);
     request.tool = writing->by_tool && may_run_tool(session, recorded_ns) ? session->config.tool : NULL;
     request.stderr_fd = session->stderr_handle;
@@ -148,7 +148,7 @@ void session_close_store(struct session *session, bool with_names)
         return;
     sampler_show(&session->sampler, session->end_ns); /* the ends of all threads too */
     restraint_describe(&session->sampler.restraint, session->control.profile_ns, session->end_ns, restraint);
-    const struct wp_process process = describe_process(session, program);
+    const struct wp_process process = session_describe_process(session, program);
     const struct export_request request = describe_recording(session, &process, session->end_ns, restraint);
     names.offset = live_cut(live);
     if (with_names)

@@ -16,7 +16,9 @@
 #include "perf_map.h"
 #include "profile.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STORE_MAGIC "wpstore\n"
@@ -26,6 +28,12 @@
 #define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, something random and the ending */
 #define STORE_LIVE_ENDING  ".live.store"
 #define STORE_RUN_NAME     "run"
+
+static inline bool store_is_live_name(const char *name)
+{
+    const size_t length = strlen(name), ending = sizeof STORE_LIVE_ENDING - 1;
+    return length > ending && strcmp(name + length - ending, STORE_LIVE_ENDING) == 0;
+}
 
 enum {
     STORE_VERSION = 2,
@@ -139,6 +147,35 @@ struct store_header {
     struct store_live live;
 };
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
+
+/* The lists as they are. newest_thread, thread_count: struct wp_thread_record. */
+static inline struct store_tree store_describe_tree(const struct wp_tree *tree,
+                                                    const struct wp_modules *modules, arena_ref newest_thread,
+                                                    uint32_t thread_count)
+{
+    struct store_tree lists = {
+        .newest_root = tree->newest_root,
+        .newest_location = tree->newest_location,
+        .spare_root = tree->spare_root,
+        .newest_module = modules->newest,
+        .newest_thread = newest_thread,
+        .node_count = tree->node_count,
+        .location_count = tree->location_count,
+        .module_count = modules->count,
+        .thread_count = thread_count,
+        .overflows = tree->overflows,
+    };
+    memcpy(lists.pseudo, tree->pseudo, sizeof lists.pseudo);
+    return lists;
+}
+
+static inline void store_describe_process(struct store_process *ret, const struct wp_process *process)
+{
+    ret->pid = process->pid;
+    ret->rank = process->pid > 0 ? process->rank : 0; /* as where no process is known */
+    snprintf(ret->program, sizeof ret->program, "%s", process->name);
+    snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
+}
 
 /* What a header says of how it was written, which a reader compares with how it would write it. */
 static inline void store_describe_build(struct store_header *header)

@@ -11,6 +11,7 @@
 #include "store.h"
 
 #include "fake_files.h"
+#include "fake_written.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -134,18 +135,6 @@ static int teardown(void **state)
     arena_deinit(&fixture->arena);
     fake_directory_remove(&fixture->directory);
     return 0;
-}
-
-typedef int write_fn(const struct wp_profile *profile, struct sink *sink);
-
-static struct fake_bytes written(struct fixture *fixture, write_fn *write, const struct wp_profile *profile)
-{
-    int error;
-    struct sink *sink = sink_create(fixture->directory.fd, "out", SINK_PLAIN, &error);
-    assert_non_null(sink);
-    assert_int_equal(write(profile, sink), 0);
-    assert_int_equal(sink_commit(sink), 0);
-    return fake_read(&fixture->directory, "out");
 }
 
 /* ---- the tree ---- */
@@ -276,16 +265,17 @@ static int read_again(struct fixture *fixture, struct recording *recording, cons
 static void files_say_the_same(void **state)
 {
     struct fixture *fixture = *state;
-    write_fn *const writers[] = {enc_pprof_write, enc_store_write};
-    struct fake_bytes pprof = written(fixture, enc_pprof_write, &fixture->profile);
-    struct fake_bytes folded = written(fixture, enc_folded_write, &fixture->profile);
+    fake_write_fn *const writers[] = {enc_pprof_write, enc_store_write};
+    struct fake_bytes pprof = fake_written(&fixture->directory, enc_pprof_write, &fixture->profile);
+    struct fake_bytes folded = fake_written(&fixture->directory, enc_folded_write, &fixture->profile);
     for (int i = 0; i < 2; i++) {
         struct recording recording;
-        struct fake_bytes file = written(fixture, writers[i], &fixture->profile);
+        struct fake_bytes file = fake_written(&fixture->directory, writers[i], &fixture->profile);
         assert_int_equal(read_again(fixture, &recording, &file), 0);
         assert_reports(&recording.profile);
-        struct fake_bytes again = written(fixture, enc_pprof_write, &recording.profile);
-        struct fake_bytes folded_again = written(fixture, enc_folded_write, &recording.profile);
+        struct fake_bytes again = fake_written(&fixture->directory, enc_pprof_write, &recording.profile);
+        struct fake_bytes folded_again =
+            fake_written(&fixture->directory, enc_folded_write, &recording.profile);
         assert_int_equal(again.size, pprof.size);
         assert_memory_equal(again.bytes, pprof.bytes, pprof.size);
         assert_int_equal(folded_again.size, folded.size);
@@ -309,7 +299,7 @@ static void claim(struct fixture *fixture, uint64_t address)
 static void assert_refused(struct fixture *fixture)
 {
     struct recording recording;
-    struct fake_bytes store = written(fixture, enc_store_write, &fixture->profile);
+    struct fake_bytes store = fake_written(&fixture->directory, enc_store_write, &fixture->profile);
     assert_int_equal(read_again(fixture, &recording, &store), -EBADMSG);
     assert_non_null(strstr(recording.reason, "a location makes no sense"));
     fake_bytes_free(&store);
@@ -348,7 +338,7 @@ static void what_is_no_label_is_refused(void **state)
     assert_refused(fixture);
     memcpy(key, "n\0one", 6);
     struct recording recording;
-    struct fake_bytes store = written(fixture, enc_store_write, &fixture->profile);
+    struct fake_bytes store = fake_written(&fixture->directory, enc_store_write, &fixture->profile);
     assert_int_equal(read_again(fixture, &recording, &store), 0);
     recording_close(&recording);
     fake_bytes_free(&store);

@@ -6,6 +6,7 @@
 #include "store.h"
 
 #include "fake_files.h"
+#include "fake_written.h"
 #include "small_profile.h"
 #include "random.h"
 
@@ -21,18 +22,6 @@ struct fixture {
     char path[PATH_MAX];
 };
 
-typedef int write_fn(const struct wp_profile *profile, struct sink *sink);
-
-static struct fake_bytes written(struct fixture *fixture, write_fn *write, const struct wp_profile *profile)
-{
-    int error;
-    struct sink *sink = sink_create(fixture->directory.fd, "out", SINK_PLAIN, &error);
-    assert_non_null(sink);
-    assert_int_equal(write(profile, sink), 0);
-    assert_int_equal(sink_commit(sink), 0);
-    return fake_read(&fixture->directory, "out");
-}
-
 static int setup(void **state)
 {
     static struct fixture fixture;
@@ -43,7 +32,7 @@ static int setup(void **state)
     small_profile_create(&fixture.small);
     fixture.small.profile.timeline = &fixture.small.timeline;
     fixture.small.profile.has_timed_samples = true;
-    fixture.store = written(&fixture, enc_store_write, &fixture.small.profile);
+    fixture.store = fake_written(&fixture.directory, enc_store_write, &fixture.small.profile);
     return 0;
 }
 
@@ -67,15 +56,15 @@ static void what_is_read_is_what_was_written(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(recording_open(&fixture->recording, fixture->path), 0);
     const struct wp_profile *profile = &fixture->recording.profile;
-    struct fake_bytes before = written(fixture, enc_pprof_write, &fixture->small.profile);
-    struct fake_bytes after = written(fixture, enc_pprof_write, profile);
+    struct fake_bytes before = fake_written(&fixture->directory, enc_pprof_write, &fixture->small.profile);
+    struct fake_bytes after = fake_written(&fixture->directory, enc_pprof_write, profile);
     assert_int_equal(profile->timeline->count, 2);
     assert_memory_equal(profile->timeline->records, fixture->small.records,
                         2 * sizeof *fixture->small.records);
     assert_memory_equal(profile->timeline->events, fixture->small.events, sizeof fixture->small.events);
     assert_int_equal(profile->timeline->thinned, 5);
     assert_int_equal(profile->timeline->start_ns, fixture->small.timeline.start_ns);
-    struct fake_bytes again = written(fixture, enc_store_write, profile);
+    struct fake_bytes again = fake_written(&fixture->directory, enc_store_write, profile);
     assert_same(&before, &after);
     assert_same(&fixture->store, &again);
     assert_true(fixture->recording.is_store);
@@ -93,7 +82,8 @@ static int read_bytes(struct fixture *fixture, const unsigned char *bytes, size_
     memset(&fixture->recording, 0, sizeof fixture->recording);
     int status = recording_read_store(&fixture->recording, copy, count);
     if (status == 0) { /* and all of it can be used */
-        struct fake_bytes pprof = written(fixture, enc_pprof_write, &fixture->recording.profile);
+        struct fake_bytes pprof =
+            fake_written(&fixture->directory, enc_pprof_write, &fixture->recording.profile);
         fake_bytes_free(&pprof);
     }
     recording_close(&fixture->recording);
@@ -173,7 +163,7 @@ static void what_cannot_be_read_says_why(void **state)
 static void refuse_changed(struct fixture *fixture, const char *reason)
 {
     fake_bytes_free(&fixture->store);
-    fixture->store = written(fixture, enc_store_write, &fixture->small.profile);
+    fixture->store = fake_written(&fixture->directory, enc_store_write, &fixture->small.profile);
     assert_int_equal(read_bytes(fixture, fixture->store.bytes, fixture->store.size), -EBADMSG);
     assert_non_null(strstr(fixture->recording.reason, reason));
 }

@@ -255,14 +255,6 @@ static int parse_kind(const char *word, enum control_kind *ret)
     return -EINVAL;
 }
 
-static bool parse_number(const char *text, long max, long *ret)
-{
-    char *end;
-    errno = 0;
-    *ret = strtol(text, &end, 10);
-    return *text && !*end && errno == 0 && *ret > 0 && *ret <= max;
-}
-
 /* The process has a working directory of its own. */
 static int make_absolute(const char *path, char ret[PATH_MAX])
 {
@@ -286,11 +278,11 @@ int command_ctl(int argc, char **argv)
             return fputs(help, stdout) == EOF;
         if (option != 't')
             return command_misused("ctl", "which options there are:");
-        if (!parse_number(optarg, TIMEOUT_MAX_S, &timeout_s))
+        if (!command_number(optarg, 1, TIMEOUT_MAX_S, &timeout_s))
             return command_misused("ctl", "--timeout %s is not a number of seconds", optarg);
     }
     int count = argc - optind;
-    if (count < 2 || !parse_number(argv[optind], INT_MAX, &subject.pid))
+    if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject.pid))
         return command_misused("ctl", "PID and what to do are wanted");
     if (parse_kind(argv[optind + 1], &kind) < 0)
         return command_misused("ctl", "'%s' is not start, stop, dump or status", argv[optind + 1]);

@@ -269,11 +269,10 @@ static int gather(struct gathering *gathering)
 
 static bool read_number(const char *text, int *ret)
 {
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    *ret = (int)number;
-    return errno == 0 && end != text && *end == '\0' && number >= 0 && number <= INT_MAX;
+    long number;
+    bool is_number = command_number(text, 0, INT_MAX, &number);
+    *ret = is_number ? (int)number : *ret;
+    return is_number;
 }
 
 int command_gather(int argc, char **argv)

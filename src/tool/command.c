@@ -2,9 +2,11 @@
 #include "recording.h"
 #include "store_names.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { MESSAGE_BYTES = 8192 };
 
@@ -41,6 +43,14 @@ int command_misused(const char *command, const char *format, ...)
     fprintf(stderr, "\nTry 'wallprof %s --help'.\n", command);
     va_end(arguments);
     return EXIT_USAGE;
+}
+
+bool command_number(const char *text, long least, long most, long *ret)
+{
+    char *end;
+    errno = 0;
+    *ret = strtol(text, &end, 10);
+    return end != text && !*end && errno == 0 && *ret >= least && *ret <= most;
 }
 
 int command_open(struct recording *recording, const char *path)

@@ -7,6 +7,8 @@
 #ifndef WALLPROF_TOOL_COMMAND_H
 #define WALLPROF_TOOL_COMMAND_H
 
+#include <stdbool.h>
+
 enum { EXIT_USAGE = 2 };
 
 int command_ctl(int argc, char **argv);
@@ -24,6 +26,9 @@ int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* For a wrong command line: the message and where help is; returns EXIT_USAGE. */
 int command_misused(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether a text is a number, and nothing else, from the least to the most that it may be. */
+bool command_number(const char *text, long least, long most, long *ret);
 
 /* Opens a recording with all that can be known of its names. 0; or 1, which has been said, and nothing is
  * open. */

@@ -80,12 +80,6 @@ bool left_has_ended(struct left_store *store, unsigned patience_ms)
 
 /* ---- a directory of them ---- */
 
-static bool has_ending(const char *name)
-{
-    const size_t length = strlen(name), ending = sizeof STORE_LIVE_ENDING - 1;
-    return length > ending && strcmp(name + length - ending, STORE_LIVE_ENDING) == 0;
-}
-
 static int compare_starts(const void *left, const void *right)
 {
     const struct left_store *a = left, *b = right;
@@ -99,7 +93,7 @@ static int list(DIR *entries, const char *directory, struct left_store **ret)
     for (struct dirent *entry; (entry = readdir(entries));) {
         char path[PATH_MAX];
         struct left_store store;
-        if (!has_ending(entry->d_name) ||
+        if (!store_is_live_name(entry->d_name) ||
             snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path ||
             left_open(&store, path) < 0)
             continue;
@@ -146,7 +140,7 @@ void left_remove_empty(const char *directory)
     char path[PATH_MAX];
     DIR *entries = opendir(directory);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        if (has_ending(entry->d_name) &&
+        if (store_is_live_name(entry->d_name) &&
             snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) < (int)sizeof path)
             remove_if_empty(path);
     }

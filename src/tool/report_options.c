@@ -56,12 +56,9 @@ static int take_regex(struct report_options *options, const char *text, regex_t 
 
 static int take_number(struct report_options *options, const char *text, long *ret)
 {
-    char *end;
-    errno = 0;
-    *ret = strtol(text, &end, 10);
-    if (end == text || *end || errno || *ret < 0 || *ret > INT_MAX)
-        return command_misused(options->command, "'%s' is no number that can be used", text);
-    return 0;
+    return command_number(text, 0, INT_MAX, ret)
+               ? 0
+               : command_misused(options->command, "'%s' is no number that can be used", text);
 }
 
 int report_options_take(struct report_options *options, int option, const char *argument)
