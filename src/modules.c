@@ -7,7 +7,6 @@
 #include "eh_index.h"
 #include "loader.h"
 #include "sig_atomic.h"
-#include "sig_cfi.h"
 #include "sig_eh_frame.h"
 #include "sort.h"
 
@@ -531,7 +530,7 @@ uint64_t modules_function_start(const struct wp_modules *modules, arena_ref ref,
     struct sig_module view = view_of(modules, module);
     uint64_t start = 0, fde;
     if (module->is_loaded)
-        return sig_cfi_function_start(&view, address);
+        return sig_eh_frame_function_start(&view, address);
     if (view.search)
         sig_eh_frame_search(&view, address, true, &start, &fde);
     return start;

@@ -18,7 +18,7 @@ static uint64_t start_before_system_call(const struct sig_module *module, uint64
     if (lookup_pc - gap != sizeof(code) || !sig_memory_peek(code, gap, sizeof(code)) ||
         !sig_is_system_call(code))
         return 0;
-    return sig_eh_frame_function_start(module, gap - 1, !module->is_permanent);
+    return sig_eh_frame_function_start(module, gap - 1);
 }
 
 void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,

@@ -13,7 +13,7 @@
 uint64_t sig_call_function_start(const struct sig_modules_table *modules, uint64_t lookup_pc)
 {
     const struct sig_module *module = sig_modules_find(modules, lookup_pc);
-    return module ? sig_eh_frame_function_start(module, lookup_pc, !module->is_permanent) : 0;
+    return module ? sig_eh_frame_function_start(module, lookup_pc) : 0;
 }
 
 #if defined(__x86_64__)

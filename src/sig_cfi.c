@@ -461,8 +461,3 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
     struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
     sig_cfi_rule_in(memory, module, lookup_pc, careful_reads, ret);
 }
-
-uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc)
-{
-    return sig_eh_frame_function_start(module, lookup_pc, true);
-}

@@ -62,12 +62,6 @@ struct sig_rule {
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret);
 
-/*
- * Run-time address where the function around lookup_pc starts, by the same tables; 0 when they do not say.
- * Not for handlers but for the sampler, whom no dlclose waits for: always reads through the kernel.
- */
-uint64_t sig_cfi_function_start(const struct sig_module *module, uint64_t lookup_pc);
-
 /* ---- rows: what a rule is made of, with every register and every way of saving one ---- */
 
 /* What a row says of a register: DWARF 5 6.4.1. */

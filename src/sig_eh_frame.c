@@ -210,9 +210,9 @@ uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup
     return has_function_before && fde.end_pc > module->start_pc ? fde.end_pc : module->start_pc;
 }
 
-uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads)
+uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc)
 {
     struct sig_cie cie;
     struct sig_fde fde;
-    return sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde) ? fde.start_pc : 0;
+    return sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde) ? fde.start_pc : 0;
 }

@@ -57,7 +57,8 @@ bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool
  * the function before it. */
 uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
 
-/* Where the function around an address starts; 0 when the tables do not say. */
-uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
+/* Where the function around an address starts; 0 when the tables do not say. Those of a module that may go
+ * are read through the kernel: the sampler asks too, whom no dlclose waits for. */
+uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc);
 
 #endif

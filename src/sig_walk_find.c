@@ -25,8 +25,7 @@ static bool is_returned_to(struct sig_walk *walk)
 static bool is_made_up(const struct sig_walk *walk, const struct sig_module *module)
 {
     uint64_t pc = walk->regs.pc;
-    return !walk->interrupted && pc < module->end_pc &&
-           sig_eh_frame_function_start(module, pc, !module->is_permanent) == pc;
+    return !walk->interrupted && pc < module->end_pc && sig_eh_frame_function_start(module, pc) == pc;
 }
 
 static void compute_rule(const struct sig_unwind_request *request, const struct sig_module *module,

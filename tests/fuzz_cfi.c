@@ -244,7 +244,7 @@ static void check_vanishing(uint64_t pc, unsigned copies)
     sig_cfi_rule(&module, pc, true, &rule);
     check_rule(&rule);
     copies_left = copies;
-    FUZZ_ASSERT(sig_cfi_function_start(&module, pc) <= pc);
+    FUZZ_ASSERT(sig_eh_frame_function_start(&module, pc) <= pc);
     copies_left = 0;
 }
 
@@ -295,7 +295,7 @@ static void check_pc(uint64_t pc, bool with_cache)
     check_rule(&direct);
     sig_cfi_rule(&module, pc, true, &careful);
     FUZZ_ASSERT(is_same_rule(&direct, &careful));
-    uint64_t start = sig_cfi_function_start(&module, pc);
+    uint64_t start = sig_eh_frame_function_start(&module, pc);
     FUZZ_ASSERT(start <= pc && (start == 0 || direct.kind != SIG_RULE_NONE));
     check_row(pc);
     check_copies(pc, &direct);

@@ -200,7 +200,7 @@ static struct stack ours, theirs;
 static uint64_t function_around(uint64_t address)
 {
     const struct sig_module *module = sig_modules_find(table, address);
-    uint64_t start = module ? sig_cfi_function_start(module, address) : 0;
+    uint64_t start = module ? sig_eh_frame_function_start(module, address) : 0;
     return start ? start : module ? module->start_pc : 0;
 }
 

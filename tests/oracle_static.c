@@ -170,7 +170,7 @@ static unsigned compare_careful(const struct oracle *oracle, const struct sig_ru
 /* Whether the function around pc is the one that starts there; it, too, is found through the kernel only. */
 static bool starts_at(const struct oracle *oracle, uint64_t pc, uint64_t start_pc)
 {
-    return !oracle->may_copy || sig_cfi_function_start(&oracle->theirs.image.module, pc) == start_pc;
+    return !oracle->may_copy || sig_eh_frame_function_start(&oracle->theirs.image.module, pc) == start_pc;
 }
 
 static void report(struct oracle *oracle, const char *what, uint64_t pc, const struct sig_rule *rule)

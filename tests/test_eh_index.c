@@ -65,7 +65,7 @@ static void assert_same_rules(const struct wp_module *module, const struct wp_mo
         assert_int_equal(fde.end_pc, expected_fde.end_pc);
         assert_int_equal(fde.instructions, expected_fde.instructions);
         assert_int_equal(cie.instructions, expected_cie.instructions);
-        assert_int_equal(sig_cfi_function_start(&ours, pc), expected_fde.start_pc);
+        assert_int_equal(sig_eh_frame_function_start(&ours, pc), expected_fde.start_pc);
     }
     assert_true(found > 0);
 }

@@ -260,7 +260,7 @@ static void a_location_knows_where_its_function_starts(void **state)
         const struct wp_location *location =
             tree_location_at(&fixture->tree, locate_one(fixture, start + offset));
         assert_int_equal(location->address, start + offset);
-        assert_int_equal(location->function_start, kernel_copies_memory() ? start : 0);
+        assert_int_equal(location->function_start, start);
         assert_int_equal(location->module, modules_find(&modules, start));
         assert_int_not_equal(location->module, 0);
     }

@@ -72,8 +72,8 @@ static void test_addresses_outside(void **state)
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES - 1).kind, SIG_RULE_FRAME);
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES).kind, SIG_RULE_NONE);
     if (kernel_copies_memory())
-        assert_int_equal(sig_cfi_function_start(&table.module, pc + 17), pc);
-    assert_int_equal(sig_cfi_function_start(&table.module, pc + FUNCTION_BYTES), 0);
+        assert_int_equal(sig_eh_frame_function_start(&table.module, pc + 17), pc);
+    assert_int_equal(sig_eh_frame_function_start(&table.module, pc + FUNCTION_BYTES), 0);
 }
 
 static void test_binary_search_finds_each_function(void **state)
@@ -91,7 +91,7 @@ static void test_binary_search_finds_each_function(void **state)
         struct sig_rule rule = rule_at(&table, function_pc(&table, i) + 5);
         assert_cfa(&rule, SIG_DWARF_SP, 16 + 8 * (int)i);
         if (kernel_copies_memory())
-            assert_int_equal(sig_cfi_function_start(&table.module, function_pc(&table, i) + 5),
+            assert_int_equal(sig_eh_frame_function_start(&table.module, function_pc(&table, i) + 5),
                              function_pc(&table, i));
     }
 }
@@ -498,7 +498,7 @@ static void test_random_corruption_is_harmless(void **state)
         for (int i = rand() % 8; i >= 0; i--)
             table->bytes[(size_t)rand() % table->used] = (uint8_t)rand();
         sig_cfi_rule(&table->module, function_pc(table, 0) + (uint64_t)(rand() % 300), false, &rule);
-        sig_cfi_function_start(&table->module, function_pc(table, 0));
+        sig_eh_frame_function_start(&table->module, function_pc(table, 0));
         free(table);
     }
 }

@@ -392,7 +392,7 @@ static void test_as_their_own_handlers_see_them(void **state)
 static uint64_t function_of(uint64_t address)
 {
     const struct sig_module *module = sig_modules_find(modules_table(&modules), address);
-    return module ? sig_eh_frame_function_start(module, address, true) : 0;
+    return module ? sig_eh_frame_function_start(module, address) : 0;
 }
 
 static pid_t vfork_tid;
