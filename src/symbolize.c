@@ -332,7 +332,7 @@ static void name_entries(struct naming *naming)
     sort_records(naming->entries, naming->symbols->location_count, sizeof *naming->entries,
                  compare_for_lookup);
     name_all_outside(naming);
-    if (naming->queries)
+    if (naming->queries && !naming->process->without_files)
         name_modules(naming);
     number_functions(naming);
 }

@@ -26,7 +26,9 @@ struct symbolize_process {
     const struct perf_maps *perf_maps; /* the lists of run-time code that count */
     uint64_t start_utc_ns;             /* 0: files are not judged by their times */
     struct wp_log *log;
-    bool is_another; /* not this one: nothing is known of its memory */
+    bool is_another;    /* not this one: nothing is known of its memory */
+    bool without_files; /* modules' files are left for later: their functions are called by module and offset
+                         */
 };
 
 /*

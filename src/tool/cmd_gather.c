@@ -158,7 +158,7 @@ static void note_outputs(struct gathering *gathering, const struct left_store *s
 static int add_one(struct gathering *gathering, const struct left_store *store)
 {
     static struct recording recording;
-    int status = recording_open(&recording, store->path);
+    int status = recording_open_part(&recording, store->path);
     if (status < 0) {
         merge_leave_out(gathering->merge, store->path, recording.reason);
         return command_fail("%s: %s", store->path, recording.reason);

@@ -48,7 +48,7 @@ static int print_help(void)
 static bool add(struct merge *merge, const char *path, int *status)
 {
     static struct recording recording;
-    int error = recording_open(&recording, path);
+    int error = recording_open_part(&recording, path);
     if (error == 0) {
         error = merge_add(merge, &recording);
         recording_close(&recording);

@@ -1,6 +1,7 @@
 #include "merge_places.h"
 #include "merge_grow.h"
 #include "store_names.h"
+#include "symbolize.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -193,6 +194,7 @@ int merge_places_add(struct merge_places *places, const struct recording *record
 {
     const struct wp_tree *tree = &recording->tree;
     merge_modules_begin(&places->modules);
+    places->names_are_due |= recording->names_are_due;
     if (!add_program(places, recording))
         return -ENOMEM;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
@@ -279,11 +281,28 @@ static bool sort_regions(struct merge_places *places)
     return is_done;
 }
 
+/* What processes that have not come to say it called their code, as hints like what others have said. */
+static bool take_names_of_files(struct merge_places *places)
+{
+    const struct symbolize_process process = {.is_another = true};
+    struct wp_symbols *symbols = symbolize_create(places->tree, places->modules.modules, NULL, &process);
+    for (uint32_t i = 0; symbols && i < places->place_count; i++) {
+        struct merge_place *place = &places->places[i];
+        const struct wp_function *function = &symbols->functions[symbols_function_of(symbols, i)];
+        if (place->is_in_store && !place->system_name && function->is_symbol)
+            place->name = place->system_name = intern(places, function->system_name);
+    }
+    symbolize_destroy(symbols);
+    return symbols && !places->text.failed;
+}
+
 int merge_places_name(struct merge_places *places, const struct wp_profile *profile, struct wp_symbols **ret)
 {
     struct names_known *known = calloc(2 * (size_t)places->place_count + 1, sizeof *known);
     struct names_frame *frames = calloc((size_t)places->frame_count + 1, sizeof *frames);
     int status = known && frames && sort_regions(places) ? 0 : -ENOMEM;
+    if (status == 0 && places->names_are_due && !take_names_of_files(places))
+        status = -ENOMEM;
     struct names_options options = {.regions = places->regions, .region_count = places->region_count};
     if (status == 0) {
         spell_frames(places, frames);

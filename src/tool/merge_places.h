@@ -38,6 +38,7 @@ struct merge_places {
     uint32_t *region_paths;         /* owned; in text */
     uint32_t region_count, region_capacity, region_path_capacity;
     struct record_table outside; /* locations in no module by what they are called */
+    bool names_are_due; /* some processes have said none: what they would have said is in the files */
 };
 
 /* 0 or -ENOMEM; merge_places_deinit also then. */

@@ -25,11 +25,10 @@ static int refuse_bytes(struct recording *recording, int error)
     return recording_refuse(recording, error, "%s", strerrordesc_np(-error));
 }
 
-int recording_open(struct recording *recording, const char *path)
+static int open_file(struct recording *recording, const char *path)
 {
     struct file_bytes file;
     int is_cut;
-    memset(recording, 0, sizeof *recording);
     int status = store_file_read(&file, path);
     is_cut = 0;
     if (status == 1)
@@ -48,6 +47,19 @@ int recording_open(struct recording *recording, const char *path)
     if (status < 0)
         recording_close(recording);
     return status;
+}
+
+int recording_open(struct recording *recording, const char *path)
+{
+    memset(recording, 0, sizeof *recording);
+    return open_file(recording, path);
+}
+
+int recording_open_part(struct recording *recording, const char *path)
+{
+    memset(recording, 0, sizeof *recording);
+    recording->is_part = true;
+    return open_file(recording, path);
 }
 
 void recording_close(struct recording *recording)

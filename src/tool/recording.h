@@ -34,12 +34,18 @@ struct recording {
     uint32_t output_count;                  /* was to go, in the arena */
     struct wp_process process;              /* and profile.processes */
     char program[256], ending[128];         /* and its name and ending */
+    bool is_part;                           /* of a merged one to be */
+    bool names_are_due;                     /* of what is in modules: nobody has looked into the files yet */
     uint32_t merged_count;                  /* of a merged one: how many recordings it was made of; else 0 */
     char reason[RECORDING_REASON_BYTES];    /* why it could not be opened, for people */
 };
 
 /* By what the file begins with. 0, or -errno with a reason in it; then there is nothing to close. */
 int recording_open(struct recording *recording, const char *path);
+
+/* The same, for one that is to be merged with others: what of its names would have to be found in files is
+ * left for who makes the names of all, so that no file is read for each recording. */
+int recording_open_part(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);
 
 /* For the readers: says why and returns the error. */

@@ -46,16 +46,35 @@ static struct store_part used_part(const struct store_part *part, uint64_t used_
     return ret;
 }
 
+/* Where the last of what was ever written there ends. Most of a live store is room that was asked for and not
+ * used, which need not be read. */
+static uint64_t written_end(int fd, uint64_t begin, uint64_t end)
+{
+    uint64_t written = begin;
+    for (uint64_t at = begin; at < end;) {
+        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+        if (data < 0 || (uint64_t)data >= end)
+            return data < 0 && errno != ENXIO ? end : written; /* a file system that cannot tell */
+        off_t hole = lseek(fd, data, SEEK_HOLE);
+        at = written = hole > data ? (uint64_t)hole : end;
+    }
+    return smaller(written, end);
+}
+
 /* The timeline's parts become one, as in a whole store. */
-static uint64_t lay_out(struct store_header *header, uint64_t file_bytes, struct piece pieces[4])
+static uint64_t lay_out(struct store_header *header, int fd, uint64_t file_bytes, struct piece pieces[4])
 {
     const struct store_live *live = &header->live;
     bool is_live = live->state == STORE_LIVE || live->state == STORE_GIVEN_UP;
     bool has_timeline = live->timeline.start_ns > 0 && !live->timeline_is_moving;
     uint64_t arena_bytes = live->arena_used_bytes;
-    if (is_live && arena_bytes < part_max_bytes)
-        arena_bytes += more_bytes;
     pieces[0].from = used_part(&header->arena, arena_bytes, file_bytes);
+    if (is_live && arena_bytes < part_max_bytes) {
+        const struct store_part most = used_part(&header->arena, arena_bytes + more_bytes, file_bytes);
+        const uint64_t used_end = most.offset + pieces[0].from.bytes;
+        pieces[0].from.bytes =
+            store_padded(written_end(fd, used_end, most.offset + most.bytes) - most.offset);
+    }
     pieces[1].from = used_part(&header->symbols, header->symbols.bytes, file_bytes);
     pieces[2].from = used_part(
         &live->records, has_timeline ? live->timeline.count * sizeof(struct timeline_record) : 0, file_bytes);
@@ -83,7 +102,7 @@ static int read_pieces(int fd, struct file_bytes *file, struct store_header *hea
     if (size < 0)
         return -errno;
     const struct store_timeline timeline = header->live.timeline;
-    const uint64_t bytes = lay_out(header, (uint64_t)size, pieces);
+    const uint64_t bytes = lay_out(header, fd, (uint64_t)size, pieces);
     file->bytes = scratch_alloc(bytes);
     if (!file->bytes)
         return -ENOMEM;

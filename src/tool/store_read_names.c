@@ -176,14 +176,18 @@ static void take_perf_maps(const struct store_live *live, struct perf_maps *ret)
     }
 }
 
-/* The process did not come to say what it called its code: what it would have found is looked for here. */
+/* The process did not come to say what it called its code: what it would have found is looked for here, or
+ * later. */
 static int take_names_of_files(struct store_reader *reader)
 {
     struct recording *recording = reader->recording;
     struct perf_maps perf_maps;
     take_perf_maps(&reader->header->live, &perf_maps);
-    const struct symbolize_process process = {
-        .perf_maps = &perf_maps, .start_utc_ns = reader->header->start_utc_ns, .is_another = true};
+    const struct symbolize_process process = {.perf_maps = &perf_maps,
+                                              .start_utc_ns = reader->header->start_utc_ns,
+                                              .is_another = true,
+                                              .without_files = recording->is_part};
+    recording->names_are_due = recording->is_part;
     recording->symbols = symbolize_create(&recording->tree, &recording->modules, NULL, &process);
     recording->release_symbols = symbolize_destroy;
     return recording->symbols
