@@ -28,11 +28,11 @@ enum {
     WALLPROF_NOT_RECORDED = -2, /* this process is not recorded: it has ended its recording, exit has come so
                                  * far, or it is a child that is not followed */
     WALLPROF_ALREADY = -3,      /* started, or stopped, already */
-    WALLPROF_BUSY = -4,         /* this thread is in the middle of such a call, which a handler interrupts */
-    WALLPROF_TIMED_OUT = -5,    /* no answer in 10 seconds: it may be done yet */
-    WALLPROF_NOTHING = -6,      /* nothing has been recorded that could be written */
-    WALLPROF_NO_LABEL = -7,     /* what was given is no label, or no token of one */
-    WALLPROF_FULL = -8,         /* the thread has 16 labels; or the process has had too many different ones */
+    WALLPROF_BUSY = -4,      /* in a handler: it interrupts such a call of this thread, or its fork or exec */
+    WALLPROF_TIMED_OUT = -5, /* no answer in 10 seconds: it may be done yet */
+    WALLPROF_NOTHING = -6,   /* nothing has been recorded that could be written */
+    WALLPROF_NO_LABEL = -7,  /* what was given is no label, or no token of one */
+    WALLPROF_FULL = -8,      /* the thread has 16 labels; or the process has had too many different ones */
     WALLPROF_NO_THREAD = -9, /* this thread is not recorded: its start passed wallprof by, or it has all but
                               * ended */
     WALLPROF_NOT_THERE = -10 /* the label has been taken back already */

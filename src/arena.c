@@ -19,6 +19,13 @@ void *scratch_alloc(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+void *scratch_alloc_touched(size_t bytes)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 void scratch_free(void *memory, size_t bytes)
 {
     if (memory)

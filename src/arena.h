@@ -71,6 +71,9 @@ arena_ref arena_strdup(struct wp_arena *arena, const char *string);
  * scratch_free takes the same size that was asked for.
  */
 void *scratch_alloc(size_t bytes);
+
+/* The same, for what is about to be used all over: one visit to the kernel instead of one for each page. */
+void *scratch_alloc_touched(size_t bytes);
 void scratch_free(void *memory, size_t bytes);
 
 /* Like scratch_alloc and a copy: the old block is released, also when NULL is returned for lack of memory. */

@@ -1,6 +1,8 @@
 #include "family.h"
 #include "sig_atomic.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -21,6 +23,19 @@ void family_begin(struct wp_family *family)
 void family_join(struct wp_family *family, const struct wp_family *parent)
 {
     *family = (struct wp_family){.page = parent->page, .mark = FAMILY_MARKS};
+}
+
+/* Room for it is asked of the file system beforehand: there must be some when it is written to (live.h). */
+int family_share(struct wp_family *family, int fd)
+{
+    void *page = MAP_FAILED;
+    if (fallocate(fd, 0, 0, sizeof(struct family_page)) == 0)
+        page = mmap(NULL, sizeof(struct family_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED)
+        return -errno;
+    family_leave(family);
+    sig_store_relaxed(&family->page, page); /* the one before stays: family_pause may be writing there */
+    return 0;
 }
 
 static bool is_there(uint64_t told_ns, uint64_t now_ns)
@@ -45,7 +60,7 @@ uint32_t family_tell(struct wp_family *family, uint64_t now_ns)
     if (!family->page)
         return 1;
     if (family->mark == FAMILY_MARKS)
-        family->mark = take_mark(family->page, now_ns);
+        sig_store_relaxed(&family->mark, take_mark(family->page, now_ns));
     else
         sig_store_relaxed(&family->page->told_ns[family->mark], now_ns);
     for (uint32_t i = 0; i < FAMILY_MARKS; i++)
@@ -53,9 +68,16 @@ uint32_t family_tell(struct wp_family *family, uint64_t now_ns)
     return count > 0 ? count : 1;
 }
 
+void family_pause(const struct wp_family *family)
+{
+    struct family_page *page = sig_load_relaxed(&family->page);
+    uint32_t mark = sig_load_relaxed(&family->mark);
+    if (page && mark < FAMILY_MARKS)
+        sig_store_relaxed(&page->told_ns[mark], 0);
+}
+
 void family_leave(struct wp_family *family)
 {
-    if (family->page && family->mark < FAMILY_MARKS)
-        sig_store_relaxed(&family->page->told_ns[family->mark], 0);
-    family->mark = FAMILY_MARKS;
+    family_pause(family);
+    sig_store_relaxed(&family->mark, FAMILY_MARKS);
 }

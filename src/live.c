@@ -169,20 +169,26 @@ static bool bring_back(struct live_part *part, size_t used_bytes)
     return false;
 }
 
+/* In the place of one that was given up, at once: any thread may be about to note something there. */
+static int map_header(const struct wp_live *live, int fd, struct store_header **ret)
+{
+    *ret = mmap(live->header, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE,
+                MAP_SHARED | (live->header ? MAP_FIXED : 0), fd, 0);
+    return *ret == MAP_FAILED ? -errno : 0;
+}
+
 static int map_all(struct wp_live *live, int fd)
 {
-    struct store_header *page = mmap(NULL, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED)
-        return -errno;
+    struct store_header *page = NULL;
     int status = 0, done = 0;
     while (done < LIVE_PART_COUNT && (status = put_in_place(&live->parts[done], fd)) == 0)
         done++;
+    if (status == 0)
+        status = map_header(live, fd, &page);
     while (status < 0 && --done >= 0)
         bring_back(&live->parts[done], live->parts[done].memory.used_bytes);
-    if (status < 0) {
-        munmap(page, STORE_HEADER_BYTES);
+    if (status < 0)
         return status;
-    }
     for (int i = 0; i < LIVE_PART_COUNT; i++)
         *live->parts[i].memory.backing = &live->parts[i].backing;
     sig_store_release(&live->header, page); /* partner: the acquire in live_note_end */

@@ -50,7 +50,8 @@ struct live_part {
 };
 
 struct wp_live {
-    struct store_header *header; /* atomic: mapped; NULL without a store. Stays when the store is given up */
+    struct store_header *header; /* atomic: mapped; NULL without a store. Stays when the store is given up,
+                                    and where it is when another is begun */
     int fd;                      /* 0 where it is not open: 0 to 2 are never ours */
     uint64_t device, inode;      /* of the file */
     struct live_part parts[LIVE_PART_COUNT];

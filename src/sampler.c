@@ -560,6 +560,7 @@ void sampler_restrain(struct wp_sampler *sampler, uint64_t now_ns)
         .looks_per_tick = schedule_looks_per_tick(&sampler->schedule),
         .processes = family_tell(&sampler->family, now_ns),
     };
+    sampler->family_count = use.processes;
     restraint_judge(restraint, &use);
     sampler->schedule.spread = (uint32_t)(restraint->period_ns * SCHEDULE_SPREAD_ONE / restraint->asked_ns);
 }

@@ -45,6 +45,7 @@ struct wp_sampler {
     uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];
     struct wp_restraint restraint;
     struct wp_family family; /* begun or joined before sampler_init */
+    uint32_t family_count;   /* as it said last; 0: not yet */
     uint64_t looks;
     uint64_t former_cpu_ns; /* of sampler threads before this one */
     uint64_t
@@ -130,6 +131,10 @@ int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header
 void sampler_show_thread(struct wp_sampler *sampler, struct wp_thread *thread, uint64_t now_ns);
 void sampler_show_end(struct wp_sampler *sampler, const struct wp_thread *thread);
 void sampler_show(struct wp_sampler *sampler, uint64_t now_ns);
+
+/* How often it says there at least that the process is there: at every tick, but in a family of more than 4
+ * processes only as often as makes one at every tick of them all. */
+uint64_t sampler_beat_period_ns(const struct wp_sampler *sampler);
 
 /* What happened until now is put into the counters. */
 void sampler_count_up(struct wp_sampler *sampler);

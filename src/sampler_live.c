@@ -14,6 +14,8 @@
 /* A thread's name is read when it is first seen, and again whenever its life has become twice as long. */
 static const uint64_t name_min_ns = 50 * NS_PER_MS;
 
+enum { EACH_BEATS_UP_TO = 4 };
+
 static struct wp_thread_record *record_of(const struct wp_sampler *sampler, const struct wp_thread *thread)
 {
     return thread->record ? arena_at(&sampler->arena, thread->record) : NULL;
@@ -111,6 +113,14 @@ void sampler_show(struct wp_sampler *sampler, uint64_t now_ns)
                                    .counters = &sampler->counters,
                                    .timeline = sampler->timeline};
     live_beat(&sampler->live, &beat);
+}
+
+/* A beat that no look comes with is a wake-up, which is not free: of the processes of a build most only wait
+ * for another one. */
+uint64_t sampler_beat_period_ns(const struct wp_sampler *sampler)
+{
+    uint32_t processes = sampler->family_count;
+    return sampler->fold.period_ns * (processes > EACH_BEATS_UP_TO ? processes : 1);
 }
 
 int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header, uint64_t now_ns)

@@ -87,22 +87,44 @@ void session_wait_for_writing(struct session *session)
 
 /* ---- standing still ---- */
 
+/* How often this thread holds the sampler. A handler that interrupts fork finds it at 1. */
+static __thread uint32_t holds_here __attribute__((tls_model("initial-exec")));
+
 void session_hold(enum session_hold why)
 {
     struct session *session = session_current();
-    if (session && session->pid == getpid() && why == SESSION_HOLD_FORK)
+    if (!session || session->pid != getpid())
+        return;
+    if (why == SESSION_HOLD_FORK)
         sig_add_relaxed(&session->forks, 1);
-    if (session && session->pid == getpid())
-        standstill_hold(&session->standstill,
-                        clock_monotonic_ns() +
-                            (why == SESSION_HOLD_FORK ? fork_patience_ns : exec_patience_ns));
+    standstill_hold(&session->standstill,
+                    clock_monotonic_ns() + (why == SESSION_HOLD_FORK ? fork_patience_ns : exec_patience_ns));
+    holds_here++;
 }
 
 void session_release(void)
 {
     struct session *session = session_current();
-    if (session && session->pid == getpid())
-        standstill_release(&session->standstill);
+    if (!session || session->pid != getpid() || holds_here == 0)
+        return;
+    holds_here--;
+    standstill_release(&session->standstill);
+}
+
+bool session_is_held_here(void)
+{
+    return holds_here > 0;
+}
+
+void session_let_go(void)
+{
+    for (uint32_t held = holds_here; held > 0; held--)
+        session_release();
+}
+
+void session_forget_holds(void)
+{
+    holds_here = 0;
 }
 
 /* As session_stand_down has it: a recording that is about to end has its own profile. */
@@ -111,7 +133,11 @@ void session_write_before_exec(void)
     struct session *session = session_current();
     uint32_t run = COMMAND_RUN;
     uint64_t now_ns = clock_monotonic_ns();
-    if (!session || session->pid != getpid() || session_leave_store_at_exec(session, now_ns))
+    if (!session || session->pid != getpid())
+        return;
+    session_let_go();
+    family_pause(&session->sampler.family);
+    if (session_leave_store_at_exec(session, now_ns))
         return;
     if (now_ns < sig_load_relaxed(&session->worth_writing_ns)) {
         session_remove_store_at_exec(session, now_ns);
@@ -153,7 +179,7 @@ static void fit_memory(struct session *session)
 
 struct session *session_create(const struct session_libc *libc, uint64_t stack_low, uint64_t stack_high)
 {
-    struct session *session = scratch_alloc(sizeof(*session));
+    struct session *session = scratch_alloc_touched(sizeof(*session));
     if (!session)
         return NULL;
     session->libc = *libc;
@@ -343,7 +369,10 @@ void session_finish(void)
 {
     struct session *session = session_current();
     uint32_t no = 0;
-    if (session && session->pid == getpid() && sig_cas_acq_rel(&session->finishing, &no, 1))
+    if (!session || session->pid != getpid())
+        return;
+    session_let_go();
+    if (sig_cas_acq_rel(&session->finishing, &no, 1))
         finish(session, NULL);
 }
 
@@ -353,6 +382,7 @@ void session_end(const char *why)
     uint32_t no = 0;
     if (!session || session->pid != getpid() || !sig_cas_acq_rel(&session->finishing, &no, 1))
         return;
+    session_let_go();
     finish(session, why);
     sched_yield(); /* what is queued is delivered */
     sig_handler_retire();

@@ -41,6 +41,7 @@ void session_stand_down(struct session_absence *absence)
         session_end("a seccomp filter does not allow a thread to be created");
         return;
     }
+    session_let_go();
     if (session->is_child)
         session_wait_for_sampler(session); /* it may still be asleep before its birth */
     if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0)

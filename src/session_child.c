@@ -39,6 +39,7 @@ void session_restart_in_child(const struct wp_thread *forking)
     struct session *parent = session_current();
     if (!parent || parent->pid == getpid())
         return;
+    session_forget_holds();
     sig_handler_forget_parent();
     if (parent->leaves_children) {
         sig_control_uninstall();

@@ -117,6 +117,8 @@ int session_control_ask(enum control_kind kind, const char *path)
     struct session *session = recorded_session();
     if (!session)
         return CONTROL_NOT_RECORDED;
+    if (session_is_held_here()) /* by the fork that this handler interrupts: the sampler could not answer */
+        return CONTROL_BUSY;
     uint64_t deadline_ns = clock_monotonic_ns() + patience_ns;
     struct session_request *request = &session->control.request;
     int status = take_turn(session, deadline_ns);
@@ -362,10 +364,13 @@ static void renew(struct session *session, uint64_t now_ns)
     }
     if (control->has_recorded)
         session_write_interval(session, now_ns);
+    session_begin_another_store(session);
     if (sampler_begin_anew(&session->sampler, now_ns) < 0) /* it is written again, with what follows */
         log_add(&session->log, LOG_ERROR, "no memory to begin another profile: this one goes on");
-    else
+    else {
         begin_profile(session, now_ns);
+        session_keep(session, now_ns);
+    }
     control->renew_at_ns = is_stopped(session) ? 0 : now_ns + session->config.interval_ns;
 }
 

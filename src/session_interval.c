@@ -46,7 +46,7 @@ static int name_output(struct session *session, uint32_t index, uint32_t number)
     return status;
 }
 
-static int name_outputs(struct session *session, uint32_t number)
+int session_name_interval(struct session *session, uint32_t number)
 {
     int status = 0;
     for (uint32_t i = 0; i < output_count(session) && status == 0; i++)
@@ -112,7 +112,7 @@ static void write_numbered(struct session *session, uint64_t end_ns)
 
 void session_write_interval(struct session *session, uint64_t end_ns)
 {
-    int status = name_outputs(session, ++session->control.files);
+    int status = session_name_interval(session, ++session->control.files);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile of an interval cannot be written to %s: %s",
                 session->output.name, strerrordesc_np(-status));

@@ -115,6 +115,15 @@ void session_wait_for_sampler(struct session *session);
 /* Until no COMMAND_WRITE is under way, for at most 5 s. */
 void session_wait_for_writing(struct session *session);
 
+/*
+ * Whether this thread holds the sampler (session_hold): so in a handler that interrupts fork, which must not
+ * wait for the sampler then. Who ends or replaces the process in there lets go first. In a forked child,
+ * which has its parent's count: it holds nobody.
+ */
+bool session_is_held_here(void);
+void session_let_go(void);
+void session_forget_holds(void);
+
 /* ---- session_run.c ---- */
 
 /* The sampler thread's routine; argument: the session. Another one takes over after COMMAND_PAUSE. */
@@ -181,6 +190,9 @@ void session_forget_exec(struct session *session);
 
 /* ---- session_interval.c ---- */
 
+/* control.numbered: where the profiles of the interval of this number go. 0 or -errno. */
+int session_name_interval(struct session *session, uint32_t number);
+
 /* The profile of the interval that ends at end_ns, and away with those that are too many. */
 void session_write_interval(struct session *session, uint64_t end_ns);
 
@@ -207,6 +219,14 @@ void session_keep_on(struct session *session);
  */
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
 void session_remove_store_at_exec(struct session *session, uint64_t now_ns);
+
+/* The recording is about to begin anew: what is kept of it goes, and what comes is kept in another file. In
+ * the sampler. */
+void session_begin_another_store(struct session *session);
+
+/* At the end of the last interval. In the sampler: in a run the rest of it is left to who gathers its stores.
+ */
+void session_remove_last_store(struct session *session);
 
 /* There is a profile, or will be. Any thread. */
 void session_remove_store(const struct session *session);

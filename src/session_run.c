@@ -276,12 +276,12 @@ static bool is_last_to_write(struct session *session)
     return session->sampler.was_left_silently && sig_cas_acq_rel(&session->finishing, &no, 1);
 }
 
-/* While it is kept in a file it says at least once a period that it is there; but not while it is stopped. */
+/* While it is kept in a file it says all the time that it is there; but not while it is stopped. */
 static void sleep_until_tick(struct session *session)
 {
     const struct wp_sampler *sampler = &session->sampler;
     while (live_is_kept(&sampler->live) && !sampler->is_stopped) {
-        uint64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + sampler->fold.period_ns;
+        uint64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + sampler_beat_period_ns(sampler);
         live_beat_alone(&session->sampler.live, now_ns);
         if (next_ns >= session_control_deadline(session) ||
             sig_load_seq_cst(&session->command) != COMMAND_RUN || session_control_is_asked(session))

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_ATTEMPTS = 100, WAITING_MAX = 1000, ENTRIES_BYTES = 4096 };
+enum { NAME_ATTEMPTS = 100, WAITING_MAX = 1000, ENTRIES_BYTES = 4096, PROC_PATH_BYTES = 64 };
 
 /* What became another program by exec has let go of its store. One that did not is kept again by then. */
 static const uint64_t again_ns = NS_PER_S;
@@ -102,29 +102,77 @@ static int choose_store_name(struct session *session, int attempt)
     return length < (int)sizeof(session->store_name) ? 0 : -ENAMETOOLONG;
 }
 
-/* A descriptor of a new file that is locked, or -errno. */
-static int create_store(struct session *session, int directory)
+/* Tries one name after the other. What try_name returns: -EEXIST for a name that is taken. */
+static int with_a_name(struct session *session, int directory, int fd,
+                       int try_name(int directory, const char *name, int fd))
 {
     int status = -EEXIST;
     for (int attempt = 0; attempt < NAME_ATTEMPTS && status == -EEXIST; attempt++) {
         status = choose_store_name(session, attempt);
-        if (status < 0)
-            return status;
-        int fd =
-            openat(directory, session->store_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        status = fd < 0 ? -errno : fd;
-        if (fd >= 0 && (fchmod(fd, 0600) < 0 || !lock_store(fd))) {
-            status = -errno;
-            unlinkat(directory, session->store_name, 0);
-            close(fd);
-        }
+        if (status == 0)
+            status = try_name(directory, session->store_name, fd);
     }
     return status;
 }
 
-static arena_ref keep_path(struct session *session, const struct wp_output *output)
+static int create_named(int directory, const char *name, int fd)
+{
+    (void)fd;
+    int created = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return created < 0 ? -errno : created;
+}
+
+/* By the descriptor table of this thread, which is the sampler's own. */
+static void path_of_descriptor(int fd, char ret[PROC_PATH_BYTES])
+{
+    snprintf(ret, PROC_PATH_BYTES, "/proc/thread-self/fd/%d", fd);
+}
+
+static int give_name(int directory, const char *name, int fd)
+{
+    char path[PROC_PATH_BYTES];
+    path_of_descriptor(fd, path);
+    return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* Without a name nobody sees it before it is a store. Not all file systems have that, nor all have /proc; and
+ * it takes twice as long as a file with a name, which will do where nobody looks before the end of a run. */
+static int create_nameless(int directory)
+{
+    char path[PROC_PATH_BYTES];
+    int fd = openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    path_of_descriptor(fd, path);
+    if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+/* A descriptor of a new file that is locked, or -errno. */
+static int create_store(struct session *session, int directory, bool *ret_is_named)
+{
+    int fd = session->config.store_is_run ? -ENOTSUP : create_nameless(directory);
+    *ret_is_named = fd < 0;
+    if (fd < 0)
+        fd = with_a_name(session, directory, -1, create_named);
+    if (fd >= 0 && (fchmod(fd, 0600) < 0 || !lock_store(fd))) {
+        int status = -errno;
+        if (*ret_is_named)
+            unlinkat(directory, session->store_name, 0);
+        close(fd);
+        return status;
+    }
+    return fd;
+}
+
+/* Where the profile of this recording would go: of an interval, under its number. */
+static arena_ref keep_path(struct session *session, uint32_t index, const struct wp_output *output)
 {
     char path[PATH_MAX + NAME_MAX + 2];
+    if (session->config.interval_ns && session_name_interval(session, session->control.files + 1) == 0)
+        output = &session->control.numbered[index];
     snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
     return arena_strdup(&session->sampler.arena, path);
 }
@@ -132,9 +180,9 @@ static arena_ref keep_path(struct session *session, const struct wp_output *outp
 static void describe_outputs(struct session *session, struct store_live *live)
 {
     _Static_assert(1 + CONFIG_MORE_OUTS_MAX <= STORE_OUTPUTS_MAX, "all of them");
-    live->outputs[live->output_count++] = keep_path(session, &session->output);
+    live->outputs[live->output_count++] = keep_path(session, 0, &session->output);
     for (uint32_t i = 0; i < session->more_output_count; i++)
-        live->outputs[live->output_count++] = keep_path(session, &session->more_outputs[i]);
+        live->outputs[live->output_count++] = keep_path(session, 1 + i, &session->more_outputs[i]);
     live->perf_map_count = session->perf_maps.count;
     memcpy(live->perf_maps, session->perf_maps.sources, sizeof(live->perf_maps));
 }
@@ -154,15 +202,22 @@ static void describe(struct session *session, struct store_header *header)
 static int begin_store(struct session *session, int directory, uint64_t now_ns)
 {
     struct store_header header = {.version = STORE_VERSION};
-    int fd = create_store(session, directory);
+    bool is_named;
+    int fd = create_store(session, directory, &is_named);
     if (fd < 0)
         return fd;
     describe(session, &header);
     int status = sampler_keep(&session->sampler, fd, &header, now_ns);
     if (status < 0) {
-        unlinkat(directory, session->store_name, 0);
+        if (is_named)
+            unlinkat(directory, session->store_name, 0);
         close(fd);
+        return status;
     }
+    if (!is_named)
+        status = with_a_name(session, directory, fd, give_name);
+    if (status < 0)
+        live_give_up(&session->sampler.live, status);
     return status;
 }
 
@@ -238,16 +293,38 @@ static void look_for_waiting(struct session *session, int directory)
 
 /* ---- in the sampler ---- */
 
-/* Whether somebody gathers the stores of this directory. Whoever does has locked the file from before this
- * process's start. */
+/* The file of a run that somebody gathers the stores of in this directory, or -1. Whoever does has locked it
+ * from before this process's start. */
+static int open_run(int directory, int access)
+{
+    int fd = openat(directory, STORE_RUN_NAME, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static bool is_joined(int directory)
 {
-    int fd = openat(directory, STORE_RUN_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open_run(directory, O_RDONLY);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* All processes of a run are one family; those that were not forked from one another meet in the run's file.
+ */
+static void join_run(struct session *session, int directory)
+{
+    struct stat status;
+    int fd = open_run(directory, O_RDWR);
+    sig_store_relaxed(&session->is_joined, fd >= 0);
     if (fd < 0)
-        return false;
-    bool is_locked = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+        return;
+    if (live_is_kept(&session->sampler.live) && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == geteuid())
+        family_share(&session->sampler.family, fd);
     close(fd);
-    return is_locked;
 }
 
 static void keep(struct session *session, bool is_first, uint64_t now_ns)
@@ -260,7 +337,7 @@ static void keep(struct session *session, bool is_first, uint64_t now_ns)
                 session->store.directory, session->store.name, strerrordesc_np(-status));
     if (directory < 0)
         return;
-    sig_store_relaxed(&session->is_joined, is_joined(directory));
+    join_run(session, directory);
     if (is_first && !session->config.store_is_run)
         look_for_waiting(session, directory);
     close(directory);
@@ -271,12 +348,13 @@ void session_keep(struct session *session, uint64_t now_ns)
     uint64_t from_ns = sig_load_relaxed(&session->keep_from_ns);
     if (!session->has_store || !session->has_own_descriptors || now_ns < from_ns)
         return;
-    if (session->config.interval_ns) /* what is kept goes on; this begins anew again and again */
-        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
     if (live_is_kept(&session->sampler.live)) /* the exec has failed that it was removed for */
         live_give_up(&session->sampler.live, 0);
     keep(session, from_ns == 0 && !session->is_child, now_ns);
+    session->sampler.upkeep_cpu_ns +=
+        clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns; /* looks are no dearer */
     if (session->log.used_bytes > 0)
         log_flush_through(&session->log, session->stderr_handle);
 }
@@ -285,14 +363,14 @@ void session_keep(struct session *session, uint64_t now_ns)
 
 static int open_store_again(const struct session *session)
 {
-    char path[PATH_MAX + NAME_MAX + 2];
-    snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && lock_store(fd))
-        return fd;
-    int status = -errno;
-    if (fd >= 0)
+    int directory = open_store_directory(session);
+    if (directory < 0)
+        return directory;
+    int fd = openat(directory, session->store_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int status = fd >= 0 && lock_store(fd) ? fd : -errno;
+    if (fd >= 0 && status < 0)
         close(fd);
+    close(directory);
     return status;
 }
 
@@ -364,8 +442,10 @@ bool session_wants_store(void)
 static void note_end(enum store_end kind, int value)
 {
     struct session *session = session_current();
-    if (session && session->pid == getpid())
-        live_note_end(&session->sampler.live, kind, value, clock_monotonic_ns());
+    if (!session || session->pid != getpid())
+        return;
+    live_note_end(&session->sampler.live, kind, value, clock_monotonic_ns());
+    family_pause(&session->sampler.family);
 }
 
 void session_note_exit(int status)
@@ -402,13 +482,42 @@ void session_remove_store_at_exec(struct session *session, uint64_t now_ns)
     sig_store_relaxed(&session->keep_from_ns, now_ns + again_ns);
 }
 
+static void unlink_store(const struct session *session)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
+    unlink(path);
+}
+
+void session_begin_another_store(struct session *session)
+{
+    struct wp_live *live = &session->sampler.live;
+    if (!live->header)
+        return;
+    if (live_is_kept(live)) /* it is not when the disk was full; it may have room by now */
+        live_give_up(live, 0);
+    unlink_store(session);
+    sig_store_relaxed(&session->keep_from_ns, 1); /* from now on, but not for the first time */
+}
+
+void session_remove_last_store(struct session *session)
+{
+    int directory = session->sampler.live.header ? open_store_directory(session) : -1;
+    bool is_gathered = directory >= 0 && is_joined(directory);
+    if (directory >= 0)
+        close(directory);
+    if (is_gathered)
+        unlink_store(session);
+    else
+        session_remove_store(session);
+}
+
 void session_remove_store(const struct session *session)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     if (!session->sampler.live.header)
         return;
-    snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
-    unlink(path);
+    unlink_store(session);
     if (!session->config.store_is_run)
         return;
     snprintf(path, sizeof(path), "%s/%s", session->store.directory, STORE_RUN_NAME);

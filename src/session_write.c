@@ -214,9 +214,10 @@ void session_close_and_write(struct session *session)
     bool may_leave = session->control.has_recorded && !session->config.interval_ns;
     if (may_leave && session_leave_store(session))
         return;
-    if (session->control.has_recorded && session->config.interval_ns)
+    if (session->control.has_recorded && session->config.interval_ns) {
         session_write_interval(session, session->end_ns);
-    else if (session->control.has_recorded)
+        session_remove_last_store(session);
+    } else if (session->control.has_recorded)
         write_whole(session, session->end_ns);
     else {
         session_remove_store(session);

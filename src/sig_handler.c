@@ -35,7 +35,8 @@ static const struct sig_modules_table *sig_modules_in_use;
  * counts itself in, then looks at the flag; the other side sets the flag, then looks at the count. One of the
  * two sees the other. */
 static uint32_t sig_in_flight;
-static uint32_t sig_cache_off; /* non-zero while the cache is cleared */
+static uint32_t sig_cache_off = 1; /* non-zero while the cache is cleared, and before the first table */
+static bool sig_cache_is_used;     /* the sampler's: there may be something in it */
 static uint32_t sig_unloads_begun, sig_unloads_ended, sig_unloads_strange; /* struct sig_unloads */
 static uint32_t sig_life;      /* a number of this process's own among its ancestors */
 static uint64_t sig_unloaded;  /* objects, as of the last end */
@@ -511,9 +512,12 @@ bool sig_handler_publish_modules(const struct sig_modules_table *table, uint32_t
     sig_store_seq_cst(&sig_cache_off, 1);
     sig_store_seq_cst(&sig_modules_in_use, table);
     if (!wait_for_flights(deadline_ns))
-        return false; /* the cache stays off: correct, only slower */
-    sig_rules_clear();
-    sig_distance_clear();
+        return false;        /* the cache stays off: correct, only slower */
+    if (sig_cache_is_used) { /* else to clear it would only take its memory */
+        sig_rules_clear();
+        sig_distance_clear();
+    }
+    sig_cache_is_used = true;
     sig_store_seq_cst(&sig_published, ended);
     sig_store_seq_cst(&sig_cache_off, 0);
     return true;
@@ -528,7 +532,8 @@ void sig_handler_forget_parent(void)
 {
     sig_action_forget_parent();
     sig_process_begin();
-    sig_in_flight = sig_cache_off = sig_on_the_way = sig_sending = 0;
+    sig_in_flight = sig_on_the_way = sig_sending = 0;
+    sig_cache_off = 1;
     sig_unloads_begun = sig_unloads_ended; /* what threads of the parent's were in */
     sig_life++;
     sig_modules_in_use = NULL;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# redis-server under load in continuous mode: a profile for each interval, no error at the clients, memory that stays flat,
-# and profiles whose times add up to the server's life. make continuous: ten minutes, ten profiles.
+# redis-server under load in continuous mode, with a store: a profile for each interval, no error at the clients, memory and
+# a store that stay flat, and profiles whose times add up to the server's life. make continuous: ten minutes, ten profiles.
 #
 # CONTINUOUS_SECONDS    of load (600)
 # CONTINUOUS_INTERVAL   WALLPROF_INTERVAL_DUMP in seconds (60)
@@ -24,8 +24,9 @@ memory() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$server/status"
 }
 
-mkdir "$TMP/profiles"
-WALLPROF_INTERVAL_DUMP=${interval}s WALLPROF_INTERVAL_KEEP=0 WALLPROF_OUT=$TMP/profiles/redis.pb.gz WALLPROF_LOG=info:$TMP/log LD_PRELOAD=$LIBRARY \
+mkdir "$TMP/profiles" "$TMP/stores"
+WALLPROF_INTERVAL_DUMP=${interval}s WALLPROF_INTERVAL_KEEP=0 WALLPROF_OUT=$TMP/profiles/redis.pb.gz WALLPROF_STORE=$TMP/stores \
+    WALLPROF_LOG=info:$TMP/log LD_PRELOAD=$LIBRARY \
     redis-server --port 0 --unixsocket "$TMP/socket" --dir "$TMP" --save '' --appendonly no --io-threads 2 --io-threads-do-reads yes \
     --daemonize no >"$TMP/server" 2>&1 &
 server=$!
@@ -44,7 +45,7 @@ while [ "$SECONDS" -lt "$end" ]; do
     fi
     cli del mylist >/dev/null
     batches=$((batches + 1))
-    echo "$(find "$TMP/profiles" -name '*.pb.gz' | wc -l) $(memory)" >>"$TMP/memory"
+    echo "$(find "$TMP/profiles" -name '*.pb.gz' | wc -l) $(memory) $(du -sk "$TMP/stores" | cut -f 1)" >>"$TMP/memory"
     sleep 0.5
 done
 cli info stats | tr -d '\r' >"$TMP/stats"
@@ -53,6 +54,7 @@ grep -qx 'total_error_replies:0' "$TMP/stats" || fail 'errors were replied'
 cli shutdown nosave
 wait "$server" || fail "redis-server ended with status $?"
 server=''
+[ -z "$(ls "$TMP/stores")" ] || fail "a store is left: $(ls "$TMP/stores")"
 
 profiles=("$TMP"/profiles/*.pb.gz)
 for profile in "${profiles[@]}"; do
@@ -62,11 +64,13 @@ done
 [ "${#profiles[@]}" -ge $((seconds / interval)) ] || fail "${#profiles[@]} profiles"
 assert_function "${profiles[1]}" aeMain
 
-# What is resident, at its most for each number of profiles that there were: from the second on.
-awk '{ if ($2 > most[$1]) most[$1] = $2; if ($1 > last) last = $1 }
-    END { for (n = 0; n <= last; n++) if (most[n]) printf "after %d profiles: %d KiB resident at most\n", n, most[n]
+# What is resident, and the store's room on the disk, at their most for each number of profiles that there were: from the
+# second on.
+awk '{ if ($2 > most[$1]) most[$1] = $2; if ($3 > store[$1]) store[$1] = $3; if ($1 > last) last = $1 }
+    END { for (n = 0; n <= last; n++)
+              if (most[n]) printf "after %d profiles: %d KiB resident at most, a store of %d KiB\n", n, most[n], store[n]
           for (n = 2; n < last && !most[n]; n++) {}
-          exit !(most[last] && most[last] <= most[n] + 4096) }' "$TMP/memory" || fail 'memory grows'
+          exit !(store[last] > 4 && most[last] <= most[n] + 4096 && store[last] <= store[n] + 1024) }' "$TMP/memory" || fail 'memory grows'
 awk -v seconds="$seconds" -v batches="$batches" -v files="${#profiles[@]}" '
     { wall += $2; cpu += $3; if ($2 > life) life = $2 }
     END { printf "%d s of load in %d batches, no error; %d profiles; %d threads; %.3f s of life, %.3f s of wall time and %.3f s of CPU in all\n",

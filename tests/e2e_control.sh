@@ -134,10 +134,19 @@ done
 profile_run "$TMP/misuse.%p.pb.gz" "$target" handler fork vfork during=50 >"$TMP/said" || fail "misuse: status $?"
 cat "$TMP/said"
 [ "$(grep -cx 'handler-st[op]* 0\|handler-start 0' "$TMP/said")" -eq 2 ] || fail 'calls in a handler'
+grep -qx 'handler-many 0' "$TMP/said" || fail 'calls in handlers that interrupt fork had no answer'
 grep -qx 'fork 100' "$TMP/said" || fail 'calls in a child that is followed'
 grep -qx 'vfork 22' "$TMP/said" || fail 'calls in a child of vfork'
 WALLPROF_FOLLOW=none profile_run "$TMP/misuse.pb.gz" "$target" fork >"$TMP/said" || fail "misuse: status $?"
 grep -qx 'fork 22' "$TMP/said" || fail 'calls in a child that is not followed'
+
+# A handler that ends the program in the middle of fork does not wait for what waits for the fork.
+status=0
+profile_run "$TMP/left.%p.pb.gz" timeout -s KILL 60 "$target" handler-exit || status=$?
+assert_equal "quick_exit in a handler that interrupts fork" "$status" 3
+for file in "$TMP"/left.*.pb.gz; do
+    (check_profile "$file") >/dev/null || fail "quick_exit in a handler that interrupts fork: $file"
+done
 
 # Threads that come and go while it is stopped do not pile up, and none is in the profile.
 threads=20000

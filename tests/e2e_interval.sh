@@ -58,7 +58,9 @@ done
 for file in a.000001.pb.gz a.000002.pb.gz b.000001.folded b.000002.folded "a.$child.000001.pb.gz" "b.$child.000002.folded"; do
     [ -s "$TMP/more/$file" ] || fail "no $file: $(ls "$TMP/more")"
 done
-grep -q work_during "$TMP/more/b.000002.folded" || fail 'an interval without its function'
+# A machine that is busy elsewhere may leave out one.
+[ "$(grep -l work_during "$TMP"/more/b.00000[123].folded | wc -l)" -ge 2 ] ||
+    fail "intervals without their function: $(grep . "$TMP"/more/b.*)"
 
 # ---- old ones go ----
 
@@ -85,6 +87,44 @@ assert_equal 'files of 400 ms' "$(numbered stopped)" app.000001.pb.gz
 judge_all stopped
 assert_function "$TMP/stopped/app.000001.pb.gz" work_before
 assert_function "$TMP/stopped/app.000001.pb.gz" work_during
+
+# ---- killed ----
+
+# The interval that had begun is in its store, and gets its number.
+next_number() { # DIRECTORY
+    printf 'app.%06d.pb.gz' $(($(numbered "$1" | wc -l) + 1))
+}
+
+mkdir "$TMP/killed"
+WALLPROF_INTERVAL_DUMP=400ms WALLPROF_STORE=auto LD_PRELOAD=$LIBRARY WALLPROF_OUT=$TMP/killed/app.pb.gz "$target" active during=60000 >"$TMP/said" &
+program=$!
+until [ -e "$TMP/killed/app.000002.pb.gz" ]; do sleep 0.02; done
+sleep 0.2
+kill -KILL "$program"
+wait "$program"
+expected=$(next_number killed)
+find "$TMP/killed" -name '*.store'
+"$BUILD/wallprof" recover "$TMP/killed" || fail 'killed: nothing is recovered'
+assert_equal 'the last of one that was killed' "$(numbered killed | tail -n 1)" "$expected"
+judge_all killed
+assert_function "$TMP/killed/$expected" work_during
+
+mkdir "$TMP/ended"
+WALLPROF_INTERVAL_DUMP=200ms WALLPROF_STORE=auto profile_run "$TMP/ended/app.pb.gz" "$target" during=700 >"$TMP/said" || fail ended
+judge_all ended
+assert_equal 'what is left of one that has ended' "$(find "$TMP/ended" -type f ! -name 'app.*.pb.gz')" ''
+
+for end in 'exit 3' 'kill -KILL $$'; do
+    mkdir "$TMP/run" "$TMP/run.stores"
+    TMPDIR=$TMP/run.stores "$ROOT/scripts/wallprof-run" --interval-dump 300ms --out "$TMP/run/app.pb.gz" sh -c "sleep 1; $end" 2>"$TMP/err"
+    echo "$end: $(cat "$TMP/err")"
+    judge_all run
+    last=$(numbered run | tail -n 1)
+    grep -qF "$(numbered run | wc -l) profiles, the last in $TMP/run/$last" "$TMP/err" || complain "wallprof-run does not say where they are: $(cat "$TMP/err")"
+    [ "$(numbered run | wc -l)" -ge 3 ] || complain 'too few intervals in a run'
+    [ -z "$(ls -A "$TMP/run.stores")" ] || complain "this is left of a run: $(ls -AR "$TMP/run.stores")"
+    rm -r "$TMP/run" "$TMP/run.stores"
+done
 
 # ---- memory stays ----
 

@@ -9,6 +9,7 @@
  *     threads=N                           so many threads, one after the other, that do nothing
  *     beside=MS                           a thread that works so long, while the main thread waits for it
  *     handler fork vfork                  stop and start in a signal handler, in a child
+ *     handler-exit                        quick_exit(3) in a signal handler that interrupts fork
  *     rss shown                           memory in KiB; whether SIGUSR2 has a handler, as the program sees
  * it at-exit                             stop when exit runs its handlers, and in a destructor
  */
@@ -111,7 +112,7 @@ static void run_beside(double ms)
         pthread_join(thread, NULL);
 }
 
-static volatile int in_handler[2];
+static volatile int in_handler[2], timed_out;
 
 static void on_signal(int number)
 {
@@ -119,6 +120,7 @@ static void on_signal(int number)
     int saved = errno;
     in_handler[0] = wallprof_stop();
     in_handler[1] = wallprof_start();
+    timed_out += in_handler[0] == WALLPROF_TIMED_OUT || in_handler[1] == WALLPROF_TIMED_OUT;
     errno = saved;
 }
 
@@ -142,7 +144,32 @@ static void call_in_handler(void)
         while (waitpid(pid, NULL, WNOHANG) == 0)
             (void)wallprof_is_active(), (void)wallprof_stop(), (void)wallprof_start();
     }
-    say("handler-many", 0);
+    say("handler-many", timed_out);
+}
+
+static volatile int is_in_fork;
+
+static void exit_in_fork(int number)
+{
+    (void)number;
+    if (is_in_fork)
+        quick_exit(3); /* C11 7.14.1.1 lets a handler do that, but not exit */
+}
+
+/* A child that is fast enough finds its parent still in fork. */
+static void exit_in_handler(void)
+{
+    signal(SIGUSR1, exit_in_fork);
+    for (;;) {
+        is_in_fork = 1;
+        pid_t pid = fork();
+        is_in_fork = 0;
+        if (pid == 0) {
+            kill(getppid(), SIGUSR1);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
 }
 
 static void call_in_child(const char *how)
@@ -265,6 +292,8 @@ static void do_one(const char *operation)
         run_beside(ms);
     else if (IS("handler"))
         call_in_handler();
+    else if (IS("handler-exit"))
+        exit_in_handler();
     else if (IS("fork") || IS("vfork"))
         call_in_child(operation);
     else if (IS("crowd"))

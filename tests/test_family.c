@@ -2,6 +2,8 @@
 #include "unit.h"
 #include "family.h"
 
+#include <errno.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,50 @@ static void families_do_not_know_each_other(void **state)
     assert_int_equal(family_tell(&second, 100 * S), 1);
 }
 
+static void a_run_is_one_family(void **state)
+{
+    (void)state;
+    struct wp_family first, second, child, alone;
+    int fd = memfd_create("run", MFD_CLOEXEC);
+    family_begin(&first);
+    family_begin(&second);
+    family_begin(&alone);
+    assert_int_equal(family_tell(&first, 100 * S), 1);
+    assert_int_equal(family_share(&first, fd), 0); /* makes it as long as it must be */
+    assert_int_equal(family_share(&second, fd), 0);
+    assert_int_equal(family_tell(&second, 100 * S), 1);
+    assert_int_equal(family_tell(&first, 101 * S), 2);
+    close(fd);
+    family_join(&child, &second);
+    assert_int_equal(family_tell(&child, 101 * S), 3);
+    assert_int_equal(family_tell(&alone, 101 * S), 1);
+}
+
+static void without_its_file_a_family_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct wp_family first, child;
+    family_begin(&first);
+    family_join(&child, &first);
+    family_tell(&first, 100 * S);
+    assert_int_equal(family_share(&first, -1), -EBADF);
+    assert_int_equal(family_tell(&child, 100 * S), 2);
+}
+
+static void who_pauses_counts_again_when_it_tells(void **state)
+{
+    (void)state;
+    struct wp_family first, second;
+    family_begin(&first);
+    family_join(&second, &first);
+    family_pause(&second); /* it has no mark yet */
+    family_tell(&first, 100 * S);
+    assert_int_equal(family_tell(&second, 100 * S), 2);
+    family_pause(&second);
+    assert_int_equal(family_tell(&first, 101 * S), 1);
+    assert_int_equal(family_tell(&second, 101 * S), 2);
+}
+
 static void more_than_there_are_marks_for(void **state)
 {
     (void)state;
@@ -99,9 +145,15 @@ static void a_forked_process_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_count_while_they_tell),     cmocka_unit_test(who_is_silent_counts_no_longer),
-        cmocka_unit_test(families_do_not_know_each_other),   cmocka_unit_test(more_than_there_are_marks_for),
-        cmocka_unit_test(without_memory_everybody_is_alone), cmocka_unit_test(a_forked_process_is_seen),
+        cmocka_unit_test(members_count_while_they_tell),
+        cmocka_unit_test(who_is_silent_counts_no_longer),
+        cmocka_unit_test(families_do_not_know_each_other),
+        cmocka_unit_test(more_than_there_are_marks_for),
+        cmocka_unit_test(a_run_is_one_family),
+        cmocka_unit_test(without_its_file_a_family_stays_as_it_is),
+        cmocka_unit_test(who_pauses_counts_again_when_it_tells),
+        cmocka_unit_test(without_memory_everybody_is_alone),
+        cmocka_unit_test(a_forked_process_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
