@@ -66,7 +66,7 @@ comments_of() { # FILE
 }
 
 wall_ms() { # FILE
-    echo $(($(top_total "$1") / 1000000))
+    echo $(($(run_pprof -top -unit=ns -sample_index=wall "$1" 2>/dev/null | top_total) / 1000000))
 }
 
 expect_wall() { # FILE LEAST_MS MOST_MS
@@ -106,6 +106,15 @@ expect_files became 3
 expect_said "$TMP/became/app.pb.gz" "command: $work 150"
 [ "$(find "$TMP/became" -name 'app.*.dash.pb.gz' -o -name 'app.*.sh.pb.gz' -o -name 'app.*.bash.pb.gz' | wc -l)" -eq 1 ] ||
     complain "what the shell did until then is missing: $(ls "$TMP/became")"
+
+echo "== what cannot be done"
+# It is said, and nothing is left of what was made for it.
+for refused in '--merge --out x.store' '--merge --store off' '--merge --interval-dump 1s' '--merge --top --interval-dump 1s'; do
+    # shellcheck disable=SC2086 # words
+    run refused $refused "$work" 1
+    assert_equal "wallprof-run $refused" "$? $(wc -l <"$TMP/refused.err")" '125 1'
+    expect_nothing_left "wallprof-run $refused"
+done
 
 echo "== one of all"
 run merged --merge --out all.pb.gz sh -c "$work 300 & $work 200 crash; wait; $work 250 kill; :"

@@ -7,6 +7,8 @@ here=$(cd -P -- "$(dirname -- "$0")" && pwd -P)
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failures=0
+long=${WALLPROF_LONG-} # not for the profiler
+unset WALLPROF_LONG
 newline='
 '
 
@@ -613,7 +615,7 @@ every_shell
 check_group_kill
 check_terminal
 # bash is not asked for the two above: its `wait` can lose a child that ends at the moment of a signal.
-if command -v bash >/dev/null; then
+if [ "$long" = 1 ] && command -v bash >/dev/null; then
     shell='bash --posix'
     every_shell
 fi
