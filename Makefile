@@ -80,12 +80,13 @@ TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MAC
 FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
 # Those that are true under emulation, and those of the machine's own.
-E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_truth.sh e2e_threads.sh e2e_exceptions.sh e2e_stacks.sh) \
+E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_exceptions.sh e2e_stacks.sh $(if $(WALLPROF_LONG),e2e_truth.sh e2e_threads.sh)) \
                $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
-# These take longest: where several run at a time, they had better not be the last.
-E2E_LONG    := $(addprefix tests/,e2e_firefox.sh e2e_threads.sh e2e_blocked.sh e2e_many.sh e2e_endings.sh e2e_truth.sh e2e_stacks.sh e2e_transparency.sh)
+# These take longest: where several run at a time, they had better not be the last. And these mostly wait.
+E2E_LONG    := $(addprefix tests/,e2e_blocked.sh e2e_threads.sh e2e_many.sh e2e_endings.sh e2e_truth.sh e2e_html.sh e2e_stacks.sh e2e_transparency.sh)
+E2E_WAITING := $(addprefix tests/,e2e_push.sh e2e_handover.sh e2e_stopped.sh)
 LIB         := $(BUILD)/libwallprof.so
-# How many programs are tested at a time. End-to-end tests mostly wait, but are not made for a crowd.
+# How many programs are tested at a time. End-to-end tests are not made for a crowd; beside them those that wait.
 JOBS        ?= $(shell nproc)
 E2E_JOBS    ?= $(if $(filter 1,$(JOBS)),1,2)
 
@@ -93,7 +94,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit race oracle unit-programs golden e2e strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
+.PHONY: all help deps check unit race oracle unit-programs golden e2e e2e-long strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -108,6 +109,7 @@ help:
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
 	@echo 'make family-build a real project built under wallprof-run --merge, and timed'
 	@echo 'make continuous   redis in continuous mode for ten minutes, judged'
+	@echo 'make e2e-long the end-to-end tests with all that check has no time for (30 minutes)'
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
@@ -243,15 +245,23 @@ $(BUILD)/tests/target_%: tests/target_%.cc
 
 targets: $(TARGETS)
 
+# The longest first.
 unit: $(UNIT)
-	@WALLPROF_RUN='$(RUN)' TEST_JOBS=$(JOBS) scripts/run-tests $(UNIT)
+	@WALLPROF_RUN='$(RUN)' TEST_JOBS=$(JOBS) scripts/run-tests $(filter %/test_schedule,$(UNIT)) $(filter-out %/test_schedule,$(UNIT))
 
 build/pprof:
 	@scripts/build-pprof $@
 
 e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle_static $(BUILD)/tests/html_pages $(if $(TOOL),$(BUILD)/tests/tool_frames) build/pprof
-	@WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
-	    TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG),$(E2E))
+	@export WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof); \
+	scripts/run-tests $(filter $(E2E_WAITING),$(E2E)) & waiting=$$!; \
+	TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG) $(E2E_WAITING),$(E2E)); others=$$?; \
+	wait $$waiting && exit $$others
+
+# With what there is no time for in check: each in its long form (is_long in tests/lib.sh).
+e2e-long:
+	@WALLPROF_LONG=1 $(MAKE) --no-print-directory e2e
+	@WALLPROF_LONG=1 $(MAKE) --no-print-directory aarch64
 
 # Both compilers, every warning an error.
 strict:

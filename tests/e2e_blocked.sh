@@ -2,7 +2,8 @@
 # Blocked threads are seen without being woken, and their time is exact: see target_blocked.c, target_kernel_waits.c
 # and judge_blocked.py. Everything runs both ways: as it is by default, and by signal only.
 #
-# BLOCKED_SECONDS: for how long each case runs; 10 to 60 for runs by hand, the default is what there is time for.
+# BLOCKED_SECONDS: for how long each case runs; 10 to 60 for runs by hand, the default is what there is time for, which
+# is for the short form not every case.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 ! is_emulated || skip "an emulator's own stacks are what the kernel knows of"
@@ -101,16 +102,16 @@ frame_pointers() { # SECONDS
 blocked=$TARGETS/target_blocked
 # In a long run eight threads tell enough, in a short one it takes more.
 both alternate 100 64 "$blocked" alternate "${BLOCKED_SECONDS:-6}" "$((${BLOCKED_SECONDS:-6} < 20 ? 24 : 8))"
-both alternate 1000 8 "$blocked" alternate "${BLOCKED_SECONDS:-6}" 8
+! is_long || both alternate 1000 8 "$blocked" alternate "${BLOCKED_SECONDS:-6}" 8
 both long 100 64 "$blocked" long "${BLOCKED_SECONDS:-3}"
 stop_and_go "${BLOCKED_SECONDS:-3}"
 both deaf 100 64 "$blocked" deaf "${BLOCKED_SECONDS:-2}"
 both kernel-waits 100 64 "$TARGETS/target_kernel_waits" "$((${BLOCKED_SECONDS:-2} * 2))"
 alone wakeups wakeups auto 100 8 --wake-ups=0.001 "$blocked" wakeups "${BLOCKED_SECONDS:-4}"
-alone wakeups-dense wakeups auto 1000 256 "--wake-ups=0.001 --busy=0.03" "$blocked" wakeups "${BLOCKED_SECONDS:-4}"
-alone wakeups-signal wakeups signal 100 8 --by-signal "$blocked" wakeups "${BLOCKED_SECONDS:-2}"
+! is_long || alone wakeups-dense wakeups auto 1000 256 "--wake-ups=0.001 --busy=0.03" "$blocked" wakeups "${BLOCKED_SECONDS:-4}"
+! is_long || alone wakeups-signal wakeups signal 100 8 --by-signal "$blocked" wakeups "${BLOCKED_SECONDS:-2}"
 frame_pointers "${BLOCKED_SECONDS:-3}"
 alone churn-auto churn auto 10000 8 "" "$blocked" churn "${BLOCKED_SECONDS:-3}"
-alone churn-signal churn signal 10000 8 --by-signal "$blocked" churn "${BLOCKED_SECONDS:-3}"
+! is_long || alone churn-signal churn signal 10000 8 --by-signal "$blocked" churn "${BLOCKED_SECONDS:-3}"
 as_nobody "${BLOCKED_SECONDS:-2}"
 exit "$bad"

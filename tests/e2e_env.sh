@@ -55,7 +55,7 @@ bad_value() { # VARIABLE VALUE WHAT IS USED INSTEAD
     name="$1=$2"
     expect_program_unharmed 5
     expect_one_line "$1" "$2" "$3"
-    (check_profile "$(only_profile "$dir")") || complain "$name: no good profile"
+    read_pprof check "$(only_profile "$dir")" || complain "$name: no good profile"
 }
 
 bad_values() {

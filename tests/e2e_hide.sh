@@ -29,7 +29,7 @@ count=$(find . -name 'env.*.pb.gz' | wc -l)
 assert_equal "profiles of programs that were executed" "$count" 3
 
 # The list the process was started with is the kernel's, and stays.
-env "${hidden[@]}" LD_PRELOAD="$LIBRARY" cat /proc/self/environ | tr '\0' '\n' | grep -q '^WALLPROF_HIDE=1$' ||
+env "${hidden[@]}" LD_PRELOAD="$LIBRARY" cat /proc/self/environ | tr '\0' '\n' | grep '^WALLPROF_HIDE=1$' >/dev/null ||
     fail "/proc/self/environ is not what the documentation says"
 
 # What the C library starts within itself is started as without us. Visible, it is followed; hidden, only what passes a hook.

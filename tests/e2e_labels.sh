@@ -40,9 +40,11 @@ work default
 check_profile "$TMP/default.pb.gz" --main="$program"
 "$PYTHON" "$judge" work "$TMP/default.pb.gz" "$TMP/default.truth" || fail "the labels are not true"
 check_threads "$TMP/default.pb.gz"
-work signal WALLPROF_OBSERVE=signal
-check_profile "$TMP/signal.pb.gz" --main="$program"
-"$PYTHON" "$judge" work "$TMP/signal.pb.gz" "$TMP/signal.truth" || fail "asked by signals, the labels are not true"
+if is_long; then
+    work signal WALLPROF_OBSERVE=signal
+    check_profile "$TMP/signal.pb.gz" --main="$program"
+    "$PYTHON" "$judge" work "$TMP/signal.pb.gz" "$TMP/signal.truth" || fail "asked by signals, the labels are not true"
+fi
 
 # Threads that are one have one sample for each stack and labels.
 work none WALLPROF_LABELS=none WALLPROF_TIMELINE=pprof
@@ -216,8 +218,9 @@ fi
 
 # ---- C++ ----
 
+# Each set for 200 ms; between two of them a tick may also see one label alone.
 WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off profile_run "$TMP/scopes.pb.gz" "$TARGETS/target_scopes" 100 >/dev/null ||
     fail "target_scopes ended with status $?"
-assert_equal "labels of scopes" "$("$PYTHON" "$judge" lines "$TMP/scopes.pb.gz" | awk '{ print $2 }' | tr '\n' ' ')" \
+assert_equal "labels of scopes" "$("$PYTHON" "$judge" lines "$TMP/scopes.pb.gz" | awk '$3 > 50e6 { print $2 }' | tr '\n' ' ')" \
     "- step=read,tenant=even step=read,tenant=odd step=write,tenant=even step=write,tenant=odd "
 exit "$bad"

@@ -32,16 +32,20 @@ bare_run "$TARGETS/target_many" hold $live 0 >/dev/null || skip "$live threads c
 profile_many churn churn 10000 1
 judge churn
 assert_quiet churn
-WALLPROF_HZ=1000 WALLPROF_THREADS=64 profile_many often churn 10000 2
-judge often
-assert_quiet often
+if is_long; then
+    WALLPROF_HZ=1000 WALLPROF_THREADS=64 profile_many often churn 10000 2
+    judge often
+    assert_quiet often
+fi
 WALLPROF_OBSERVE=signal WALLPROF_HZ=1000 profile_many signals churn 10000 3
 judge signals
 assert_quiet signals
 
-WALLPROF_THREADS=256 profile_many hold hold $live 1000
-judge hold
-assert_quiet hold
+if is_long; then
+    WALLPROF_THREADS=256 profile_many hold hold $live 1000
+    judge hold
+    assert_quiet hold
+fi
 WALLPROF_THREADS=256 WALLPROF_MEM=1M profile_many full hold $live 1000
 judge full full
 assert_warning full "the profile is full"

@@ -37,16 +37,17 @@ compare() { # TARGET NUMBER OUR-SIGNAL VARIABLE=VALUE...
 }
 
 compare target_own_signal 27 PROF WALLPROF_OBSERVE=auto
-compare target_own_signal 27 PROF WALLPROF_OBSERVE=signal
-compare target_own_signal 64 PROF WALLPROF_OBSERVE=signal # the spare one
-compare target_own_signal 64 64 WALLPROF_OBSERVE=auto
 compare target_own_signal 64 64 WALLPROF_OBSERVE=signal
-compare target_own_signal 62 64 WALLPROF_OBSERVE=signal # the stand-in
-
-compare target_signal_calls 27 PROF WALLPROF_OBSERVE=auto
 compare target_signal_calls 27 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
-compare target_signal_calls 64 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
-compare target_signal_calls 64 64 WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
+if is_long; then
+    compare target_own_signal 27 PROF WALLPROF_OBSERVE=signal
+    compare target_own_signal 64 PROF WALLPROF_OBSERVE=signal # the spare one
+    compare target_own_signal 64 64 WALLPROF_OBSERVE=auto
+    compare target_own_signal 62 64 WALLPROF_OBSERVE=signal # the stand-in
+    compare target_signal_calls 27 PROF WALLPROF_OBSERVE=auto
+    compare target_signal_calls 64 PROF WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
+    compare target_signal_calls 64 64 WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
+fi
 
 # The profiler goes on with another signal, and says so.
 taken_away() { # WHAT PATTERN [LIBRARY]
@@ -89,7 +90,8 @@ void take(const char *what, int number, void (*handler)(int))
 }
 SOURCE
 "${CC:-gcc}" -shared -fPIC -O2 -o "$TMP/library.so" "$TMP/library.c" || fail "the library does not compile"
-for what in default ignore handler block; do
+is_long && all='default ignore handler block' || all=default
+for what in $all; do
     taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so"
     [ "$what" = block ] || answers "$what"
 done

@@ -97,5 +97,6 @@ SOURCE
 family 20
 awk '$1 < 70 { few++ } END { exit few < 20 }' "$TMP/rates" || fail "they do not share a core"
 
+is_long || exit 0
 record off WALLPROF_HZ=10000 WALLPROF_OVERHEAD=off
 assert_not_restrained

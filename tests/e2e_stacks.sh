@@ -76,9 +76,10 @@ if is_emulated; then
     exit "$bad"
 fi
 variant plain "" gcc -O2 -fomit-frame-pointer
+variant split "large co_handler handler sigaltstack nested coroutine s_alloca tail" gcc -O2 -fomit-frame-pointer -fsplit-stack
+is_long || exit "$bad"
 variant cet "s_plt s_tail s_registers noreturn switch" gcc -O2 -fomit-frame-pointer -fcf-protection=full
 variant realigned "s_alloca s_both s_registers s_plt aligned_alloca compare" gcc -O2 -mstackrealign
 variant clang "s_alloca s_aligned s_both aligned_alloca large tail noreturn" clang -O2 -fomit-frame-pointer
-variant split "large co_handler handler sigaltstack nested coroutine s_alloca tail" gcc -O2 -fomit-frame-pointer -fsplit-stack
 variant size "s_alloca s_both s_registers s_cold noreturn" gcc -Os
 exit "$bad"

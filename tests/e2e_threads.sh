@@ -166,5 +166,11 @@ all_modes() {
 
 all_modes
 # An emulator has one way only.
-is_emulated || WALLPROF_OBSERVE=signal all_modes
+if is_long && ! is_emulated; then
+    WALLPROF_OBSERVE=signal all_modes
+elif ! is_emulated; then
+    export WALLPROF_OBSERVE=signal
+    mode 0 kinds
+    mode 0 deaf
+fi
 exit "$bad"

@@ -81,12 +81,12 @@ for metric in wall cpu offcpu; do
 done
 first=$(run_pprof -top -nodecount=1 "$profile" 2>/dev/null | tail -n 1 | awk '{ print $NF }')
 expect 0 top --width 0 --lines 1 "$profile"
-grep -A 1 'FUNCTION$' "$TMP/stdout" | tail -n 1 | grep -qF "  $first" || complain "top does not begin with $first"
+grep -A 1 'FUNCTION$' "$TMP/stdout" | tail -n 1 | grep -F "  $first" >/dev/null || complain "top does not begin with $first"
 run_tool top "$profile" | "$PYTHON" -c 'import sys; [print(line, end="") for line in open(0, encoding="utf-8") if len(line) > 81]' |
     grep . && complain "top has lines of more than 80 columns"
-COLUMNS=100 run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep -q . || complain "COLUMNS is not honoured"
-run_tool top "$profile" | grep -q $'\033' && complain "colour where there is no terminal"
-run_tool top --color=always "$profile" | grep -q $'\033' || complain "no colour where it is asked for"
+COLUMNS=100 run_tool top "$profile" | LC_ALL=C.UTF-8 awk 'length($0) > 80' | grep . >/dev/null || complain "COLUMNS is not honoured"
+run_tool top "$profile" | grep $'\033' >/dev/null && complain "colour where there is no terminal"
+run_tool top --color=always "$profile" | grep $'\033' >/dev/null || complain "no colour where it is asked for"
 on_terminal() { # COLUMNS; prints what top says there
     "$PYTHON" - "$1" "$tool" top "$profile" <<'END'
 import fcntl, os, pty, struct, sys, termios
@@ -104,8 +104,8 @@ END
 }
 on_terminal 120 | tr -d '\r' >"$TMP/terminal"
 grep -q $'\033' "$TMP/terminal" || complain "no colour on a terminal"
-LC_ALL=C.UTF-8 awk 'length($0) > 80' "$TMP/terminal" | grep -q . || complain "a terminal's width is not used"
-NO_COLOR=1 on_terminal 120 | grep -q $'\033' && complain "NO_COLOR is not honoured"
+LC_ALL=C.UTF-8 awk 'length($0) > 80' "$TMP/terminal" | grep . >/dev/null || complain "a terminal's width is not used"
+NO_COLOR=1 on_terminal 120 | grep $'\033' >/dev/null && complain "NO_COLOR is not honoured"
 for by in function line file module thread; do
     expect 0 top --by "$by" --sort cpu --cum "$profile"
     grep -q "  ${by^^}\$" "$TMP/stdout" || complain "top --by $by has no such table"

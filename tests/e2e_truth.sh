@@ -19,8 +19,8 @@ verdict=0
 judge default 10 100 8
 # What follows is not about the machine.
 ! is_emulated || exit "$verdict"
-WALLPROF_OBSERVE=signal judge default-signal 10 100 8
+! is_long || WALLPROF_OBSERVE=signal judge default-signal 10 100 8
 # All threads at every tick, and more ticks: a tenth of the gap, so a third of the error allowed.
-judge dense 10 250 64
+! is_long || judge dense 10 250 64
 WALLPROF_OBSERVE=signal judge dense-signal 10 250 64
 exit "$verdict"

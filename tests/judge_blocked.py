@@ -261,7 +261,7 @@ def judge_churn(case):
     rest_ns = sum(case.values(name, UNSAMPLED)[WALL] for name in short)
     case.judge.close("in their functions or unsampled", found_ns + rest_ns, true_ns, 0.01 * true_ns)
     # A gap on average, if gaps are exponential (judge_truth.py); where ticks are missed in a row, some are far longer.
-    allowed_ns = 4 * gap_ns * len(short) + 16 * truth.stalled_ns
+    allowed_ns = 6 * gap_ns * len(short) + 16 * truth.stalled_ns
     case.judge.verdict(rest_ns <= allowed_ns, f"unsampled {rest_ns / 1e9:.4f} s, allowed {allowed_ns / 1e9:.4f} s")
 
 
@@ -288,8 +288,10 @@ def judge_sums(case):
     _, cpu_ns, offcpu_ns, wall_ns = case.profile.totals()
     truth = case.truth
     lifetimes_ns = truth.main_ns + sum(lifetime for _, lifetime, _ in truth.threads.values())
-    lifetimes_ns += case.after_report_ns * (len(truth.woken) + 1)
-    case.judge.close("total wall is the sum of the lifetimes", wall_ns, lifetimes_ns, lifetimes_ns * 0.01 + 20e6)
+    # What the main thread has more than it says lies behind the report, where others live too, or before its first line.
+    half_ns = case.after_report_ns * (len(truth.woken) + 1) / 2
+    allowed_ns = lifetimes_ns * 0.01 + 20e6 + half_ns
+    case.judge.close("total wall is the sum of the lifetimes", wall_ns, lifetimes_ns + half_ns, allowed_ns)
     # Of a program that waits little CPU time is left, most of it outside: the loader's, and of each thread that of its
     # creation and its end in the kernel.
     own_ns, outside_ns = sampler_cpu_ns(case.profile), 10e6 + 50e3 * len(truth.threads)

@@ -4,6 +4,7 @@
 # WALLPROF_BUILD   where libwallprof.so and the target programs are (default: build/release)
 # WALLPROF_RUN     what programs of another machine are run by: qemu-aarch64 -L DIRECTORY (default: nothing)
 # WALLPROF_PPROF   google's pprof (default: build/pprof; scripts/build-pprof makes it)
+# WALLPROF_LONG    1: everything, which takes half an hour (make e2e-long); else what there is time for in make check
 #
 # $TMP is a directory of the test's own, removed at its end.
 set -u -o pipefail
@@ -20,6 +21,7 @@ read -ra RUN <<<"${WALLPROF_RUN-}"
 # shellcheck disable=SC2034 # used by the tests
 FOREIGN=${RUN[2]-} # the DIRECTORY: that machine's Debian
 [ "${#RUN[@]}" -eq 0 ] || export EMULATED=1 # for pprof_read.py
+LONG=${WALLPROF_LONG-}
 TMP=$(mktemp -d) || exit 1
 trap clean_up EXIT
 # Only what a test sets itself may reach the profiler.
@@ -112,6 +114,10 @@ is_emulated() {
     [ "${#RUN[@]}" -gt 0 ]
 }
 
+is_long() {
+    [ "$LONG" = 1 ]
+}
+
 is_aarch64() {
     is_emulated || [ "$(uname -m)" = aarch64 ]
 }
@@ -131,7 +137,7 @@ check_profile() { # FILE OPTIONS OF pprof_read.py check...
     read_pprof check "$@" || fail "$file breaks a rule of the format"
     [ -x "$PPROF" ] || fail "there is no $PPROF: scripts/build-pprof $PPROF makes it"
     for report in top traces raw tags; do
-        run_pprof "-$report" "$file" >"$TMP/pprof.$report" 2>"$TMP/pprof.err" || {
+        run_pprof "-$report" -unit=ns -sample_index=wall "$file" >"$TMP/pprof.$report" 2>"$TMP/pprof.err" || {
             cat "$TMP/pprof.err"
             fail "pprof -$report cannot read $file"
         }
@@ -144,7 +150,7 @@ check_totals() { # FILE
     ours=$(read_pprof totals "$1")
     theirs=$(raw_totals <"$TMP/pprof.raw")
     [ "$ours" = "$theirs" ] || fail "totals of $1 differ: read $ours, pprof -raw $theirs"
-    theirs=$(top_total "$1")
+    theirs=$(top_total <"$TMP/pprof.top")
     [ "$(awk '$1 == "wall" { print $2 }' <<<"$ours")" = "$theirs" ] ||
         fail "total wall of $1 differs: read $ours, pprof -top $theirs"
 }
@@ -160,8 +166,8 @@ raw_totals() {
 }
 
 # The total of "Showing nodes accounting for 1ns, 100% of 1ns total".
-top_total() { # FILE
-    run_pprof -top -unit=ns -sample_index=wall "$1" 2>/dev/null | sed -n 's/.* of \([0-9]*\)ns total.*/\1/p'
+top_total() { # the report on stdin
+    sed -n 's/.* of \([0-9]*\)ns total.*/\1/p'
 }
 
 # For the log: what a profile says at first sight.
