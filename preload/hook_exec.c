@@ -26,8 +26,7 @@ struct shown {
 
 static struct shown begin(void)
 {
-    session_write_before_exec();
-    session_hold(SESSION_HOLD_EXEC);
+    session_hold_for_exec();
     sched_yield();
     struct shown ret = {.mask = hook_mask_show()};
     ret.is_ignored = sig_handler_show_ignored();
@@ -40,7 +39,7 @@ static int end(struct shown shown, int status)
     if (shown.is_ignored)
         sig_handler_hide_ignored();
     hook_mask_hide(shown.mask);
-    session_release();
+    session_release_after_exec();
     return status;
 }
 

@@ -20,14 +20,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-static void hold_for_fork(void)
-{
-    session_hold(SESSION_HOLD_FORK);
-}
-
 int hook_process_init(void)
 {
-    return pthread_atfork(hold_for_fork, session_release, NULL);
+    return pthread_atfork(session_hold_for_fork, session_release, NULL);
 }
 
 /*

@@ -169,6 +169,15 @@ static bool bring_back(struct live_part *part, size_t used_bytes)
     return false;
 }
 
+/* The time last, for who reads the file. */
+static void copy_end(struct store_noted_end *to, const struct store_noted_end *from)
+{
+    uint64_t time_ns = sig_load_seq_cst(&from->time_ns);
+    sig_store_relaxed(&to->kind, sig_load_relaxed(&from->kind));
+    sig_store_relaxed(&to->value, sig_load_relaxed(&from->value));
+    sig_store_seq_cst(&to->time_ns, time_ns);
+}
+
 /* In the place of one that was given up, at once: any thread may be about to note something there. */
 static int map_header(const struct wp_live *live, int fd, struct store_header **ret)
 {
@@ -191,7 +200,9 @@ static int map_all(struct wp_live *live, int fd)
         return status;
     for (int i = 0; i < LIVE_PART_COUNT; i++)
         *live->parts[i].memory.backing = &live->parts[i].backing;
-    sig_store_release(&live->header, page); /* partner: the acquire in live_note_end */
+    sig_store_seq_cst(&live->header, page); /* partner: note, which stores and looks the other way round */
+    if (sig_load_seq_cst(&live->noted.time_ns))
+        copy_end(&page->live.end, &live->noted);
     return 0;
 }
 
@@ -319,19 +330,28 @@ void live_beat(struct wp_live *live, const struct live_beat *beat)
     make_checkpoint(live, beat->now_ns);
 }
 
+static void note(struct wp_live *live, const struct store_noted_end *end)
+{
+    copy_end(&live->noted, end);
+    struct store_header *header = sig_load_seq_cst(&live->header); /* partner: map_all */
+    if (header)
+        copy_end(&header->live.end, end);
+}
+
 void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns)
 {
-    struct store_header *header = sig_load_acquire(&live->header); /* partner: the release in map_all */
-    if (!header)
-        return;
-    header->live.end.kind = kind;
-    header->live.end.value = value;
-    sig_store_release(&header->live.end.time_ns, now_ns); /* for who reads the file */
+    note(live, &(struct store_noted_end){.time_ns = now_ns, .kind = kind, .value = value});
+}
+
+void live_take_back_exec(struct wp_live *live)
+{
+    if (sig_load_relaxed(&live->noted.kind) == STORE_END_EXEC)
+        note(live, &(struct store_noted_end){0});
 }
 
 void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns)
 {
-    struct store_header *header = sig_load_acquire(&live->header); /* partner: the release in map_all */
+    struct store_header *header = sig_load_acquire(&live->header); /* partner: the store in map_all */
     if (!header)
         return;
     uint32_t index = sig_add_relaxed(&header->live.death_count, 1) % STORE_DEATHS;

@@ -18,8 +18,8 @@
  * A forked child has its parent's file mapped too, as a copy of its memory: it must not write there, and only
  * unmaps it.
  *
- * Called from: the sampler thread, in whose descriptor table the file is open; but live_note_end and
- * live_note_death: any thread, in any state.
+ * Called from: the sampler thread, in whose descriptor table the file is open; but live_note_end,
+ * live_take_back_exec and live_note_death: any thread, in any state.
  */
 #ifndef WALLPROF_LIVE_H
 #define WALLPROF_LIVE_H
@@ -50,10 +50,11 @@ struct live_part {
 };
 
 struct wp_live {
-    struct store_header *header; /* atomic: mapped; NULL without a store. Stays when the store is given up,
-                                    and where it is when another is begun */
-    int fd;                      /* 0 where it is not open: 0 to 2 are never ours */
-    uint64_t device, inode;      /* of the file */
+    struct store_header *header;  /* atomic: mapped; NULL without a store. Stays when the store is given up,
+                                     and where it is when another is begun */
+    struct store_noted_end noted; /* for a header that comes after it, too */
+    int fd;                       /* 0 where it is not open: 0 to 2 are never ours */
+    uint64_t device, inode;       /* of the file */
     struct live_part parts[LIVE_PART_COUNT];
     uint64_t checkpoint_ns;
     uint32_t checkpoint; /* the one that is next */
@@ -111,8 +112,12 @@ uint64_t live_cut(struct wp_live *live);
 void live_close(struct wp_live *live, uint64_t duration_ns, const char *restraint,
                 const struct store_part *names);
 
-/* The process says that it is about to end. Believed if no beat comes after it. */
+/* The process says that it is about to end, whether there is a file or is one soon. Believed if no beat comes
+ * after it. */
 void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns);
+
+/* It has not become another program: if STORE_END_EXEC was noted last, nothing is. */
+void live_take_back_exec(struct wp_live *live);
 
 /* Any thread, in any state: of a child that a signal has ended. Of many the last are kept. */
 void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns);

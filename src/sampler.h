@@ -3,7 +3,7 @@
  *
  *     gather (threads, modules) -> schedule and send -> [answers come] -> collect: locate, fold
  *
- * Called from: the sampler thread, between session_hold's; sampler_init before it exists, and the finished
+ * Called from: the sampler thread, between session_hold_*'s; sampler_init before it exists, and the finished
  * recording is read by whoever exports it. No locking of its own.
  */
 #ifndef WALLPROF_SAMPLER_H

@@ -90,16 +90,19 @@ void session_wait_for_writing(struct session *session)
 /* How often this thread holds the sampler. A handler that interrupts fork finds it at 1. */
 static __thread uint32_t holds_here __attribute__((tls_model("initial-exec")));
 
-void session_hold(enum session_hold why)
+static void hold(struct session *session, uint64_t patience_ns)
+{
+    standstill_hold(&session->standstill, clock_monotonic_ns() + patience_ns);
+    holds_here++;
+}
+
+void session_hold_for_fork(void)
 {
     struct session *session = session_current();
     if (!session || session->pid != getpid())
         return;
-    if (why == SESSION_HOLD_FORK)
-        sig_add_relaxed(&session->forks, 1);
-    standstill_hold(&session->standstill,
-                    clock_monotonic_ns() + (why == SESSION_HOLD_FORK ? fork_patience_ns : exec_patience_ns));
-    holds_here++;
+    sig_add_relaxed(&session->forks, 1);
+    hold(session, fork_patience_ns);
 }
 
 void session_release(void)
@@ -128,27 +131,42 @@ void session_forget_holds(void)
 }
 
 /* As session_stand_down has it: a recording that is about to end has its own profile. */
-void session_write_before_exec(void)
+static void write_before_exec(struct session *session)
 {
-    struct session *session = session_current();
     uint32_t run = COMMAND_RUN;
-    uint64_t now_ns = clock_monotonic_ns();
-    if (!session || session->pid != getpid())
-        return;
-    session_let_go();
-    family_pause(&session->sampler.family);
-    if (session_leave_store_at_exec(session, now_ns))
-        return;
-    if (now_ns < sig_load_relaxed(&session->worth_writing_ns)) {
-        session_remove_store_at_exec(session, now_ns);
-        return;
-    }
     if (sig_load_seq_cst(&session->phase) != PHASE_RUNNING || session->enter_status < 0 ||
         sig_load_seq_cst(&session->finishing))
         return;
     sig_cas_acq_rel(&session->command, &run, COMMAND_WRITE);
     session_wake(session);
     session_wait_for_writing(session);
+}
+
+/* The sampler may begin a store until it stands still. */
+void session_hold_for_exec(void)
+{
+    struct session *session = session_current();
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!session || session->pid != getpid())
+        return;
+    session_let_go();
+    family_pause(&session->sampler.family);
+    bool is_left = session_leave_store_at_exec(session, now_ns);
+    bool is_worth_a_file = now_ns >= sig_load_relaxed(&session->worth_writing_ns);
+    if (!is_left && is_worth_a_file)
+        write_before_exec(session);
+    hold(session, exec_patience_ns);
+    if (!is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
+        session_remove_store_at_exec(session, now_ns);
+}
+
+void session_release_after_exec(void)
+{
+    struct session *session = session_current();
+    if (!session || session->pid != getpid())
+        return;
+    live_take_back_exec(&session->sampler.live);
+    session_release();
 }
 
 /* ---- start ---- */

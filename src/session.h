@@ -5,9 +5,9 @@
  *
  * Only this module sees all the others. One session per process; a forked child starts a fresh one.
  *
- * Threads of the program call session_thread_*, session_hold and session_release, session_finish; everything
- * else runs in the sampler thread, which session_start creates. The sampler blocks all signals and has a
- * descriptor table of its own, so the program sees none of ours.
+ * Threads of the program call session_thread_*, session_hold_* and session_release*, session_finish;
+ * everything else runs in the sampler thread, which session_start creates. The sampler blocks all signals and
+ * has a descriptor table of its own, so the program sees none of ours.
  */
 #ifndef WALLPROF_SESSION_H
 #define WALLPROF_SESSION_H
@@ -82,21 +82,22 @@ void session_leave_children(void);
 void session_restart_in_child(const struct wp_thread *forking);
 
 /*
- * Around fork and exec: no signal is sent and none is outstanding between the two. Nests; any thread. An exec
- * must have this, or the new program is killed by a signal that it does not know. A fork is not held up for
- * longer than 100 ms: the sampler may be waiting for a lock that the forking thread has, the loader's.
+ * Around fork: no signal is sent and none is outstanding between the two. Nests; any thread. A fork is not
+ * held up for longer than 100 ms: the sampler may be waiting for a lock that the forking thread has, the
+ * loader's.
  */
-enum session_hold { SESSION_HOLD_FORK, SESSION_HOLD_EXEC };
-void session_hold(enum session_hold why);
+void session_hold_for_fork(void);
 void session_release(void);
 
 /*
- * Before an exec, and not while it is held: what has been recorded so far is written, if it is 100 ms at
- * least, to a file of its own (output.h) lest the new program's takes its place. Any thread, also in a
- * handler. Returns when that is done; or after 5 s, when whatever the sampler waits for may be the calling
- * thread's. errno is kept.
+ * Around exec the same, or the new program is killed by a signal that it does not know; release only where it
+ * has failed. Before that what has been recorded so far is written, if it is 100 ms at least, to a file of
+ * its own (output.h) lest the new program's takes its place; or left in its store to who gathers it. Any
+ * thread, also in a handler. Waits for each of the two for 5 s at most, as whatever the sampler waits for may
+ * be the calling thread's. release keeps errno.
  */
-void session_write_before_exec(void);
+void session_hold_for_exec(void);
+void session_release_after_exec(void);
 
 /*
  * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of

@@ -31,8 +31,9 @@ static void inherit_settings(struct session *session, const struct session *pare
 }
 
 /*
- * In the child only this thread exists, and the parent's sampler stood still at the fork (session_hold): its
- * memory is whole, but of no use here. Little is done at once, as many children do not live to see more.
+ * In the child only this thread exists, and the parent's sampler stood still at the fork
+ * (session_hold_for_fork): its memory is whole, but of no use here. Little is done at once, as many children
+ * do not live to see more.
  */
 void session_restart_in_child(const struct wp_thread *forking)
 {

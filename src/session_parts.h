@@ -116,8 +116,8 @@ void session_wait_for_sampler(struct session *session);
 void session_wait_for_writing(struct session *session);
 
 /*
- * Whether this thread holds the sampler (session_hold): so in a handler that interrupts fork, which must not
- * wait for the sampler then. Who ends or replaces the process in there lets go first. In a forked child,
+ * Whether this thread holds the sampler (session_hold_*): so in a handler that interrupts fork, which must
+ * not wait for the sampler then. Who ends or replaces the process in there lets go first. In a forked child,
  * which has its parent's count: it holds nobody.
  */
 bool session_is_held_here(void);
@@ -223,10 +223,6 @@ void session_remove_store_at_exec(struct session *session, uint64_t now_ns);
 /* The recording is about to begin anew: what is kept of it goes, and what comes is kept in another file. In
  * the sampler. */
 void session_begin_another_store(struct session *session);
-
-/* At the end of the last interval. In the sampler: in a run the rest of it is left to who gathers its stores.
- */
-void session_remove_last_store(struct session *session);
 
 /* There is a profile, or will be. Any thread. */
 void session_remove_store(const struct session *session);

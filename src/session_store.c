@@ -468,10 +468,9 @@ void session_note_death(pid_t child, int signal)
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;
-    if (!sig_load_acquire(&live->header)) /* partner: the release in live.c, map_all */
-        return false;
     live_note_end(live, STORE_END_EXEC, 0, now_ns);
-    return sig_load_relaxed(&session->is_joined);
+    return sig_load_acquire(&live->header) && /* partner: the store in live.c, map_all */
+           sig_load_relaxed(&session->is_joined);
 }
 
 void session_remove_store_at_exec(struct session *session, uint64_t now_ns)
@@ -500,27 +499,24 @@ void session_begin_another_store(struct session *session)
     sig_store_relaxed(&session->keep_from_ns, 1); /* from now on, but not for the first time */
 }
 
-void session_remove_last_store(struct session *session)
+/* Of a run that nobody gathers any more: by the last one. Others' stores are in the way of that. */
+static void remove_run(const struct session *session)
 {
-    int directory = session->sampler.live.header ? open_store_directory(session) : -1;
-    bool is_gathered = directory >= 0 && is_joined(directory);
-    if (directory >= 0)
-        close(directory);
-    if (is_gathered)
-        unlink_store(session);
-    else
-        session_remove_store(session);
+    int directory = open_store_directory(session);
+    if (directory < 0)
+        return;
+    if (!is_joined(directory)) {
+        unlinkat(directory, STORE_RUN_NAME, 0);
+        rmdir(session->store.directory);
+    }
+    close(directory);
 }
 
 void session_remove_store(const struct session *session)
 {
-    char path[PATH_MAX + NAME_MAX + 2];
     if (!session->sampler.live.header)
         return;
     unlink_store(session);
-    if (!session->config.store_is_run)
-        return;
-    snprintf(path, sizeof(path), "%s/%s", session->store.directory, STORE_RUN_NAME);
-    unlink(path);
-    rmdir(session->store.directory); /* by the last one; others' stores are in the way */
+    if (session->config.store_is_run)
+        remove_run(session);
 }

@@ -211,12 +211,12 @@ void session_close_and_write(struct session *session)
     if (!session->end_ns)
         session->end_ns = clock_monotonic_ns();
     sampler_close(&session->sampler, session->end_ns);
-    bool may_leave = session->control.has_recorded && !session->config.interval_ns;
+    bool may_leave = session->control.has_begun && !session->config.interval_ns;
     if (may_leave && session_leave_store(session))
         return;
     if (session->control.has_recorded && session->config.interval_ns) {
         session_write_interval(session, session->end_ns);
-        session_remove_last_store(session);
+        session_remove_store(session);
     } else if (session->control.has_recorded)
         write_whole(session, session->end_ns);
     else {

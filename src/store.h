@@ -85,6 +85,13 @@ enum store_end {
     STORE_END_EXEC,  /* it became another program, if it did */
 };
 
+/* What a process said when it was about to end. All atomic. */
+struct store_noted_end {
+    uint64_t time_ns; /* CLOCK_MONOTONIC; 0: it has said nothing */
+    uint32_t kind;    /* enum store_end */
+    int32_t value;
+};
+
 enum { STORE_OUTPUTS_MAX = 8, STORE_CHECKPOINTS = 2, STORE_DEATHS = 48 };
 
 /* A child that a signal has ended. */
@@ -107,11 +114,7 @@ struct store_live {
     uint64_t beat_ns;    /* the last moment at which it was recording */
     uint64_t stopped_ns; /* for so long in between it was stopped */
     uint64_t tick;       /* the last that has come */
-    struct {
-        uint64_t time_ns; /* atomic: when the process said that it was about to end, 0 if it has not */
-        uint32_t kind;    /* enum store_end */
-        int32_t value;
-    } end;
+    struct store_noted_end end;
     uint32_t timeline_is_moving; /* its records are being moved, or have been and are fewer than it says */
     uint32_t output_count;
     arena_ref outputs[STORE_OUTPUTS_MAX]; /* strings: where the profile would go */

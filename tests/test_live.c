@@ -278,6 +278,27 @@ static void an_end_is_noted_whoever_says_it(void **state)
     assert_int_equal(header.live.end.time_ns, 777);
 }
 
+/* The process may say it while the file is being put in place. */
+static void an_end_is_noted_that_came_before_the_file(void **state)
+{
+    struct fixture *fixture = *state;
+    live_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
+    begin(fixture);
+    struct store_header header = header_in_file(fixture);
+    assert_int_equal(header.live.end.kind, STORE_END_EXIT);
+    assert_int_equal(header.live.end.value, 42);
+    assert_int_equal(header.live.end.time_ns, 777);
+    live_note_end(&fixture->live, STORE_END_EXEC, 0, 888);
+    live_take_back_exec(&fixture->live);
+    header = header_in_file(fixture);
+    assert_int_equal(header.live.end.kind, STORE_END_UNKNOWN);
+    assert_int_equal(header.live.end.time_ns, 0);
+    live_note_end(&fixture->live, STORE_END_EXIT, 42, 999);
+    live_take_back_exec(&fixture->live);
+    header = header_in_file(fixture);
+    assert_int_equal(header.live.end.time_ns, 999);
+}
+
 static void closed_it_is_cut_to_what_it_holds(void **state)
 {
     struct fixture *fixture = *state;
@@ -317,6 +338,7 @@ int main(void)
         TEST(a_beat_says_how_far_it_got),
         TEST(checkpoints_are_what_the_lists_were),
         TEST(an_end_is_noted_whoever_says_it),
+        TEST(an_end_is_noted_that_came_before_the_file),
         TEST(closed_it_is_cut_to_what_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
