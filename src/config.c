@@ -398,18 +398,23 @@ static void read_seccomp(const struct reading *reading)
                 reading->value);
 }
 
+static const char *behind(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix) : NULL;
+}
+
 static void read_store(const struct reading *reading)
 {
-    static const char run[] = "run:";
     struct wp_config *config = reading->config;
-    config->store_is_run = strncmp(reading->value, run, strlen(run)) == 0;
+    const char *run = behind(reading->value, "run:"), *merged = behind(reading->value, "merge:");
+    const char *place = run ? run : merged ? merged : reading->value;
+    config->store_is_run = place != reading->value;
+    config->store_is_merged = place == merged;
     if (strlen(reading->value) >= sizeof(config->store))
         log_add(reading->log, LOG_ERROR, "WALLPROF_STORE is longer than %zu bytes; using off",
                 sizeof(config->store) - 1);
     else
-        strcpy(config->store, strcmp(reading->value, "off") == 0 ? ""
-                              : config->store_is_run             ? reading->value + strlen(run)
-                                                                 : reading->value);
+        strcpy(config->store, strcmp(place, "off") == 0 ? "" : place);
 }
 
 static void read_tool(const struct reading *reading)

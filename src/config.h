@@ -37,6 +37,7 @@ struct wp_config {
     bool is_strict;        /* WALLPROF_SECCOMP=strict: only everyday system calls (auto, the default: all) */
     char store[PATH_MAX];  /* WALLPROF_STORE: a directory, a file name pattern, "auto", or "" for none */
     bool store_is_run;     /* it is "run:" and the directory of a run (wallprof-run) */
+    bool store_is_merged;  /* or "merge:": which has one profile, at its end */
     char tool[PATH_MAX];   /* WALLPROF_TOOL: the path of `wallprof`, "off", or "" for the one beside us */
     enum config_timeline
         timeline;            /* WALLPROF_TIMELINE: 0 (the default), 1 or pprof; or by what OUT ends in */

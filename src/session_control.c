@@ -374,13 +374,16 @@ static void renew(struct session *session, uint64_t now_ns)
     control->renew_at_ns = is_stopped(session) ? 0 : now_ns + session->config.interval_ns;
 }
 
-/* Its time has passed. The profile is written now: who asked for so much waits for no more. */
+/* Its time has passed. The profile is written now: who asked for so much waits for no more; unless it is to
+ * be one with others'. */
 static void end_duration(struct session *session, uint64_t now_ns)
 {
+    bool is_part = session->config.store_is_merged && sig_load_relaxed(&session->is_joined) &&
+                   live_is_kept(&session->sampler.live);
     stop(session, now_ns);
     if (session->config.interval_ns)
         renew(session, now_ns);
-    else
+    else if (!is_part)
         session_write_stopped(session, now_ns);
 }
 

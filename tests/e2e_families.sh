@@ -9,9 +9,10 @@ export TMPDIR=$TMP/stores HOME=$TMP
 mkdir "$TMPDIR"
 
 cat >"$TMP/work.c" <<'SOURCE'
-/* work MS [LAST]: sleeps in a function of its own, then ends as LAST says. */
+/* work MS [LAST [TIMES]]: sleeps in a function of its own, then ends as LAST says. */
 #include "wallprof.h"
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,17 @@ int main(int count, char **arguments)
         usleep(2000 * (unsigned)atoi(arguments[1]));
         wallprof_start();
         sleep_for(atoi(arguments[1]));
+        kill(getpid(), SIGKILL);
+    }
+    if (strcmp(last, "again") == 0 && atoi(arguments[3]) > 0) { /* at any moment of its first tick */
+        char left[16];
+        snprintf(left, sizeof left, "%d", atoi(arguments[3]) - 1);
+        usleep(37 * (unsigned)atoi(left) % 6000);
+        execl(arguments[0], arguments[0], "0", "again", left, NULL);
+    }
+    if (strcmp(last, "mistake") == 0) {
+        execl("/nonexistent", "nonexistent", NULL);
+        sleep_for(100);
         kill(getpid(), SIGKILL);
     }
     if (strcmp(last, "kill") == 0)
@@ -67,6 +79,10 @@ comments_of() { # FILE
 
 wall_ms() { # FILE
     echo $(($(run_pprof -top -unit=ns -sample_index=wall "$1" 2>/dev/null | top_total) / 1000000))
+}
+
+processes_in() { # FILE
+    run_pprof -tags "$1" 2>/dev/null | sed -n '/^ *pid:/,/^$/p' | grep -cE ': [0-9]+$'
 }
 
 expect_wall() { # FILE LEAST_MS MOST_MS
@@ -107,6 +123,30 @@ expect_said "$TMP/became/app.pb.gz" "command: $work 150"
 [ "$(find "$TMP/became" -name 'app.*.dash.pb.gz' -o -name 'app.*.sh.pb.gz' -o -name 'app.*.bash.pb.gz' | wc -l)" -eq 1 ] ||
     complain "what the shell did until then is missing: $(ls "$TMP/became")"
 
+# At that moment its recording may be about to begin: no half of one is left for a profile, and the run is still there.
+echo "== what becomes another again and again"
+run again --out app.pb.gz sh -c "$work 0 again 200; $work 150; :"
+expect_files again 3
+expect_nothing_left again
+grep -F 'and of 2 other processes in' "$TMP/again.err" >/dev/null || complain "again: it says $(cat "$TMP/again.err")"
+
+echo "== what would have become another, and is killed"
+run mistake --out app.pb.gz "$work" 150 mistake
+expect_files mistake 1
+expect_wall "$TMP/mistake/app.pb.gz" 240 350
+expect_said "$TMP/mistake/app.pb.gz" 'killed by signal 9 (KILL)'
+expect_nothing_left mistake
+
+echo "== what is recorded for a while only"
+run while --out app.%p.pb.gz --duration 100ms sh -c "$work 200; $work 50; :"
+expect_files while 3
+expect_nothing_left while
+grep -F 'and of 2 other processes in' "$TMP/while.err" >/dev/null || complain "while: it says $(cat "$TMP/while.err")"
+run part --merge --out all.pb.gz --duration 100ms sh -c "$work 200; $work 50; :"
+expect_files part 1
+expect_nothing_left part
+[ "$(processes_in "$TMP/part/all.pb.gz")" -eq 3 ] || complain "part: there are $(processes_in "$TMP/part/all.pb.gz") processes"
+
 echo "== what cannot be done"
 # It is said, and nothing is left of what was made for it.
 for refused in '--merge --out x.store' '--merge --store off' '--merge --interval-dump 1s' '--merge --top --interval-dump 1s'; do
@@ -124,14 +164,13 @@ expect_said "$TMP/merged/all.pb.gz" 'killed by signal 11 (SEGV)'
 expect_said "$TMP/merged/all.pb.gz" 'killed by signal 9 (KILL)'
 run_pprof -tags "$TMP/merged/all.pb.gz" >"$TMP/merged.tags" 2>/dev/null
 grep -E ' work$' "$TMP/merged.tags" >/dev/null || complain "the process is no label: $(cat "$TMP/merged.tags")"
-[ "$(sed -n '/^ *pid:/,/^$/p' "$TMP/merged.tags" | grep -cE ': [0-9]+$')" -eq 4 ] ||
-    complain "not four processes by pid: $(cat "$TMP/merged.tags")"
+[ "$(processes_in "$TMP/merged/all.pb.gz")" -eq 4 ] || complain "not four processes by pid: $(cat "$TMP/merged.tags")"
 run_pprof -top -unit=ns -sample_index=wall -focus=sleep_for "$TMP/merged/all.pb.gz" 2>/dev/null >"$TMP/merged.top"
 slept=$(sed -n 's/^Showing nodes accounting for \([0-9]*\)ns.*/\1/p' "$TMP/merged.top")
 [ "${slept:-0}" -ge 650000000 ] || complain "they have slept for ${slept:-no} ns, not for 750 ms: $(head -5 "$TMP/merged.top")"
 
 echo "== who goes on after the program has ended writes his own"
-run outlives --out app.%p.pb.gz sh -c "setsid $work 1500 & sleep 0.3"
+run outlives --out app.%p.pb.gz sh -c "setsid $work 3000 & sleep 0.3"
 expect_files outlives 2
 for _ in $(seq 100); do
     [ "$(find "$TMP/outlives" -name '*.pb.gz' | wc -l)" -lt 3 ] || break
@@ -143,7 +182,7 @@ expect_nothing_left outlives
 
 echo "== without who gathers, each writes his own"
 mkdir "$TMP/alone"
-(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 1500) >/dev/null 2>&1 &
+(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 3000) >/dev/null 2>&1 &
 wrapper=$!
 sleep 0.7
 kill -KILL "$wrapper"
@@ -156,6 +195,12 @@ touch "$TMP/alone.err"
 expect_files alone 1
 sleep 0.2
 expect_nothing_left alone
+
+echo "== without a store, each writes his own"
+(ulimit -f 1000 && run bare --out app.%p.pb.gz sh -c "$work 150; exec $work 150")
+expect_files bare 3
+expect_nothing_left bare
+grep -F 'profile in' "$TMP/bare.err" >/dev/null || complain "bare: it says $(cat "$TMP/bare.err")"
 
 echo "== stopped in between, and killed"
 run paused --out app.pb.gz "$work" 300 pause

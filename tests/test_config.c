@@ -514,6 +514,27 @@ static void the_output_may_be_as_long_as_a_path(void **state)
     assert_said(fixture, "WALLPROF_OUT is longer than 4095 bytes; using wallprof.%p.pb.gz");
 }
 
+static void a_store_may_be_one_of_a_run(void **state)
+{
+    static const struct {
+        const char *value, *place;
+        bool is_run, is_merged;
+    } cases[] = {{"auto", "auto", false, false},
+                 {"off", "", false, false},
+                 {"/a/%p.store", "/a/%p.store", false, false},
+                 {"run:/tmp/x%%/", "/tmp/x%%/", true, false},
+                 {"merge:/tmp/x/", "/tmp/x/", true, true},
+                 {"merge", "merge", false, false}};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        read_one(fixture, "WALLPROF_STORE", cases[i].value);
+        assert_string_equal(fixture->config.store, cases[i].place);
+        assert_int_equal(fixture->config.store_is_run, cases[i].is_run);
+        assert_int_equal(fixture->config.store_is_merged, cases[i].is_merged);
+        assert_said(fixture, "");
+    }
+}
+
 static void there_may_be_several_outputs(void **state)
 {
     struct fixture *fixture = *state;
@@ -738,6 +759,7 @@ int main(void)
         cmocka_unit_test_setup(unknown_variables_are_named, setup),
         cmocka_unit_test_setup(the_output_may_be_as_long_as_a_path, setup),
         cmocka_unit_test_setup(there_may_be_several_outputs, setup),
+        cmocka_unit_test_setup(a_store_may_be_one_of_a_run, setup),
         cmocka_unit_test_setup(the_log_may_go_to_a_file, setup),
         cmocka_unit_test_setup(a_log_file_whose_name_is_too_long_is_refused, setup),
         cmocka_unit_test_setup(ranks_are_found, setup),
