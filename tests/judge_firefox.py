@@ -5,8 +5,9 @@
     judge_firefox.py --pprof FILE
 
 READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. same-as: a
-pprof file of the same recording, every look of which stands for a tick, or for those too whose look had no answer. So
-weights are samples or some more; CPU times are equal to the nanosecond. The last one is about pprof files with times.
+pprof file of the same recording. A look stands for its tick, or also for ticks before it whose look had no answer: a
+thread weighs as much as it has samples at least, and as there are ticks in its life at most; CPU times are equal to the
+nanosecond. The last one is about pprof files with times.
 """
 
 import argparse
@@ -132,7 +133,9 @@ def check_same(profile, path):
         name, values = thread["name"], sums.get((thread["tid"], thread["name"]), [0] * 4)
         cpu_ns, weight = sum(thread["samples"]["threadCPUDelta"]), sum(thread["samples"]["weight"])
         expect(cpu_ns == values[CPU], f"{name}: {cpu_ns} ns of CPU, there {values[CPU]}")
-        expect(values[SAMPLES] <= weight <= 2 * values[SAMPLES] + 3, f"{name}: weight {weight}, samples {values[SAMPLES]}")
+        ticks = (thread["unregisterTime"] - thread["registerTime"]) / profile["meta"]["interval"]
+        expect(values[SAMPLES] <= weight <= ticks + 2,
+               f"{name}: weight {weight}, samples {values[SAMPLES]}, in {ticks:.1f} ticks")
 
 
 def check_truth(profile, path):
