@@ -469,8 +469,14 @@ bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;
     live_note_end(live, STORE_END_EXEC, 0, now_ns);
-    return sig_load_acquire(&live->header) && /* partner: the store in live.c, map_all */
-           sig_load_relaxed(&session->is_joined);
+    if (!sig_load_acquire(&live->header) || /* partner: the store in live.c, map_all */
+        !sig_load_relaxed(&session->is_joined))
+        return false;
+    int directory = open_store_directory(session); /* who gathers may have done so by now */
+    bool is_left = directory >= 0 && is_joined(directory);
+    if (directory >= 0)
+        close(directory);
+    return is_left;
 }
 
 void session_remove_store_at_exec(struct session *session, uint64_t now_ns)

@@ -73,6 +73,15 @@ expect_files() { # NAME COUNT
     [ "$found" -eq "$2" ] || complain "$1: $found profiles, not $2: $(ls "$TMP/$1"); $(cat "$TMP/$1.err")"
 }
 
+# Of processes that go on alone: the last of them removes what is left.
+await_files() { # NAME COUNT
+    for _ in $(seq 200); do
+        [ "$(find "$TMP/$1" -name '*.pb.gz' | wc -l)" -lt "$2" ] || [ -n "$(ls -A "$TMPDIR")" ] || break
+        sleep 0.1
+    done
+    expect_files "$1" "$2"
+}
+
 comments_of() { # FILE
     run_pprof -comments "$1" 2>/dev/null
 }
@@ -172,13 +181,12 @@ slept=$(sed -n 's/^Showing nodes accounting for \([0-9]*\)ns.*/\1/p' "$TMP/merge
 echo "== who goes on after the program has ended writes his own"
 run outlives --out app.%p.pb.gz sh -c "setsid $work 3000 & sleep 0.3"
 expect_files outlives 2
-for _ in $(seq 100); do
-    [ "$(find "$TMP/outlives" -name '*.pb.gz' | wc -l)" -lt 3 ] || break
-    sleep 0.1
-done
-expect_files outlives 3
-sleep 0.2
+await_files outlives 3
 expect_nothing_left outlives
+run replaced --out app.%p.pb.gz sh -c "setsid sh -c '$work 3000; exec $work 200' & sleep 0.3"
+expect_files replaced 2
+await_files replaced 5
+expect_nothing_left replaced
 
 echo "== without who gathers, each writes his own"
 mkdir "$TMP/alone"
@@ -187,13 +195,8 @@ wrapper=$!
 sleep 0.7
 kill -KILL "$wrapper"
 wait "$wrapper" 2>/dev/null
-for _ in $(seq 100); do
-    [ "$(find "$TMP/alone" -name '*.pb.gz' | wc -l)" -lt 1 ] || break
-    sleep 0.1
-done
 touch "$TMP/alone.err"
-expect_files alone 1
-sleep 0.2
+await_files alone 1
 expect_nothing_left alone
 
 echo "== without a store, each writes his own"
