@@ -467,11 +467,24 @@ static void a_directory_that_may_not_be_written_is_reported(void **state)
     assert_int_equal(check_fifo, -EACCES);
 }
 
+/* /dev/stdout of a program that has closed its own must not become a file. */
+static void a_link_to_a_descriptor_is_not_replaced(void **state)
+{
+    const struct fake_directory *directory = *state;
+    struct stat status;
+    assert_int_equal(symlinkat("/proc/self/fd/1000000", directory->fd, "closed"), 0);
+    assert_true(sink_is_special(directory->fd, "closed"));
+    assert_refused(directory->fd, "closed", -ENOENT);
+    assert_int_equal(fstatat(directory->fd, "closed", &status, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISLNK(status.st_mode));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_was_put_in_comes_out),
+        TEST(a_link_to_a_descriptor_is_not_replaced),
         TEST(plain_bytes_come_out_as_they_went_in),
         TEST(text_is_compressed),
         TEST(the_file_appears_only_when_complete),
