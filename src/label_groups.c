@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* Processes have different labels, each; time that no thread's tree has, has none of a thread. */
-static int compare_labels(const struct wp_thread_record *a, const struct wp_thread_record *b,
+static int compare_labels(const struct label_group_member *x, const struct label_group_member *y,
                           enum wp_labels labels)
 {
-    uint32_t a_process = a ? a->process : 0, b_process = b ? b->process : 0;
+    const struct wp_thread_record *a = x->thread, *b = y->thread;
     bool a_tells = a && !a->is_spare, b_tells = b && !b->is_spare;
-    if (a_process != b_process)
-        return a_process < b_process ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
     if (labels == LABELS_NONE || !a_tells || !b_tells)
         return labels == LABELS_NONE ? 0 : a_tells - b_tells;
     char name_a[THREAD_NAME_BYTES + 1], name_b[THREAD_NAME_BYTES + 1];
@@ -26,20 +26,17 @@ static int compare_labels(const struct wp_thread_record *a, const struct wp_thre
 /* One comparison per level of detail: the sort takes no context. */
 static int compare_by_process(const void *a, const void *b)
 {
-    const struct label_group_member *x = a, *y = b;
-    return compare_labels(x->thread, y->thread, LABELS_NONE);
+    return compare_labels(a, b, LABELS_NONE);
 }
 
 static int compare_by_name(const void *a, const void *b)
 {
-    const struct label_group_member *x = a, *y = b;
-    return compare_labels(x->thread, y->thread, LABELS_NAME);
+    return compare_labels(a, b, LABELS_NAME);
 }
 
 static int compare_by_id(const void *a, const void *b)
 {
-    const struct label_group_member *x = a, *y = b;
-    return compare_labels(x->thread, y->thread, LABELS_ID);
+    return compare_labels(a, b, LABELS_ID);
 }
 
 int label_groups_init(struct label_groups *groups, const struct wp_profile *profile)
@@ -51,9 +48,13 @@ int label_groups_init(struct label_groups *groups, const struct wp_profile *prof
     groups->members = scratch_alloc(sizeof(*groups->members) * groups->capacity);
     if (!groups->members)
         return -ENOMEM;
-    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
-        groups->members[groups->count++] =
-            (struct label_group_member){root, profile_thread(profile, tree_node(tree, root)->thread)};
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        const struct wp_thread_record *thread = profile_thread(profile, tree_node(tree, root)->thread);
+        groups->members[groups->count++] = (struct label_group_member){root, thread,
+                                                                       thread               ? thread->process
+                                                                       : profile->is_merged ? UINT32_MAX
+                                                                                            : 0};
+    }
     if (profile->labels != LABELS_NONE || profile->is_merged)
         sort_records(groups->members, groups->count, sizeof(*groups->members),
                      profile->labels == LABELS_NONE   ? compare_by_process
@@ -72,8 +73,7 @@ size_t label_group_size(const struct label_groups *groups, const struct wp_profi
 {
     size_t size = 1;
     while (first + size < groups->count &&
-           compare_labels(groups->members[first].thread, groups->members[first + size].thread,
-                          profile->labels) == 0)
+           compare_labels(&groups->members[first], &groups->members[first + size], profile->labels) == 0)
         size++;
     return size;
 }

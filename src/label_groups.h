@@ -18,6 +18,7 @@
 struct label_group_member {
     arena_ref root;
     const struct wp_thread_record *thread; /* NULL for the spare root */
+    uint32_t process;                      /* number; in a merged recording the spare root is of none */
 };
 
 struct label_groups {

@@ -116,6 +116,25 @@ static void members_of_a_group_stand_together(void **state)
     }
 }
 
+/* Nobody knows whose its time is: it takes no process's labels, nor gives it those of none. */
+static void the_spare_root_of_a_merged_profile_stands_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct label_groups groups;
+    add_thread(fixture, 1, "a");
+    add_thread(fixture, 1, "a");
+    fixture->profile.labels = LABELS_NONE;
+    fixture->profile.is_merged = true;
+    struct wp_thread_record *second = arena_at(&fixture->arena, fixture->thread_of_number[2]);
+    second->process = 1;
+    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(label_group_size(&groups, &fixture->profile, i), 1);
+    assert_int_equal(groups.members[0].thread->process, 0);
+    assert_null(groups.members[2].thread);
+    label_groups_deinit(&groups);
+}
+
 static void names_are_compared_to_their_last_byte(void **state)
 {
     struct fixture *fixture = *state;
@@ -220,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(members_of_a_group_stand_together),
         TEST(names_are_compared_to_their_last_byte),
+        TEST(the_spare_root_of_a_merged_profile_stands_alone),
         TEST(merged_trees_add_up),
         TEST(a_full_profile_can_be_merged),
     };
