@@ -62,9 +62,12 @@ WALLPROF_HOOK pid_t __fork(void)
 WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 {
     pid_t before = getpid();
+    session_note_daemon();
     int status = real_functions()->daemon(keep_directory, keep_streams);
     if (getpid() != before)
         restart_in_child();
+    else
+        session_take_back_end();
     return status;
 }
 

@@ -83,8 +83,7 @@ static int hand_over(const struct wp_profile *profile, const struct export_reque
                                       .directory_fd = request->directory_fd,
                                       .name = request->name,
                                       .more = request->more,
-                                      .more_count = request->more_count,
-                                      .stderr_fd = request->stderr_fd};
+                                      .more_count = request->more_count};
     if (!request->tool || is_written_at_once(request))
         return -EINVAL;
     int status = handover_write(&handover, profile);

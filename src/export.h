@@ -26,7 +26,6 @@ struct export_request {
     const struct perf_maps *perf_maps;
     struct wp_log *log;
     const char *tool;             /* its path, or NULL if it is not to be run */
-    int stderr_fd;                /* for the tool, or -1 */
     int directory_fd;             /* where to, as openat takes it */
     const char *name;             /* the file in it */
     const struct wp_output *more; /* further files, more_count of them; what becomes of them the log says */

@@ -29,11 +29,14 @@ void family_join(struct wp_family *family, const struct wp_family *parent)
 int family_share(struct wp_family *family, int fd)
 {
     void *page = MAP_FAILED;
+    if (family->is_shared)
+        return 0;
     if (fallocate(fd, 0, 0, sizeof(struct family_page)) == 0)
         page = mmap(NULL, sizeof(struct family_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         return -errno;
     family_leave(family);
+    family->is_shared = true;
     sig_store_relaxed(&family->page, page); /* the one before stays: family_pause may be writing there */
     return 0;
 }

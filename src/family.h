@@ -15,6 +15,7 @@
 
 #include "clock.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FAMILY_MARKS = 512 };
@@ -27,6 +28,7 @@ struct wp_family {
     /* Atomic; partner of each is family_pause. */
     struct family_page *page; /* NULL: nobody else is known of */
     uint32_t mark;            /* this process's, FAMILY_MARKS when it has none */
+    bool is_shared;           /* the page is a file's */
 };
 
 /* Without memory for the page every process is alone. */
@@ -37,7 +39,8 @@ void family_join(struct wp_family *family, const struct wp_family *parent);
 
 /*
  * From now on of the family whose page is in this file, which is made as long as that is if it is shorter.
- * The page is kept when the descriptor, the caller's, goes. 0, or -errno with nothing changed.
+ * The page is kept when the descriptor, the caller's, goes. Only once for a process: later calls change
+ * nothing. 0, or -errno with nothing changed.
  */
 int family_share(struct wp_family *family, int fd);
 

@@ -138,13 +138,11 @@ static bool put(long fd, int number)
     return fd >= 0 && sig_syscall4(SYS_dup3, fd, number, 0, 0) >= 0;
 }
 
-/* The store as its input, the reply as its output. */
+/* The store as its input, the reply as its output. What it has to say is in the reply, too. */
 static bool arrange_descriptors(const struct launch *launch)
 {
     long store = move_up(launch->store_fd), reply = move_up(launch->reply_fd);
-    long notes = move_up(launch->handover->stderr_fd);
-    if (notes < 0)
-        notes = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0);
+    long notes = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0);
     return put(store, STDIN_FILENO) && put(reply, STDOUT_FILENO) && put(notes, STDERR_FILENO) &&
            sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, 0, 0) == 0;
 }

@@ -29,7 +29,6 @@ struct handover {
     const char *name;             /* the file in it; its ending says the format */
     const struct wp_output *more; /* further files, more_count of them */
     uint32_t more_count;
-    int stderr_fd; /* for what the tool has to say to the user, or -1 */
 };
 
 /* 0 when all files have been written; -errno when one has not, for whatever reason: -ETIME when that took too

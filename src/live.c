@@ -248,7 +248,8 @@ int live_take_file(struct wp_live *live, int fd)
 
 bool live_is_kept(const struct wp_live *live)
 {
-    return live->header && live->header->live.state == STORE_LIVE;
+    const struct store_header *header = sig_load_acquire(&live->header); /* partner: the store in map_all */
+    return header && sig_load_relaxed(&header->live.state) == STORE_LIVE;
 }
 
 /* Without memory for a copy only what the file has no room for becomes plain memory. */
@@ -304,10 +305,18 @@ void live_beat_alone(struct wp_live *live, uint64_t now_ns)
         sig_store_release(&live->header->live.beat_ns, now_ns); /* for who reads the file */
 }
 
-void live_skip(struct wp_live *live, uint64_t stopped_ns)
+void live_stop(struct wp_live *live)
 {
     if (live_is_kept(live))
-        live->header->live.stopped_ns += stopped_ns;
+        live->header->live.is_stopped = 1;
+}
+
+void live_skip(struct wp_live *live, uint64_t stopped_ns)
+{
+    if (!live_is_kept(live))
+        return;
+    live->header->live.stopped_ns += stopped_ns;
+    live->header->live.is_stopped = 0;
 }
 
 void live_beat(struct wp_live *live, const struct live_beat *beat)
@@ -343,10 +352,9 @@ void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_
     note(live, &(struct store_noted_end){.time_ns = now_ns, .kind = kind, .value = value});
 }
 
-void live_take_back_exec(struct wp_live *live)
+void live_take_back_end(struct wp_live *live)
 {
-    if (sig_load_relaxed(&live->noted.kind) == STORE_END_EXEC)
-        note(live, &(struct store_noted_end){0});
+    note(live, &(struct store_noted_end){0});
 }
 
 void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns)

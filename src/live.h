@@ -19,7 +19,7 @@
  * unmaps it.
  *
  * Called from: the sampler thread, in whose descriptor table the file is open; but live_note_end,
- * live_take_back_exec and live_note_death: any thread, in any state.
+ * live_take_back_end and live_note_death: any thread, in any state.
  */
 #ifndef WALLPROF_LIVE_H
 #define WALLPROF_LIVE_H
@@ -75,7 +75,7 @@ void live_lose_file(struct wp_live *live);
 /* The same file, opened again, which is taken over; or -ESTALE if it is another one. */
 int live_take_file(struct wp_live *live, int fd);
 
-/* Whether there is one, and it has not been given up. */
+/* Whether there is one, and it has not been given up. Any thread. */
 bool live_is_kept(const struct wp_live *live);
 
 /* Whether the header's lists are older than an arena of which so much is used. */
@@ -94,7 +94,8 @@ struct live_beat {
 };
 void live_beat(struct wp_live *live, const struct live_beat *beat);
 
-/* It goes on after it was stopped for so long, when there was no beat. */
+/* It is stopped, at the last beat; and goes on after that was so for so long. */
+void live_stop(struct wp_live *live);
 void live_skip(struct wp_live *live, uint64_t stopped_ns);
 
 /* Only that it was there. */
@@ -116,8 +117,8 @@ void live_close(struct wp_live *live, uint64_t duration_ns, const char *restrain
  * after it. */
 void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns);
 
-/* It has not become another program: if STORE_END_EXEC was noted last, nothing is. */
-void live_take_back_exec(struct wp_live *live);
+/* The process goes on: nothing is noted. */
+void live_take_back_end(struct wp_live *live);
 
 /* Any thread, in any state: of a child that a signal has ended. Of many the last are kept. */
 void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns);

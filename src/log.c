@@ -164,6 +164,9 @@ int log_open_stderr_handle(void)
     struct stat own, found;
     if (fstat(STDERR_FILENO, &own) < 0)
         return -1;
+    if (S_ISREG(
+            own.st_mode)) /* nobody waits for its end; opened again it would be written to at another place */
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int fd = open("/proc/self/fd/2", O_PATH | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino)
         return fd;
@@ -172,15 +175,22 @@ int log_open_stderr_handle(void)
     return open("/proc/thread-self/fd/2", O_PATH | O_CLOEXEC);
 }
 
-void log_flush_through(struct wp_log *log, int stderr_handle)
+static int open_handle(int handle)
 {
     char path[48];
+    int flags = fcntl(handle, F_GETFL);
+    if (flags >= 0 && !(flags & O_PATH))
+        return fcntl(handle, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", handle);
+    return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+void log_flush_through(struct wp_log *log, int stderr_handle)
+{
     add_notice(log);
     int fd = log->used_bytes > 0 ? open_file(log) : -1;
-    if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0) {
-        snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", stderr_handle);
-        fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    }
+    if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0)
+        fd = open_handle(stderr_handle);
     if (fd >= 0)
         write_kept(log, fd); /* a socket cannot be opened again: then log_flush is next */
 }

@@ -55,11 +55,27 @@ void output_anchor(char *pattern, size_t capacity, int32_t rank)
 const char *output_program_name(char *buffer, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
+    if (length <= 0) /* when the main thread has ended */
+        length = readlink("/proc/thread-self/exe", buffer, capacity - 1);
     if (length <= 0)
         return "program";
     buffer[length] = '\0';
     const char *slash = strrchr(buffer, '/');
     return slash ? slash + 1 : buffer;
+}
+
+/* "", or a directory with a slash behind it: the default name in there. */
+static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH_MAX])
+{
+    size_t length = strlen(pattern);
+    const char *name = default_pattern(rank);
+    if (length == 0)
+        return name;
+    if (pattern[length - 1] != '/' || length + strlen(name) >= PATH_MAX)
+        return pattern;
+    strcpy(buffer, pattern);
+    strcpy(buffer + length, name);
+    return buffer;
 }
 
 /* Splits a path, made absolute, into directory and name. */
@@ -96,11 +112,10 @@ static int insert_number(char *path, size_t capacity, const char *text, unsigned
 int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int32_t rank,
                   uint64_t start_utc_ns, bool is_child)
 {
-    char path[PATH_MAX], buffer[PATH_MAX];
+    char path[PATH_MAX], buffer[PATH_MAX], named[PATH_MAX];
     struct utsname host;
     bool has_pid;
-    if (!*pattern)
-        pattern = default_pattern(rank);
+    pattern = with_name(pattern, rank, named);
     uname(&host);
     struct config_names names = {
         .pid = (uint32_t)pid,
@@ -114,6 +129,16 @@ int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int3
     if (status == 0 && is_child && !has_pid)
         status = insert_number(path, sizeof(path), "", names.pid);
     return status == 0 ? split(output, path) : status;
+}
+
+void output_insert_pid(struct wp_output *output, pid_t pid)
+{
+    char name[NAME_MAX + 1];
+    strcpy(name, output->name);
+    if (insert_number(name, sizeof(name), "", (unsigned)pid) < 0)
+        return;
+    strcpy(output->name, name);
+    output->has_pid = true;
 }
 
 /* The first of sh, sh-2, sh-3 ... that is not there yet; the last one in any case. */

@@ -20,11 +20,15 @@ struct wp_output {
 };
 
 /*
- * Expands a pattern (config_expand; "": the default) and makes it absolute. In a forked child a pattern
- * without %p gets the pid inserted, so that it does not overwrite its parent's. 0 or -errno.
+ * Expands a pattern (config_expand; "" or a directory and a slash: the default name, in there) and makes it
+ * absolute. In a forked child a pattern without %p gets the pid inserted, so that it does not overwrite its
+ * parent's. 0 or -errno.
  */
 int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int32_t rank,
                   uint64_t start_utc_ns, bool is_child);
+
+/* The same afterwards: a name that does not tell of the process does. One that would be too long stays. */
+void output_insert_pid(struct wp_output *output, pid_t pid);
 
 /*
  * app.pb.gz -> app.1234.sh.pb.gz: what the file of a process is called that was sh and becomes the program

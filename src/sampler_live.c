@@ -146,6 +146,7 @@ int sampler_keep(struct wp_sampler *sampler, int fd, struct store_header *header
     header->live.state = STORE_LIVE;
     header->live.begin_ns = sampler->start_ns;
     header->live.beat_ns = now_ns;
+    header->live.is_stopped = sampler->is_stopped;
     header->tree = lists_of(sampler);
     int status = live_begin(&sampler->live, fd, header, memory);
     if (status < 0)

@@ -23,6 +23,7 @@ void sampler_stop(struct wp_sampler *sampler, uint64_t now_ns)
     sampler->is_stopped = true;
     sampler->stop_ns = now_ns;
     sampler_show(sampler, now_ns);
+    live_stop(&sampler->live);
 }
 
 void sampler_idle(struct wp_sampler *sampler, uint64_t now_ns)

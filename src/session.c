@@ -157,7 +157,7 @@ void session_hold_for_exec(void)
         write_before_exec(session);
     hold(session, exec_patience_ns);
     if (!is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
-        session_remove_store_at_exec(session, now_ns);
+        session_put_store_away(session, now_ns);
 }
 
 void session_release_after_exec(void)
@@ -165,7 +165,7 @@ void session_release_after_exec(void)
     struct session *session = session_current();
     if (!session || session->pid != getpid())
         return;
-    live_take_back_exec(&session->sampler.live);
+    session_take_back_end();
     session_release();
 }
 

@@ -61,10 +61,15 @@ void session_finish(void);
  */
 void session_end(const char *why);
 
-/* The process is about to end without session_finish: what a store that is kept says of it. Any thread, also
- * in a handler. */
+/*
+ * The process is about to end without session_finish: what a store that is kept says of it. Where it went on
+ * after its run had been gathered, which nobody will look at again, exit ends the recording as session_finish
+ * does. daemon: it forks and ends; take_back: it has not. Any thread, also in a handler.
+ */
 void session_note_exit(int status);
+void session_note_daemon(void);
 void session_note_abort(void);
+void session_take_back_end(void);
 
 /* A child of the process has been ended by a signal: the same. errno is kept. */
 void session_note_death(pid_t child, int signal);

@@ -79,6 +79,7 @@ struct session {
     struct wp_output output;
     struct wp_output more_outputs[CONFIG_MORE_OUTS_MAX]; /* of the same, at the end */
     uint32_t more_output_count;
+    bool has_written;                    /* into these */
     uint64_t worth_writing_ns;           /* atomic: from when on an exec is worth a file */
     char name_before_exec[NAME_MAX + 1]; /* of the file that has been written for one, or "" */
     int directory_fd;                    /* of the output, in the sampler's descriptor table */
@@ -218,7 +219,7 @@ void session_keep_on(struct session *session);
  * process is still the same after a second.
  */
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
-void session_remove_store_at_exec(struct session *session, uint64_t now_ns);
+void session_put_store_away(struct session *session, uint64_t now_ns);
 
 /* The recording is about to begin anew: what is kept of it goes, and what comes is kept in another file. In
  * the sampler. */

@@ -418,8 +418,11 @@ bool session_leave_store(struct session *session)
 {
     struct wp_live *live = &session->sampler.live;
     int directory = session->has_store && session->has_own_descriptors ? open_store_directory(session) : -1;
-    if (directory < 0)
+    if (directory < 0) {
+        if (session->is_joined) /* whose user may have no way there any more: who gathers finds it whole */
+            session_close_store(session, true);
         return false;
+    }
     if (sig_load_relaxed(&session->keep_from_ns) == 0 && is_joined(directory)) { /* before its first tick */
         sig_store_relaxed(&session->keep_from_ns, UINT64_MAX);
         keep(session, false, session->end_ns);
@@ -448,9 +451,36 @@ static void note_end(enum store_end kind, int value)
     family_pause(&session->sampler.family);
 }
 
+/* Of a run that has been gathered: nobody will look there again. */
+static bool is_left_alone(const struct session *session)
+{
+    if (!session->config.store_is_run || !live_is_kept(&session->sampler.live))
+        return false;
+    int directory = open_store_directory(session);
+    bool is_alone = directory >= 0 && !is_joined(directory);
+    if (directory >= 0)
+        close(directory);
+    return is_alone;
+}
+
 void session_note_exit(int status)
 {
+    struct session *session = session_current();
     note_end(STORE_END_EXIT, status);
+    if (session && session->pid == getpid() && is_left_alone(session))
+        session_finish();
+}
+
+void session_note_daemon(void)
+{
+    note_end(STORE_END_EXIT, 0);
+}
+
+void session_take_back_end(void)
+{
+    struct session *session = session_current();
+    if (session && session->pid == getpid())
+        live_take_back_end(&session->sampler.live);
 }
 
 void session_note_abort(void)
@@ -469,8 +499,7 @@ bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;
     live_note_end(live, STORE_END_EXEC, 0, now_ns);
-    if (!sig_load_acquire(&live->header) || /* partner: the store in live.c, map_all */
-        !sig_load_relaxed(&session->is_joined))
+    if (!live_is_kept(live) || !sig_load_relaxed(&session->is_joined))
         return false;
     int directory = open_store_directory(session); /* who gathers may have done so by now */
     bool is_left = directory >= 0 && is_joined(directory);
@@ -479,7 +508,7 @@ bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
     return is_left;
 }
 
-void session_remove_store_at_exec(struct session *session, uint64_t now_ns)
+void session_put_store_away(struct session *session, uint64_t now_ns)
 {
     if (!session->sampler.live.header)
         return;
@@ -487,11 +516,15 @@ void session_remove_store_at_exec(struct session *session, uint64_t now_ns)
     sig_store_relaxed(&session->keep_from_ns, now_ns + again_ns);
 }
 
+/* If it is still there: the profile may have taken its place, or somebody else's store its name. */
 static void unlink_store(const struct session *session)
 {
+    const struct wp_live *live = &session->sampler.live;
     char path[PATH_MAX + NAME_MAX + 2];
+    struct stat status;
     snprintf(path, sizeof(path), "%s/%s", session->store.directory, session->store_name);
-    unlink(path);
+    if (lstat(path, &status) == 0 && status.st_dev == live->device && status.st_ino == live->inode)
+        unlink(path);
 }
 
 void session_begin_another_store(struct session *session)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Shells try one directory after the other: after an exec that has failed, others are soon to follow. */
@@ -128,7 +129,6 @@ static int write_profile(struct session *session, const struct session_writing *
     const struct wp_process process = session_describe_process(session, program);
     struct export_request request = describe_recording(session, &process, writing->end_ns, restraint);
     request.tool = writing->by_tool && may_run_tool(session, recorded_ns) ? session->config.tool : NULL;
-    request.stderr_fd = session->stderr_handle;
     request.directory_fd = is_elsewhere ? writing->directory_fd : session->directory_fd;
     request.name = writing->name;
     request.more = writing->more;
@@ -187,8 +187,30 @@ void session_forget_exec(struct session *session)
     strcpy(session->name_before_exec, "");
 }
 
+static bool is_of_this_time(const struct session *session, const struct wp_output *output)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    struct stat status;
+    snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           clock_timespec_ns(&status.st_mtim) >= session->start_utc_ns;
+}
+
+/* All programs of a run have the same name for their files. What has it by now is of the program that the run
+ * is called by, or of all of them. */
+static void leave_others_their_files(struct session *session)
+{
+    for (uint32_t i = 0; i <= session->more_output_count; i++) {
+        struct wp_output *output = i == 0 ? &session->output : &session->more_outputs[i - 1];
+        if (!output->has_pid && is_of_this_time(session, output))
+            output_insert_pid(output, session->pid);
+    }
+}
+
 static void write_whole(struct session *session, uint64_t end_ns)
 {
+    if (session->config.store_is_run && !session->has_written)
+        leave_others_their_files(session);
     const struct session_writing writing = {.name = session->output.name,
                                             .directory_fd = -1,
                                             .end_ns = end_ns,
@@ -202,7 +224,10 @@ static void write_whole(struct session *session, uint64_t end_ns)
     }
     if (session->end_ns)
         session_remove_store(session);
+    else if (!session->is_joined) /* until there is more */
+        session_put_store_away(session, end_ns);
     session_forget_exec(session);
+    session->has_written = true;
     session->control.has_recorded = false;
 }
 
@@ -311,7 +336,7 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
                                         .name = *session->name_before_exec ? session->name_before_exec : name,
                                         .directory_fd = -1,
                                         .end_ns = now_ns}) == 0)
-        session_remove_store_at_exec(session, now_ns);
+        session_put_store_away(session, now_ns);
 }
 
 static void note_exec(struct session *session, uint64_t now_ns)

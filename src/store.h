@@ -104,7 +104,7 @@ struct store_death {
  * Of a store that is being recorded into. The arena and the timeline have the sizes that they may grow to, in
  * a file with holes; what is used of them stands here. Lists may have records that the header does not lead
  * to yet, and the last observation may have been put in half: whoever reads it makes it whole
- * (tool/store_mend.h).
+ * (tool/store_mend.c).
  */
 struct store_live {
     uint32_t state; /* atomic: enum store_state; 0 in a whole store, as all that follows */
@@ -120,7 +120,8 @@ struct store_live {
     arena_ref outputs[STORE_OUTPUTS_MAX]; /* strings: where the profile would go */
     struct store_part records, events;    /* of the timeline; header.timeline is of no bytes */
     struct store_timeline timeline;
-    uint32_t perf_map_count, reserved2;
+    uint32_t perf_map_count;
+    uint32_t is_stopped; /* the recording was, at beat_ns; what comes after that is not of it */
     struct perf_map_source perf_maps[PERF_MAPS_MAX];
     uint32_t death_count, reserved3; /* atomic: so many, of which the last are there, in a ring */
     struct store_death deaths[STORE_DEATHS];

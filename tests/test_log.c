@@ -146,6 +146,31 @@ static void another_file_is_not_stderr(void **state)
     assert_flushed_to_stderr(fixture, "", "");
 }
 
+/* The program writes on behind what was said: they have one place in the file. */
+static void a_handle_of_a_file_writes_where_the_program_does(void **state)
+{
+    struct fixture *fixture = *state;
+    int before = dup(STDERR_FILENO);
+    int fd = openat(fixture->directory.fd, "stderr", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(fd, STDERR_FILENO);
+    stderr_is_the_one_of_the_start(&fixture->log);
+    fixture->log.has_stderr = true;
+    int handle = log_open_stderr_handle();
+    bool is_written = write(STDERR_FILENO, "before\n", 7) == 7;
+    log_add(&fixture->log, LOG_ERROR, "said");
+    log_flush_through(&fixture->log, handle);
+    is_written &= write(STDERR_FILENO, "after\n", 6) == 6;
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(fd);
+    close(handle);
+    assert_true(is_written);
+    const struct fake_bytes found = fake_read(&fixture->directory, "stderr");
+    static const char expected[] = "before\nwallprof: said\nafter\n";
+    assert_int_equal(found.size, sizeof expected - 1);
+    assert_memory_equal(found.bytes, expected, sizeof expected - 1);
+}
+
 static void a_long_line_is_cut(void **state)
 {
     struct fixture *fixture = *state;
@@ -201,6 +226,7 @@ int main(void)
         TEST(a_file_that_cannot_be_opened_is_replaced_by_stderr),
         TEST(a_closed_stderr_is_not_written_to),
         TEST(another_file_is_not_stderr),
+        TEST(a_handle_of_a_file_writes_where_the_program_does),
         TEST(a_long_line_is_cut),
         TEST(what_found_no_room_is_counted),
     };

@@ -12,6 +12,7 @@
 #include "left_store.h"
 #include "merge.h"
 #include "output_file.h"
+#include "store_reader.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -33,8 +35,8 @@ static const char help[] =
     "  --pid PID            the process that the run is called by\n"
     "  --status N           its exit status, as a shell has it\n";
 
-/* A process that has closed its store is about to end. */
-enum { CLOSED_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
+/* For a process that is about to end. */
+enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
 
 /* What a shell did before it became another program: less than that is not worth a file. */
 static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
@@ -49,8 +51,9 @@ struct gathering {
     struct left_store main; /* whose names the merged profile has; path is empty without */
     char main_output[STORE_OUTPUTS_MAX][PATH_MAX];
     uint32_t main_output_count;
-    void *taken;               /* names that have been written to, and */
-    void *merged;              /* stores that have been added: trees of tsearch(3) */
+    void *taken;               /* names that have been written to, */
+    void *seen;                /* stores that were to be added, and */
+    void *merged;              /* those that have been: trees of tsearch(3) */
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
     bool has_no_memory;
@@ -102,6 +105,8 @@ static void describe_end(const struct gathering *gathering, const struct left_st
     if (!is_main(gathering, store))
         number = signal_of(gathering, store);
     left_describe_end(store, recording, number);
+    if (is_main(gathering, store) && number == 0 && strcmp(recording->ending, STORE_NOT_ENDED) == 0)
+        snprintf(recording->ending, sizeof recording->ending, "ended with status %d", gathering->status);
 }
 
 /* A shell that became the program has the same number, and maybe the same name for its file. */
@@ -170,6 +175,8 @@ static int add_one(struct gathering *gathering, const struct left_store *store)
         command_fail("%s: %s", store->path, recording.reason);
     recording_close(&recording);
     gathering->has_no_memory |= status == -ENOMEM; /* then nothing more can be added */
+    if (status == 0)
+        remember(&gathering->merged, store->path);
     return status < 0;
 }
 
@@ -181,7 +188,7 @@ static void take(struct gathering *gathering, const struct left_store *store)
         failed = write_one(gathering, store);
     else if (gathering->has_no_memory)
         failed = 1;
-    else if (remember(&gathering->merged, store->path))
+    else if (remember(&gathering->seen, store->path))
         failed = add_one(gathering, store);
     gathering->failed |= failed;
     if (!failed && !gathering->merges)
@@ -195,7 +202,7 @@ static void take_if_left(struct gathering *gathering, const char *path, bool is_
     struct left_store store;
     if (left_open(&store, path) < 0)
         return; /* its process has seen to it meanwhile */
-    if (!store.is_running || (is_last && store.is_closed && left_has_ended(&store, CLOSED_PATIENCE_MS)))
+    if (!store.is_running || (is_last && left_has_ended(&store, ENDING_PATIENCE_MS)))
         take(gathering, &store);
     left_close(&store);
 }
@@ -226,7 +233,7 @@ static int write_merged(struct gathering *gathering)
         const char *path = gathering->main_output[i];
         int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
         if (!error)
-            printf("written: %s\n", path);
+            printf("%s: %s\n", i == 0 ? "written" : "also", path);
         failed |= error;
     }
     return failed;
@@ -247,8 +254,21 @@ static void remove_directory(const struct gathering *gathering)
     rmdir(gathering->directory);
 }
 
+/* Whatever is removed afterwards is what somebody made for a run. */
+static bool is_run(const char *directory)
+{
+    char run[PATH_MAX];
+    struct stat status;
+    return snprintf(run, sizeof run, "%s/" STORE_RUN_NAME, directory) < (int)sizeof run &&
+           lstat(run, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
 static int gather(struct gathering *gathering)
 {
+    if (!is_run(gathering->directory))
+        return command_fail("%s: it is no run's directory: there is no file " STORE_RUN_NAME
+                            " of yours in it",
+                            gathering->directory);
     const struct merge_options options = {.labels = LABELS_ID};
     gathering->merge = gathering->merges ? merge_begin(&options) : NULL;
     if (gathering->merges && !gathering->merge)
@@ -257,14 +277,17 @@ static int gather(struct gathering *gathering)
     if (gathering->lock_fd >= 0)
         flock(gathering->lock_fd, LOCK_UN);
     take_all(gathering, true);
-    if (gathering->merges && !gathering->failed)
-        gathering->failed = write_merged(gathering);
+    int unwritten = gathering->merges ? write_merged(gathering) : 0;
     merge_release(gathering->merge);
     left_remove_empty(gathering->directory);
-    tdestroy(gathering->merged, gathering->failed ? free : remove_store);
+    tdestroy(gathering->merged, unwritten ? free : remove_store);
+    tdestroy(gathering->seen, free);
     remove_directory(gathering);
     tdestroy(gathering->taken, free);
-    return gathering->failed | output_printed();
+    if (gathering->failed || unwritten)
+        command_fail("what could not be written waits in %s: 'wallprof recover' makes profiles of it",
+                     gathering->directory);
+    return gathering->failed | unwritten | output_printed();
 }
 
 static bool read_number(const char *text, int *ret)

@@ -35,7 +35,10 @@ static int describe(struct left_store *store)
         return -EPROTO;
     store->is_own = status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
     store->is_closed = header.live.state == STORE_WHOLE || header.live.state == STORE_CLOSED;
-    store->became_another = !store->is_closed && header.live.end.kind == STORE_END_EXEC;
+    enum store_end end = store->is_closed ? STORE_END_UNKNOWN : store_believed_end(&header.live);
+    store->became_another = end == STORE_END_EXEC;
+    store->has_exited = end == STORE_END_EXIT;
+    store->says_its_end = end != STORE_END_UNKNOWN;
     store->pid = header.process.pid;
     store->start_utc_ns = header.start_utc_ns;
     store->beat_ns = header.live.beat_ns;
@@ -66,16 +69,23 @@ void left_close(struct left_store *store)
     store->fd = -1;
 }
 
+static bool is_removed(const struct left_store *store)
+{
+    struct stat status;
+    return fstat(store->fd, &status) == 0 && status.st_nlink == 0;
+}
+
 bool left_has_ended(struct left_store *store, unsigned patience_ms)
 {
     for (unsigned waited = 0; store->is_running && (store->is_running = !lock(store->fd));
          waited += RETRY_MS) {
-        if (waited >= patience_ms)
+        describe(store);
+        if (waited >= patience_ms || !(store->is_closed || store->says_its_end))
             return false;
         poll(NULL, 0, RETRY_MS);
     }
     describe(store);
-    return true;
+    return !is_removed(store);
 }
 
 /* ---- a directory of them ---- */
@@ -153,7 +163,7 @@ void left_remove_empty(const char *directory)
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number)
 {
     const char *name = signal_number > 0 && signal_number < NSIG ? sigabbrev_np(signal_number) : NULL;
-    if (store->is_running || store->is_closed)
+    if (store->is_running || store->is_closed || store->has_exited || store->became_another)
         return;
     if (name)
         snprintf(recording->ending, sizeof recording->ending, "killed by signal %d (%s)", signal_number,
@@ -202,7 +212,7 @@ int left_write(const struct left_store *store, const struct recording *recording
         insert(path, insertion);
         int status = output_file_write(path, format_of_name(output_file_name(path)), &recording->profile);
         if (!status)
-            printf("%s: %s\n", word, path);
+            printf("%s: %s\n", i == 0 ? word : "also", path);
         failed |= status;
     }
     return failed;

@@ -21,6 +21,8 @@ struct left_store {
     bool is_own;         /* the caller's own file: what it says of where to write is believed */
     bool is_closed;      /* the process has completed it */
     bool became_another; /* the process executed another program */
+    bool says_its_end;   /* it has done so, or it is about to be over in another way that it knew of */
+    bool has_exited;     /* by _exit, with a status of its own */
     pid_t pid;
     uint64_t start_utc_ns;
     uint64_t beat_ns;                        /* CLOCK_MONOTONIC, when it was last seen */
@@ -34,7 +36,10 @@ struct left_store {
 int left_open(struct left_store *store, const char *path);
 void left_close(struct left_store *store);
 
-/* Whether its process has gone meanwhile; waits for that as long. */
+/*
+ * Whether its process has gone meanwhile and has left the store; waits for that as long, but no longer than
+ * it seems to be about to end. A process that has written its own profile has removed the store.
+ */
 bool left_has_ended(struct left_store *store, unsigned patience_ms);
 
 /* Those of a directory, by the time they were begun: *ret is to be freed, and paths are all that is known.
@@ -50,7 +55,8 @@ void left_describe_end(const struct left_store *store, struct recording *recordi
 
 /*
  * Writes the profile, into all files that the process would have written, or into `instead`; with "insertion"
- * in their names unless that is NULL. Says "WORD: PATH" for each on stdout. 0 or 1, which has been said.
+ * in their names unless that is NULL. Says "WORD: PATH" on stdout, and "also: PATH" of each after the first.
+ * 0 or 1, which has been said.
  */
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
                const char *insertion, const char *word);

@@ -220,7 +220,7 @@ struct settling {
 /* The recording's, that is: one that went on elsewhere may have ended much later. */
 static uint64_t end_of(const struct store_live *live)
 {
-    bool is_told = live->state == STORE_LIVE && live->end.time_ns > live->beat_ns &&
+    bool is_told = live->state == STORE_LIVE && !live->is_stopped && live->end.time_ns > live->beat_ns &&
                    live->end.time_ns - live->beat_ns < STORE_VALUE_MAX;
     return is_told ? live->end.time_ns : live->beat_ns;
 }
@@ -352,23 +352,25 @@ int store_settle(struct store_reader *reader, const struct store_header *header)
 
 /* ---- how it ended, for people ---- */
 
-static bool is_believed(const struct store_live *live)
+enum store_end store_believed_end(const struct store_live *live)
 {
-    return live->end.time_ns > 0 && live->beat_ns < live->end.time_ns + end_patience_ns;
+    bool is_believed = live->end.time_ns > 0 && live->beat_ns < live->end.time_ns + end_patience_ns;
+    return is_believed ? live->end.kind : STORE_END_UNKNOWN;
 }
 
 static void describe_unknown_end(const struct store_header *header, char *ret, size_t capacity)
 {
     const struct store_live *live = &header->live;
+    enum store_end end = store_believed_end(live);
     if (live->state == STORE_GIVEN_UP)
         snprintf(ret, capacity, "no longer kept in this file from there on: %s",
                  live->error < 0 && live->error > -4096 ? strerrordesc_np(-live->error)
                                                         : "it became another program");
-    else if (is_believed(live) && live->end.kind == STORE_END_EXIT)
+    else if (end == STORE_END_EXIT)
         snprintf(ret, capacity, "ended by _exit(%d)", live->end.value);
-    else if (is_believed(live) && live->end.kind == STORE_END_ABORT)
+    else if (end == STORE_END_ABORT)
         snprintf(ret, capacity, "aborted");
-    else if (is_believed(live) && live->end.kind == STORE_END_EXEC)
+    else if (end == STORE_END_EXEC)
         snprintf(ret, capacity, "became another program");
     else
         snprintf(ret, capacity, STORE_NOT_ENDED);

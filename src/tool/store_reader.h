@@ -82,6 +82,9 @@ int store_settle(struct store_reader *reader, const struct store_header *header)
 /* What a store says that has not been closed, and has no note of an end. */
 #define STORE_NOT_ENDED "it had not ended"
 
+/* What the process said of its end, if it has not gone on after that; or STORE_END_UNKNOWN. */
+enum store_end store_believed_end(const struct store_live *live);
+
 /* Of a store that has been settled: how the process ended, if that was not the ordinary way; and how long it
  * was recorded. */
 void store_describe_end(const struct store_header *header, char *ret, size_t capacity);
