@@ -120,6 +120,11 @@ names() {
     [ -s "$TMP/elsewhere.pb.gz" ] || complain "$name: no $TMP/elsewhere.pb.gz"
     expect_silence
 
+    mkdir "$TMP/place"
+    run_in directory env WALLPROF_OUT="$TMP/place/" "$program" status 0
+    [[ $(basename "$(only_profile "$TMP/place")") =~ ^wallprof\.[0-9]+\.pb\.gz$ ]] || complain "$name: $(ls "$TMP/place")"
+    expect_silence
+
     mkdir "$TMP/away"
     run_in chdir env WALLPROF_OUT=here.pb.gz "$program" chdir "$TMP/away"
     expect_equal "$name: file" "$(only_profile "$dir")" "$dir/here.pb.gz"
@@ -142,7 +147,7 @@ unwritable() { # NAME OUT PATTERN...
 unwritable_places() {
     unwritable no-directory missing/x.pb.gz 'missing' 'No such file or directory'
     unwritable is-directory /tmp /tmp 'Is a directory'
-    unwritable ends-in-slash /tmp/ 'Is a directory'
+    unwritable ends-in-slash missing/ 'missing' 'No such file or directory'
     unwritable under-a-file /etc/passwd/x.pb.gz /etc/passwd 'Not a directory'
     unwritable read-only /proc/x.pb.gz /proc
     unwritable too-long "$(printf 'x%.0s' {1..300}).pb.gz" 'too long'
