@@ -27,7 +27,7 @@ expect_said "$TMP/named/app.pb.gz" 'command: sh -c'
 
 echo "== what became another program has a profile of its own"
 run became --out app.pb.gz sh -c "sleep 0.2; exec $work 150"
-expect_files became 3
+expect_files became 2
 expect_said "$TMP/became/app.pb.gz" "command: $work 150"
 [ "$(find "$TMP/became" -name 'app.*.dash.pb.gz' -o -name 'app.*.sh.pb.gz' -o -name 'app.*.bash.pb.gz' | wc -l)" -eq 1 ] ||
     complain "what the shell did until then is missing: $(ls "$TMP/became")"
@@ -42,7 +42,7 @@ grep -F 'and of 2 other processes in' "$TMP/again.err" >/dev/null || complain "a
 echo "== what would have become another, and is killed"
 run mistake --out app.pb.gz "$work" 150 mistake
 expect_files mistake 1
-expect_wall "$TMP/mistake/app.pb.gz" 240 350
+expect_wall "$TMP/mistake/app.pb.gz" 200 "$took_ms"
 expect_said "$TMP/mistake/app.pb.gz" 'killed by signal 9 (KILL)'
 expect_nothing_left mistake
 
@@ -76,17 +76,17 @@ grep -E ' work$' "$TMP/merged.tags" >/dev/null || complain "the process is no la
 [ "$(processes_in "$TMP/merged/all.pb.gz")" -eq 4 ] || complain "not four processes by pid: $(cat "$TMP/merged.tags")"
 run_pprof -top -unit=ns -sample_index=wall -focus=sleep_for "$TMP/merged/all.pb.gz" 2>/dev/null >"$TMP/merged.top"
 slept=$(sed -n 's/^Showing nodes accounting for \([0-9]*\)ns.*/\1/p' "$TMP/merged.top")
-[ "${slept:-0}" -ge 650000000 ] || complain "they have slept for ${slept:-no} ns, not for 750 ms: $(head -5 "$TMP/merged.top")"
+[ "${slept:-0}" -ge 500000000 ] || complain "they have slept for ${slept:-no} ns, not for 750 ms: $(head -5 "$TMP/merged.top")"
 
 echo "== without a store, each writes his own"
 (ulimit -f 1000 && run bare --out app.%p.pb.gz sh -c "$work 150; exec $work 150")
-expect_files bare 3
+expect_files bare 2
 expect_nothing_left bare
 grep -F 'profile in' "$TMP/bare.err" >/dev/null || complain "bare: it says $(cat "$TMP/bare.err")"
 
 echo "== stopped in between, and killed"
-run paused --out app.pb.gz "$work" 300 pause
-expect_wall "$TMP/paused/app.pb.gz" 550 750
+run paused --out app.pb.gz "$work" 500 pause
+expect_wall "$TMP/paused/app.pb.gz" 800 $((took_ms - 900))
 expect_said "$TMP/paused/app.pb.gz" 'killed by signal 9 (KILL)'
 expect_nothing_left paused
 exit "$bad"

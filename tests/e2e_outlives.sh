@@ -7,43 +7,53 @@
 . "$TESTS/families.sh"
 
 echo "== who goes on after the program has ended writes his own"
-run outlives --out app.%p.pb.gz sh -c "setsid $work 3000 & sleep 0.3"
+run outlives --out app.%p.pb.gz sh -c "setsid $work 500 until $TMP/go & sleep 0.3"
 expect_files outlives 2
+touch "$TMP/go"
 await_files outlives 3
 expect_nothing_left outlives
-run replaced --out app.%p.pb.gz sh -c "setsid sh -c '$work 3000; exec $work 200' & sleep 0.3"
+rm "$TMP/go"
+run replaced --out app.%p.pb.gz sh -c "setsid sh -c '$work 500 until $TMP/go; exec $work 200' & sleep 0.3"
 expect_files replaced 2
-await_files replaced 5
+touch "$TMP/go"
+await_files replaced 4
 expect_nothing_left replaced
+rm "$TMP/go"
+run exits --out app.%p.pb.gz sh -c "setsid $work 500 until $TMP/go _exit & sleep 0.3"
+expect_files exits 2
+touch "$TMP/go"
+await_files exits 3
+expect_nothing_left exits
+rm "$TMP/go"
 
 echo "== without who gathers, each writes his own"
 mkdir "$TMP/alone"
-(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 3000) >/dev/null 2>&1 &
+touch "$TMP/alone.err"
+(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 100 until "$TMP/go") >/dev/null 2>&1 &
 wrapper=$!
-sleep 0.7
+until [ -n "$(find "$TMPDIR" -name '*.live.store')" ]; do
+    sleep 0.1
+done
 kill -KILL "$wrapper"
 wait "$wrapper" 2>/dev/null
-touch "$TMP/alone.err"
+touch "$TMP/go"
 await_files alone 1
 expect_nothing_left alone
-
-echo "== by _exit, too"
-run exits --out app.%p.pb.gz sh -c "setsid $work 3000 _exit & sleep 0.3"
-expect_files exits 2
-await_files exits 3
-expect_nothing_left exits
+rm "$TMP/go"
 
 echo "== and not under a name that is taken"
-run same --merge --out all.pb.gz sh -c "setsid $work 3000 & $work 300; :"
+run same --merge --out all.pb.gz sh -c "setsid $work 500 until $TMP/go & $work 300; :"
 expect_files same 1
+cp "$TMP/same/all.pb.gz" "$TMP/same.kept"
+touch "$TMP/go"
 await_files same 2
 expect_nothing_left same
-[ "$(processes_in "$TMP/same/all.pb.gz")" -eq 2 ] || complain "same: $(processes_in "$TMP/same/all.pb.gz") processes are in the one file"
+cmp "$TMP/same/all.pb.gz" "$TMP/same.kept" || complain "same: all.pb.gz is another's now"
 
 echo "== all in the directory that it was started in"
 mkdir -p "$TMP/places/below"
 run places sh -c "cd below; $work 150; exec $work 150"
-expect_files places 3
+expect_files places 2
 [ -z "$(ls "$TMP/places/below")" ] || complain "places: in another one are $(ls "$TMP/places/below")"
 expect_nothing_left places
 

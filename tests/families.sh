@@ -7,7 +7,7 @@ export TMPDIR=$TMP/stores HOME=$TMP
 mkdir "$TMPDIR"
 
 cat >"$TMP/work.c" <<'SOURCE'
-/* work MS [LAST [TIMES]]: sleeps in a function of its own, then ends as LAST says. */
+/* work MS [LAST [TIMES or FILE [LAST]]]: sleeps in a function of its own, then ends as LAST says. */
 #include "wallprof.h"
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +25,11 @@ int main(int count, char **arguments)
 {
     const char *last = count > 2 ? arguments[2] : "";
     sleep_for(atoi(arguments[1]));
+    if (strcmp(last, "until") == 0) { /* somebody has made a file */
+        for (int i = 0; i < 6000 && access(arguments[3], F_OK) < 0; i++)
+            sleep_for(10);
+        last = count > 4 ? arguments[4] : "";
+    }
     if (strcmp(last, "pause") == 0) { /* for twice as long, which is in nobody's account */
         wallprof_stop();
         usleep(2000 * (unsigned)atoi(arguments[1]));
@@ -55,9 +60,14 @@ SOURCE
 "${CC:-gcc}" -O1 -g -I"$ROOT/include" -o "$TMP/work" "$TMP/work.c" || fail "work.c"
 work=$TMP/work
 
+# Sets $took_ms. The status is the run's.
 run() { # NAME ARGUMENTS OF wallprof-run...
+    local begin=$EPOCHREALTIME status
     mkdir -p "$TMP/$1"
     (cd "$TMP/$1" && "$ROOT/scripts/wallprof-run" "${@:2}") >"$TMP/$1.out" 2>"$TMP/$1.err"
+    status=$?
+    took_ms=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+    return "$status"
 }
 
 expect_nothing_left() { # NAME
@@ -65,16 +75,24 @@ expect_nothing_left() { # NAME
     rm -rf "${TMPDIR:?}"/*
 }
 
+# Of what a process was before an exec there is a file if that was worth one: on a crowded machine it may be.
+files_of() { # NAME
+    find "$TMP/$1" -name '*.pb.gz' | grep -vE '\.[a-z]+(-[0-9]+)?\.pb\.gz$'
+}
+
 expect_files() { # NAME COUNT
-    local found
-    found=$(find "$TMP/$1" -name '*.pb.gz' | wc -l)
+    local found file
+    found=$(files_of "$1" | wc -l)
     [ "$found" -eq "$2" ] || complain "$1: $found profiles, not $2: $(ls "$TMP/$1"); $(cat "$TMP/$1.err")"
+    for file in $(find "$TMP/$1" -name '*.pb.gz' | grep -E '\.[a-z]+(-[0-9]+)?\.pb\.gz$'); do
+        [ "$(wall_ms "$file")" -ge 90 ] || complain "$1: $file is of $(wall_ms "$file") ms before an exec only"
+    done
 }
 
 # Of processes that go on alone: the last of them removes what is left.
 await_files() { # NAME COUNT
     for _ in $(seq 200); do
-        [ "$(find "$TMP/$1" -name '*.pb.gz' | wc -l)" -lt "$2" ] || [ -n "$(ls -A "$TMPDIR")" ] || break
+        [ "$(files_of "$1" | wc -l)" -lt "$2" ] || [ -n "$(ls -A "$TMPDIR")" ] || break
         sleep 0.1
     done
     expect_files "$1" "$2"
