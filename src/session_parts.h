@@ -215,8 +215,9 @@ void session_keep_on(struct session *session);
 
 /*
  * Before an exec, in the thread that makes it: a store of a run is left as it is. True: nothing else is to be
- * done. Another one is removed when the profile so far is written, or is not worth it; and begun anew if the
- * process is still the same after a second.
+ * done. Another one is put away, that is removed, when the profile so far is written, or is not worth it; and
+ * begun anew if the process is still the same after a second. So it is in the sampler when the recording was
+ * stopped and written.
  */
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
 void session_put_store_away(struct session *session, uint64_t now_ns);

@@ -451,23 +451,23 @@ static void note_end(enum store_end kind, int value)
     family_pause(&session->sampler.family);
 }
 
-/* Of a run that has been gathered: nobody will look there again. */
-static bool is_left_alone(const struct session *session)
+/* Who gathers the run's stores may have done so since. 0 or 1, or -errno where there is no telling. */
+static int is_still_gathered(const struct session *session)
 {
-    if (!session->config.store_is_run || !live_is_kept(&session->sampler.live))
-        return false;
     int directory = open_store_directory(session);
-    bool is_alone = directory >= 0 && !is_joined(directory);
-    if (directory >= 0)
-        close(directory);
-    return is_alone;
+    if (directory < 0)
+        return directory;
+    bool is_gathered = is_joined(directory);
+    close(directory);
+    return is_gathered;
 }
 
 void session_note_exit(int status)
 {
     struct session *session = session_current();
     note_end(STORE_END_EXIT, status);
-    if (session && session->pid == getpid() && is_left_alone(session))
+    if (session && session->pid == getpid() && session->config.store_is_run &&
+        live_is_kept(&session->sampler.live) && is_still_gathered(session) == 0)
         session_finish();
 }
 
@@ -499,13 +499,7 @@ bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
     struct wp_live *live = &session->sampler.live;
     live_note_end(live, STORE_END_EXEC, 0, now_ns);
-    if (!live_is_kept(live) || !sig_load_relaxed(&session->is_joined))
-        return false;
-    int directory = open_store_directory(session); /* who gathers may have done so by now */
-    bool is_left = directory >= 0 && is_joined(directory);
-    if (directory >= 0)
-        close(directory);
-    return is_left;
+    return live_is_kept(live) && sig_load_relaxed(&session->is_joined) && is_still_gathered(session) == 1;
 }
 
 void session_put_store_away(struct session *session, uint64_t now_ns)
