@@ -1,6 +1,8 @@
 /* A profile for each interval: numbered files, the oldest of which are removed. */
 #include "session_parts.h"
+#include "clock.h"
 #include "sink.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Sooner than that no process has written one: what is older is of the run before. */
+static const uint64_t first_file_ns = 50 * NS_PER_MS;
 
 /* app.pb.gz and 12 -> app.000012.pb.gz; a device or a FIFO has no number. 0 or -errno. */
 static int insert_number(struct wp_output *output, int directory_fd, uint32_t number)
@@ -46,11 +51,47 @@ static int name_output(struct session *session, uint32_t index, uint32_t number)
     return status;
 }
 
-int session_name_interval(struct session *session, uint32_t number)
+static int name_outputs(struct session *session, uint32_t number)
 {
     int status = 0;
     for (uint32_t i = 0; i < output_count(session) && status == 0; i++)
         status = name_output(session, i, number);
+    return status;
+}
+
+static uint64_t process_start(struct session *session)
+{
+    uint64_t start_ns;
+    char state;
+    if (session->process_utc_ns == 0)
+        session->process_utc_ns =
+            tasks_stat(session->sampler.census.task_directory, session->pid, &state, &start_ns)
+                ? session->start_utc_ns - (session->start_ns - start_ns)
+                : session->start_utc_ns;
+    return session->process_utc_ns;
+}
+
+/* By this process as another program, before an exec; or by another process that has the same names. */
+static bool is_taken(struct session *session)
+{
+    const struct wp_output *named = &session->control.numbered[0];
+    struct stat status;
+    int directory_fd = open_output(named);
+    bool is_there =
+        directory_fd >= 0 && fstatat(directory_fd, named->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (directory_fd >= 0)
+        close(directory_fd);
+    return is_there && S_ISREG(status.st_mode) &&
+           clock_timespec_ns(&status.st_mtim) > process_start(session) + first_file_ns;
+}
+
+int session_name_interval(struct session *session, uint32_t *ret_number)
+{
+    int status;
+    *ret_number = session->control.files;
+    do
+        status = name_outputs(session, ++*ret_number);
+    while (status == 0 && is_taken(session));
     return status;
 }
 
@@ -112,7 +153,7 @@ static void write_numbered(struct session *session, uint64_t end_ns)
 
 void session_write_interval(struct session *session, uint64_t end_ns)
 {
-    int status = session_name_interval(session, ++session->control.files);
+    int status = session_name_interval(session, &session->control.files);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile of an interval cannot be written to %s: %s",
                 session->output.name, strerrordesc_np(-status));

@@ -53,6 +53,7 @@ struct session {
     pid_t pid;
     uid_t start_user; /* effective */
     uint64_t start_ns, start_utc_ns, end_ns;
+    uint64_t process_utc_ns; /* when the process began, maybe as another program; 0: nobody has asked */
     struct perf_maps perf_maps;
     struct wp_standstill standstill;
     uint32_t command;          /* atomic, futex: enum session_command */
@@ -191,8 +192,9 @@ void session_forget_exec(struct session *session);
 
 /* ---- session_interval.c ---- */
 
-/* control.numbered: where the profiles of the interval of this number go. 0 or -errno. */
-int session_name_interval(struct session *session, uint32_t number);
+/* The next number that is free, and control.numbered: where the profiles of its interval go. In the sampler.
+ * 0 or -errno. */
+int session_name_interval(struct session *session, uint32_t *ret_number);
 
 /* The profile of the interval that ends at end_ns, and away with those that are too many. */
 void session_write_interval(struct session *session, uint64_t end_ns);

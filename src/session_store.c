@@ -171,7 +171,8 @@ static int create_store(struct session *session, int directory, bool *ret_is_nam
 static arena_ref keep_path(struct session *session, uint32_t index, const struct wp_output *output)
 {
     char path[PATH_MAX + NAME_MAX + 2];
-    if (session->config.interval_ns && session_name_interval(session, session->control.files + 1) == 0)
+    uint32_t number;
+    if (session->config.interval_ns && session_name_interval(session, &number) == 0)
         output = &session->control.numbered[index];
     snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
     return arena_strdup(&session->sampler.arena, path);

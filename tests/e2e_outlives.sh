@@ -77,6 +77,14 @@ expect_files damaged 1
 grep -F "waits in $TMPDIR/wallprof-run." "$TMP/damaged.err" >/dev/null || complain "damaged: it says $(cat "$TMP/damaged.err")"
 rm -rf "${TMPDIR:?}"/*
 
+echo "== intervals of what becomes another program are all there"
+run renumbered --interval-dump 200ms --out app.%p.pb.gz bash -c "sleep 1; exec $work 700"
+for file in "$TMP"/renumbered/*.pb.gz; do
+    echo "$file: $(comments_of "$file" | grep command:)"
+done >"$TMP/renumbered.said"
+[ "$(grep -c 'command: bash -c sleep' "$TMP/renumbered.said")" -ge 4 ] || complain "of what it was before: $(cat "$TMP/renumbered.said")"
+[ "$(grep -c "command: $work 700" "$TMP/renumbered.said")" -ge 2 ] || complain "of what it became: $(cat "$TMP/renumbered.said")"
+
 echo "== intervals of a run take no more and more memory"
 run intervals --interval-dump 100ms --interval-keep 2 --out app.pb.gz sh -c "sleep 1.5; grep -c /wallprof-run.*/run /proc/\$\$/maps >maps; :"
 [ "$(cat "$TMP/intervals/maps")" -eq 1 ] || complain "the run's page is mapped $(cat "$TMP/intervals/maps") times"
