@@ -346,6 +346,19 @@ static void note_exec(struct session *session, uint64_t now_ns)
         timeline_event(session->sampler.timeline, &event);
 }
 
+/* Before its first tick: a store of a run is what is left at an exec. */
+static bool leaves_first_store(struct session *session, uint64_t now_ns)
+{
+    const struct wp_live *live = &session->sampler.live;
+    if (!session->config.store_is_run || live->header)
+        return false;
+    session_keep(session, now_ns);
+    if (!live_is_kept(live) || !session->is_joined)
+        return false;
+    sampler_show(&session->sampler, now_ns);
+    return true;
+}
+
 void session_write_so_far(struct session *session)
 {
     uint64_t begin_ns = clock_monotonic_ns();
@@ -353,6 +366,8 @@ void session_write_so_far(struct session *session)
         return;
     if (!sig_load_relaxed(&session->control.is_stopped))
         sampler_settle(&session->sampler, begin_ns);
+    if (leaves_first_store(session, begin_ns))
+        return;
     note_exec(session, begin_ns);
     session_write_on_the_way(session, begin_ns, write_before_exec);
     uint64_t end_ns = clock_monotonic_ns(), rest_ns = write_cost_factor * (end_ns - begin_ns);

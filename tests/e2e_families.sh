@@ -39,6 +39,10 @@ expect_files again 3
 expect_nothing_left again
 grep -F 'and of 2 other processes in' "$TMP/again.err" >/dev/null || complain "again: it says $(cat "$TMP/again.err")"
 
+run slow --hz 1 --merge --out all.pb.gz bash -c "sleep 0.3; exec $work 300"
+[ "$(ls "$TMP/slow")" = all.pb.gz ] || complain "before its first tick: there are $(ls "$TMP/slow")"
+expect_nothing_left slow
+
 echo "== what would have become another, and is killed"
 run mistake --out app.pb.gz "$work" 150 mistake
 expect_files mistake 1
