@@ -106,7 +106,7 @@ _wallprof_arguments() { # COMMAND
     merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
-    gather,-*) _wallprof_words '--merge --lock --pid --status --help' ;;
+    gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
     ctl,-*) _wallprof_words '--timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
     top,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;

@@ -33,7 +33,8 @@ static const char help[] =
     "  --merge              one profile of all processes\n"
     "  --lock FD            the descriptor that keeps the directory's run file locked\n"
     "  --pid PID            the process that the run is called by\n"
-    "  --status N           its exit status, as a shell has it\n";
+    "  --status N           its exit status, as a shell has it\n"
+    "  --also FILE          its profile, or that of all, goes there too\n";
 
 /* For a process that is about to end. */
 enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
@@ -43,7 +44,8 @@ static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
 
 struct gathering {
     const char *directory;
-    int lock_fd; /* -1 without */
+    const char *also; /* one more file for the main profile, NULL without */
+    int lock_fd;      /* -1 without */
     pid_t pid;
     int status;
     bool merges;
@@ -132,6 +134,13 @@ static void choose_insertion(struct gathering *gathering, const struct left_stor
     }
 }
 
+/* That is not said: it is for who asked. */
+static int write_also(const struct gathering *gathering, const struct wp_profile *profile)
+{
+    const char *path = gathering->also;
+    return path ? output_file_write(path, format_of_name(output_file_name(path)), profile) : 0;
+}
+
 static int write_one(struct gathering *gathering, const struct left_store *store)
 {
     static struct recording recording;
@@ -145,6 +154,8 @@ static int write_one(struct gathering *gathering, const struct left_store *store
         status = left_write(store, &recording, NULL, *insertion ? insertion : NULL,
                             is_main(gathering, store) ? "written" : "another");
     }
+    if (is_main(gathering, store))
+        status |= write_also(gathering, &recording.profile);
     recording_close(&recording);
     return status;
 }
@@ -236,7 +247,7 @@ static int write_merged(struct gathering *gathering)
             printf("%s: %s\n", i == 0 ? "written" : "also", path);
         failed |= error;
     }
-    return failed;
+    return failed | write_also(gathering, &merged->profile);
 }
 
 static void remove_store(void *path)
@@ -300,10 +311,13 @@ static bool read_number(const char *text, int *ret)
 
 int command_gather(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"merge", no_argument, NULL, 'm'},     {"lock", required_argument, NULL, 'l'},
-        {"pid", required_argument, NULL, 'p'}, {"status", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},      {0}};
+    static const struct option options[] = {{"merge", no_argument, NULL, 'm'},
+                                            {"lock", required_argument, NULL, 'l'},
+                                            {"pid", required_argument, NULL, 'p'},
+                                            {"status", required_argument, NULL, 's'},
+                                            {"also", required_argument, NULL, 'a'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     static struct gathering gathering = {.lock_fd = -1};
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
         int *number = option == 'l'   ? &gathering.lock_fd
@@ -316,6 +330,8 @@ int command_gather(int argc, char **argv)
         }
         if (option == 'm')
             gathering.merges = true;
+        else if (option == 'a')
+            gathering.also = optarg;
         else if (!number)
             return command_misused("gather", "which options there are:");
         else if (!read_number(optarg, number))
