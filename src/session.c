@@ -156,7 +156,7 @@ void session_hold_for_exec(void)
     if (!is_left && is_worth_a_file)
         write_before_exec(session);
     hold(session, exec_patience_ns);
-    if (!is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
+    if (!is_left && !is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
         session_put_store_away(session, now_ns);
 }
 
