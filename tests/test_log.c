@@ -165,10 +165,11 @@ static void a_handle_of_a_file_writes_where_the_program_does(void **state)
     close(fd);
     close(handle);
     assert_true(is_written);
-    const struct fake_bytes found = fake_read(&fixture->directory, "stderr");
+    struct fake_bytes found = fake_read(&fixture->directory, "stderr");
     static const char expected[] = "before\nwallprof: said\nafter\n";
     assert_int_equal(found.size, sizeof expected - 1);
     assert_memory_equal(found.bytes, expected, sizeof expected - 1);
+    fake_bytes_free(&found);
 }
 
 static void a_long_line_is_cut(void **state)
