@@ -15,6 +15,10 @@ on_exit() {
     [ -z "$server" ] || kill "$server" 2>/dev/null
 }
 
+now_us() {
+    echo "${EPOCHREALTIME/[.,]/}"
+}
+
 cli() {
     redis-cli -s "$TMP/socket" "$@"
 }
@@ -25,6 +29,7 @@ memory() {
 }
 
 mkdir "$TMP/profiles" "$TMP/stores"
+begin_us=$(now_us)
 WALLPROF_INTERVAL_DUMP=${interval}s WALLPROF_INTERVAL_KEEP=0 WALLPROF_OUT=$TMP/profiles/redis.pb.gz WALLPROF_STORE=$TMP/stores \
     WALLPROF_LOG=info:$TMP/log LD_PRELOAD=$LIBRARY \
     redis-server --port 0 --unixsocket "$TMP/socket" --dir "$TMP" --save '' --appendonly no --io-threads 2 --io-threads-do-reads yes \
@@ -34,6 +39,7 @@ until [ "$(cli ping 2>/dev/null)" = PONG ]; do
     kill -0 "$server" || fail "redis: $(cat "$TMP/server")"
     sleep 0.1
 done
+ready_us=$(now_us)
 
 # Moderate: batches with pauses, all commands, always the same keys.
 end=$((SECONDS + seconds)) batches=0
@@ -51,8 +57,10 @@ done
 cli info stats | tr -d '\r' >"$TMP/stats"
 grep -qx 'rejected_connections:0' "$TMP/stats" || fail 'connections were rejected'
 grep -qx 'total_error_replies:0' "$TMP/stats" || fail 'errors were replied'
+asked_us=$(now_us)
 cli shutdown nosave
 wait "$server" || fail "redis-server ended with status $?"
+end_us=$(now_us)
 server=''
 [ -z "$(ls "$TMP/stores")" ] || fail "a store is left: $(ls "$TMP/stores")"
 
@@ -61,7 +69,15 @@ for profile in "${profiles[@]}"; do
     read_pprof check "$profile" || fail "$profile breaks a rule of the format"
 done
 "$PYTHON" "$TESTS/judge_spans.py" "${profiles[@]}" >"$TMP/sums" || fail "$(cat "$TMP/sums")"
-[ "${#profiles[@]}" -ge $((seconds / interval)) ] || fail "${#profiles[@]} profiles"
+# Between them they have all of the server's life, seen from outside: none is missing.
+awk -v least="$((asked_us - ready_us))" -v most="$((end_us - begin_us))" '
+    $2 > life { life = $2 }
+    END {
+        printf "%.3f s of life, at least %.3f and at most %.3f\n", life / 1e9, least / 1e6, most / 1e6
+        exit !(life / 1e3 >= least && life / 1e3 <= most)
+    }' "$TMP/sums" || fail 'the profiles are not the whole life'
+# One whose end comes while the machine stands still is the longer, and there are fewer; and whole seconds are not exact.
+[ "${#profiles[@]}" -ge $((seconds / interval - 2)) ] || fail "${#profiles[@]} profiles"
 assert_function "${profiles[1]}" aeMain
 
 # What is resident, and the store's room on the disk, at their most for each number of profiles that there were: from the

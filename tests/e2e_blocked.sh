@@ -50,9 +50,23 @@ alone() { # NAME MODE WAY HZ THREADS "OPTIONS" PROGRAM ARGUMENTS...
     judge "$name" "$mode" "${options[@]}"
 }
 
-# The whole process stands still three times, by job control; the waits are in one call before and after.
+# All six threads of target_blocked long are in the kernel, where they sleep.
+all_wait() { # PID
+    [ "$(cat /proc/"$1"/task/*/stat 2>/dev/null | grep -c '(long-[0-9]*) S')" -eq 6 ]
+}
+
+until_all_wait() { # PID
+    local end=$((SECONDS + 30))
+    until all_wait "$1"; do
+        [ "$SECONDS" -lt "$end" ] || { complain "the threads of $1 do not wait" && return; }
+        sleep 0.05
+    done
+}
+
+# The whole process stands still three times, by job control; the waits are in one call before and after. They are so
+# long that none ends meanwhile, however late this shell is: what is missed at a call's ends is missed indeed.
 stop_and_go() { # SECONDS
-    local way pids=()
+    local way stopped_us=0 since pids=()
     local -x WALLPROF_HZ=100 WALLPROF_THREADS=64
     for way in auto signal; do
         [ "$way" = auto ] || local -x WALLPROF_OBSERVE=$way
@@ -61,10 +75,14 @@ stop_and_go() { # SECONDS
             >"$TMP/stopped-$way.out" 2>"$TMP/stopped-$way.err" &
         pids+=($!)
     done
-    sleep 0.7
+    until_all_wait "${pids[0]}"
+    until_all_wait "${pids[1]}"
+    sleep 0.3
     for _ in 1 2 3; do
         kill -STOP "${pids[@]}"
+        since=${EPOCHREALTIME/[.,]/}
         sleep 0.3
+        stopped_us=$((stopped_us + ${EPOCHREALTIME/[.,]/} - since))
         kill -CONT "${pids[@]}"
         sleep 0.3
     done
@@ -72,8 +90,8 @@ stop_and_go() { # SECONDS
     echo "$?" >"$TMP/stopped-auto.status"
     wait "${pids[1]}"
     echo "$?" >"$TMP/stopped-signal.status"
-    judge stopped-auto long --stops=3x300000000
-    judge stopped-signal long --stops=3x300000000 --by-signal
+    judge stopped-auto long --stops=3x$((stopped_us * 1000 / 3))
+    judge stopped-signal long --stops=3x$((stopped_us * 1000 / 3)) --by-signal
 }
 
 # As daemons do, which the kernel then lets look at less of themselves than before.
@@ -104,7 +122,7 @@ blocked=$TARGETS/target_blocked
 both alternate 100 64 "$blocked" alternate "${BLOCKED_SECONDS:-6}" "$((${BLOCKED_SECONDS:-6} < 20 ? 24 : 8))"
 ! is_long || both alternate 1000 8 "$blocked" alternate "${BLOCKED_SECONDS:-6}" 8
 both long 100 64 "$blocked" long "${BLOCKED_SECONDS:-3}"
-stop_and_go "${BLOCKED_SECONDS:-3}"
+stop_and_go "${BLOCKED_SECONDS:-6}"
 both deaf 100 64 "$blocked" deaf "${BLOCKED_SECONDS:-2}"
 both kernel-waits 100 64 "$TARGETS/target_kernel_waits" "$((${BLOCKED_SECONDS:-2} * 2))"
 alone wakeups wakeups auto 100 8 --wake-ups=0.001 "$blocked" wakeups "${BLOCKED_SECONDS:-4}"

@@ -11,6 +11,7 @@ tool=$BUILD/wallprof
 # shellcheck disable=SC2317 # lib.sh calls it
 on_exit() {
     [ -z "${program-}" ] || kill "$program" 2>/dev/null
+    [ -z "${child-}" ] || kill "$child" 2>/dev/null
 }
 
 start_target() { # OPERATIONS... ; its pid in $program
@@ -44,6 +45,33 @@ state() {
     awk '$1 == "state" { print $2 }' "$TMP/out"
 }
 
+# Until what is dumped has the function: how soon a program is looked at is the machine's affair.
+dump_until_it_has() { # FUNCTION FILE
+    local end=$((SECONDS + 30))
+    until sleep 0.5 && does dump "$2" && grep -q "$1" "$2"; do
+        [ "$SECONDS" -lt "$end" ] || fail "nothing of the program in what was dumped: $(cat "$2")"
+    done
+}
+
+# Sets $before: what the sampler had used when it had come to rest.
+await_rest() { # SAMPLER
+    local end=$((SECONDS + 10))
+    before=
+    until [ "$(cat "$1/schedstat")" = "$before" ]; do
+        [ "$SECONDS" -lt "$end" ] || fail "the sampler runs on while it is stopped: $before, now $(cat "$1/schedstat")"
+        before=$(cat "$1/schedstat")
+        sleep 0.5
+    done
+}
+
+await_run() { # SAMPLER, which had used $before
+    local end=$((SECONDS + 10))
+    until [ "$(cat "$1/schedstat")" != "$before" ]; do
+        [ "$SECONDS" -lt "$end" ] || fail 'started again, the sampler does not run'
+        sleep 0.2
+    done
+}
+
 sampler_of() { # PID
     grep -lx wallprof /proc/"$1"/task/*/comm | sed 's|/comm||'
 }
@@ -51,7 +79,7 @@ sampler_of() { # PID
 # ---- it is started, looked at, written, stopped ----
 
 cd "$TMP" || exit 1
-WALLPROF_OUT=$TMP/whole.pb.gz WALLPROF_START=0 start_target during=60000
+WALLPROF_OUT=$TMP/whole.pb.gz WALLPROF_START=0 start_target during=600000 # it is killed long before
 assert_equal 'at first' "$(state)" stopped
 cat "$TMP/out"
 refuses 1 'nothing has been recorded yet' "$program" dump
@@ -59,9 +87,7 @@ refuses 1 'stopped already' "$program" stop
 does start
 refuses 1 'recording already' "$program" start
 assert_equal 'started' "$(state)" recording
-sleep 0.5
-does dump relative.folded
-grep -q work_during "$TMP/relative.folded" || fail 'nothing of the program in what was dumped'
+dump_until_it_has work_during relative.folded
 does dump "$TMP/absolute.pb.gz"
 check_profile "$TMP/absolute.pb.gz"
 "$PYTHON" "$TESTS/judge_spans.py" "$TMP/absolute.pb.gz" || fail 'dumped'
@@ -79,16 +105,14 @@ refuses 1 'Is a directory' "$program" dump "$TMP/"
 
 does stop
 sampler=$(sampler_of "$program")
-sleep 0.2
-before=$(cat "$sampler/schedstat")
+await_rest "$sampler"
 ticks=$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "$sampler/status")
 sleep 3
 assert_equal 'CPU time, waits and runs of the sampler while it is stopped' "$(cat "$sampler/schedstat")" "$before"
 assert_equal 'its switches' "$(awk '/ctxt_switches/ { sum += $2 } END { print sum }' "$sampler/status")" "$ticks"
 does start
 before=$(cat "$sampler/schedstat")
-sleep 1
-[ "$(cat "$sampler/schedstat")" != "$before" ] || fail 'started again, the sampler does not run'
+await_run "$sampler"
 
 # Several ask at once: each is answered.
 for i in 1 2 3 4 5 6 7 8; do
@@ -115,14 +139,14 @@ refuses 2 "'what' is not start" 1 what
 refuses 2 "is too much" 1 status more
 refuses 2 'PID and what to do' x status
 refuses 2 'is not a number of seconds' --timeout 0 1 status
-WALLPROF_OUT=$TMP/strict.pb.gz WALLPROF_SECCOMP=strict start_target during=60000
+WALLPROF_OUT=$TMP/strict.pb.gz WALLPROF_SECCOMP=strict start_target during=600000
 refuses 1 'cannot be controlled' "$program" status
 kill "$program"
 wait "$program"
 
 # Another user's is not to be had.
 if [ "$(id -u)" -eq 0 ] && type -P setpriv >/dev/null; then
-    WALLPROF_OUT=$TMP/user.pb.gz start_target during=60000
+    WALLPROF_OUT=$TMP/user.pb.gz start_target during=600000
     chmod 711 "$TMP"
     cp "$tool" "$TMP/wallprof"
     setpriv --reuid 65534 --clear-groups "$TMP/wallprof" ctl "$program" stop >"$TMP/out" 2>"$TMP/ctl.err"
@@ -134,15 +158,20 @@ if [ "$(id -u)" -eq 0 ] && type -P setpriv >/dev/null; then
 fi
 
 # A forked child is asked for itself.
-WALLPROF_OUT=$TMP/child.%p.pb.gz start_target forked=60000
-until grep -q '^child' "$TMP/said"; do sleep 0.05; done
+WALLPROF_OUT=$TMP/child.%p.pb.gz start_target forked=600000
+end=$((SECONDS + 30))
+until grep -q '^child' "$TMP/said"; do
+    [ "$SECONDS" -lt "$end" ] || fail "no child: $(cat "$TMP/said" "$TMP/err")"
+    sleep 0.05
+done
 parent=$program
-program=$(awk '$1 == "child" { print $2 }' "$TMP/said")
+child=$(awk '$1 == "child" { print $2 }' "$TMP/said")
+program=$child
 does stop
 assert_equal 'the child' "$(state)" stopped
 program=$parent
 assert_equal 'its parent' "$(state)" recording
-kill "$(awk '$1 == "child" { print $2 }' "$TMP/said")" "$parent"
+kill "$child" "$parent"
 wait "$parent"
-program=
+program='' child=''
 exit "$bad"

@@ -89,11 +89,12 @@ grep -q 'sink = sink + inlined_sum(100000);' "$TMP/list" || fail "pprof -list sh
 fetch() { # PATH WORD
     "$PYTHON" - "http://localhost:$port$1" "$2" <<'END' || fail "pprof's page $1 lacks $2"
 import sys, time, urllib.error, urllib.request
-for attempt in range(100):
+end = time.monotonic() + 60
+while time.monotonic() < end:
     try:
         with urllib.request.urlopen(sys.argv[1], timeout=20) as page:
             sys.exit(page.status != 200 or sys.argv[2] not in page.read().decode())
-    except (ConnectionError, urllib.error.URLError) as error:
+    except (ConnectionError, TimeoutError, urllib.error.URLError) as error:
         if isinstance(error, urllib.error.HTTPError):
             sys.exit(f"{sys.argv[1]}: {error}")
         time.sleep(0.1)
@@ -101,12 +102,40 @@ sys.exit(f"nobody answers at {sys.argv[1]}")
 END
 }
 
-port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("localhost", 0)); print(s.getsockname()[1])')
-"$PPROF" -http="localhost:$port" -no_browser -source_path="$TMP" "$TMP/cpp.pb.gz" >"$TMP/http" 2>&1 &
-server=$!
+# Below those that the kernel gives to whoever asks for any: between its choice and pprof's start nobody is given it.
+free_port() {
+    "$PYTHON" -c 'import random, socket
+while True:
+    with socket.socket() as one:
+        try:
+            one.bind(("localhost", random.randrange(20000, 30000)))
+        except OSError:
+            continue
+        print(one.getsockname()[1])
+        break'
+}
+
+answers() {
+    (: >"/dev/tcp/localhost/$port") 2>/dev/null
+}
+
+# Sets $port and $server; fails where it ends instead.
+start_pprof() {
+    local end=$((SECONDS + 60))
+    port=$(free_port)
+    "$PPROF" -http="localhost:$port" -no_browser -source_path="$TMP" "$TMP/cpp.pb.gz" >"$TMP/http" 2>&1 &
+    server=$!
+    until answers || [ "$SECONDS" -ge "$end" ]; do
+        kill -0 "$server" 2>/dev/null || return 1
+        sleep 0.1
+    done
+}
+
 on_exit() {
     kill "$server" 2>/dev/null
 }
+
+start_pprof || start_pprof || start_pprof || fail "pprof shows no pages: $(cat "$TMP/http")"
 fetch /ui/top outer_work
 fetch /ui/flamegraph outer_work
 fetch '/ui/peek?f=outer_work' inlined_sum

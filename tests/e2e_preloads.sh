@@ -191,16 +191,18 @@ SOURCE
     done
 }
 
-# The program's stderr is how long it took by a clock nobody has touched; its main thread's time must be that.
-judge() { # WHAT BARE
+# The program's stderr is how long it took by a clock nobody has touched; its main thread's time must be that, and not
+# more than passed from before it was started until after its end, by this shell's clock, which nobody has touched either.
+judge() { # WHAT BARE ELAPSED_US
     local took wall
     cmp -s "$TMP/out" "$TMP/$2.out" || complain "$1: output '$(cat "$TMP/out")', bare '$(cat "$TMP/$2.out")'"
     assert_one_number "$1"
     read_pprof check "$TMP/profile.pb.gz" >"$TMP/checked" 2>&1 || complain "$1: $(tail -n 2 "$TMP/checked")"
     took=$(cat "$TMP/err")
     wall=$(read_pprof threads "$TMP/profile.pb.gz" | awk '$2 == "program" && !n++ { print $6 / 1e9 }')
-    awk -v took="$took" -v wall="${wall:-0}" 'BEGIN { exit !(wall > 0.8 * took - 0.05 && wall < 1.2 * took + 0.3) }' ||
-        complain "$1: the main thread has $wall s, not $took"
+    awk -v took="$took" -v wall="${wall:-0}" -v elapsed="$3" '
+        BEGIN { exit !(wall > 0.8 * took - 0.05 && wall < elapsed / 1e6 + 0.01) }' ||
+        complain "$1: the main thread has $wall s, not $took; from outside it was $3 us"
     has_function "$TMP/profile.pb.gz" use_heap || complain "$1: use_heap is not in the profile"
 }
 
@@ -210,7 +212,7 @@ assert_one_number() { # WHAT
 
 # VARIABLE=VALUE or "": what the program has without us too.
 beside() { # NAME LIBRARIES VARIABLE=VALUE ARGUMENTS...
-    local name=$1 others=$2 order variables observe=auto
+    local name=$1 others=$2 order variables begin status elapsed observe=auto
     variables=()
     [ -z "$3" ] || variables=("$3")
     shift 3
@@ -218,10 +220,13 @@ beside() { # NAME LIBRARIES VARIABLE=VALUE ARGUMENTS...
     timeout 30 env "${variables[@]}" "LD_PRELOAD=$others" "$TMP/program" "$@" >"$TMP/$name.out" 2>"$TMP/err"
     assert_equal "$name, bare: status" $? 3
     for order in "$LIBRARY $others" "$others $LIBRARY"; do
+        begin=${EPOCHREALTIME/[.,]/}
         timeout 30 env "${variables[@]}" WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe WALLPROF_OUT="$TMP/profile.pb.gz" \
             "LD_PRELOAD=$order" "$TMP/program" "$@" >"$TMP/out" 2>"$TMP/err"
-        assert_equal "$name: $order: status" $? 3
-        judge "$name, $observe, $order" "$name"
+        status=$?
+        elapsed=$((${EPOCHREALTIME/[.,]/} - begin))
+        assert_equal "$name: $order: status" $status 3
+        judge "$name, $observe, $order" "$name" $elapsed
         observe=signal
     done
 }

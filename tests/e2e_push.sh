@@ -22,16 +22,42 @@ on_exit() {
 
 # ---- the server ----
 
+# Below those that the kernel gives to whoever asks for any: of these, one that a server has left for a while to come
+# back to could be somebody else's by then.
+free_port() {
+    "$PYTHON" -c 'import random, socket
+while True:
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", random.randrange(20000, 30000)))
+        except OSError:
+            continue
+        print(one.getsockname()[1])
+        break'
+}
+
+# SERVER_PORT: where it was before; otherwise where nobody is.
 start_server() { # NAME ANSWERS... : sets $at, $url, $server
+    local try
     at=$TMP/$1
     mkdir -p "$at"
     rm -f "$at/port"
     shift
-    "$PYTHON" "$TESTS/push_server.py" "$at" "$@" >>"$at/log" 2>&1 &
-    server=$!
-    pids="$pids $server"
-    until_true [ -s "$at/port" ]
+    for try in 1 2 3 4 5; do
+        SERVER_PORT=${SERVER_PORT:-$(free_port)} "$PYTHON" "$TESTS/push_server.py" "$at" "$@" >>"$at/log" 2>&1 &
+        server=$!
+        pids="$pids $server"
+        until_true has_begun_or_ended
+        [ ! -s "$at/port" ] || break
+        echo "server $try: $(tail -n 1 "$at/log")"
+        sleep 1
+    done
+    [ -s "$at/port" ] || fail "there is no server: $(cat "$at/log")"
     url=http://127.0.0.1:$(cat "$at/port")
+}
+
+has_begun_or_ended() {
+    [ -s "$at/port" ] || ! kill -0 "$server" 2>/dev/null
 }
 
 stop_server() {

@@ -38,7 +38,9 @@ for target in target_waits target_transfers; do
 done
 
 # What the kernel makes again after our signal (SA_RESTART) ends when the program's signal wants it to. One in a hundred
-# may be late on a busy machine; without that being looked after it was every fifth.
+# may be late on a busy machine, besides those whose alarm has come before they wait, bare too; without that being looked
+# after it was every fifth.
+bare_lost=$(bare_run "$TARGETS/target_alarm" 300)
 lost=$(WALLPROF_HZ=1000 WALLPROF_OBSERVE=signal profile_run "$TMP/alarm.pb.gz" "$TARGETS/target_alarm" 300)
-echo "$lost of 300 reads were not ended by the first signal"
-[ "$lost" -le 3 ] || fail "$lost of 300 reads went on after a signal without SA_RESTART"
+echo "$lost of 300 reads were not ended by the first signal, $bare_lost bare"
+[ "$lost" -le $((bare_lost + 6)) ] || fail "$lost of 300 reads went on after a signal without SA_RESTART"

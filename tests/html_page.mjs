@@ -15,6 +15,8 @@ const axe = readFileSync(join(modules, 'axe-core', 'axe.min.js'), 'utf8');
 const tests = dirname(fileURLToPath(import.meta.url));
 
 const MEASURES = ['samples', 'cpu', 'offcpu', 'wall'];
+const TITLES = {samples: 'Samples', cpu: 'CPU', offcpu: 'Off CPU', wall: 'Wall clock'};
+const WAIT_MS = 30000; /* for what comes a little later than what was done */
 let failures = 0;
 
 function complain(text) {
@@ -87,6 +89,15 @@ const press = (page, key) => page.keyboard.press(key);
 const stateOf = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const widthOf = (page, name) => frame(page, name).evaluate((element) => element.style.width);
 
+/* The table is made anew some time after the graph; its note, which is written with it, says what of. */
+async function tableIsOf(page, beginning, ending) {
+  const isShown = ([begins, ends]) => {
+    const {textContent} = document.getElementById('top-note');
+    return textContent.startsWith(begins) && textContent.endsWith(ends);
+  };
+  await page.waitForFunction(isShown, [beginning, ending], {timeout: WAIT_MS});
+}
+
 async function checkAccess(what, page) {
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
@@ -135,6 +146,7 @@ async function aClickZooms() {
   await frame(page, 'all').click();
   equal('zoomed out', await textOf(page, '#zoomed'), '');
   await page.goBack();
+  await page.waitForFunction(() => document.getElementById('zoomed').textContent, null, {timeout: WAIT_MS});
   check('back zooms again', (await textOf(page, '#zoomed')).startsWith('Zoomed to main'));
   await page.click('#reset');
   equal('after reset', await textOf(page, '#zoomed'), '');
@@ -277,7 +289,7 @@ async function theTableIsExact() {
   const functions = functionsOf('small');
   for (const type of MEASURES) {
     await page.check(`#event-${type}`, {force: true});
-    await page.waitForTimeout(100);
+    await tableIsOf(page, `${TITLES[type]}: `, ' functions');
     const rows = await page.locator('#rows tr').evaluateAll((all) => all.map((tr) => [tr.querySelector('th').textContent, tr.cells[0].title, tr.cells[2].title]));
     const exact = (value) => type === 'samples' ? String(value) : seconds(value);
     for (const [name, self, total] of rows) {
@@ -287,7 +299,7 @@ async function theTableIsExact() {
     equal(`functions with ${type}`, rows.length, Object.values(functions[type]).filter(({total}) => total > 0n).length);
   }
   await page.click('th[data-column="name"] button');
-  await page.waitForTimeout(100);
+  await page.waitForSelector('th[data-column="name"][aria-sort]', {timeout: WAIT_MS});
   const names = await page.locator('#rows th').allTextContents();
   equal('by name', names.join(), [...names].sort().join());
   equal('aria-sort', await page.getAttribute('th[data-column="name"]', 'aria-sort'), 'ascending');
@@ -329,7 +341,7 @@ async function thereAreTwoThemes() {
     await page.selectOption('#colour', 'state');
     await page.fill('#search', 'parse');
     await frame(page, 'main').click();
-    await page.waitForTimeout(100);
+    await tableIsOf(page, 'Wall clock, in main: ', ' functions that match');
     await checkAccess(`${colorScheme}, zoomed and searched`, page);
     await page.selectOption('#theme', colorScheme === 'light' ? 'dark' : 'light');
     grounds.push(await colourOf(page, 'html', 'backgroundColor'));
@@ -376,7 +388,7 @@ async function noNameIsMarkup() {
   await page.locator('.frame[aria-level="2"]').click();
   await page.fill('#search', '<script>');
   await page.selectOption('#thread', 'each');
-  await page.waitForTimeout(100);
+  await tableIsOf(page, `Wall clock, in ${name}: `, ' functions that match');
   equal('row', await page.locator('#rows th').textContent(), name);
   equal('broken', await page.evaluate(() => window.broken), undefined);
   equal('scripts', await page.locator('script').count(), 2);
@@ -418,7 +430,7 @@ async function aDeepStackIsScrolledThrough() {
   await page.waitForSelector('.frame[aria-level="10001"]');
   await page.locator('.frame[aria-level="10005"]').click();
   check('zoomed deep down', (await textOf(page, '#zoomed')).startsWith('Zoomed to'));
-  await page.waitForTimeout(200);
+  await tableIsOf(page, 'Wall clock, in ', ' functions');
   equal('functions in the table', await page.locator('#rows tr').count(), 2);
   await press(page, 'ArrowDown');
   for (let i = 0; i < 60; i++)

@@ -39,7 +39,8 @@ def judge_under(profile, outer, inner):
             if outer in stack[stack.index(inner) :] and profile.reaches_root(sample):
                 rooted += sample.value[SAMPLES]
     print(f"{inner}: {found} samples, {rooted} under {outer} and back to the root")
-    return found > 0 and rooted >= 0.99 * found
+    # Of a few dozen samples two may have been taken where nobody could tell.
+    return rooted > 0.5 * found and found - rooted <= max(2, 0.01 * found)
 
 
 def main(arguments):

@@ -519,8 +519,14 @@ def print_roots(profile):
             print(tid, name.replace(" ", "_"), count, f"{count / total:.4f}", root)
 
 
+def may_be_lost(lost, total, least):
+    """Of few samples the share may be less: two that were taken at a bad moment say nothing of the others."""
+    return lost <= max(2, (1 - least) * total + 1e-9)
+
+
 def print_reached(profile, least):
-    """One line per thread: samples, share that reaches the root. False when a thread falls below the least share."""
+    """One line per thread: samples, share that reaches the root. False when a thread falls below the least share, or all
+    of them together do."""
     counts = collections.defaultdict(lambda: [0, 0])
     lost = collections.Counter()
     for sample in profile.message.sample:
@@ -532,11 +538,15 @@ def print_reached(profile, least):
             lost[(profile.thread(sample), " < ".join(profile.stack(sample)[-3:]))] += samples
     good = True
     for (tid, name), (total, reached) in sorted(counts.items()):
-        share = reached / total if total else 1.0
-        good = good and share >= least
-        print(tid, name.replace(" ", "_"), total, f"{share:.4f}", "" if share >= least else "BELOW")
+        share, is_good = reached / total if total else 1.0, may_be_lost(total - reached, total, least)
+        good = good and is_good
+        print(tid, name.replace(" ", "_"), total, f"{share:.4f}", "" if is_good else "BELOW")
     for ((tid, name), outermost), count in lost.most_common(20):
         print(f"  not at its root: {count} of {tid} {name}: .. {outermost}")
+    whole = sum(total for total, _ in counts.values())
+    if not may_be_lost(lost.total(), whole, least):
+        print(f"{lost.total()} of {whole} samples of all threads are not at their roots: BELOW")
+        good = False
     return good
 
 
