@@ -29,7 +29,7 @@ assert_bare() { # NAME
 
 assert_preloaded() { # NAME
     rm -f "$TMP/part.folded" "$TMP/whole.pb.gz"
-    profile_run "$TMP/whole.pb.gz" "$TMP/$1" during=50 "${operations[@]}" >"$TMP/said" 2>"$TMP/err" ||
+    profile_run "$TMP/whole.pb.gz" "$TMP/$1" during=200 "${operations[@]}" >"$TMP/said" 2>"$TMP/err" ||
         fail "$1: status $?: $(cat "$TMP/err")"
     assert_equal "$1" "$(codes_of "$TMP/said")" "active=1 start=-3 stop=0 stop=-3 active=0 start=0 dump=0 dump=2 dump-empty=2 preloaded=1 at-exit-stop=0 at-exit-dump=2 destructor-active=0"
     assert_equal "what $1 said on stderr" "$(cat "$TMP/err")" ''
@@ -105,8 +105,9 @@ assert_function "$TMP/late.pb.gz" work_during
 has_function "$TMP/late.pb.gz" work_before && fail 'what ran before it was started is in the profile'
 "$PYTHON" "$TESTS/judge_spans.py" "$TMP/late.pb.gz" || fail late
 
-# By the clock: a delay, and a duration, after which the file is there while the program goes on.
-WALLPROF_DELAY=400ms WALLPROF_DURATION=500ms profile_run "$TMP/clock.pb.gz" "$target" before=200 sleep=300 during=1000 active >"$TMP/said" &
+# By the clock: a delay, and a duration, after which the file is there while the program goes on. There is a second for
+# the machine to stand still before the delay is over, and after; had it never stopped, it would have 2 s at least.
+WALLPROF_DELAY=2s WALLPROF_DURATION=500ms profile_run "$TMP/clock.pb.gz" "$target" before=100 sleep=2000 during=2000 active >"$TMP/said" &
 program=$!
 for ((i = 0; i < 100; i++)); do
     [ ! -e "$TMP/clock.pb.gz" ] || break
@@ -116,7 +117,8 @@ done
 wait "$program" || fail "clock: status $?"
 assert_equal 'after the duration' "$(codes_of "$TMP/said")" 'active=0 preloaded=1'
 has_function "$TMP/clock.pb.gz" work_before && fail 'what ran before the delay was over is in the profile'
-assert_between 'what was recorded by the clock' "$(wall_of_main "$TMP/clock.pb.gz")" 500 900
+assert_between 'what was recorded by the clock' "$(wall_of_main "$TMP/clock.pb.gz")" 500 1900
+assert_function "$TMP/clock.pb.gz" work_during
 "$PYTHON" "$TESTS/judge_spans.py" "$TMP/clock.pb.gz" || fail clock
 
 # Times and numbers that are none are named, and the program is recorded.
@@ -179,7 +181,7 @@ wait_for() { # FILE TEXT
 WALLPROF_OUT=$TMP/signal.pb.gz WALLPROF_START=0 WALLPROF_CONTROL_SIGNAL=USR2 WALLPROF_LOG=info:$TMP/log start_target active during=3000
 kill -USR2 "$program"
 wait_for "$TMP/log" 'recording starts'
-sleep 0.3
+sleep 1.5 # of which it may stand still for one
 kill -USR2 "$program"
 wait_for "$TMP/log" 'recording stops'
 wait "$program" || fail "signal: status $?"
@@ -188,7 +190,7 @@ assert_function "$TMP/signal.pb.gz" work_during
 "$PYTHON" "$TESTS/judge_spans.py" "$TMP/signal.pb.gz" || fail signal
 
 # A sleep that it falls into goes on, and what the program reads is its own: nothing.
-WALLPROF_OUT=$TMP/slept.pb.gz WALLPROF_CONTROL_SIGNAL=USR2 WALLPROF_LOG=info:$TMP/log2 start_target shown active slept=600
+WALLPROF_OUT=$TMP/slept.pb.gz WALLPROF_CONTROL_SIGNAL=USR2 WALLPROF_LOG=info:$TMP/log2 start_target shown active slept=1800
 kill -USR2 "$program"
 wait "$program" || fail "slept: status $?"
 grep -qx 'shown 0' "$TMP/said" || fail 'the program sees our handler'

@@ -23,10 +23,10 @@ run_in() { # NAME COMMAND...
     status=$?
 }
 
-# The one profile in a directory.
+# The one profile in a directory, but for one of env, should it live for long enough to have one on a busy machine.
 only_profile() { # DIRECTORY
     local files
-    mapfile -t files < <(find "$1" -name '*.pb.gz' -o -name '.wallprof*')
+    mapfile -t files < <(find "$1" \( -name '*.pb.gz' -o -name '.wallprof*' \) ! -name '*.env.pb.gz')
     [ "${#files[@]}" -eq 1 ] || complain "$name: ${#files[@]} files instead of one profile: ${files[*]}"
     echo "${files[0]-}"
 }

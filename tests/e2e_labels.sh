@@ -36,14 +36,24 @@ check_threads() { # FILE
         fail "the CPU time of a thread that is left alone is not known"
 }
 
-work default
-check_profile "$TMP/default.pb.gz" --main="$program"
-"$PYTHON" "$judge" work "$TMP/default.pb.gz" "$TMP/default.truth" || fail "the labels are not true"
+# Once more where the machine stood still for so long that what is allowed for it tells little.
+true_work() { # NAME VARIABLE=VALUE...
+    local name=$1 status
+    for _ in first second; do
+        work "$@"
+        check_profile "$TMP/$name.pb.gz" --main="$program"
+        "$PYTHON" "$judge" work "$TMP/$name.pb.gz" "$TMP/$name.truth"
+        status=$?
+        [ "$status" -ge 2 ] || break
+        echo "the machine stood still for more than a quarter of the time"
+    done
+    [ $((status % 2)) -eq 0 ] || fail "work $*: the labels are not true"
+}
+
+true_work default
 check_threads "$TMP/default.pb.gz"
 if is_long; then
-    work signal WALLPROF_OBSERVE=signal
-    check_profile "$TMP/signal.pb.gz" --main="$program"
-    "$PYTHON" "$judge" work "$TMP/signal.pb.gz" "$TMP/signal.truth" || fail "asked by signals, the labels are not true"
+    true_work signal WALLPROF_OBSERVE=signal
 fi
 
 # Threads that are one have one sample for each stack and labels.
@@ -121,12 +131,13 @@ pairs WALLPROF_OBSERVE=signal
 # ---- children ----
 
 WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off profile_run "$TMP/fork-%p.pb.gz" "$program" fork 300 || fail "target_labels fork ended with status $?"
+# Half of the child's time is with each of its sets; it has the parent's alone until it pushes its own, for which it may
+# have to wait for a processor. What the parent does before and after is soon done.
 for file in "$TMP"/fork-*.pb.gz; do
-    "$PYTHON" "$judge" lines "$file" | awk '{ print $2 }' | sort -u | tr '\n' ' '
-    echo
-done | sort >"$TMP/children"
-assert_equal "the labels of parent and child" "$(cat "$TMP/children")" "- request=index 
-- request=index,step=child "
+    "$PYTHON" "$judge" sets "$file" 20
+done | LC_ALL=C sort >"$TMP/children"
+assert_equal "the labels of child and parent" "$(cat "$TMP/children")" "- request=index,step=child
+request=index"
 
 # ---- misuse ----
 
@@ -218,9 +229,10 @@ fi
 
 # ---- C++ ----
 
-# Each set for 200 ms; between two of them a tick may also see one label alone.
-WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off profile_run "$TMP/scopes.pb.gz" "$TARGETS/target_scopes" 100 >/dev/null ||
+# Each set for two ninths of the time, and none for the last one; between two of them a tick may also see one label
+# alone.
+WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off profile_run "$TMP/scopes.pb.gz" "$TARGETS/target_scopes" 150 >/dev/null ||
     fail "target_scopes ended with status $?"
-assert_equal "labels of scopes" "$("$PYTHON" "$judge" lines "$TMP/scopes.pb.gz" | awk '$3 > 50e6 { print $2 }' | tr '\n' ' ')" \
-    "- step=read,tenant=even step=read,tenant=odd step=write,tenant=even step=write,tenant=odd "
+assert_equal "labels of scopes" "$("$PYTHON" "$judge" sets "$TMP/scopes.pb.gz" 5)" \
+    "- step=read,tenant=even step=read,tenant=odd step=write,tenant=even step=write,tenant=odd"
 exit "$bad"

@@ -51,7 +51,7 @@ judge turns "$TMP/threads.pb.gz"
 
 # A library of less than a tick's age is walked to the root, its constructor within dlopen included.
 build_library "$TMP/libc_in.so" a_spin -DCONSTRUCTOR_NS=300000000
-WALLPROF_HZ=100 run_target constructor once "$TMP/libc_in.so" 100
+WALLPROF_HZ=100 run_target constructor once "$TMP/libc_in.so" 300
 judge under "$TMP/constructor.pb.gz" dlopen construct
 judge under "$TMP/constructor.pb.gz" main a_spin
 

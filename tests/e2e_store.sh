@@ -48,10 +48,12 @@ wall_ms_of() { # FILE FUNCTION: cumulative
     read_pprof functions "$1" | awk -v name="$2" '$1 == "wall" && $4 == name { print int($3 / 1000000) }'
 }
 
-expect_wall() { # FILE FUNCTION LEAST_MS
-    local found
-    found=$(wall_ms_of "$1" "$2")
-    [ "${found:-0}" -ge "$3" ] || complain "$1: $2 has ${found:-no} ms, not $3"
+# What no look stands for counts, too, as the machine may have stood still; but half of it was seen.
+expect_wall() { # FILE FUNCTION LEAST_MS ASKED_MS
+    local found unseen
+    found=$(wall_ms_of "$1" "$2") unseen=$(wall_ms_of "$1" '[unsampled]')
+    [[ $((${found:-0} + ${unseen:-0})) -ge $3 && ${found:-0} -ge $(($4 / 2)) ]] ||
+        complain "$1: $2 has ${found:-no} ms, ${unseen:-no} are unseen, not $3 of $4"
 }
 
 expect_said() { # NAME TEXT
@@ -84,7 +86,7 @@ full_file_system() {
     local status=$?
     [ "$status" -eq 0 ] || complain "a full file system: status $status"
     expect_stores small 0
-    expect_wall "$TMP/small.pb.gz" make_stacks 2000
+    expect_wall "$TMP/small.pb.gz" make_stacks 2000 2500
     # And where that profile cannot be written: what is in the store is of the time before.
     run small "WALLPROF_OUT=$TMP/none/x.pb.gz" -- grow
     expect_stores small 1
@@ -96,14 +98,14 @@ full_file_system() {
     run small -- grow || complain "a file system to be read only: status $?"
     expect_said small "$TMP/small"
     expect_said small 'Read-only file system'
-    expect_wall "$TMP/small.pb.gz" make_stacks 2000
+    expect_wall "$TMP/small.pb.gz" make_stacks 2000 2500
     umount "$TMP/small"
 }
 
 no_room_at_all() {
     run missing "WALLPROF_STORE=$TMP/nowhere/" -- grow || complain "missing: status $?"
     expect_said missing "$TMP/nowhere"
-    expect_wall "$TMP/missing.pb.gz" make_stacks 2000
+    expect_wall "$TMP/missing.pb.gz" make_stacks 2000 2500
     (
         ulimit -f 20000 # KiB: less than the file might grow to
         run limited -- grow || complain "limited: status $?"
@@ -111,7 +113,7 @@ no_room_at_all() {
     ) || bad=1
     expect_said limited 'File too large'
     expect_stores limited 0
-    expect_wall "$TMP/limited.pb.gz" make_stacks 2000
+    expect_wall "$TMP/limited.pb.gz" make_stacks 2000 2500
 }
 
 # The profile cannot be written at the end: the store is closed, and all is in it.
@@ -119,7 +121,7 @@ unwritten() {
     run unwritten "WALLPROF_OUT=$TMP/none/x.pb.gz" -- grow
     expect_stores unwritten 1
     read_store unwritten || return
-    expect_wall "$TMP/unwritten.read.pb.gz" make_stacks 2000
+    expect_wall "$TMP/unwritten.read.pb.gz" make_stacks 2000 2500
     # Its store's descriptor has gone with the sampler by then: under its number there is another file.
     yes 'of the program' | head -c 300000 >"$TMP/theirs"
     cp "$TMP/theirs" "$TMP/theirs.before"
@@ -127,16 +129,16 @@ unwritten() {
     cmp "$TMP/theirs" "$TMP/theirs.before" || complain "leave: a file of the program's was written to"
     expect_stores leave 1
     read_store leave || return
-    expect_wall "$TMP/leave.read.pb.gz" outlive_main 150
+    expect_wall "$TMP/leave.read.pb.gz" outlive_main 150 200
 }
 
 killed_between() {
     run absent WALLPROF_TIMELINE=1 -- absent
     expect_stores absent 1
-    read_store absent && expect_wall "$TMP/absent.read.pb.gz" work_after_absence 1200
+    read_store absent && expect_wall "$TMP/absent.read.pb.gz" work_after_absence 1200 1500
     run exec-fails -- exec-fails
     expect_stores exec-fails 1
-    read_store exec-fails && expect_wall "$TMP/exec-fails.read.pb.gz" work_after_exec 1200
+    read_store exec-fails && expect_wall "$TMP/exec-fails.read.pb.gz" work_after_exec 1200 1600
 }
 
 # Who is absent for a moment still is who the store belongs to.
@@ -150,7 +152,7 @@ locked_while_it_lives() {
     wait 2>/dev/null
     "$tool" recover "$store" >"$TMP/recover.out" 2>&1 || complain "not recovered: $(cat "$TMP/recover.out")"
     [ ! -f "$store" ] || complain "the store of what was recovered is still there"
-    expect_wall "$TMP/living.pb.gz" compute_ms 150
+    expect_wall "$TMP/living.pb.gz" compute_ms 150 150
 }
 
 children() {
@@ -167,7 +169,7 @@ children() {
         expect_stores "orphan-$how" 1
         "$tool" recover "$(stores_of "orphan-$how")" >"$TMP/recover.out" 2>&1 ||
             complain "orphan-$how: its child keeps the lock: $(cat "$TMP/recover.out")"
-        expect_wall "$TMP/orphan-$how.pb.gz" compute_ms 250
+        expect_wall "$TMP/orphan-$how.pb.gz" compute_ms 300 450
         has_function "$TMP/orphan-$how.pb.gz" work_in_child && complain "orphan-$how: its child has written into its store"
     done
 }

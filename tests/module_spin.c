@@ -18,10 +18,14 @@ uint64_t SPIN(uint64_t ns);
 /* Not a tail call anywhere, so that every function on the way stays on the stack. */
 uint64_t SPIN(uint64_t ns)
 {
+    const uint64_t step_ns = 1000000; /* a standstill takes one step, not all */
     volatile uint64_t rounds = 0;
-    for (uint64_t end = now_ns() + ns; now_ns() < end;) {
-        for (int i = 0; i < 500; i++)
-            rounds++;
+    for (uint64_t done_ns = 0; done_ns < ns; done_ns += step_ns) {
+        uint64_t left_ns = ns - done_ns;
+        for (uint64_t end = now_ns() + (left_ns < step_ns ? left_ns : step_ns); now_ns() < end;) {
+            for (int i = 0; i < 500; i++)
+                rounds++;
+        }
     }
     return rounds;
 }

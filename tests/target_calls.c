@@ -53,10 +53,13 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
 }
 
+/* A millisecond at a time: a standstill takes one, not all. */
 __attribute__((noinline)) void work(void)
 {
-    for (uint64_t end = now_ms() + work_ms; now_ms() < end;)
-        ;
+    for (unsigned i = 0; i < work_ms; i++) {
+        for (uint64_t begin = now_ms(); now_ms() == begin;)
+            ;
+    }
     __asm__ volatile("# work" ::: "memory");
 }
 

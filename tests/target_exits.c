@@ -39,10 +39,13 @@ static void pause_ms(long ms)
         continue;
 }
 
+/* A millisecond at a time: a standstill takes one, not all. */
 __attribute__((noinline)) static void compute(long ms)
 {
-    for (uint64_t end = now_ns() + (uint64_t)ms * NS_PER_MS; now_ns() < end;)
-        atomic_fetch_add(&work_done, 1);
+    for (; ms > 0; ms--) {
+        for (uint64_t end = now_ns() + NS_PER_MS; now_ns() < end;)
+            atomic_fetch_add(&work_done, 1);
+    }
 }
 
 static void *work(void *unused)
@@ -71,7 +74,7 @@ static void start_workers(void)
 
 static void *finish_life(void *unused)
 {
-    compute(30);
+    compute(50);
     atomic_fetch_add(&life_count, 1);
     return unused;
 }
@@ -110,7 +113,7 @@ static void exiting_handler(void)
 
 __attribute__((destructor)) static void destruct(void)
 {
-    compute(20);
+    compute(50);
     pause_ms(5);
     say("destructor");
 }

@@ -2,9 +2,11 @@
  * What include/wallprof.h is used for, with everything that can be done wrong. Built without the library,
  * whose part it finds out about when it runs: without it it does and prints the same, but for the errors.
  *
- *   target_labels work MS      threads whose time with each label the program measures itself: prints THREAD
- * LABEL NS target_labels pairs MS     two keys that only ever have equal values, changed as fast as can be,
- * and handlers that have labels of their own target_labels misuse       prints what each wrong call gives
+ *   target_labels work MS      threads whose time with each label the program measures itself: prints
+ *                              THREAD LABEL NS, and THREAD stalled NS, for how long it could not go on
+ *   target_labels pairs MS     two keys that only ever have equal values, changed as fast as can be, and
+ *                              handlers that have labels of their own
+ *   target_labels misuse       prints what each wrong call gives
  *   target_labels fork MS      a child that goes on with its parent's labels
  *   target_labels cost         prints the ns of a push and a pop
  */
@@ -18,24 +20,40 @@
 #include <sys/wait.h>
 
 static uint64_t run_ns;
+static __thread uint64_t stalled_ns;
+
+/* What is shorter than that is told by the number of looks. */
+static void note_stall(uint64_t ns)
+{
+    if (ns > 20 * NS_PER_MS)
+        stalled_ns += ns;
+}
 
 static void name_thread(const char *name)
 {
     pthread_setname_np(pthread_self(), name);
 }
 
+/* What passes between two looks at the clock is no more than 1 ms of the work: a standstill is not all. */
 KEEP_FRAME static void compute(uint64_t ns)
 {
-    uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ns;
-    while (clock_ns(CLOCK_MONOTONIC) < end_ns)
-        continue;
+    uint64_t last_ns = now_ns();
+    for (uint64_t done_ns = 0; done_ns < ns;) {
+        uint64_t took_ns = now_ns() - last_ns;
+        last_ns += took_ns;
+        done_ns += took_ns < NS_PER_MS ? took_ns : NS_PER_MS;
+        note_stall(took_ns);
+    }
     KEEP_CALL();
 }
 
 KEEP_FRAME static void rest(uint64_t ns)
 {
-    struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    struct timespec time = timespec_of(ns);
+    uint64_t due_ns = now_ns() + ns;
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+    uint64_t woken_ns = now_ns();
+    note_stall(woken_ns > due_ns ? woken_ns - due_ns : 0);
     KEEP_CALL();
 }
 
@@ -62,6 +80,7 @@ static void run_phases(const char *thread, const struct phase *phases, int count
     }
     for (int i = 0; i < count; i++)
         printf("%s %s %llu\n", thread, phases[i].name ? phases[i].name : "-", (unsigned long long)took_ns[i]);
+    printf("%s stalled %llu\n", thread, (unsigned long long)stalled_ns);
 }
 
 static void *busy(void *unused)

@@ -50,18 +50,25 @@ static void sys_block(uint64_t mask)
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
 }
 
-__attribute__((noinline)) static void spin_after(double seconds)
+static double now_ms(void)
 {
-    struct timespec start, now;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    do
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* A millisecond at a time: a standstill takes one, not all. */
+__attribute__((noinline)) static void spin_after(unsigned ms)
+{
+    for (; ms > 0; ms--) {
+        for (double end = now_ms() + 1; now_ms() < end;)
+            ;
+    }
 }
 
 static void *work(void *argument)
 {
-    spin_after(0.2);
+    spin_after(200);
     if (take)
         take(what, number, on_signal);
     else if (!strcmp(what, "default"))
@@ -74,7 +81,7 @@ static void *work(void *argument)
         sys_block((uint64_t)1 << (number - 1));
     else
         sys_block(~(uint64_t)0);
-    spin_after(1);
+    spin_after(1000);
     return argument;
 }
 

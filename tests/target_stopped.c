@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_SECONDS = 2, BEFORE_MS = 100, STOPPED_MS = 100 };
+enum { WAIT_SECONDS = 2, BEFORE_MS = 100, STOPPED_MS = 100, PATIENCE_MS = 10000 };
 
 static struct timespec span = {.tv_sec = WAIT_SECONDS};
 
@@ -154,11 +155,24 @@ static char state_of(pid_t pid)
     return end ? end[2] : '?';
 }
 
-static pid_t begin(int i)
+/* Shared by all: who stands at the gate, and who has gone on to its wait. */
+struct shared {
+    int waiting[WAITS], goes_on[WAITS]; /* atomic */
+};
+
+static struct shared *shared;
+
+static pid_t begin(int i, const int gate[2])
 {
+    char byte;
     pid_t child = fork();
     if (child != 0)
         return child;
+    close(gate[1]);
+    __atomic_store_n(&shared->waiting[i], 1, __ATOMIC_SEQ_CST);
+    if (read(gate[0], &byte, 1) != 0)
+        _exit(1);
+    __atomic_store_n(&shared->goes_on[i], 1, __ATOMIC_SEQ_CST);
     errno = 0;
     long result = waits[i].call();
     printf("%s %ld %s\n", waits[i].name, result, result < 0 ? strerrorname_np(errno) : "");
@@ -166,12 +180,41 @@ static pid_t begin(int i)
     _exit(0);
 }
 
+/* Until each has come by there, and sleeps. */
+static void await_sleepers(const pid_t *children, const int *come_by)
+{
+    int ms = 0;
+    for (int i = 0; i < WAITS; i++) {
+        while (!__atomic_load_n(&come_by[i], __ATOMIC_SEQ_CST) || state_of(children[i]) != 'S') {
+            if (ms++ == PATIENCE_MS) {
+                printf("%s is %c and does not wait\n", waits[i].name, state_of(children[i]));
+                return;
+            }
+            let_pass(1);
+        }
+    }
+}
+
+/* All at once, however long it takes to have them all: none is to be over before it is stopped. */
+static void begin_all(pid_t *children)
+{
+    int gate[2];
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || pipe(gate) < 0)
+        exit(1);
+    for (int i = 0; i < WAITS; i++)
+        children[i] = begin(i, gate);
+    await_sleepers(children, shared->waiting);
+    close(gate[0]);
+    close(gate[1]);
+    await_sleepers(children, shared->goes_on);
+}
+
 int main(void)
 {
     pid_t children[WAITS];
     int status;
-    for (int i = 0; i < WAITS; i++)
-        children[i] = begin(i);
+    begin_all(children);
     let_pass(BEFORE_MS);
     for (int i = 0; i < WAITS; i++)
         kill(children[i], SIGSTOP);
