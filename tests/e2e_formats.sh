@@ -102,19 +102,6 @@ sys.exit(f"nobody answers at {sys.argv[1]}")
 END
 }
 
-# Below those that the kernel gives to whoever asks for any: between its choice and pprof's start nobody is given it.
-free_port() {
-    "$PYTHON" -c 'import random, socket
-while True:
-    with socket.socket() as one:
-        try:
-            one.bind(("localhost", random.randrange(20000, 30000)))
-        except OSError:
-            continue
-        print(one.getsockname()[1])
-        break'
-}
-
 answers() {
     (: >"/dev/tcp/localhost/$port") 2>/dev/null
 }

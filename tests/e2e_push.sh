@@ -22,20 +22,6 @@ on_exit() {
 
 # ---- the server ----
 
-# Below those that the kernel gives to whoever asks for any: of these, one that a server has left for a while to come
-# back to could be somebody else's by then.
-free_port() {
-    "$PYTHON" -c 'import random, socket
-while True:
-    with socket.socket() as one:
-        try:
-            one.bind(("127.0.0.1", random.randrange(20000, 30000)))
-        except OSError:
-            continue
-        print(one.getsockname()[1])
-        break'
-}
-
 # SERVER_PORT: where it was before; otherwise where nobody is.
 start_server() { # NAME ANSWERS... : sets $at, $url, $server
     local try

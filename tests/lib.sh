@@ -55,6 +55,19 @@ complain() { # MESSAGE...
     bad=1
 }
 
+# Below those that the kernel gives to who asks for none: nobody takes it before it is bound again.
+free_port() {
+    "$PYTHON" -c 'import random, socket
+while True:
+    with socket.socket() as one:
+        try:
+            one.bind(("localhost", random.randrange(20000, 30000)))
+        except OSError:
+            continue
+        print(one.getsockname()[1])
+        break'
+}
+
 skip() { # REASON...
     echo "$*"
     exit 77
