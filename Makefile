@@ -84,7 +84,7 @@ E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_exceptions.sh e2e_stack
                $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
 # These take longest: where several run at a time, they had better not be the last. And these mostly wait.
 E2E_LONG    := $(addprefix tests/,e2e_blocked.sh e2e_threads.sh e2e_many.sh e2e_endings.sh e2e_truth.sh e2e_html.sh e2e_stacks.sh e2e_transparency.sh)
-E2E_WAITING := $(addprefix tests/,e2e_push.sh e2e_handover.sh e2e_interval.sh e2e_stopped.sh e2e_families.sh e2e_outlives.sh e2e_ctl.sh e2e_continuous.sh)
+E2E_WAITING := $(addprefix tests/,e2e_push.sh e2e_handover.sh e2e_stopped.sh)
 LIB         := $(BUILD)/libwallprof.so
 # How many programs are tested at a time. End-to-end tests are not made for a crowd; beside them those that wait.
 JOBS        ?= $(shell nproc)

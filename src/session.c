@@ -87,13 +87,23 @@ void session_wait_for_writing(struct session *session)
 
 /* ---- standing still ---- */
 
-/* How often this thread holds the sampler. A handler that interrupts fork finds it at 1. */
+/* How often this thread holds the sampler, and is on its way to that or back. A handler that interrupts fork
+ * finds both at 1, or at least the second. */
 static __thread uint32_t holds_here __attribute__((tls_model("initial-exec")));
+static __thread uint32_t calls_here __attribute__((tls_model("initial-exec")));
+
+/* Volatile: a handler of this thread looks at them. */
+static void count_here(volatile uint32_t *count, int by)
+{
+    *count = *count + (uint32_t)by;
+}
 
 static void hold(struct session *session, uint64_t patience_ns)
 {
-    standstill_hold(&session->standstill, clock_monotonic_ns() + patience_ns);
-    holds_here++;
+    count_here(&calls_here, 1);
+    standstill_ask(&session->standstill);
+    count_here(&holds_here, 1);
+    standstill_await(&session->standstill, clock_monotonic_ns() + patience_ns);
 }
 
 void session_hold_for_fork(void)
@@ -110,13 +120,14 @@ void session_release(void)
     struct session *session = session_current();
     if (!session || session->pid != getpid() || holds_here == 0)
         return;
-    holds_here--;
+    count_here(&holds_here, -1);
     standstill_release(&session->standstill);
+    count_here(&calls_here, -1);
 }
 
 bool session_is_held_here(void)
 {
-    return holds_here > 0;
+    return calls_here > 0;
 }
 
 void session_let_go(void)
@@ -127,7 +138,7 @@ void session_let_go(void)
 
 void session_forget_holds(void)
 {
-    holds_here = 0;
+    holds_here = calls_here = 0;
 }
 
 /* As session_stand_down has it: a recording that is about to end has its own profile. */

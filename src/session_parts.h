@@ -118,9 +118,9 @@ void session_wait_for_sampler(struct session *session);
 void session_wait_for_writing(struct session *session);
 
 /*
- * Whether this thread holds the sampler (session_hold_*): so in a handler that interrupts fork, which must
- * not wait for the sampler then. Who ends or replaces the process in there lets go first. In a forked child,
- * which has its parent's count: it holds nobody.
+ * Whether this thread holds the sampler (session_hold_*), or is about to: so in a handler that interrupts
+ * fork, which must not wait for the sampler then. Who ends or replaces the process in there lets go first. In
+ * a forked child, which has its parent's count: it holds nobody.
  */
 bool session_is_held_here(void);
 void session_let_go(void);

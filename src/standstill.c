@@ -7,9 +7,13 @@
 #include "futex.h"
 #include "sig_atomic.h"
 
-void standstill_hold(struct wp_standstill *standstill, uint64_t deadline_ns)
+void standstill_ask(struct wp_standstill *standstill)
 {
     sig_add_seq_cst(&standstill->holds, 1);
+}
+
+void standstill_await(struct wp_standstill *standstill, uint64_t deadline_ns)
+{
     while (sig_load_seq_cst(&standstill->busy) != 0 && (!deadline_ns || clock_monotonic_ns() < deadline_ns))
         futex_wait(&standstill->busy, 1, deadline_ns);
 }

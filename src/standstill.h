@@ -16,11 +16,12 @@ struct wp_standstill {
 };
 
 /*
- * Any thread: returns when the sampler stands still, which it does until the matching release; or at the
+ * Any thread: ask holds the sampler until the matching release. await returns when it stands still; or at the
  * deadline (CLOCK_MONOTONIC, 0 for none), and then the sampler stands still as soon as it is done with what
  * it is at.
  */
-void standstill_hold(struct wp_standstill *standstill, uint64_t deadline_ns);
+void standstill_ask(struct wp_standstill *standstill);
+void standstill_await(struct wp_standstill *standstill, uint64_t deadline_ns);
 void standstill_release(struct wp_standstill *standstill);
 
 /* The sampler: waits until nobody holds it, then works until standstill_rest. */

@@ -18,6 +18,7 @@ START = "run_kind < *"  # start_thread, clone3
 LEAST_SHARE = 0.97 if os.environ.get("EMULATED") else 0.99  # an emulator stretches beginnings and ends
 LEAST_SAMPLES = 20
 EDGE_SAMPLES = 3
+SILENT = ["[not responding]"]
 
 # What is found in a kind's thread. Of a hammered function the callees, here before "..", are of several kinds.
 CHAINS = {
@@ -91,9 +92,12 @@ def judge_kind(kind, samples, profile):
     """What is wrong with a kind, given its thread's samples."""
     value = WALL if kind in FEW_SAMPLES else SAMPLES
     chains = collections.Counter()
-    good = total = 0
+    good = total = silent = 0
     for sample in samples:
         chain = chain_of(profile, sample)
+        if chain == SILENT: # it had no CPU to answer on: no stack was walked
+            silent += sample.value[value]
+            continue
         total += sample.value[value]
         if fits(chain, CHAINS[kind]) and profile.reaches_root(sample):
             good += sample.value[value]
@@ -102,6 +106,8 @@ def judge_kind(kind, samples, profile):
     share = good / max(total, 1)
     print(f"{kind}: {100 * share:.2f} % of {total}")
     wrong = []
+    if silent > total:
+        wrong.append(f"{kind}: {silent} looks had no answer")
     if total < LEAST_SAMPLES:
         wrong.append(f"{kind}: {total} samples are too few to judge by")
     if share < LEAST_SHARE and total - good > EDGE_SAMPLES:

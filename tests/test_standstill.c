@@ -10,13 +10,19 @@ static struct wp_standstill standstill;
 static uint64_t shared; /* not atomic on purpose: ThreadSanitizer sees an overlap */
 static uint32_t holders_left;
 
+static void hold(struct wp_standstill *held)
+{
+    standstill_ask(held);
+    standstill_await(held, 0);
+}
+
 /* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with.
  */
 static void *hold_repeatedly(void *unused)
 {
     (void)unused;
     for (int i = 0; i < ROUNDS; i++) {
-        standstill_hold(&standstill, 0);
+        hold(&standstill);
         uint64_t before = shared;
         __asm__ volatile("" ::: "memory");
         uint64_t after = shared;
@@ -61,8 +67,8 @@ static void test_holders_exclude_the_worker(void **state)
 static void test_holds_nest(void **state)
 {
     (void)state;
-    standstill_hold(&standstill, 0);
-    standstill_hold(&standstill, 0);
+    hold(&standstill);
+    hold(&standstill);
     standstill_release(&standstill);
     assert_int_equal(standstill.holds, 1);
     standstill_release(&standstill);
