@@ -44,7 +44,7 @@ SANITIZE := $(sanitize_$(VARIANT))
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
-              -Iinclude -iquote src $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
+              -Iinclude -iquote src -iquote tests -iquote . $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
 # What a signal handler runs: no stack protector (it reads thread-local storage), no surprises from the vectorizer
 # (large stack frames), and never a sanitizer's call into its runtime in the library itself; nor one into libgcc, which
 # on aarch64 chooses an atomic instruction by the processor.
@@ -52,39 +52,39 @@ SIG_CFLAGS_aarch64 := -mno-outline-atomics
 SIG_CFLAGS := -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset $(SIG_CFLAGS_$(MACHINE))
 ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
 
-ENGINE_SRC  := $(wildcard src/*.c)
+ENGINE_SRC  := $(filter-out src/tool/%,$(wildcard src/*/*.c src/sig/*/*.c))
 PRELOAD_SRC := $(wildcard preload/*.c)
-TOOL_SRC    := $(wildcard src/tool/*.c)
-ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/src/html_page.o
+TOOL_SRC    := $(wildcard src/tool/*/*.c)
+ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/src/encode/html_page.o
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ    := $(TOOL_SRC:%.c=$(BUILD)/%.o)
-SIG_OBJ     := $(filter $(BUILD)/src/sig_%.o,$(ENGINE_OBJ))
+SIG_OBJ     := $(filter $(BUILD)/src/sig/%.o,$(ENGINE_OBJ))
 # Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
-OTHERS_aarch64 := $(addprefix tests/,test_sig_call.c test_sig_stack.c test_sig_prologue.c target_cfi.c)
-OTHERS_x86_64  := tests/test_sig_code.c
+OTHERS_aarch64 := $(addprefix tests/,unit/test_sig_call.c unit/test_sig_stack.c unit/test_sig_prologue.c targets/target_cfi.c)
+OTHERS_x86_64  := tests/unit/test_sig_code.c
 # The tool is for the machine it is built on.
 ifeq ($(VARIANT),aarch64)
-OTHERS_aarch64 += $(wildcard tests/test_tool_*.c)
+OTHERS_aarch64 += $(wildcard tests/unit/test_tool_*.c)
 else
 TOOL        := $(BUILD)/wallprof
 endif
 # And under emulation what is about reading through the kernel, its memory map, what it tells of other threads,
 # its filters and its vDSO: qemu has none as it is.
 ifneq ($(RUN),)
-OTHERS_$(MACHINE) += $(addprefix tests/,test_eh_index.c test_elf_loaded.c test_outside.c test_watch.c test_blocked.c test_cut_short.c test_census.c test_sig_other.c test_room.c \
-      test_call_filter.c test_vdso.c)
+OTHERS_$(MACHINE) += $(addprefix tests/,unit/test_eh_index.c unit/test_elf_loaded.c unit/test_anonymous_code.c unit/test_thread_stat.c unit/test_remote_sample.c unit/test_cut_short.c unit/test_thread_scan.c unit/test_sig_remote_walk.c unit/test_memory_limit.c \
+      unit/test_call_filter.c unit/test_vdso.c)
 endif
-UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/test_*.c)))
-TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/target_*.c))) \
-               $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/target_*.cc))
-FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
-E2E         := $(sort $(wildcard tests/e2e_*.sh)) tests/oracle_static.sh
+UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/unit/test_*.c)))
+TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/targets/target_*.c))) \
+               $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/targets/target_*.cc))
+FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
+E2E         := $(sort $(wildcard tests/e2e/e2e_*.sh)) tests/oracle/oracle_static.sh
 # Those that are true under emulation, and those of the machine's own.
-E2E_aarch64 := $(addprefix tests/,e2e_sig_symbols.sh e2e_exceptions.sh e2e_stacks.sh $(if $(WALLPROF_LONG),e2e_truth.sh e2e_threads.sh)) \
-               $(sort $(wildcard tests/aarch64_*.sh)) tests/oracle_static.sh
+E2E_aarch64 := $(addprefix tests/,e2e/e2e_sig_symbols.sh e2e/e2e_exceptions.sh e2e/e2e_stacks.sh $(if $(WALLPROF_LONG),e2e/e2e_truth.sh e2e/e2e_threads.sh)) \
+               $(sort $(wildcard tests/e2e/aarch64_*.sh)) tests/oracle/oracle_static.sh
 # These take longest: where several run at a time, they had better not be the last. And these mostly wait.
-E2E_LONG    := $(addprefix tests/,e2e_blocked.sh e2e_threads.sh e2e_many.sh e2e_endings.sh e2e_truth.sh e2e_html.sh e2e_stacks.sh e2e_transparency.sh)
-E2E_WAITING := $(addprefix tests/,e2e_push.sh e2e_handover.sh e2e_stopped.sh)
+E2E_LONG    := $(addprefix tests/,e2e/e2e_blocked.sh e2e/e2e_threads.sh e2e/e2e_many.sh e2e/e2e_endings.sh e2e/e2e_truth.sh e2e/e2e_html.sh e2e/e2e_stacks.sh e2e/e2e_transparency.sh)
+E2E_WAITING := $(addprefix tests/,e2e/e2e_push.sh e2e/e2e_tool_export.sh e2e/e2e_stopped.sh)
 LIB         := $(BUILD)/libwallprof.so
 # How many programs are tested at a time. End-to-end tests are not made for a crowd; beside them those that wait.
 JOBS        ?= $(shell nproc)
@@ -124,7 +124,7 @@ $(LIB): $(ENGINE_OBJ) $(PRELOAD_OBJ) preload/exports.map
 	$(Q)$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
 	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(CROSS_LD) $(ZLIB_A)
 
-$(BUILD)/src/sig_%.o: src/sig_%.c
+$(BUILD)/src/sig/%.o: src/sig/%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) $(ALL_CFLAGS) $(SIG_CFLAGS) -MMD -MP -c -o $@ $<
@@ -135,12 +135,12 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The page of the HTML format, in two pieces: what comes before a profile's data, and what comes after it.
-HTML_SRC    := $(wildcard src/html/* third_party/*/*)
+HTML_SRC    := $(wildcard src/encode/html/* third_party/*/*)
 $(BUILD)/html_page.before: scripts/html-page $(HTML_SRC)
 	@mkdir -p $(@D)
 	$(Q)scripts/html-page $@ $(@:.before=.after)
 
-$(BUILD)/src/html_page.o: src/html_page.S $(BUILD)/html_page.before
+$(BUILD)/src/encode/html_page.o: src/encode/html_page.S $(BUILD)/html_page.before
 	@mkdir -p $(@D)
 	@echo '  AS    $<'
 	$(Q)$(CC) -c -o $@ -Wa,-I$(BUILD) $<
@@ -151,64 +151,61 @@ $(BUILD)/libengine.a: $(ENGINE_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 TOOL_LIBS   := -ldw -lelf -liberty $(ZLIB_A)
-$(BUILD)/src/tool/%.o: ALL_CFLAGS += -iquote src/tool
-$(BUILD)/tests/test_tool_%.o: ALL_CFLAGS += -iquote src/tool
 $(BUILD)/wallprof: $(TOOL_OBJ) $(BUILD)/libengine.a
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $(TOOL_OBJ) $(BUILD)/libengine.a $(SANITIZE) -pthread $(CFLAGS) $(TOOL_LIBS) -ldl
 
-$(BUILD)/tests/test_tool_%: $(BUILD)/tests/test_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
+$(BUILD)/tests/unit/test_tool_%: $(BUILD)/tests/unit/test_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/main.o $(BUILD)/src/tool/cmd_%,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
+	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/cmd/main.o $(BUILD)/src/tool/cmd/cmd_%,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
 	    $(TOOL_LIBS) -lcmocka -ldl
 
 # What prints what the tool makes of addresses, beside addr2line.
-$(BUILD)/tests/tool_frames.o: ALL_CFLAGS += -iquote src/tool
-$(BUILD)/tests/tool_frames: $(BUILD)/tests/tool_frames.o $(filter $(addprefix $(BUILD)/src/tool/,debug_% frame_%),$(TOOL_OBJ)) \
+$(BUILD)/tests/oracle/tool_frames: $(BUILD)/tests/oracle/tool_frames.o $(filter $(addprefix $(BUILD)/src/tool/debug/,debug_% frame_%),$(TOOL_OBJ)) \
     $(BUILD)/libengine.a
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(TOOL_LIBS)
 
 # Unit tests link the engine's objects themselves, so that every internal function can be called.
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(ENGINE_OBJ)
+$(BUILD)/tests/unit/test_call_filter: $(BUILD)/preload/call_filter.o
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
+	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
 
 # Pages for a browser to open.
-$(BUILD)/tests/html_pages: $(BUILD)/tests/html_pages.o $(ENGINE_OBJ)
+$(BUILD)/tests/judges/html_pages: $(BUILD)/tests/judges/html_pages.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -ldl
 
 # The whole library in a program, for a sanitizer.
-$(BUILD)/tests/race_hooks: $(BUILD)/tests/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
+$(BUILD)/tests/targets/race_hooks: $(BUILD)/tests/targets/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -rdynamic -o $@ $^ $(SANITIZE) -Wl,--wrap=sig_handler_send -pthread $(ZLIB_A) -ldl
 
 # Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
 comma := ,
-$(BUILD)/tests/fuzz_cfi: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable)
-$(BUILD)/tests/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy copy_some is_readable peek)
-$(BUILD)/tests/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
-$(BUILD)/tests/fuzz_tool_pprof $(BUILD)/tests/fuzz_tool_store: FUZZ_LDFLAGS := -Wl,--wrap=sink_write
-$(BUILD)/tests/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
-$(BUILD)/tests/fuzz_tool_%.o: ALL_CFLAGS += -iquote src/tool
-$(BUILD)/tests/fuzz_tool_%: $(BUILD)/tests/fuzz_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
+$(BUILD)/tests/fuzz/fuzz_cfi: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy is_readable)
+$(BUILD)/tests/fuzz/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=sig_memory_,copy copy_some is_readable peek)
+$(BUILD)/tests/fuzz/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
+$(BUILD)/tests/fuzz/fuzz_tool_pprof $(BUILD)/tests/fuzz/fuzz_tool_store: FUZZ_LDFLAGS := -Wl,--wrap=sink_write
+$(BUILD)/tests/fuzz/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
+$(BUILD)/tests/fuzz/fuzz_tool_%: $(BUILD)/tests/fuzz/fuzz_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/main.o,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -fsanitize=fuzzer \
+	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/cmd/main.o,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -fsanitize=fuzzer \
 	    $(FUZZ_LDFLAGS) -pthread $(TOOL_LIBS) -ldl
 
-$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(ENGINE_OBJ)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -fsanitize=fuzzer $(FUZZ_LDFLAGS) -pthread $(ZLIB_A) -ldl
 
 # The oracle needs libunwind, and only the files that evaluate unwind tables.
-$(BUILD)/tests/oracle_static: $(BUILD)/tests/oracle_static.o \
-    $(addprefix $(BUILD)/src/,sig_cfi.o sig_eh_frame.o sig_expression.o sig_full_expression.o sig_full_frame.o sig_memory.o \
-      sig_rules.o)
+$(BUILD)/tests/oracle/oracle_static: $(BUILD)/tests/oracle/oracle_static.o \
+    $(addprefix $(BUILD)/src/sig/,cfi/sig_cfi.o cfi/sig_eh_frame.o cfi/sig_expression.o cfi/sig_full_expression.o cfi/sig_full_frame.o sys/sig_memory.o \
+      walk/sig_rules.o)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -o $@ $^ $(SANITIZE) $(CROSS_LD) -lunwind-$(MACHINE) -lunwind
 
-$(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle_live.o $(ENGINE_OBJ)
+$(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle/oracle_live.o $(ENGINE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
 
@@ -234,11 +231,11 @@ $(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(ENGINE_OBJ)
 	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -ldl
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
-$(BUILD)/tests/target_%: tests/target_%.c
+$(BUILD)/tests/targets/target_%: tests/targets/target_%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -MMD -MP -o $@ $< -pthread -lm
-$(BUILD)/tests/target_%: tests/target_%.cc
+$(BUILD)/tests/targets/target_%: tests/targets/target_%.cc
 	@mkdir -p $(@D)
 	@echo '  CXX   $<'
 	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -MMD -MP -o $@ $< -pthread
@@ -252,13 +249,13 @@ unit: $(UNIT)
 build/pprof:
 	@scripts/build-pprof $@
 
-e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle_static $(BUILD)/tests/html_pages $(if $(TOOL),$(BUILD)/tests/tool_frames) build/pprof
+e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle/oracle_static $(BUILD)/tests/judges/html_pages $(if $(TOOL),$(BUILD)/tests/oracle/tool_frames) build/pprof
 	@export WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof); \
 	scripts/run-tests $(filter $(E2E_WAITING),$(E2E)) & waiting=$$!; \
 	TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG) $(E2E_WAITING),$(E2E)); others=$$?; \
 	wait $$waiting && exit $$others
 
-# With what there is no time for in check: each in its long form (is_long in tests/lib.sh).
+# With what there is no time for in check: each in its long form (is_long in tests/lib/e2e.sh).
 e2e-long:
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory e2e
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory aarch64
@@ -270,13 +267,13 @@ strict:
 
 # Every unit test under ASan and UBSan. Under TSan those with threads, but where the subject is what a signal handler
 # finds, whose delivery TSan puts off, or who is in the process, where TSan has a thread of its own; and the hooks.
-TSAN_UNIT := $(addprefix build/tsan/tests/test_,cut_short sig_distance sig_rules sig_slots sink standstill threads watch)
+TSAN_UNIT := $(addprefix build/tsan/tests/unit/test_,cut_short sig_fp_offset_cache sig_rules sig_slots sink sampler_pause threads thread_stat)
 sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=asan unit
 	@$(MAKE) --no-print-directory VARIANT=tsan unit race UNIT='$(TSAN_UNIT)'
 
-race: $(BUILD)/tests/race_hooks
-	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/run-tests tests/race_hooks.sh
+race: $(BUILD)/tests/targets/race_hooks
+	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/run-tests tests/e2e/race_hooks.sh
 
 # Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
 FUZZ_SECONDS ?= 20
@@ -286,7 +283,7 @@ fuzz:
 unit-programs: $(UNIT)
 
 # Writes the files of tests/golden anew, for a change of a format that is wanted.
-golden: $(BUILD)/tests/test_tool_golden
+golden: $(BUILD)/tests/unit/test_tool_golden
 	@mkdir -p tests/golden
 	@WALLPROF_RENEW_GOLDEN=1 $<
 
@@ -295,29 +292,29 @@ aarch64:
 	+@scripts/make-aarch64
 
 # Unwinding against libunwind: every rule of large programs, and stacks of running ones. About 10 minutes; not in check.
-oracle: $(BUILD)/tests/oracle_static $(BUILD)/liboracle_live.so
-	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_static.sh --all
-	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle_live.sh
+oracle: $(BUILD)/tests/oracle/oracle_static $(BUILD)/liboracle_live.so
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle/oracle_static.sh --all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle/oracle_live.sh
 
 # Programs that do all at once what has gone wrong, at 10,000 Hz, for so many seconds each. Short forms are in check.
 TORTURE_SECONDS ?= 120
 torture: $(LIB) $(TARGETS) build/pprof
 	@TORTURE_SECONDS=$(TORTURE_SECONDS) CC='$(CC)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
-	    WALLPROF_TEST_TIMEOUT=$$(($(TORTURE_SECONDS) * 20 + 600)) scripts/run-tests $(sort $(wildcard tests/torture_*.sh))
+	    WALLPROF_TEST_TIMEOUT=$$(($(TORTURE_SECONDS) * 20 + 600)) scripts/run-tests $(sort $(wildcard tests/e2e/torture_*.sh))
 
 # A server that is recorded for good: a profile a minute, memory flat, no error. CONTINUOUS_SECONDS and CONTINUOUS_INTERVAL.
 family-build: $(LIB) $(TOOL)
 	@scripts/build-pprof build/pprof
-	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) tests/family_build.sh
+	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) tests/e2e/family_build.sh
 
 continuous: $(LIB)
-	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/continuous_redis.sh
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/e2e/continuous_redis.sh
 
 lint:
 	@scripts/lint
 
 format:
-	clang-format -i $(wildcard src/*.[ch] src/tool/*.[ch] preload/*.[ch] include/*.h tests/*.[ch] tests/*.cc tests/bench/*.[ch])
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
 
 # What is cheap to find out comes first.
 check:
@@ -372,7 +369,7 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
 
--include $(wildcard $(BUILD)/src/*.d $(BUILD)/src/tool/*.d $(BUILD)/preload/*.d $(BUILD)/tests/*.d $(BUILD)/tests/bench/*.d)
+-include $(wildcard $(addprefix $(BUILD)/,$(addsuffix .d,src/*/* src/sig/*/* src/tool/*/* preload/* tests/*/*)))
 
 clean:
 	rm -rf build

@@ -2,8 +2,8 @@
 #define WALLPROF_CODES_ONLY
 #include "wallprof.h"
 #include "real.h"
-#include "session_control.h"
-#include "sig_arch.h"
+#include "session/session_control.h"
+#include "sig/sys/sig_arch.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,12 +7,12 @@
 #define WALLPROF_CODES_ONLY
 #include "wallprof.h"
 #include "hook_thread.h"
-#include "labels.h"
-#include "marks.h"
+#include "account/labels.h"
+#include "account/thread_annotations.h"
 #include "real.h"
-#include "session.h"
-#include "sig_atomic.h"
-#include "sig_wait.h"
+#include "session/session.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig/signal/sig_wait.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -3,10 +3,10 @@
  * nothing, and must not be wrapped: the C library looks at its caller's address to find the library to search
  * from.
  */
-#include "loader.h"
+#include "modules/loader.h"
 #include "real.h"
-#include "sig_handler.h"
-#include "sig_process.h"
+#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_process.h"
 
 WALLPROF_HOOK int dlclose(void *handle)
 {

@@ -2,7 +2,7 @@
 #ifndef WALLPROF_HOOK_ENVIRONMENT_H
 #define WALLPROF_HOOK_ENVIRONMENT_H
 
-#include "environment.h"
+#include "config/environment.h"
 
 #include <alloca.h>
 

@@ -8,8 +8,8 @@
 #include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
-#include "session.h"
-#include "sig_handler.h"
+#include "session/session.h"
+#include "sig/signal/sig_handler.h"
 
 #include <alloca.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
  */
 #include "hook_exit.h"
 #include "real.h"
-#include "session.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
 #include "hook_mask.h"
 #include "hook_seccomp.h"
 #include "real.h"
-#include "session.h"
-#include "sig_clock.h"
+#include "session/session.h"
+#include "sig/sys/sig_clock.h"
 
 #include <errno.h>
 #include <linux/nsfs.h>

@@ -4,12 +4,12 @@
  */
 #include "hook_mask.h"
 #include "real.h"
-#include "sig_action.h"
-#include "sig_arch.h"
-#include "sig_handler.h"
-#include "sig_numbers.h"
-#include "sig_process.h"
-#include "sig_small_stack.h"
+#include "sig/signal/sig_action.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_numbers.h"
+#include "sig/signal/sig_process.h"
+#include "sig/signal/sig_altstack.h"
 
 #include <stddef.h>
 #include <stdint.h>

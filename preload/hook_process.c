@@ -9,10 +9,10 @@
 #include "hook_mask.h"
 #include "hook_thread.h"
 #include "real.h"
-#include "session.h"
-#include "sig_handler.h"
-#include "sig_process.h"
-#include "sig_wait.h"
+#include "session/session.h"
+#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_process.h"
+#include "sig/signal/sig_wait.h"
 
 #include <errno.h>
 #include <pty.h>

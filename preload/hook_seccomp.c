@@ -3,12 +3,13 @@
  * handler of the program's: so it is looked through before it is installed, and where it is too narrow for us
  * the recording ends while it still can be written.
  *
- * The lists are what the library calls, and where; docs/transparency.md has the same, and tests/e2e_calls.sh
- * holds both to what is called. Without a comment it is ours; the rest is the C library's, on our behalf.
+ * The lists are what the library calls, and where; docs/transparency.md has the same, and
+ * tests/e2e/e2e_calls.sh holds both to what is called. Without a comment it is ours; the rest is the C
+ * library's, on our behalf.
  */
 #include "hook_seccomp.h"
 #include "call_filter.h"
-#include "session.h"
+#include "session/session.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>

@@ -6,12 +6,12 @@
  */
 #include "hook_mask.h"
 #include "real.h"
-#include "sig_action.h"
-#include "sig_control.h"
-#include "sig_counted.h"
-#include "sig_handler.h"
-#include "sig_numbers.h"
-#include "sig_process.h"
+#include "sig/signal/sig_action.h"
+#include "sig/signal/sig_control.h"
+#include "sig/signal/sig_trampolines.h"
+#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_numbers.h"
+#include "sig/signal/sig_process.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -11,8 +11,8 @@
 #include "hook_mask.h"
 #include "hook_wait.h"
 #include "real.h"
-#include "sig_action.h"
-#include "sig_handler.h"
+#include "sig/signal/sig_action.h"
+#include "sig/signal/sig_handler.h"
 
 #include <stddef.h>
 #include <unistd.h>

@@ -6,9 +6,9 @@
 #include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
-#include "sig_atomic.h"
-#include "sig_handler.h"
-#include "sig_process.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_process.h"
 
 #include <spawn.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "hook_seccomp.h"
 #include "hook_wait.h"
 #include "real.h"
-#include "session.h"
+#include "session/session.h"
 
 #include <linux/aio_abi.h>
 #include <linux/futex.h>

@@ -8,8 +8,8 @@
 #include "hook_thread.h"
 #include "hook_mask.h"
 #include "real.h"
-#include "session.h"
-#include "threads.h"
+#include "session/session.h"
+#include "sample/threads.h"
 
 #include <limits.h>
 #include <stddef.h>

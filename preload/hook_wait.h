@@ -24,9 +24,9 @@
 #ifndef WALLPROF_HOOK_WAIT_H
 #define WALLPROF_HOOK_WAIT_H
 
-#include "clock.h"
-#include "sig_arch.h"
-#include "sig_wait.h"
+#include "base/clock.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/signal/sig_wait.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * changed; the kernel restarts it after our signal.
  */
 #include "real.h"
-#include "session.h"
+#include "session/session.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

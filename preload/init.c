@@ -6,8 +6,8 @@
 #include "hook_process.h"
 #include "hook_thread.h"
 #include "real.h"
-#include "session.h"
-#include "sig_wait.h"
+#include "session/session.h"
+#include "sig/signal/sig_wait.h"
 
 #include <stdint.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * outer frames with the one before, and a call site calls one of two functions, as in real programs. The same
  * file every time.
  */
-#include "format.h"
+#include "encode/format.h"
 
 #include <fcntl.h>
 #include <stdio.h>

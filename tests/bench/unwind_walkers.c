@@ -1,8 +1,8 @@
 /* The walks that are compared. Each is used as a profiler would use it in its handler. */
 #include "unwind.h"
-#include "modules.h"
-#include "sig_rules.h"
-#include "sig_unwind.h"
+#include "modules/modules.h"
+#include "sig/walk/sig_rules.h"
+#include "sig/walk/sig_unwind.h"
 
 #include <dlfcn.h>
 #define UNW_LOCAL_ONLY

@@ -29,7 +29,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "judges")]
 
 from pprof_read import CPU, NAMELESS, OFFCPU, PSEUDO, SAMPLES, WALL, Broken, Profile, check  # noqa: E402
 

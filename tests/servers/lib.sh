@@ -19,8 +19,8 @@
 # SERVERS_SETUID    not empty: mariadbd is started by root and becomes another user by itself, as memcached and nginx do
 # SERVERS_KEEP      a directory to keep profiles and reports in
 # SERVERS_ROWS      a file to append to what table.py makes a table of
-# shellcheck source=tests/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/e2e.sh"
 SERVERS=$TESTS/servers
 NAME=$(basename "$0" .sh)
 SECONDS_OF_LOAD=${SERVERS_SECONDS:-4}

@@ -1,0 +1,21 @@
+/*
+ * What happened to the process, as events on the timeline: libraries that came and went, ticks that did not
+ * happen.
+ *
+ * Called from: the sampler thread only, with a timeline.
+ */
+#ifndef WALLPROF_EVENTS_H
+#define WALLPROF_EVENTS_H
+
+#include "modules/modules.h"
+#include "profile/timeline.h"
+
+#include <stdint.h>
+
+/* After a look at the loader that has found something changed. The first look is the program's start. */
+void events_note_modules(struct wp_timeline *timeline, const struct wp_modules *modules, uint64_t now_ns);
+
+/* At a tick: how many periods have passed without one since the recording began. */
+void events_note_late(struct wp_timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Two tables with open addressing that only ever grow. What goes into a slot is complete before it is put
+ * there, in one step; who loses a race for a slot finds what the other one has put there. Space that a loser
+ * has taken for a label is lost.
+ */
+#include "labels.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_atomic.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A stack in its slot: the number of the one below, and what is on top, a label or 0 for a hole. A number is
+ * the slot and, so that it need not be looked up, the depth; 0 is the empty stack, whose slot stays empty. */
+enum { LABEL_BITS = 24, SLOT_BITS = 16 };
+
+/* In every slot that is not empty: with a hole on the empty stack, nothing else is. */
+#define USED (UINT64_C(1) << 63)
+
+_Static_assert(LABELS_STACKS == 1 << SLOT_BITS, "a number has room for a slot");
+
+/* A token: the place in the stack, and the label that is there. */
+enum { TOKEN_LABEL_BITS = 16 };
+
+_Static_assert(LABELS_MAX < 1 << TOKEN_LABEL_BITS, "a token has room for a label");
+
+static struct label_table process_labels;
+
+struct label_table *labels_of_process(void)
+{
+    return &process_labels;
+}
+
+/* ---- labels ---- */
+
+bool labels_is_reserved(const char *key)
+{
+    static const char *const reserved[] = {"thread", "thread_id", "process",
+                                           "pid",    "rank",      "end_timestamp_ns"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        if (strcmp(key, reserved[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *labels_key(const struct label_table *labels, uint32_t label)
+{
+    return labels->text + sig_load_relaxed(&labels->records[label].text);
+}
+
+const char *labels_value(const struct label_table *labels, uint32_t label)
+{
+    const char *key = labels_key(labels, label);
+    return key + strlen(key) + 1;
+}
+
+/* As it will be written. False if it is too long. */
+static bool take_text(const char *from, char *to, size_t bytes)
+{
+    size_t length = strnlen(from, bytes);
+    if (length == bytes)
+        return false;
+    for (size_t i = 0; i <= length; i++)
+        to[i] = (from[i] > 0 && from[i] < ' ') || from[i] == 0x7f ? '?' : from[i];
+    utf8_repair(to);
+    return true;
+}
+
+/* FNV-1a (Fowler, Noll, Vo) of both, each with its terminator. */
+static uint32_t hash_of(const char *key, const char *value)
+{
+    uint32_t hash = 2166136261U;
+    const char *const texts[] = {key, value};
+    for (int i = 0; i < 2; i++) {
+        const unsigned char *at = (const unsigned char *)texts[i];
+        do
+            hash = (hash ^ *at) * 16777619U;
+        while (*at++);
+    }
+    return hash ^ hash >> 15;
+}
+
+/* Takes so many of what is counted, of which there are `max`. The first of them, or 0 when there are not
+ * enough left. */
+static uint32_t take(uint32_t *used, uint32_t count, uint32_t max)
+{
+    uint32_t before = sig_load_relaxed(used);
+    do {
+        if (count > max - before)
+            return 0;
+    } while (!sig_cas_acq_rel(used, &before, before + count));
+    return before + 1;
+}
+
+/* A record that nobody knows yet; 0 without room. */
+static uint32_t make_label(struct label_table *labels, uint32_t hash, const char *key, const char *value)
+{
+    uint32_t key_bytes = (uint32_t)strlen(key) + 1, value_bytes = (uint32_t)strlen(value) + 1;
+    uint32_t label = take(&labels->count, 1, LABELS_MAX);
+    uint32_t text = label ? take(&labels->text_used, key_bytes + value_bytes, LABELS_TEXT_BYTES - 1) : 0;
+    if (!text)
+        return 0;
+    memcpy(labels->text + text, key, key_bytes);
+    memcpy(labels->text + text + key_bytes, value, value_bytes);
+    labels->records[label].hash = hash;
+    sig_store_release(&labels->records[label].text, text); /* partner: the acquire in number_of */
+    return label;
+}
+
+static bool is_label(const struct label_table *labels, uint32_t label, uint32_t hash, const char *key,
+                     const char *value)
+{
+    return labels->records[label].hash == hash && strcmp(labels_key(labels, label), key) == 0 &&
+           strcmp(labels_value(labels, label), value) == 0;
+}
+
+/* 0 without room. */
+static uint32_t find_or_make(struct label_table *labels, const char *key, const char *value)
+{
+    const uint32_t mask = sizeof labels->slots / sizeof *labels->slots - 1, hash = hash_of(key, value);
+    uint32_t made = 0;
+    for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
+        uint32_t label = sig_load_acquire(&labels->slots[at]); /* partner: the release below */
+        if (!label && !made)
+            made = make_label(labels, hash, key, value);
+        if (!label && !made)
+            return 0;
+        if (!label && sig_cas_acq_rel(&labels->slots[at], &label, made))
+            return made;
+        if (is_label(labels, label, hash, key, value))
+            return label;
+    }
+}
+
+int labels_intern(struct label_table *labels, const char *key, const char *value,
+                  const struct wallprof_label_t **ret)
+{
+    char own_key[LABELS_KEY_BYTES], own_value[LABELS_VALUE_BYTES];
+    if (!key || !*key || !value || !*value)
+        return -EINVAL;
+    if (!take_text(key, own_key, sizeof own_key) || !take_text(value, own_value, sizeof own_value))
+        return -ENAMETOOLONG;
+    if (strchr(own_key, '=') || labels_is_reserved(own_key))
+        return -EINVAL;
+    uint32_t label = find_or_make(labels, own_key, own_value);
+    if (!label)
+        return -ENOSPC;
+    *ret = &labels->records[label];
+    return 0;
+}
+
+/* Of a pointer that the program has; 0 if it leads to none. */
+static uint32_t number_of(const struct label_table *labels, const struct wallprof_label_t *label)
+{
+    uintptr_t distance = (uintptr_t)label - (uintptr_t)labels->records;
+    bool is_one = distance < sizeof labels->records && distance % sizeof *label == 0 &&
+                  sig_load_acquire(&label->text) != 0; /* partner: the release in make_label */
+    return is_one ? (uint32_t)(distance / sizeof *label) : 0;
+}
+
+/* ---- stacks ---- */
+
+static uint32_t label_of(uint64_t stack)
+{
+    return (uint32_t)(stack & ((1 << LABEL_BITS) - 1));
+}
+
+static uint32_t below_of(uint64_t stack)
+{
+    return (uint32_t)(stack >> LABEL_BITS); /* the mark is above its bits */
+}
+
+static uint32_t depth_of(uint32_t number)
+{
+    return number >> SLOT_BITS;
+}
+
+static uint64_t stack_at(const struct label_table *labels, uint32_t number)
+{
+    return sig_load_acquire(&labels->stacks[number % LABELS_STACKS]); /* partner: the release in take_slot */
+}
+
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product. */
+static uint32_t slot_of(uint64_t stack)
+{
+    return (uint32_t)(stack * 0x9e3779b97f4a7c15U >> (64 - SLOT_BITS));
+}
+
+static bool take_slot(struct label_table *labels, uint64_t *slot, uint64_t *found, uint64_t wanted)
+{
+    if (!take(&labels->stack_count, 1, LABELS_STACKS_MAX))
+        return false;
+    if (sig_cas_acq_rel(slot, found, wanted)) /* release: partner in stack_at */
+        *found = wanted;
+    else
+        sig_add_relaxed(&labels->stack_count, -1U);
+    return true;
+}
+
+/* The number of the stack with a label, or a hole, on the one below; 0 without room. */
+static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t label)
+{
+    const uint64_t wanted = USED | (uint64_t)below << LABEL_BITS | label;
+    const uint32_t depth = depth_of(below) + 1;
+    if (depth > LABELS_DEPTH_MAX)
+        return 0;
+    for (uint32_t at = slot_of(wanted);; at = (at + 1) % LABELS_STACKS) {
+        uint64_t found = stack_at(labels, at);
+        if (at == 0)
+            continue;
+        if (found == 0 && !take_slot(labels, &labels->stacks[at], &found, wanted))
+            return 0;
+        if (found == wanted)
+            return depth << SLOT_BITS | at;
+    }
+}
+
+int labels_push(struct label_table *labels, uint32_t *number, const struct wallprof_label_t *label)
+{
+    uint32_t top = number_of(labels, label), before, after;
+    if (!top)
+        return -EINVAL;
+    do {
+        before = sig_load_relaxed(number);
+        after = stack_with(labels, before, top);
+        if (!after)
+            return -ENOSPC;
+    } while (!sig_replace_own(number, before, after)); /* a handler came between */
+    return (int)(depth_of(after) << TOKEN_LABEL_BITS | top);
+}
+
+/* Without what is on top, and the holes below it. */
+static uint32_t without_top(const struct label_table *labels, uint32_t number)
+{
+    do
+        number = below_of(stack_at(labels, number));
+    while (number && label_of(stack_at(labels, number)) == 0);
+    return number;
+}
+
+/* The stack with a hole in that place. 0 without room: there is always something above it. */
+static uint32_t with_hole(struct label_table *labels, uint32_t number, uint32_t place)
+{
+    uint32_t above[LABELS_DEPTH_MAX], count = 0;
+    for (; depth_of(number) > place; number = below_of(stack_at(labels, number)))
+        above[count++] = label_of(stack_at(labels, number));
+    number = stack_with(labels, below_of(stack_at(labels, number)), 0);
+    while (number && count > 0)
+        number = stack_with(labels, number, above[--count]);
+    return number;
+}
+
+static bool has_in_place(const struct label_table *labels, uint32_t number, uint32_t place, uint32_t label)
+{
+    while (depth_of(number) > place)
+        number = below_of(stack_at(labels, number));
+    return depth_of(number) == place && label_of(stack_at(labels, number)) == label;
+}
+
+int labels_pop(struct label_table *labels, uint32_t *number, int token)
+{
+    uint32_t place = (uint32_t)token >> TOKEN_LABEL_BITS, before, after;
+    uint32_t label = (uint32_t)token & ((1 << TOKEN_LABEL_BITS) - 1);
+    if (token <= 0 || place == 0 || place > LABELS_DEPTH_MAX || label == 0)
+        return -EINVAL;
+    do {
+        before = sig_load_relaxed(number);
+        if (!has_in_place(labels, before, place, label))
+            return -ENOENT;
+        bool is_top = depth_of(before) == place;
+        after = is_top ? without_top(labels, before) : with_hole(labels, before, place);
+        if (!is_top && !after)
+            return -ENOSPC;
+    } while (!sig_replace_own(number, before, after)); /* a handler came between */
+    return 0;
+}
+
+/* ---- what a stack says ---- */
+
+/* Keeps them in the order of their keys; one whose key is there already is not put in. Returns how many. */
+static size_t put_in(const struct label_table *labels, uint32_t *set, size_t count, uint32_t label)
+{
+    size_t at = count;
+    for (int order; at > 0; at--) {
+        order = strcmp(labels_key(labels, label), labels_key(labels, set[at - 1]));
+        if (order == 0)
+            return count;
+        if (order > 0)
+            break;
+    }
+    memmove(&set[at + 1], &set[at], (count - at) * sizeof *set);
+    set[at] = label;
+    return count + 1;
+}
+
+size_t labels_of_stack(const struct label_table *labels, uint32_t number, uint32_t ret[LABELS_DEPTH_MAX])
+{
+    size_t count = 0;
+    for (uint64_t stack; (stack = stack_at(labels, number)) != 0; number = below_of(stack)) {
+        if (label_of(stack))
+            count = put_in(labels, ret, count, label_of(stack));
+    }
+    return count;
+}

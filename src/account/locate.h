@@ -1,0 +1,53 @@
+/*
+ * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of
+ * ours.
+ *
+ * Called from: the sampler thread only, once the answer is there and with modules refreshed since
+ * (modules.h), so that an address means what it meant to the thread.
+ */
+#ifndef WALLPROF_LOCATE_H
+#define WALLPROF_LOCATE_H
+
+#include "modules/modules.h"
+#include "profile/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOCATE_CACHE_ENTRIES = 4096 };
+
+struct wp_locate {
+    struct wp_tree *tree;
+    const struct wp_modules *modules;
+    struct locate_entry { /* direct-mapped by address; address 0 is empty */
+        uint64_t address;
+        arena_ref location;
+        bool is_own;
+    } cache[LOCATE_CACHE_ENTRIES];
+};
+
+/* *locate is zeroed memory. */
+void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp_modules *modules);
+
+/* After the modules changed: an address may mean something else now. */
+void locate_forget(struct wp_locate *locate);
+
+/* A stack as its thread answered it. */
+struct locate_stack {
+    const uint64_t *addresses; /* innermost first */
+    size_t depth;
+    bool is_truncated;
+    struct modules_moment moment;
+    uint32_t *inner; /* result unless NULL, by address: how many locations stand before its own */
+};
+
+/*
+ * Writes the locations of the stack to path, innermost first, and [truncated] behind them if it is not whole.
+ * Frames of libwallprof.so are left out; of which it is not known in which module they are, [unloaded] stands
+ * for all that follow each other. A location is 0 where the arena is full. Returns how many were written, at
+ * most depth + 1.
+ */
+size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, arena_ref *path);
+
+#endif

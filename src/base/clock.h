@@ -1,0 +1,42 @@
+/* Times are nanoseconds in 64 bits everywhere; these are the only conversions. */
+#ifndef WALLPROF_CLOCK_H
+#define WALLPROF_CLOCK_H
+
+#include "sig/sys/sig_clock.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+
+static inline uint64_t clock_timespec_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
+}
+
+static inline struct timespec clock_ns_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+/* The clock's time, 0 when the clock cannot be read (a thread that is gone). */
+static inline uint64_t clock_read_ns(clockid_t clock)
+{
+    struct timespec now;
+    return sig_clock_read(clock, &now) == 0 ? clock_timespec_ns(&now) : 0;
+}
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+    return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+/* The CPU clock of any thread of this process: include/linux/posix-timers.h, MAKE_THREAD_CPUCLOCK with
+ * CPUCLOCK_SCHED. */
+static inline clockid_t clock_of_thread(pid_t tid)
+{
+    return (clockid_t)((~(unsigned)tid) << 3 | 6U);
+}
+
+#endif

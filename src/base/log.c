@@ -1,0 +1,196 @@
+#include "log.h"
+#include "trusted_path.h"
+#include "sig/sys/sig_arch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char prefix[] = "wallprof: ";
+
+enum { NOTICE_BYTES = 64 }; /* kept for the line that says how many found no room */
+
+void log_init(struct wp_log *log, enum log_level level)
+{
+    struct stat status;
+    *log->path = '\0';
+    log->level = level;
+    log->has_stderr = fstat(STDERR_FILENO, &status) == 0;
+    log->stderr_device = log->has_stderr ? status.st_dev : 0;
+    log->stderr_inode = log->has_stderr ? status.st_ino : 0;
+    log->used_bytes = log->dropped = 0;
+}
+
+void log_set_path(struct wp_log *log, const char *path)
+{
+    size_t length = 0;
+    if (*path != '/' && getcwd(log->path, sizeof(log->path))) {
+        length = strlen(log->path);
+        log->path[length++] = '/';
+    }
+    snprintf(log->path + length, sizeof(log->path) - length, "%s", path);
+}
+
+void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    if (level > log->level)
+        return;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    size_t line_bytes = length < 0 ? 0 : (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
+    size_t total = sizeof(prefix) - 1 + line_bytes + 1;
+    if (log->used_bytes + total > sizeof(log->text) - NOTICE_BYTES) {
+        log->dropped++;
+        return;
+    }
+    char *at = log->text + log->used_bytes;
+    memcpy(at, prefix, sizeof(prefix) - 1);
+    memcpy(at + sizeof(prefix) - 1, line, line_bytes);
+    at[total - 1] = '\n';
+    log->used_bytes += total;
+}
+
+/*
+ * A pipe without a reader and a file at its size limit send a signal with the error. It is not for the
+ * program: it did not write. Raw calls, because the program's mask is not what the hooks say it is.
+ */
+static const uint64_t signals_of_writing = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+
+static uint64_t pending_of_writing(void)
+{
+    uint64_t pending = 0;
+    sig_syscall4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0);
+    return pending & signals_of_writing;
+}
+
+struct quiet {
+    uint64_t mask, pending;
+};
+
+static struct quiet be_quiet(void)
+{
+    struct quiet before = {.pending = pending_of_writing()};
+    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals_of_writing, (long)&before.mask,
+                 sizeof(before.mask));
+    return before;
+}
+
+static void end_quiet(const struct quiet *before)
+{
+    static const struct timespec at_once;
+    uint64_t ours = pending_of_writing() & ~before->pending;
+    if (ours)
+        sig_syscall4(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof(ours));
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof(before->mask));
+}
+
+static void write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(fd, text, bytes);
+        if (written <= 0)
+            return; /* nobody to tell */
+        text += written;
+        bytes -= (size_t)written;
+    }
+}
+
+static void add_notice(struct wp_log *log)
+{
+    char *at = log->text + log->used_bytes;
+    if (log->dropped > 0)
+        log->used_bytes +=
+            (size_t)snprintf(at, NOTICE_BYTES, "%s%zu more messages found no room\n", prefix, log->dropped);
+    log->dropped = 0;
+}
+
+/* The log file, or -1; that it cannot be opened is one more thing to say. */
+static int open_file(struct wp_log *log)
+{
+    if (!*log->path)
+        return -1;
+    int fd = place_open_to_append(log->path);
+    if (fd < 0) {
+        log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path,
+                strerrordesc_np(-fd));
+        *log->path = '\0';
+    }
+    return fd;
+}
+
+static bool is_stderr_of_the_start(const struct wp_log *log)
+{
+    struct stat status;
+    return log->has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == log->stderr_device &&
+           status.st_ino == log->stderr_inode;
+}
+
+/* Writes everything and closes the descriptor. */
+static void write_kept(struct wp_log *log, int fd)
+{
+    struct quiet before = be_quiet();
+    write_all(fd, log->text, log->used_bytes);
+    end_quiet(&before);
+    log->used_bytes = 0;
+    if (fd != STDERR_FILENO)
+        close(fd);
+}
+
+void log_flush(struct wp_log *log)
+{
+    add_notice(log);
+    int fd = log->used_bytes > 0 ? open_file(log) : -1;
+    if (fd < 0 && is_stderr_of_the_start(log))
+        fd = STDERR_FILENO;
+    if (fd >= 0 && log->used_bytes > 0)
+        write_kept(log, fd);
+}
+
+/* By the process's own entry if that tells of the same file: see tasks.h on what a thread's own would cost.
+ */
+int log_open_stderr_handle(void)
+{
+    struct stat own, found;
+    if (fstat(STDERR_FILENO, &own) < 0)
+        return -1;
+    if (S_ISREG(
+            own.st_mode)) /* nobody waits for its end; opened again it would be written to at another place */
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int fd = open("/proc/self/fd/2", O_PATH | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return open("/proc/thread-self/fd/2", O_PATH | O_CLOEXEC);
+}
+
+static int open_handle(int handle)
+{
+    char path[48];
+    int flags = fcntl(handle, F_GETFL);
+    if (flags >= 0 && !(flags & O_PATH))
+        return fcntl(handle, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", handle);
+    return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+void log_flush_through(struct wp_log *log, int stderr_handle)
+{
+    add_notice(log);
+    int fd = log->used_bytes > 0 ? open_file(log) : -1;
+    if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0)
+        fd = open_handle(stderr_handle);
+    if (fd >= 0)
+        write_kept(log, fd); /* a socket cannot be opened again: then log_flush is next */
+}

@@ -1,0 +1,18 @@
+/*
+ * A profile as a store: all that is known of it, for the tool (store.h).
+ *
+ * Called from: the exporting thread. Pure but for the sink.
+ */
+#ifndef WALLPROF_ENC_STORE_H
+#define WALLPROF_ENC_STORE_H
+
+#include "profile/profile.h"
+#include "base/sink.h"
+
+/* Writes the whole store; the sink is left open. 0 or -ENOMEM. */
+int enc_store_write(const struct wp_profile *profile, struct sink *sink);
+
+/* Only the part with the names; ret_bytes: how long it is. 0 or -ENOMEM. */
+int enc_store_write_names(const struct wp_profile *profile, struct sink *sink, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,107 @@
+#include "thread_groups.h"
+#include "base/sort.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Processes have different labels, each; time that no thread's tree has, has none of a thread. */
+static int compare_labels(const struct label_group_member *x, const struct label_group_member *y,
+                          enum wp_labels labels)
+{
+    const struct wp_thread_record *a = x->thread, *b = y->thread;
+    bool a_tells = a && !a->is_spare, b_tells = b && !b->is_spare;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (labels == LABELS_NONE || !a_tells || !b_tells)
+        return labels == LABELS_NONE ? 0 : a_tells - b_tells;
+    char name_a[THREAD_NAME_BYTES + 1], name_b[THREAD_NAME_BYTES + 1];
+    profile_thread_name(a, name_a);
+    profile_thread_name(b, name_b);
+    int order = strcmp(name_a, name_b);
+    if (order || labels == LABELS_NAME)
+        return order;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* One comparison per level of detail: the sort takes no context. */
+static int compare_by_process(const void *a, const void *b)
+{
+    return compare_labels(a, b, LABELS_NONE);
+}
+
+static int compare_by_name(const void *a, const void *b)
+{
+    return compare_labels(a, b, LABELS_NAME);
+}
+
+static int compare_by_id(const void *a, const void *b)
+{
+    return compare_labels(a, b, LABELS_ID);
+}
+
+int label_groups_init(struct label_groups *groups, const struct wp_profile *profile)
+{
+    const struct wp_tree *tree = profile->tree;
+    *groups = (struct label_groups){0};
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
+        groups->capacity++;
+    groups->members = scratch_alloc(sizeof(*groups->members) * groups->capacity);
+    if (!groups->members)
+        return -ENOMEM;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        const struct wp_thread_record *thread = profile_thread(profile, tree_node(tree, root)->thread);
+        groups->members[groups->count++] = (struct label_group_member){root, thread,
+                                                                       thread               ? thread->process
+                                                                       : profile->is_merged ? UINT32_MAX
+                                                                                            : 0};
+    }
+    if (profile->labels != LABELS_NONE || profile->is_merged)
+        sort_records(groups->members, groups->count, sizeof(*groups->members),
+                     profile->labels == LABELS_NONE   ? compare_by_process
+                     : profile->labels == LABELS_NAME ? compare_by_name
+                                                      : compare_by_id);
+    return 0;
+}
+
+void label_groups_deinit(struct label_groups *groups)
+{
+    scratch_free(groups->members, sizeof(*groups->members) * groups->capacity);
+    *groups = (struct label_groups){0};
+}
+
+size_t label_group_size(const struct label_groups *groups, const struct wp_profile *profile, size_t first)
+{
+    size_t size = 1;
+    while (first + size < groups->count &&
+           compare_labels(&groups->members[first], &groups->members[first + size], profile->labels) == 0)
+        size++;
+    return size;
+}
+
+/* What lies on a root itself is written as [overflow]: one of its threads may have a node for that. */
+static int move_root_values(const struct wp_tree *tree, struct wp_tree *merged, arena_ref root)
+{
+    arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
+    if (!child)
+        return -ENOMEM;
+    tree_add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
+    tree_node(merged, root)->self = (struct wp_values){0};
+    return 0;
+}
+
+int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
+                      size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
+{
+    /* As much as all nodes would take, the reserve and tree_init's own records on top: it cannot fill up. */
+    size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;
+    int status = arena_init(arena, bytes);
+    if (status < 0)
+        return status;
+    status = tree_init(merged, arena);
+    if (status == 0)
+        *ret_root = tree_root(merged, 0);
+    const struct tree_merging merging = {.from = profile->tree, .into = merged};
+    for (size_t i = 0; status == 0 && i < size; i++)
+        status = tree_merge(&merging, groups->members[first + i].root, *ret_root);
+    return status ? status : move_root_values(profile->tree, merged, *ret_root);
+}

@@ -1,0 +1,306 @@
+/*
+ * The tool is a grandchild. A child that executes a program becomes one that ends with SIGCHLD, whatever it
+ * was cloned with (begin_new_exec), and belongs to any wait of the program. So the child that we wait for
+ * (__WCLONE: the program's waits do not find it) only clones the one that executes, and ends; how the tool
+ * fares is known from a pipe. Both share our memory until then, as with vfork: a fork of a large process
+ * would take long.
+ */
+#include "tool_export.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "config/config.h"
+#include "encode/enc_store.h"
+#include "sig/sys/sig_arch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    STACK_BYTES = 64 * 1024,
+    TIME_MAX_S = 30,
+    ENVIRONMENT_MAX = 9,
+    FIRST_SPARE_FD = 10,
+    REPLY_BYTES = 256
+};
+
+extern char **environ;
+
+/* ---- where it is ---- */
+
+static bool is_there(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+int handover_find(const char *library, char *ret, size_t capacity)
+{
+    /* built; installed as PREFIX/lib and PREFIX/bin; and with a directory for the machine in between */
+    static const char *const places[] = {"wallprof", "../bin/wallprof", "../../bin/wallprof"};
+    char here[PATH_MAX] = "";
+    const char *slash = strrchr(library, '/');
+    if (library[0] != '/' && !getcwd(here, sizeof here))
+        return -errno;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int length = snprintf(ret, capacity, "%s%s%.*s/%s", here, library[0] == '/' ? "" : "/",
+                              slash ? (int)(slash - library) : 1, slash ? library : ".", places[i]);
+        if (length < 0 || (size_t)length >= capacity)
+            return -ENAMETOOLONG;
+        if (is_there(ret))
+            return 0;
+    }
+    return -ENOENT;
+}
+
+/* ---- what it is given ---- */
+
+struct arguments {
+    char *list[2 * (1 + CONFIG_MORE_OUTS_MAX) + 5];
+    char names[1 + CONFIG_MORE_OUTS_MAX][PATH_MAX + NAME_MAX + 2];
+};
+
+/* A nameless file with the store, from its beginning; or -errno. */
+static int store_fd(const struct wp_profile *profile)
+{
+    int fd = memfd_create("wallprof", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct sink *sink = sink_create_on(fd, SINK_PLAIN);
+    int status = sink ? enc_store_write(profile, sink) : -ENOMEM;
+    int sink_error = sink ? sink_commit(sink) : 0;
+    status = status ? status : sink_error;
+    if (status == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        status = -errno;
+    if (status == 0)
+        return fd;
+    close(fd);
+    return status;
+}
+
+/* What the tool is told by that it is ours, where it gets the library too (/etc/ld.so.preload). */
+static char tool_mark[] = "WALLPROF_HANDOVER=1";
+
+bool handover_is_tool(char *const *environment)
+{
+    for (; environment && *environment; environment++) {
+        if (strcmp(*environment, tool_mark) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of the program's environment only what the tool goes by. */
+static void choose_environment(char *ret[ENVIRONMENT_MAX])
+{
+    static const char *const names[] = {
+        "HOME=", "XDG_CACHE_HOME=", "WALLPROF_CACHE=", "DEBUGINFOD_URLS=", "NO_COLOR=", "LC_ALL=", "TERM="};
+    size_t count = 0;
+    _Static_assert(sizeof names / sizeof *names + 2 <= ENVIRONMENT_MAX, "and the mark and NULL");
+    ret[count++] = tool_mark;
+    for (size_t i = 0; environ && i < sizeof names / sizeof *names; i++) {
+        for (char **entry = environ; *entry; entry++) {
+            if (strncmp(*entry, names[i], strlen(names[i])) == 0) {
+                ret[count++] = *entry;
+                break;
+            }
+        }
+    }
+    ret[count] = NULL;
+}
+
+/* ---- the two processes: bare system calls, lest they meet our hooks in the memory that they share ---- */
+
+struct launch {
+    const struct handover *handover;
+    int store_fd, reply_fd;
+    char **environment, **arguments;
+    unsigned char *stack; /* of the grandchild */
+    int error;            /* why there is no grandchild */
+};
+
+/* All of them out of the way of the numbers they are to have. Below, nothing is closed that is in use. */
+static long move_up(int fd)
+{
+    return fd < 0 ? fd : sig_syscall4(SYS_fcntl, fd, F_DUPFD, FIRST_SPARE_FD, 0);
+}
+
+static bool put(long fd, int number)
+{
+    return fd >= 0 && sig_syscall4(SYS_dup3, fd, number, 0, 0) >= 0;
+}
+
+/* The store as its input, the reply as its output. What it has to say is in the reply, too. */
+static bool arrange_descriptors(const struct launch *launch)
+{
+    long store = move_up(launch->store_fd), reply = move_up(launch->reply_fd);
+    long notes = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0);
+    return put(store, STDIN_FILENO) && put(reply, STDOUT_FILENO) && put(notes, STDERR_FILENO) &&
+           sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, 0, 0) == 0;
+}
+
+static uint64_t set_mask(uint64_t mask)
+{
+    uint64_t old = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old, sizeof mask);
+    return old;
+}
+
+/* What is sent to the program's process group is not meant for the tool, which ends by itself. */
+static void arrange_signals(void)
+{
+    static const int left_out[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU, SIGTTIN};
+    static const int wanted[] = {SIGALRM, SIGPIPE, SIGCHLD};
+    static const uint64_t default_action[8]; /* the kernel's struct sigaction: SIG_DFL is 0 */
+    uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        mask |= UINT64_C(1) << (left_out[i] - 1);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        sig_syscall4(SYS_rt_sigaction, wanted[i], (long)default_action, 0, sizeof mask);
+    set_mask(mask);
+    alarm(TIME_MAX_S);
+}
+
+/* Debug information can take much memory: where there is too little for both, it is not the program that is
+ * to be killed for it. */
+static void offer_for_killing(void)
+{
+    static const char most[] = "1000";
+    long fd = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj", O_WRONLY, 0);
+    if (fd < 0)
+        return;
+    sig_syscall4(SYS_write, fd, (long)most, sizeof most - 1, 0);
+    sig_syscall4(SYS_close, fd, 0, 0, 0);
+}
+
+/* The grandchild. */
+static int become_tool(void *argument)
+{
+    struct launch *launch = argument;
+    int directory = launch->handover->directory_fd;
+    if (directory != AT_FDCWD && fchdir(directory) < 0)
+        _exit(127);
+    if (!arrange_descriptors(launch))
+        _exit(127);
+    arrange_signals();
+    offer_for_killing();
+    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments, (long)launch->environment,
+                 0);
+    _exit(127);
+}
+
+/* The child. */
+static int launch_tool(void *argument)
+{
+    struct launch *launch = argument;
+    if (clone(become_tool, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, launch) < 0)
+        launch->error = -errno;
+    _exit(0);
+}
+
+/* 0 once the tool runs, or has failed to. */
+static int run(struct launch *launch)
+{
+    unsigned char *stacks = scratch_alloc((size_t)2 * STACK_BYTES);
+    if (!stacks)
+        return -ENOMEM;
+    launch->stack = stacks;
+    uint64_t mask = set_mask(UINT64_MAX); /* no handler of the program's in what shares its memory */
+    pid_t child = clone(launch_tool, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
+    int status = child < 0 ? -errno : 0;
+    while (child >= 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
+        ;
+    set_mask(mask);
+    scratch_free(stacks, (size_t)2 * STACK_BYTES);
+    return status < 0 ? status : launch->error;
+}
+
+/* ---- how it fares ---- */
+
+/* The tool says a line for each file that it has written. */
+static int await_reply(int fd, uint32_t wanted_lines)
+{
+    char reply[REPLY_BYTES];
+    uint64_t deadline_ns = clock_monotonic_ns() + (TIME_MAX_S + 1) * (uint64_t)NS_PER_S;
+    for (uint32_t lines = 0;;) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        uint64_t now_ns = clock_monotonic_ns();
+        struct timespec left = clock_ns_timespec(now_ns < deadline_ns ? deadline_ns - now_ns : 0);
+        long got = sig_syscall6(SYS_ppoll, (long)&wait, 1, (long)&left, 0, 0, 0);
+        if (got == 0)
+            return -ETIME;
+        if (got > 0)
+            got = sig_syscall4(SYS_read, fd, (long)reply, (long)sizeof reply, 0);
+        for (long i = 0; i < got; i++)
+            lines += reply[i] == '\n';
+        if (got <= 0 && got != -EINTR)
+            return lines == wanted_lines ? 0 : -ECHILD;
+    }
+}
+
+static int run_and_await(struct launch *launch)
+{
+    int reply[2];
+    if (pipe2(reply, O_CLOEXEC) < 0)
+        return -errno;
+    launch->reply_fd = reply[1];
+    int status = run(launch);
+    close(reply[1]);
+    if (status == 0)
+        status = await_reply(reply[0], 1 + launch->handover->more_count);
+    close(reply[0]);
+    return status;
+}
+
+static void choose_arguments(const struct handover *handover, struct arguments *arguments)
+{
+    size_t count = 0;
+    char **list = arguments->list;
+    list[count++] = "wallprof";
+    list[count++] = "export";
+    list[count++] = "--verbose";
+    snprintf(arguments->names[0], sizeof arguments->names[0], "./%s", handover->name); /* it is no option */
+    for (uint32_t i = 0; i < handover->more_count; i++)
+        snprintf(arguments->names[1 + i], sizeof arguments->names[1 + i], "%s/%s",
+                 handover->more[i].directory, handover->more[i].name);
+    for (uint32_t i = 0; i <= handover->more_count; i++) {
+        list[count++] = "-o";
+        list[count++] = arguments->names[i];
+    }
+    list[count++] = "-";
+    list[count] = NULL;
+}
+
+static int write_by_tool(const struct handover *handover, int store)
+{
+    char *environment[ENVIRONMENT_MAX];
+    struct arguments *arguments = scratch_alloc(sizeof *arguments);
+    if (!arguments)
+        return -ENOMEM;
+    choose_environment(environment);
+    choose_arguments(handover, arguments);
+    struct launch launch = {
+        .handover = handover, .store_fd = store, .environment = environment, .arguments = arguments->list};
+    int status = run_and_await(&launch);
+    scratch_free(arguments, sizeof *arguments);
+    return status;
+}
+
+int handover_write(const struct handover *handover, const struct wp_profile *profile)
+{
+    int saved_errno = errno;
+    int store = store_fd(profile);
+    int status = store < 0 ? store : write_by_tool(handover, store);
+    if (store >= 0)
+        close(store);
+    errno = saved_errno;
+    return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * What the dynamic loader has mapped now, object by object.
+ *
+ * dl_iterate_phdr is called here and nowhere else; it takes the loader's list lock, which is why no handler
+ * may do so. Called from: the sampler thread, and loader_unloaded from the dlclose hook.
+ */
+#ifndef WALLPROF_LOADER_H
+#define WALLPROF_LOADER_H
+
+#include "sig/ground/sig_modules.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_module;
+
+/* How far the loader is: two equal pairs of counts mean the same objects. */
+struct loader_state {
+    uint64_t loads, unloads;          /* objects so far, by its own count */
+    struct sig_unloads before, after; /* read just before and just after the loader was asked */
+};
+
+/*
+ * From now on the list is read without its lock, which somebody holds who is not
+ * there any more. Nothing can come or go then: that takes the same lock. Taken back by who has got the lock
+ * after all.
+ */
+void loader_do_without_lock(bool does);
+bool loader_has_no_lock(void);
+
+/* 22 ns. */
+void loader_ask(struct loader_state *ret);
+
+/* _dl_find_object, or NULL where the C library has none: for sig_modules_use_loader. */
+sig_find_object_fn *loader_find_object(void);
+
+/* Objects unloaded so far; any thread. */
+uint64_t loader_unloaded(void);
+
+/*
+ * Hands over every executable segment of every object, in the loader's order, with the state they are of. The
+ * record is filled but for what modules.c keeps for itself; name is the loader's own, and "" for the program.
+ * Nothing is unmapped meanwhile.
+ */
+typedef void loader_segment_fn(void *context, const struct wp_module *segment, const char *name);
+void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *context);
+
+#endif

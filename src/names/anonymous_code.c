@@ -1,0 +1,150 @@
+#include "anonymous_code.h"
+
+#include "base/arena.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096, GONE_GAP_MAX_BYTES = 1 << 20 };
+
+static const char anonymous_path[] = "[anonymous executable]";
+
+/* ---- lists ---- */
+
+static void log_refusal(struct wp_log *log, const char *path, int error)
+{
+    if (!log || error == -ENOENT)
+        return;
+    if (error == -ESTALE)
+        log_add(log, LOG_INFO, "%s is not used: it is older than this process", path);
+    else if (error == -EPERM)
+        log_add(log, LOG_WARNING, "%s is not used: it belongs to another user", path);
+    else if (error == -EINVAL || error == -ELOOP)
+        log_add(log, LOG_WARNING, "%s is not used: it is not a regular file", path);
+    else
+        log_add(log, LOG_WARNING, "%s cannot be read: %s", path, strerrordesc_np(-error));
+}
+
+static void name_from_list(struct outside *outside, const struct perf_map_source *source, struct wp_log *log,
+                           struct perf_map_query *queries, size_t count)
+{
+    char path[PERF_MAP_PATH_BYTES];
+    perf_map_path(source->pid, path);
+    int fd = perf_map_open(path, source->since_utc_ns);
+    if (fd < 0) {
+        log_refusal(log, path, fd);
+        return;
+    }
+    uint64_t malformed = perf_map_name(fd, source->bytes, &outside->names, queries, count);
+    close(fd);
+    if (malformed > 0 && log)
+        log_add(log, LOG_INFO, "%s: %llu lines are no entries and were skipped", path,
+                (unsigned long long)malformed);
+}
+
+/* The last entry counts, so the process's own list comes first, then those it inherited. */
+static int name_from_lists(struct outside *outside, const struct perf_maps *perf_maps, struct wp_log *log,
+                           struct outside_address *addresses, size_t count)
+{
+    struct perf_map_query *queries = scratch_alloc(count * sizeof *queries);
+    if (!queries)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        queries[i].address = addresses[i].address;
+    for (uint32_t i = perf_maps ? perf_maps->count : 0; i-- > 0;)
+        name_from_list(outside, &perf_maps->sources[i], log, queries, count);
+    for (size_t i = 0; i < count; i++) {
+        addresses[i].name = queries[i].name;
+        addresses[i].kind = queries[i].name ? OUTSIDE_LISTED : OUTSIDE_ANONYMOUS;
+    }
+    scratch_free(queries, count * sizeof *queries);
+    return 0;
+}
+
+/* ---- regions ---- */
+
+/* Code that is made piece by piece lies in many mappings, one behind the other. */
+static bool continues(const struct outside_region *last, const struct outside_region *next)
+{
+    return last->path[0] == '[' && next->path[0] == '[' && last->is_gone == next->is_gone &&
+           (last->end == next->start || (last->is_gone && next->start - last->end <= GONE_GAP_MAX_BYTES));
+}
+
+static struct outside_region *add_region(struct outside *outside, const struct outside_region *region)
+{
+    outside->regions[outside->region_count] = *region;
+    return &outside->regions[outside->region_count++];
+}
+
+/* Addresses come in ascending order, so it is the last region or a new one. */
+static struct outside_region *region_for(struct outside *outside, const struct outside_region *region)
+{
+    struct outside_region *last = outside->region_count ? &outside->regions[outside->region_count - 1] : NULL;
+    if (!last || (region->end > last->end && !continues(last, region)))
+        return add_region(outside, region);
+    if (region->end > last->end)
+        last->end = region->end;
+    return last;
+}
+
+static struct outside_region mapped_region(const struct memory_region *found)
+{
+    bool has_file = memory_region_has_file(found);
+    return (struct outside_region){.start = found->start,
+                                   .end = found->end,
+                                   .file_offset = has_file ? found->file_offset : 0,
+                                   .path = has_file ? found->path : anonymous_path};
+}
+
+static struct outside_region gone_region(uint64_t address)
+{
+    uint64_t start = address & ~(uint64_t)(PAGE_BYTES - 1);
+    return (struct outside_region){
+        .start = start, .end = start + PAGE_BYTES, .path = anonymous_path, .is_gone = true};
+}
+
+/* What is there now but cannot be executed was put there later, or is being written to. */
+static void place(struct outside *outside, const struct memory_region *found, struct outside_address *address)
+{
+    struct outside_region wanted =
+        found && found->is_executable ? mapped_region(found) : gone_region(address->address);
+    struct outside_region *region = region_for(outside, &wanted);
+    address->region = (uint32_t)(region - outside->regions) + 1;
+    if (address->kind == OUTSIDE_LISTED) {
+        region->has_names = true;
+        if (region->path[0] == '[')
+            region->path = "[JIT]";
+    } else if (region->path[0] == '/') {
+        address->kind = OUTSIDE_FILE;
+        address->name = strrchr(region->path, '/') + 1;
+        address->file_offset = region->file_offset + (address->address - region->start);
+    }
+}
+
+int outside_init(struct outside *outside, const struct wp_modules *modules, struct memory_map *memory,
+                 const struct perf_maps *perf_maps, struct wp_log *log, struct outside_address *addresses,
+                 size_t count)
+{
+    *outside = (struct outside){.capacity = count};
+    if (count == 0)
+        return 0;
+    outside->regions = scratch_alloc(count * sizeof *outside->regions);
+    if (!outside->regions || name_from_lists(outside, perf_maps, log, addresses, count) < 0) {
+        outside_deinit(outside);
+        return -ENOMEM;
+    }
+    memory_map_read(memory);
+    for (size_t i = 0; i < count; i++) {
+        if (!modules_find(modules, addresses[i].address))
+            place(outside, memory_map_find(memory, addresses[i].address), &addresses[i]);
+    }
+    return 0;
+}
+
+void outside_deinit(struct outside *outside)
+{
+    scratch_free(outside->regions, outside->capacity * sizeof *outside->regions);
+    name_store_deinit(&outside->names);
+    *outside = (struct outside){0};
+}

@@ -1,0 +1,178 @@
+#include "module_names.h"
+
+#include "base/clock.h"
+#include "elf/elf_image.h"
+#include "elf/elf_loaded.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+enum { PAGE_BYTES = 4096 };
+
+/* One module's questions. */
+struct request {
+    const struct module_names *names;
+    const struct wp_module *module;
+    const struct memory_region *region; /* its code, while it is mapped from a file; NULL when not known */
+    struct elf_query *queries;
+    size_t count;
+};
+
+const char *module_names_path(const struct wp_arena *arena, const struct wp_module *module)
+{
+    return module->path ? arena_at(arena, module->path) : "[unknown]";
+}
+
+/* ---- whether a file is the one ---- */
+
+/* Its change time: what a package brings has the modification time of the day it was built. */
+static bool is_older_than_process(const struct request *request, const struct stat *status)
+{
+    const uint64_t start_utc_ns = request->names->start_utc_ns;
+    return start_utc_ns == 0 || clock_timespec_ns(&status->st_ctim) <= start_utc_ns;
+}
+
+/* Not by the device: what stacked file systems (containers) tell of it is not what the kernel prints. */
+static bool is_mapped_file(const struct request *request, const struct elf_image *image)
+{
+    const struct wp_module *module = request->module;
+    struct stat status;
+    if (module->build_id_bytes > 0)
+        return elf_image_has_build_id(image, module->build_id, module->build_id_bytes);
+    if (fstat(image->fd, &status) < 0)
+        return false;
+    if (request->region)
+        return status.st_ino == request->region->inode;
+    return is_older_than_process(request, &status);
+}
+
+/* The number of names, or -errno: -ESTALE when it is another file. */
+static int name_from_file(const struct request *request, const char *path)
+{
+    struct elf_image image;
+    int status = elf_image_open(&image, path);
+    if (status < 0)
+        return status;
+    status = -ESTALE;
+    if (is_mapped_file(request, &image))
+        status = elf_name_from_image(request->names->elf_names, &image, request->queries, request->count);
+    elf_image_deinit(&image);
+    return status;
+}
+
+/* ---- where the file may be ---- */
+
+/* The module's code in the memory map. A library that was unloaded is not there, whatever is in its place. */
+static const struct memory_region *find_region(const struct request *request)
+{
+    const struct wp_module *module = request->module;
+    if (!module->is_loaded)
+        return NULL;
+    memory_map_read(request->names->memory);
+    const struct memory_region *region = memory_map_find(request->names->memory, module->start_pc);
+    if (!region || region->path[0] != '/' ||
+        region->file_offset + (module->start_pc - region->start) != module->file_offset)
+        return NULL;
+    return region;
+}
+
+/* Its links lead to the mapped file itself, without a name; they are the main thread's only. */
+static int name_from_map_files(const struct request *request)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", (unsigned long long)request->region->start,
+             (unsigned long long)request->region->end);
+    return name_from_file(request, path);
+}
+
+/* Names from elsewhere than the recorded path, which had none to give. */
+static int name_from_other_path(const struct request *request)
+{
+    int status = -ENOENT;
+    if (request->region && memory_region_has_file(request->region))
+        status = name_from_file(request, request->region->path);
+    if (status < 0 && request->module->is_main && !request->names->is_another)
+        status = name_from_file(request, "/proc/thread-self/exe");
+    if (status < 0 && request->region)
+        status = name_from_map_files(request);
+    return status;
+}
+
+/* With a build-id the file at its path tells by itself whether it is the one; the memory map is not needed.
+ */
+static int name_from_any_file(struct request *request)
+{
+    const char *path = module_names_path(request->names->arena, request->module);
+    if (request->module->build_id_bytes == 0)
+        request->region = find_region(request);
+    int status = path[0] == '/' ? name_from_file(request, path) : -ENOENT;
+    if (status >= 0)
+        return status;
+    if (!request->region)
+        request->region = find_region(request);
+    int other = name_from_other_path(request);
+    return other < 0 ? status : other;
+}
+
+/* ---- other places ---- */
+
+/* The vDSO's section headers lie behind its only segment, but still in the pages that are mapped for it. */
+static void name_from_vdso(const struct request *request)
+{
+    const struct wp_module *module = request->module;
+    const uint64_t image = getauxval(AT_SYSINFO_EHDR);
+    const uint64_t end = (module->loaded_high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+    if (image == 0 || image < module->loaded_low || image >= end)
+        return;
+    elf_name_addresses_in_image(request->names->elf_names, (const void *)(uintptr_t)image, end - image,
+                                request->queries, request->count);
+}
+
+static void name_from_memory(const struct request *request)
+{
+    const struct wp_module *module = request->module;
+    struct elf_image image;
+    if (!module->is_loaded || (module->build_id_bytes == 0 && !request->region) ||
+        elf_loaded_open(&image, module->load_bias, module->loaded_low, module->loaded_high) < 0)
+        return;
+    if (module->build_id_bytes == 0 ||
+        elf_image_has_build_id(&image, module->build_id, module->build_id_bytes))
+        elf_name_from_image(request->names->elf_names, &image, request->queries, request->count);
+    elf_image_deinit(&image);
+}
+
+/* Where distributions put what they strip: the build-id is the name. */
+static void name_from_debug_file(const struct request *request)
+{
+    static const char directory[] = "/usr/lib/debug/.build-id/";
+    const struct wp_module *module = request->module;
+    char path[sizeof directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"];
+    size_t used = sizeof directory - 1;
+    if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
+        return;
+    memcpy(path, directory, sizeof directory);
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        used += (size_t)sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
+    strcpy(path + used, ".debug");
+    elf_name_addresses(request->names->elf_names, path, module->build_id, module->build_id_bytes,
+                       request->queries, request->count);
+}
+
+int module_names_find(const struct module_names *names, const struct wp_module *module,
+                      struct elf_query *queries, size_t count)
+{
+    struct request request = {.names = names, .module = module, .queries = queries, .count = count};
+    if (strcmp(module_names_path(names->arena, module), "[vdso]") == 0) {
+        name_from_vdso(&request);
+        return 0;
+    }
+    int named = name_from_any_file(&request);
+    if (named < 0)
+        name_from_memory(&request);
+    if (named < 0 || (size_t)named < count)
+        name_from_debug_file(&request);
+    return named < 0 ? named : 0;
+}

@@ -1,0 +1,274 @@
+/*
+ * Two passes over the list. The first leaves at every address that is asked for where in the file the last
+ * entry stands that covers it; the second reads those entries and keeps their names. So a list that is all
+ * about one address costs no more than another, in memory or in time.
+ *
+ * The first pass uses a segment tree (as elf.c does): an entry that covers the queries [first, last) writes
+ * its place to the O(log queries) nodes that make up this range. Places only grow, so the last entry for a
+ * query is the greatest place on the way from its leaf to the root.
+ */
+#include "perf_map.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lines.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file's time can lie this much before the clock's: the kernel's coarse clock, file systems that keep
+ * seconds. */
+static const uint64_t file_time_slack_ns = NS_PER_S;
+
+/* ---- whose lists ---- */
+
+void perf_map_path(pid_t pid, char ret[PERF_MAP_PATH_BYTES])
+{
+    snprintf(ret, PERF_MAP_PATH_BYTES, "/tmp/perf-%d.map", (int)pid);
+}
+
+static int check_file(int fd, uint64_t since_utc_ns, struct stat *status)
+{
+    if (fstat(fd, status) < 0)
+        return -errno;
+    if (!S_ISREG(status->st_mode))
+        return -EINVAL;
+    if (status->st_uid != geteuid() && status->st_uid != 0)
+        return -EPERM;
+    if (clock_timespec_ns(&status->st_mtim) + file_time_slack_ns < since_utc_ns)
+        return -ESTALE;
+    return 0;
+}
+
+int perf_map_open(const char *path, uint64_t since_utc_ns)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    int error = check_file(fd, since_utc_ns, &status);
+    if (error < 0) {
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+static void add_source(struct perf_maps *maps, const struct perf_map_source *source)
+{
+    if (maps->count == PERF_MAPS_MAX)
+        memmove(maps->sources, maps->sources + 1, --maps->count * sizeof *source);
+    maps->sources[maps->count++] = *source;
+}
+
+/* Of the parent's own list, what is there now: what it writes from here on is not about our code. */
+static void inherit(struct perf_maps *maps, struct perf_map_source source)
+{
+    char path[PERF_MAP_PATH_BYTES];
+    struct stat status;
+    perf_map_path(source.pid, path);
+    if (lstat(path, &status) < 0 || status.st_size <= 0)
+        return;
+    if (source.bytes > (uint64_t)status.st_size)
+        source.bytes = (uint64_t)status.st_size;
+    add_source(maps, &source);
+}
+
+void perf_maps_init(struct perf_maps *maps, pid_t pid, uint64_t start_utc_ns, const struct perf_maps *parent)
+{
+    maps->count = 0;
+    for (uint32_t i = 0; parent && i < parent->count; i++)
+        inherit(maps, parent->sources[i]);
+    add_source(maps, &(struct perf_map_source){pid, start_utc_ns, UINT64_MAX});
+}
+
+/* ---- one entry ---- */
+
+struct entry {
+    uint64_t start, end;
+    const char *name; /* not terminated */
+    size_t name_bytes;
+};
+
+static bool read_hex(const char **at, const char *end, uint64_t *ret)
+{
+    const char *begin = *at;
+    if (end - begin > 2 && begin[0] == '0' && (begin[1] | 0x20) == 'x')
+        begin = *at += 2;
+    for (*ret = 0; *at < end; ++*at) {
+        char c = **at, lower = (char)(c | 0x20);
+        int digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+        if (digit < 0)
+            break;
+        if (*ret >> 60)
+            return false;
+        *ret = *ret << 4 | (uint64_t)digit;
+    }
+    return *at > begin;
+}
+
+static bool skip_spaces(const char **at, const char *end)
+{
+    const char *begin = *at;
+    while (*at < end && (**at == ' ' || **at == '\t'))
+        ++*at;
+    return *at > begin;
+}
+
+static bool read_entry(const struct line *line, struct entry *ret)
+{
+    const char *at = line->text, *end = at + line->bytes;
+    uint64_t bytes;
+    if (!read_hex(&at, end, &ret->start) || !skip_spaces(&at, end) || !read_hex(&at, end, &bytes) ||
+        !skip_spaces(&at, end) || bytes > UINT64_MAX - ret->start)
+        return false;
+    while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+        end--;
+    ret->end = ret->start + bytes;
+    ret->name = at;
+    ret->name_bytes = (size_t)(end - at);
+    return end > at;
+}
+
+/* Names come from the program's own sources: a newline in one ends the line, the rest becomes harmless here.
+ */
+static const char *keep_name(struct name_store *names, const struct entry *entry)
+{
+    char name[PERF_MAP_NAME_BYTES + 1];
+    size_t bytes = entry->name_bytes < PERF_MAP_NAME_BYTES ? entry->name_bytes : PERF_MAP_NAME_BYTES;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)entry->name[i];
+        name[i] = c == '\t' ? ' ' : c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+    name[bytes] = '\0';
+    utf8_repair(name);
+    return name_store_add(names, name, bytes);
+}
+
+/* ---- the first pass ---- */
+
+/* Node 1 is the root, query i is leaf count + i; places are file offsets + 1, 0 for none. */
+struct search {
+    const struct perf_map_query *queries;
+    size_t count;
+    uint64_t *places; /* 2 * count */
+};
+
+/* Index of the first query at or after an address. */
+static size_t first_query(const struct search *search, uint64_t address)
+{
+    size_t low = 0, high = search->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (search->queries[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void note_entry(struct search *search, const struct entry *entry, uint64_t place)
+{
+    size_t first = first_query(search, entry->start);
+    if (first == search->count || search->queries[first].address >= entry->end)
+        return;
+    size_t left = first + search->count, right = first_query(search, entry->end) + search->count;
+    for (; left < right; left /= 2, right /= 2) {
+        if (left & 1)
+            search->places[left++] = place;
+        if (right & 1)
+            search->places[--right] = place;
+    }
+}
+
+static uint64_t place_of(const struct search *search, size_t query)
+{
+    uint64_t place = 0;
+    for (size_t node = query + search->count; node > 0; node /= 2)
+        place = search->places[node] > place ? search->places[node] : place;
+    return place;
+}
+
+/* Where reading begins in a file of that many bytes: behind a newline, as a line that begins before is cut.
+ */
+static uint64_t first_offset(uint64_t bytes)
+{
+    return bytes > perf_map_max_bytes ? bytes - perf_map_max_bytes : 0;
+}
+
+static uint64_t note_entries(struct search *search, int fd, uint64_t bytes)
+{
+    struct lines lines;
+    struct line line;
+    struct entry entry;
+    uint64_t malformed = 0, offset = first_offset(bytes);
+    if (lines_init(&lines, fd, offset, bytes) < 0)
+        return 0;
+    if (offset > 0)
+        lines_next(&lines, &line);
+    while (lines_next(&lines, &line)) {
+        if (read_entry(&line, &entry))
+            note_entry(search, &entry, line.offset + 1);
+        else
+            malformed++;
+    }
+    lines_deinit(&lines);
+    return malformed;
+}
+
+/* ---- the second pass ---- */
+
+/* The file can have changed between the passes: an entry counts if it still says the same. */
+static const char *name_at(int fd, uint64_t offset, struct name_store *names, uint64_t address)
+{
+    char text[LINE_MAX_BYTES];
+    struct entry entry;
+    ssize_t got = pread(fd, text, sizeof text, (off_t)offset);
+    if (got <= 0)
+        return NULL;
+    const char *newline = memchr(text, '\n', (size_t)got);
+    struct line line = {.text = text, .bytes = newline ? (size_t)(newline - text) : (size_t)got};
+    if (!read_entry(&line, &entry) || address < entry.start || address >= entry.end)
+        return NULL;
+    return keep_name(names, &entry);
+}
+
+static void read_names(const struct search *search, int fd, struct name_store *names,
+                       struct perf_map_query *queries)
+{
+    uint64_t last_place = 0; /* neighbours mostly share an entry, and then its name */
+    const char *last_name = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        uint64_t place = place_of(search, i);
+        if (place == 0 || queries[i].name)
+            continue;
+        if (place != last_place)
+            last_name = name_at(fd, place - 1, names, queries[i].address);
+        last_place = place;
+        queries[i].name = last_name;
+    }
+}
+
+uint64_t perf_map_name(int fd, uint64_t bytes, struct name_store *names, struct perf_map_query *queries,
+                       size_t count)
+{
+    struct search search = {.queries = queries, .count = count};
+    struct stat status;
+    if (count == 0 || fstat(fd, &status) < 0)
+        return 0;
+    if (bytes > (uint64_t)status.st_size)
+        bytes = (uint64_t)status.st_size;
+    search.places = scratch_alloc(2 * count * sizeof *search.places);
+    if (!search.places)
+        return 0;
+    uint64_t malformed = note_entries(&search, fd, bytes);
+    read_names(&search, fd, names, queries);
+    scratch_free(search.places, 2 * count * sizeof *search.places);
+    return malformed;
+}

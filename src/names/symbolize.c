@@ -1,0 +1,385 @@
+/*
+ * Every location becomes an entry that knows by what it is to be called; entries are sorted twice. By module
+ * and address, so that each module's file is read once with all of its questions; then by the function they
+ * belong to, so that those of one function stand together and share one record, however nested or split
+ * functions are.
+ *
+ * Whatever fails (a file that is gone or was replaced, no memory for a name) costs names, never locations:
+ * what is left then is the module and the offset, which says exactly as much as is known.
+ */
+#include "symbolize.h"
+
+#include "elf/elf.h"
+#include "module_names.h"
+#include "base/string_pool.h"
+#include "base/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MANGLED_MAX_BYTES = 4096,       /* demanglers need stack in proportion to this */
+    DEMANGLED_MAX_BYTES = 64 * 1024 /* substitutions can make a long name out of a short one */
+};
+
+static const char no_memory_name[] = "[no memory for the name]";
+
+/* What a function is identified by, and what struct entry.key and .name are then. */
+enum entry_kind {
+    ENTRY_FIXED,  /* name: of a pseudo-frame, or what stands for code without a name; no key */
+    ENTRY_LISTED, /* name: from a perf map; no key: what is compiled again is still one function to a reader
+                   */
+    ENTRY_OFFSET, /* key: offset in the module or file; name: its base name */
+    ENTRY_SYMBOL  /* key: address of the symbol in the file; name: the linker's */
+};
+
+struct entry {
+    uint64_t elf_address; /* outside all modules: the run-time address; of a pseudo-frame: 0 */
+    uint64_t key;
+    const char *name;
+    arena_ref location;
+    arena_ref module; /* 0 for none */
+    enum entry_kind kind;
+};
+_Static_assert(sizeof(struct entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
+
+/* What symbolize_create returns, and what its strings live in. */
+struct symbolized {
+    struct wp_symbols symbols;   /* first: symbolize_destroy gets it */
+    struct name_store store;     /* names that are not the linker's */
+    struct elf_names *elf_names; /* the linker's */
+    struct outside outside;
+    struct memory_map memory;
+};
+
+/* What is needed while names are found only. */
+struct naming {
+    struct symbolized *symbolized;
+    struct wp_symbols *symbols; /* in it */
+    const struct wp_tree *tree;
+    const struct wp_arena *arena;
+    const struct wp_modules *modules;
+    const struct symbolize_process *process;
+    symbolize_demangle_fn *demangle;
+    struct module_names module_names;
+    struct entry *entries;     /* one per location */
+    struct elf_query *queries; /* room for all entries of one module; NULL without memory */
+};
+
+/* ---- entries ---- */
+
+static const struct wp_module *entry_module(const struct naming *naming, const struct entry *entry)
+{
+    return arena_at(naming->arena, entry->module);
+}
+
+static const char *frame_name(struct naming *naming, const struct wp_location *location)
+{
+    char buffer[TREE_LABEL_NAME_BYTES];
+    const char *name = tree_frame_name(naming->arena, location, buffer);
+    if (name == buffer)
+        name = name_store_add(&naming->symbolized->store, buffer, strlen(buffer));
+    return name ? name : no_memory_name;
+}
+
+static struct entry entry_for(struct naming *naming, arena_ref ref)
+{
+    const struct wp_location *location = tree_location_at(naming->tree, ref);
+    struct entry entry = {.location = ref};
+    if (location->pseudo) {
+        entry.name = frame_name(naming, location);
+    } else if (!location->module) {
+        entry.elf_address = location->address;
+        entry.name = "[anonymous code]";
+    } else {
+        entry.kind = ENTRY_OFFSET;
+        entry.module = location->module;
+        const struct wp_module *module = entry_module(naming, &entry);
+        const char *path = module_names_path(naming->arena, module), *slash = strrchr(path, '/');
+        entry.elf_address = location->address - module->load_bias;
+        entry.key =
+            (location->function_start ? location->function_start : location->address) - module->load_bias;
+        entry.name = slash ? slash + 1 : path;
+    }
+    return entry;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_for_lookup(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare_numbers(a->module, b->module);
+    return order ? order : compare_numbers(a->elf_address, b->elf_address);
+}
+
+/* Equal means one function. Two incarnations of a library have symbols of their own but share made-up names.
+ */
+static int compare_functions(const struct entry *a, const struct entry *b)
+{
+    int order = compare_numbers(a->kind, b->kind);
+    if (order == 0 && a->kind == ENTRY_SYMBOL)
+        order = compare_numbers(a->module, b->module);
+    if (order == 0 && a->kind != ENTRY_SYMBOL)
+        order = strcmp(a->name, b->name);
+    return order ? order : compare_numbers(a->key, b->key);
+}
+
+/* The last word is the address, so that which entry stands first in a function does not depend on the
+ * sorting. */
+static int compare_for_functions(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare_functions(a, b);
+    return order ? order : compare_for_lookup(left, right);
+}
+
+/* ---- symbols ---- */
+
+static bool is_believed(const struct elf_query *query, const struct entry *entry,
+                        const struct wp_location *location)
+{
+    return query->name && symbols_is_believed(query->symbol_address, query->symbol_bytes,
+                                              location->function_start ? entry->key : 0);
+}
+
+/* The executable segments of one object are modules of their own, with one file. */
+static void note_lost_file(struct naming *naming, arena_ref module, int error)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    const struct wp_module *record = arena_at(naming->arena, module);
+    const char *path = module_names_path(naming->arena, record);
+    if (path[0] != '/')
+        return;
+    for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
+        const struct wp_module *other = arena_at(naming->arena, symbols->lost_files[i].module);
+        if (strcmp(module_names_path(naming->arena, other), path) == 0)
+            return;
+    }
+    symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
+}
+
+static void name_module(struct naming *naming, struct entry *entries, size_t count)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    bool has_names = false;
+    for (size_t i = 0; i < count; i++)
+        naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
+    int error =
+        module_names_find(&naming->module_names, entry_module(naming, &entries[0]), naming->queries, count);
+    if (error < 0)
+        note_lost_file(naming, entries[0].module, error);
+    for (size_t i = 0; i < count; i++) {
+        const struct elf_query *query = &naming->queries[i];
+        if (!is_believed(query, &entries[i], tree_location_at(naming->tree, entries[i].location)))
+            continue;
+        entries[i].kind = ENTRY_SYMBOL;
+        entries[i].key = query->symbol_address;
+        entries[i].name = query->name;
+        has_names = true;
+    }
+    if (has_names)
+        symbols->modules[symbols->module_count++] =
+            (struct symbols_module){.module = entries[0].module, .has_functions = true};
+}
+
+static void name_modules(struct naming *naming)
+{
+    const uint32_t count = naming->symbols->location_count;
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && naming->entries[end].module == naming->entries[first].module;)
+            end++;
+        if (naming->entries[first].module)
+            name_module(naming, &naming->entries[first], end - first);
+    }
+}
+
+/* ---- code outside all modules ---- */
+
+static void name_outside_entry(struct naming *naming, struct entry *entry,
+                               const struct outside_address *address)
+{
+    const struct wp_location *location = tree_location_at(naming->tree, entry->location);
+    if (location->pseudo) /* code at address 0 would stand among them */
+        return;
+    naming->symbols->region_of[location->index] = address->region;
+    if (address->kind == OUTSIDE_ANONYMOUS)
+        return;
+    entry->kind = address->kind == OUTSIDE_LISTED ? ENTRY_LISTED : ENTRY_OFFSET;
+    entry->name = address->name;
+    entry->key = address->file_offset;
+}
+
+static void name_outside(struct naming *naming, struct entry *entries, size_t count)
+{
+    struct symbolized *symbolized = naming->symbolized;
+    struct outside_address *addresses = count ? scratch_alloc(count * sizeof *addresses) : NULL;
+    if (!addresses)
+        return;
+    for (size_t i = 0; i < count; i++)
+        addresses[i].address = entries[i].elf_address;
+    outside_init(&symbolized->outside, naming->modules, &symbolized->memory, naming->process->perf_maps,
+                 naming->process->log, addresses, count);
+    naming->symbols->regions = symbolized->outside.regions;
+    naming->symbols->region_count = symbolized->outside.region_count;
+    for (size_t i = 0; i < count; i++)
+        name_outside_entry(naming, &entries[i], &addresses[i]);
+    scratch_free(addresses, count * sizeof *addresses);
+}
+
+/* Those without a module stand first, and of these the pseudo-frames. */
+static void name_all_outside(struct naming *naming)
+{
+    const uint32_t count = naming->symbols->location_count;
+    uint32_t first = 0, end;
+    while (first < count && tree_location_at(naming->tree, naming->entries[first].location)->pseudo)
+        first++;
+    for (end = first; end < count && !naming->entries[end].module;)
+        end++;
+    name_outside(naming, naming->entries + first, end - first);
+}
+
+/* ---- functions ---- */
+
+/* What follows the mangled name proper, as in _Z3foov@plt or _Z3foov@@V2, is put behind the demangled one. */
+static const char *demangled(struct naming *naming, const char *name)
+{
+    char buffer[MANGLED_MAX_BYTES];
+    const char *suffix = strchrnul(name, '@'), *kept = NULL;
+    size_t bytes = (size_t)(suffix - name);
+    if (!naming->demangle || strncmp(name, "_Z", 2) != 0 || bytes >= sizeof buffer)
+        return name;
+    memcpy(buffer, name, bytes);
+    buffer[bytes] = '\0';
+    int status = 0;
+    char *result = naming->demangle(buffer, NULL, NULL, &status);
+    size_t result_bytes = result ? strnlen(result, DEMANGLED_MAX_BYTES) : 0;
+    if (result_bytes > 0 && result_bytes < DEMANGLED_MAX_BYTES)
+        kept = name_store_join(&naming->symbolized->store, result, result_bytes, suffix);
+    free(result);
+    return kept ? kept : name;
+}
+
+static const char *made_up_name(struct naming *naming, const struct entry *entry)
+{
+    char name[SYMBOLS_OFFSET_NAME_BYTES];
+    int length = symbols_offset_name(name, entry->name, entry->key);
+    const char *kept = name_store_add(&naming->symbolized->store, name, (size_t)length);
+    return kept ? kept : no_memory_name;
+}
+
+static struct wp_function function_for(struct naming *naming, const struct entry *entry)
+{
+    struct wp_function function = {.system_name = entry->name,
+                                   .is_symbol = entry->kind == ENTRY_SYMBOL || entry->kind == ENTRY_LISTED};
+    if (entry->kind == ENTRY_OFFSET)
+        function.system_name = made_up_name(naming, entry);
+    function.name = function.is_symbol ? demangled(naming, function.system_name) : function.system_name;
+    return function;
+}
+
+static void number_functions(struct naming *naming)
+{
+    struct wp_symbols *symbols = naming->symbols;
+    sort_records(naming->entries, symbols->location_count, sizeof *naming->entries, compare_for_functions);
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        const struct entry *entry = &naming->entries[i];
+        if (i == 0 || compare_functions(entry, entry - 1) != 0)
+            symbols->functions[symbols->function_count++] = function_for(naming, entry);
+        symbols->frames[tree_location_at(naming->tree, entry->location)->index].function =
+            symbols->function_count - 1;
+    }
+}
+
+/* ---- the whole ---- */
+
+static struct symbolized *symbolized_create(uint32_t location_count)
+{
+    struct symbolized *symbolized = scratch_alloc(sizeof *symbolized);
+    if (!symbolized)
+        return NULL;
+    struct wp_symbols *symbols = &symbolized->symbols;
+    symbols->location_count = location_count;
+    symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
+    symbols->frames = scratch_alloc(location_count * sizeof *symbols->frames);
+    symbols->first_frame = scratch_alloc((location_count + (size_t)1) * sizeof *symbols->first_frame);
+    symbols->region_of = scratch_alloc(location_count * sizeof *symbols->region_of);
+    symbols->lost_files = scratch_alloc(location_count * sizeof *symbols->lost_files);
+    symbols->modules = scratch_alloc(location_count * sizeof *symbols->modules);
+    symbolized->elf_names = elf_names_create();
+    if (symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
+        symbols->lost_files && symbols->modules && symbolized->elf_names)
+        return symbolized;
+    symbolize_destroy(symbols);
+    return NULL;
+}
+
+/* One frame for each: what was inlined only debug information knows. */
+static void number_frames(struct wp_symbols *symbols)
+{
+    for (uint32_t i = 0; i <= symbols->location_count; i++)
+        symbols->first_frame[i] = i;
+}
+
+static void name_entries(struct naming *naming)
+{
+    struct entry *entry = naming->entries;
+    for (arena_ref ref = naming->tree->newest_location; ref; ref = tree_location_at(naming->tree, ref)->next)
+        *entry++ = entry_for(naming, ref);
+    sort_records(naming->entries, naming->symbols->location_count, sizeof *naming->entries,
+                 compare_for_lookup);
+    name_all_outside(naming);
+    if (naming->queries && !naming->process->without_files)
+        name_modules(naming);
+    number_functions(naming);
+}
+
+struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,
+                                    symbolize_demangle_fn *demangle, const struct symbolize_process *process)
+{
+    const size_t count = tree->location_count;
+    struct naming naming = {
+        .tree = tree, .arena = modules->arena, .modules = modules, .process = process, .demangle = demangle};
+    naming.symbolized = symbolized_create(tree->location_count);
+    naming.entries = scratch_alloc(count * sizeof *naming.entries);
+    naming.queries = scratch_alloc(count * sizeof *naming.queries);
+    naming.symbols = naming.symbolized ? &naming.symbolized->symbols : NULL;
+    if (naming.symbols && naming.entries) {
+        naming.module_names = (struct module_names){.arena = modules->arena,
+                                                    .elf_names = naming.symbolized->elf_names,
+                                                    .memory = &naming.symbolized->memory,
+                                                    .start_utc_ns = process->start_utc_ns,
+                                                    .is_another = process->is_another};
+        naming.symbolized->memory.is_read = process->is_another;
+        number_frames(naming.symbols);
+        name_entries(&naming);
+    } else {
+        symbolize_destroy(naming.symbols);
+        naming.symbols = NULL;
+    }
+    scratch_free(naming.entries, count * sizeof *naming.entries);
+    scratch_free(naming.queries, count * sizeof *naming.queries);
+    return naming.symbols;
+}
+
+void symbolize_destroy(struct wp_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    struct symbolized *symbolized = (struct symbolized *)symbols;
+    const size_t count = symbols->location_count;
+    elf_names_destroy(symbolized->elf_names);
+    name_store_deinit(&symbolized->store);
+    outside_deinit(&symbolized->outside);
+    memory_map_deinit(&symbolized->memory);
+    scratch_free(symbols->functions, count * sizeof *symbols->functions);
+    scratch_free(symbols->frames, count * sizeof *symbols->frames);
+    scratch_free(symbols->first_frame, (count + 1) * sizeof *symbols->first_frame);
+    scratch_free(symbols->region_of, count * sizeof *symbols->region_of);
+    scratch_free(symbols->lost_files, count * sizeof *symbols->lost_files);
+    scratch_free(symbols->modules, count * sizeof *symbols->modules);
+    scratch_free(symbolized, sizeof *symbolized);
+}

@@ -1,0 +1,60 @@
+#include "profile.h"
+#include "base/utf8.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number)
+{
+    if (number == 0 || number > profile->thread_count)
+        return NULL;
+    arena_ref ref = profile->thread_of_number[number];
+    return ref ? arena_at(profile->arena, ref) : NULL;
+}
+
+void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_NAME_BYTES + 1])
+{
+    memcpy(ret, thread->name, THREAD_NAME_BYTES);
+    ret[THREAD_NAME_BYTES] = '\0';
+    utf8_repair(ret);
+    if (!*ret)
+        strcpy(ret, "[nameless]");
+}
+
+const struct wp_process *profile_process(const struct wp_profile *profile,
+                                         const struct wp_thread_record *thread)
+{
+    uint32_t process = thread ? thread->process : 0;
+    bool is_known = process < profile->process_count && (thread || profile->process_count == 1);
+    return is_known ? &profile->processes[process] : NULL;
+}
+
+const char *profile_process_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+                                  char ret[PROCESS_TITLE_BYTES])
+{
+    const struct wp_process *process = profile->is_merged ? profile_process(profile, thread) : NULL;
+    char pid[24] = "", rank[24] = "";
+    *ret = '\0';
+    if (!process)
+        return ret;
+    if (process->pid > 0)
+        snprintf(pid, sizeof pid, "%s(%d)", *process->name ? " " : "", process->pid);
+    if (process->rank >= 0)
+        snprintf(rank, sizeof rank, "%srank %d", *process->name || *pid ? ", " : "", process->rank);
+    snprintf(ret, PROCESS_TITLE_BYTES, "%.255s%s%s", process->name, pid, rank);
+    utf8_repair(ret);
+    return ret;
+}
+
+const char *profile_thread_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+                                 char ret[THREAD_TITLE_BYTES])
+{
+    char name[THREAD_NAME_BYTES + 1] = "";
+    profile_process_title(profile, thread, ret);
+    if (!profile_tells_thread(profile, thread))
+        return ret;
+    profile_thread_name(thread, name);
+    strcat(ret, *ret ? ": " : "");
+    return strcat(ret, name);
+}

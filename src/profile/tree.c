@@ -1,0 +1,424 @@
+/*
+ * Children are found through one hash table over (parent, location) for the whole tree: a node costs 64 bytes
+ * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
+ */
+#include "tree.h"
+#include "sig/sys/sig_atomic.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INDEX_FIRST_CAPACITY = 1024 };
+
+static const char *const pseudo_names[PSEUDO_KINDS] = {
+    [PSEUDO_UNSAMPLED] = "[unsampled]", [PSEUDO_NOT_RESPONDING] = "[not responding]",
+    [PSEUDO_TRUNCATED] = "[truncated]", [PSEUDO_OVERFLOW] = "[overflow]",
+    [PSEUDO_UNLOADED] = "[unloaded]",   [PSEUDO_UNINTERESTING] = "[uninteresting]",
+};
+
+const char *tree_pseudo_name(enum wp_pseudo pseudo)
+{
+    return pseudo_names[pseudo];
+}
+
+/* Finalizer of MurmurHash3 (Appleby): every input bit reaches every output bit. */
+static uint64_t hash_mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdU;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53U;
+    return x ^ (x >> 33);
+}
+
+static uint64_t node_hash(arena_ref parent, arena_ref location)
+{
+    return hash_mix((uint64_t)parent << 32 | location);
+}
+
+static uint64_t location_hash(arena_ref module, uint64_t address)
+{
+    return hash_mix(address ^ (uint64_t)module << 48 ^ module);
+}
+
+static uint64_t node_hash_of(const struct wp_tree *tree, arena_ref ref)
+{
+    const struct wp_node *node = tree_node(tree, ref);
+    return node_hash(node->parent, node->location);
+}
+
+/* FNV-1a (Fowler, Noll, Vo) of both. */
+static uint64_t label_hash(const char *key, const char *value)
+{
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * 0x100000001b3U;
+    for (hash ^= '='; *value; value++)
+        hash = (hash ^ (unsigned char)*value) * 0x100000001b3U;
+    return hash_mix(hash);
+}
+
+static uint64_t location_hash_of(const struct wp_tree *tree, arena_ref ref)
+{
+    const struct wp_location *location = tree_location_at(tree, ref);
+    if (tree_is_label(location))
+        return label_hash(tree_label_key(tree->arena, location), tree_label_value(tree->arena, location));
+    return location_hash(location->module, location->address);
+}
+
+typedef uint64_t index_hash_fn(const struct wp_tree *tree, arena_ref ref);
+
+static void index_place(struct tree_index *index, uint64_t hash, arena_ref ref)
+{
+    uint32_t mask = index->capacity - 1;
+    uint32_t at = (uint32_t)hash & mask;
+    while (index->slots[at])
+        at = (at + 1) & mask;
+    index->slots[at] = ref;
+    index->used++;
+}
+
+static int index_init(struct tree_index *index, uint32_t capacity)
+{
+    *index = (struct tree_index){.capacity = capacity};
+    index->slots = scratch_alloc(sizeof(arena_ref) * capacity);
+    return index->slots ? 0 : -ENOMEM;
+}
+
+static void index_deinit(struct tree_index *index)
+{
+    scratch_free(index->slots, sizeof(arena_ref) * index->capacity);
+    *index = (struct tree_index){0};
+}
+
+/* Room for one more: at most half of the slots are in use, so a probe is short and always ends. */
+static bool index_reserve(const struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of)
+{
+    if (index->used * 2 < index->capacity)
+        return true;
+    if (index->capacity >= UINT32_MAX / 2)
+        return false;
+    struct tree_index larger;
+    if (index_init(&larger, index->capacity * 2) < 0)
+        return false;
+    for (uint32_t i = 0; i < index->capacity; i++) {
+        if (index->slots[i])
+            index_place(&larger, hash_of(tree, index->slots[i]), index->slots[i]);
+    }
+    index_deinit(index);
+    *index = larger;
+    return true;
+}
+
+/* What there is from the beginning. */
+static int make_first(struct wp_tree *tree)
+{
+    for (int i = 0; i < PSEUDO_COUNT; i++) {
+        tree->pseudo[i] = tree_location(tree, 0, (uint64_t)i + 1, 0);
+        if (!tree->pseudo[i])
+            return -ENOMEM;
+        tree_location_at(tree, tree->pseudo[i])->pseudo = 1 + (uint32_t)i;
+    }
+    tree->spare_root = tree_root(tree, 0);
+    return tree->spare_root ? 0 : -ENOMEM;
+}
+
+int tree_init(struct wp_tree *tree, struct wp_arena *arena)
+{
+    *tree = (struct wp_tree){.arena = arena};
+    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
+    if (status == 0)
+        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    if (status == 0)
+        status = make_first(tree);
+    if (status < 0)
+        tree_deinit(tree);
+    return status;
+}
+
+static int index_one(struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of, arena_ref ref)
+{
+    if (!index_reserve(tree, index, hash_of))
+        return -ENOMEM;
+    index_place(index, hash_of(tree, ref), ref);
+    return 0;
+}
+
+int tree_index_all(struct wp_tree *tree)
+{
+    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
+    if (status == 0)
+        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    for (arena_ref ref = tree->newest_location; ref && status == 0; ref = tree_location_at(tree, ref)->next)
+        status = index_one(tree, &tree->location_index, location_hash_of, ref);
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref node = tree_next(tree, root, root); node && status == 0;
+             node = tree_next(tree, root, node))
+            status = index_one(tree, &tree->node_index, node_hash_of, node);
+    }
+    return status;
+}
+
+void tree_deinit(struct wp_tree *tree)
+{
+    index_deinit(&tree->node_index);
+    index_deinit(&tree->location_index);
+}
+
+/* Where there is no memory for a small one the large one is kept. */
+static void index_clear(struct tree_index *index)
+{
+    struct tree_index fresh;
+    if (index_init(&fresh, INDEX_FIRST_CAPACITY) == 0) {
+        index_deinit(index);
+        *index = fresh;
+        return;
+    }
+    memset(index->slots, 0, sizeof(arena_ref) * index->capacity);
+    index->used = 0;
+}
+
+void tree_clear(struct wp_tree *tree)
+{
+    struct tree_index node_index = tree->node_index, location_index = tree->location_index;
+    index_clear(&node_index);
+    index_clear(&location_index);
+    *tree =
+        (struct wp_tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
+    make_first(tree); /* there was room for that once */
+}
+
+arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
+{
+    arena_ref ref = arena_alloc_reserved(tree->arena, sizeof(struct wp_node));
+    if (!ref) {
+        tree->overflows++;
+        return tree->spare_root;
+    }
+    struct wp_node *root = tree_node(tree, ref);
+    root->thread = thread_number;
+    root->next_sibling = tree->newest_root;
+    sig_keep_order();
+    tree->newest_root = ref;
+    tree->node_count++;
+    return ref;
+}
+
+arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address)
+{
+    uint32_t mask = tree->location_index.capacity - 1;
+    uint32_t at = (uint32_t)location_hash(module, address) & mask;
+    for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        if (location->address == address && location->module == module)
+            return tree->location_index.slots[at];
+    }
+    return 0;
+}
+
+/* What is linked is whole: the recording may be read at any moment. Not yet in the index; 0 when memory is
+ * out. */
+static arena_ref add_location(struct wp_tree *tree, const struct wp_location *what)
+{
+    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
+    if (!ref)
+        return 0;
+    struct wp_location *location = tree_location_at(tree, ref);
+    *location = *what;
+    location->index = tree->location_count++;
+    location->next = tree->newest_location;
+    sig_keep_order();
+    tree->newest_location = ref;
+    return ref;
+}
+
+arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+{
+    return add_location(
+        tree, &(struct wp_location){.module = module, .address = address, .function_start = function_start});
+}
+
+/* And in the index. */
+static arena_ref make_location(struct wp_tree *tree, const struct wp_location *what)
+{
+    if (!index_reserve(tree, &tree->location_index, location_hash_of))
+        return 0;
+    arena_ref ref = add_location(tree, what);
+    if (ref)
+        index_place(&tree->location_index, location_hash_of(tree, ref), ref);
+    return ref;
+}
+
+arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+{
+    arena_ref ref = tree_find_location(tree, module, address);
+    return ref ? ref
+               : make_location(tree, &(struct wp_location){.module = module,
+                                                           .address = address,
+                                                           .function_start = function_start});
+}
+
+const char *tree_label_key(const struct wp_arena *arena, const struct wp_location *label)
+{
+    return arena_at(arena, (arena_ref)(label->address & ~TREE_LABEL_ADDRESS));
+}
+
+const char *tree_label_value(const struct wp_arena *arena, const struct wp_location *label)
+{
+    const char *key = tree_label_key(arena, label);
+    return key + strlen(key) + 1;
+}
+
+const char *tree_frame_name(const struct wp_arena *arena, const struct wp_location *location,
+                            char buffer[TREE_LABEL_NAME_BYTES])
+{
+    if (!tree_is_label(location))
+        return tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
+    snprintf(buffer, TREE_LABEL_NAME_BYTES, "{%.200s=%.300s}", tree_label_key(arena, location),
+             tree_label_value(arena, location));
+    return buffer;
+}
+
+static arena_ref find_label(const struct wp_tree *tree, const char *key, const char *value, uint64_t hash)
+{
+    uint32_t mask = tree->location_index.capacity - 1;
+    uint32_t at = (uint32_t)hash & mask;
+    for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        if (tree_is_label(location) && strcmp(tree_label_key(tree->arena, location), key) == 0 &&
+            strcmp(tree_label_value(tree->arena, location), value) == 0)
+            return tree->location_index.slots[at];
+    }
+    return 0;
+}
+
+/* Both texts, one behind the other; 0 when memory is out. */
+static arena_ref label_text(struct wp_tree *tree, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    arena_ref ref = arena_alloc(tree->arena, key_bytes + value_bytes);
+    if (!ref)
+        return 0;
+    memcpy(arena_at(tree->arena, ref), key, key_bytes);
+    memcpy((char *)arena_at(tree->arena, ref) + key_bytes, value, value_bytes);
+    return ref;
+}
+
+arena_ref tree_label(struct wp_tree *tree, const char *key, const char *value)
+{
+    uint64_t hash = label_hash(key, value);
+    arena_ref ref = find_label(tree, key, value, hash);
+    if (ref)
+        return ref;
+    arena_ref text = label_text(tree, key, value);
+    const struct wp_location label = {.address = TREE_LABEL_ADDRESS | text, .pseudo = 1 + PSEUDO_LABEL};
+    return text ? make_location(tree, &label) : 0;
+}
+
+static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_ref location)
+{
+    uint32_t mask = tree->node_index.capacity - 1;
+    uint32_t at = (uint32_t)node_hash(parent, location) & mask;
+    for (; tree->node_index.slots[at]; at = (at + 1) & mask) {
+        const struct wp_node *node = tree_node(tree, tree->node_index.slots[at]);
+        if (node->parent == parent && node->location == location)
+            return tree->node_index.slots[at];
+    }
+    return 0;
+}
+
+typedef arena_ref arena_alloc_fn(struct wp_arena *arena, size_t bytes);
+
+static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, arena_ref location,
+                                    arena_alloc_fn *alloc)
+{
+    arena_ref ref = find_child(tree, parent, location);
+    if (ref)
+        return ref;
+    if (!index_reserve(tree, &tree->node_index, node_hash_of))
+        return 0;
+    ref = alloc(tree->arena, sizeof(struct wp_node));
+    if (!ref)
+        return 0;
+    struct wp_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
+    node->parent = parent;
+    node->location = location;
+    node->depth = above->depth + 1;
+    node->next_sibling = above->first_child;
+    sig_keep_order();
+    above->first_child = ref;
+    tree->node_count++;
+    index_place(&tree->node_index, node_hash(parent, location), ref);
+    return ref;
+}
+
+arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
+{
+    return find_or_make_child(tree, parent, location, arena_alloc);
+}
+
+arena_ref tree_pseudo_location(struct wp_tree *tree, enum wp_pseudo pseudo)
+{
+    if (pseudo < PSEUDO_COUNT)
+        return tree->pseudo[pseudo];
+    arena_ref ref = tree_find_location(tree, 0, (uint64_t)pseudo + 1);
+    const struct wp_location location = {.address = (uint64_t)pseudo + 1, .pseudo = 1 + (uint32_t)pseudo};
+    return ref ? ref : make_location(tree, &location);
+}
+
+arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
+{
+    arena_ref location = tree_pseudo_location(tree, pseudo);
+    arena_ref child = location ? find_or_make_child(tree, parent, location, arena_alloc_reserved) : 0;
+    if (!child)
+        child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
+    return child ? child : parent;
+}
+
+arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node)
+{
+    arena_ref next = tree_node(tree, node)->first_child;
+    for (; !next && node != root; node = tree_node(tree, node)->parent)
+        next = tree_node(tree, node)->next_sibling;
+    return next;
+}
+
+static arena_ref merged_location(const struct tree_merging *merging, arena_ref location)
+{
+    return merging->location_of ? merging->location_of[tree_location_at(merging->from, location)->index]
+                                : location;
+}
+
+static void merge_node(const struct tree_merging *merging, arena_ref node, arena_ref twin)
+{
+    const struct wp_node *from = tree_node(merging->from, node);
+    struct wp_node *into = tree_node(merging->into, twin);
+    tree_add_values(&into->self, &from->self);
+    into->calls += from->calls;
+    if (merging->node_of)
+        merging->node_of[tree_place(node)] = twin;
+}
+
+/* The next node in depth-first order, and in step with it the matching one. */
+int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root)
+{
+    const struct wp_tree *from = merging->from;
+    arena_ref node = root, twin = into_root;
+    for (;;) {
+        merge_node(merging, node, twin);
+        arena_ref next = tree_node(from, node)->first_child;
+        while (!next) {
+            if (node == root)
+                return 0;
+            next = tree_node(from, node)->next_sibling;
+            node = tree_node(from, node)->parent;
+            twin = tree_node(merging->into, twin)->parent;
+        }
+        node = next;
+        twin = tree_child(merging->into, twin, merged_location(merging, tree_node(from, node)->location));
+        if (!twin)
+            return -ENOMEM;
+    }
+}

@@ -1,0 +1,171 @@
+/* See restraint.h for the rules. All amounts are of CPU time, in ns, and of one window. */
+#include "overhead_limit.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+
+/*
+ * A window: long enough for the kernel, which adds to the clocks of other running threads every 1 to 10 ms
+ * only, and for looks that differ in price. Where there are many looks the first of them must not go on for
+ * long at what they cost; where they are far apart, one is a window.
+ */
+static const uint64_t window_ns = 250 * NS_PER_MS;
+static const uint64_t short_window_ns = 25 * NS_PER_MS;
+enum { SHORT_WINDOW_TICKS = 25 };
+
+/* A single look says little about the price: those of so many ticks before the window count too. */
+enum { TICKS_REMEMBERED = 4 };
+
+static const uint64_t period_max_ns = 10 * (uint64_t)NS_PER_S;
+
+/* Several windows, however long they are, so that no correction is more than its cause. */
+static const uint64_t horizon_min_ns = 4 * (uint64_t)NS_PER_S;
+enum { HORIZON_PERIODS = 4, DEBT_HORIZONS_MAX = 8 };
+static const double saved_horizons_max = 0.25;
+static const double least_spendable = 0.5; /* of the income */
+
+/*
+ * What the kernel takes for a signal and the return from it: 9 to 12 us of a running thread, 5 to 20 us of a
+ * waiting one, measured on a virtual machine (Linux 6.18) that others use too; less where an interrupt needs
+ * no hypervisor.
+ */
+static const uint64_t delivery_ns = 10 * NS_PER_US;
+static const uint64_t walk_max_ns = 50 * NS_PER_US;
+static const uint64_t frame_max_ns = 2 * NS_PER_US; /* its rule worked out, from tables read by the kernel */
+
+struct window {
+    uint64_t wall_ns, looks;
+    uint64_t used_ns, upkeep_ns;
+    double income_ns;
+    double per_horizon; /* what share of the horizon it is */
+};
+
+void restraint_init(struct wp_restraint *restraint, uint32_t limit_ppm, uint64_t asked_ns, uint32_t longest)
+{
+    *restraint = (struct wp_restraint){.limit_ppm = limit_ppm,
+                                       .asked_ns = asked_ns,
+                                       .longest_ns = asked_ns * longest,
+                                       .period_ns = asked_ns};
+    if (restraint->longest_ns > period_max_ns)
+        restraint->longest_ns = period_max_ns;
+}
+
+bool restraint_is_due(const struct wp_restraint *restraint, uint64_t now_ns, uint64_t looks)
+{
+    if (!restraint->has_begun)
+        return restraint->limit_ppm != 0;
+    uint64_t passed_ns = now_ns - restraint->at.now_ns, made = looks - restraint->at.looks;
+    return (passed_ns >= window_ns && made > 0) ||
+           (passed_ns >= short_window_ns && made >= restraint->at.looks_per_tick * SHORT_WINDOW_TICKS);
+}
+
+/* The clocks of two threads are not read at one instant: their difference may seem to go back. */
+static uint64_t since(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+static struct window window_of(const struct wp_restraint *restraint, const struct restraint_use *use)
+{
+    const struct restraint_use *begin = &restraint->at;
+    struct window window = {.wall_ns = since(begin->now_ns, use->now_ns),
+                            .looks = since(begin->looks, use->looks),
+                            .used_ns = since(begin->own_cpu_ns, use->own_cpu_ns),
+                            .upkeep_ns = since(begin->upkeep_cpu_ns, use->upkeep_cpu_ns)};
+    uint64_t program_ns = since(begin->program_cpu_ns, use->program_cpu_ns);
+    uint64_t core_ns = window.wall_ns / use->processes;
+    uint64_t base_ns = program_ns > core_ns ? program_ns : core_ns;
+    uint64_t horizon_ns = horizon_min_ns + HORIZON_PERIODS * restraint->period_ns;
+    window.income_ns = (double)base_ns * restraint->limit_ppm / 1e6;
+    window.per_horizon = (double)window.wall_ns / (double)horizon_ns;
+    return window;
+}
+
+static void settle(struct wp_restraint *restraint, const struct window *window)
+{
+    double horizon_income_ns = window->income_ns / window->per_horizon;
+    double account_ns = (double)restraint->account_ns + window->income_ns - (double)window->used_ns;
+    double most_ns = horizon_income_ns * saved_horizons_max,
+           least_ns = -horizon_income_ns * DEBT_HORIZONS_MAX;
+    restraint->account_ns = (int64_t)(account_ns > most_ns    ? most_ns
+                                      : account_ns < least_ns ? least_ns
+                                                              : account_ns);
+}
+
+static double price_of_look(struct wp_restraint *restraint, const struct window *window)
+{
+    uint64_t most = (uint64_t)restraint->at.looks_per_tick * TICKS_REMEMBERED;
+    if (restraint->priced_looks > most) {
+        restraint->priced_ns = restraint->priced_ns * most / restraint->priced_looks;
+        restraint->priced_looks = most;
+    }
+    restraint->priced_ns += since(window->upkeep_ns, window->used_ns);
+    restraint->priced_looks += window->looks;
+    return (double)restraint->priced_ns / (double)restraint->priced_looks;
+}
+
+static double spendable(const struct wp_restraint *restraint, const struct window *window)
+{
+    double least_ns = window->income_ns * least_spendable;
+    double spendable_ns =
+        window->income_ns - (double)window->upkeep_ns + (double)restraint->account_ns * window->per_horizon;
+    return spendable_ns > least_ns ? spendable_ns : least_ns;
+}
+
+static uint64_t bounded(const struct wp_restraint *restraint, double period_ns)
+{
+    uint64_t least_ns = restraint->period_ns / 2;
+    if (period_ns >= (double)restraint->longest_ns)
+        return restraint->longest_ns;
+    if (least_ns < restraint->asked_ns)
+        least_ns = restraint->asked_ns;
+    return period_ns > (double)least_ns ? (uint64_t)period_ns : least_ns;
+}
+
+/* Of so much time, that of the ticks which there would have been but for restraint. */
+static double left_out_ns(const struct wp_restraint *restraint, uint64_t passed_ns)
+{
+    return (double)passed_ns * (1 - (double)restraint->asked_ns / (double)restraint->period_ns);
+}
+
+void restraint_judge(struct wp_restraint *restraint, const struct restraint_use *use)
+{
+    struct window window = window_of(restraint, use);
+    bool is_first = !restraint->has_begun;
+    restraint->at = *use;
+    restraint->has_begun = true;
+    if (is_first || !window.wall_ns || !window.looks)
+        return;
+    restraint->left_out_ns += left_out_ns(restraint, window.wall_ns);
+    settle(restraint, &window);
+    double tick_price_ns = price_of_look(restraint, &window) * use->looks_per_tick;
+    restraint->period_ns =
+        bounded(restraint, tick_price_ns * (double)window.wall_ns / spendable(restraint, &window));
+    restraint->has_restrained |= restraint->period_ns > restraint->asked_ns;
+}
+
+uint64_t restraint_answer_ns(uint64_t took_ns, uint32_t depth)
+{
+    uint64_t most_ns = walk_max_ns + depth * frame_max_ns;
+    return delivery_ns + (took_ns < most_ns ? took_ns : most_ns);
+}
+
+void restraint_describe(const struct wp_restraint *restraint, uint64_t start_ns, uint64_t end_ns,
+                        char ret[RESTRAINT_TEXT_BYTES])
+{
+    *ret = '\0';
+    if (!restraint->has_restrained)
+        return;
+    double saved_ns = restraint->left_out_ns + left_out_ns(restraint, since(restraint->at.now_ns, end_ns));
+    double share = 1 - saved_ns / (double)(end_ns - start_ns);
+    snprintf(ret, RESTRAINT_TEXT_BYTES,
+             "restrained to %g %% of the program's CPU time: as with %.4g ticks a second on average; "
+             "WALLPROF_OVERHEAD=off keeps the rate",
+             restraint->limit_ppm / 1e4, share * NS_PER_S / (double)restraint->asked_ns);
+}
+
+void restraint_describe_from(struct wp_restraint *restraint, uint64_t now_ns)
+{
+    restraint->has_restrained = restraint->period_ns > restraint->asked_ns;
+    restraint->left_out_ns = -left_out_ns(restraint, since(restraint->at.now_ns, now_ns));
+}

@@ -1,0 +1,115 @@
+#include "proc_tasks.h"
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of an entry whose name is a digit: 19 bytes before it (struct linux_dirent64), rounded up to 8. */
+enum { ENTRY_BYTES_MIN = 24 };
+
+int tasks_open(void)
+{
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+uint32_t tasks_count(int directory_fd)
+{
+    struct stat status; /* proc_task_getattr adds the number of threads to the links of the directory */
+    return fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
+}
+
+/* getdents64 itself: opendir would allocate. */
+int tasks_next(int directory_fd, pid_t ret_tids[TASKS_NEXT_MAX])
+{
+    char buffer[TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
+    int count = 0;
+    long bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer));
+    if (bytes < 0)
+        return -errno;
+    for (long at = 0; at < bytes;) {
+        const struct dirent64 *entry = (const void *)(buffer + at);
+        if (entry->d_name[0] != '.')
+            ret_tids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+        at += entry->d_reclen;
+    }
+    return count;
+}
+
+void tasks_rewind(int directory_fd)
+{
+    lseek(directory_fd, 0, SEEK_SET);
+}
+
+/* Reads TID/NAME as a string; false when it cannot be read. */
+static bool read_file(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity)
+{
+    char path[48];
+    snprintf(path, sizeof(path), "%d/%s", tid, name);
+    int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t bytes = read(fd, text, capacity - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return bytes > 0;
+}
+
+static uint64_t start_on_monotonic_ns(uint64_t start_ticks)
+{
+    uint64_t since_boot_ns = start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+    uint64_t boot_ns = clock_read_ns(CLOCK_BOOTTIME), monotonic_ns = clock_monotonic_ns();
+    uint64_t suspended_ns = boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0;
+    return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
+}
+
+bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns)
+{
+    char text[1024];
+    if (!read_file(directory_fd, tid, "stat", text, sizeof(text)))
+        return false;
+    char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (!at || at[1] != ' ')
+        return false;
+    *ret_state = at[2];
+    at += 2;
+    for (int field = 3; field < 22 && at; field++) /* 22: starttime */
+        at = strchr(at + 1, ' ');
+    *ret_start_ns = at ? start_on_monotonic_ns(strtoull(at, NULL, 10)) : 0;
+    return at != NULL;
+}
+
+void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity)
+{
+    char text[64] = "";
+    read_file(directory_fd, tid, "comm", text, sizeof(text));
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '\n')
+        length--;
+    if (length >= capacity)
+        length = capacity - 1;
+    memcpy(ret_name, text, length);
+    memset(ret_name + length, 0, capacity - length);
+}
+
+static uint64_t read_set(const char *text, const char *label)
+{
+    const char *line = strstr(text, label);
+    return line ? strtoull(line + strlen(label), NULL, 16) : 0;
+}
+
+struct tasks_signals tasks_signals(int directory_fd, pid_t tid)
+{
+    char text[4096];
+    if (!read_file(directory_fd, tid, "status", text, sizeof(text)))
+        return (struct tasks_signals){0};
+    return (struct tasks_signals){
+        .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};
+}

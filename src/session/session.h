@@ -1,0 +1,136 @@
+/*
+ * The whole of one recording: who calls whom, in the order a sample flows.
+ *
+ *     tick -> threads (choose) -> observe -> locate -> fold -> tree -> export
+ *
+ * Only this module sees all the others. One session per process; a forked child starts a fresh one.
+ *
+ * Threads of the program call session_thread_*, session_hold_* and session_release*, session_finish;
+ * everything else runs in the sampler thread, which session_start creates. The sampler blocks all signals and
+ * has a descriptor table of its own, so the program sees none of ours.
+ */
+#ifndef WALLPROF_SESSION_H
+#define WALLPROF_SESSION_H
+
+#include "sig/signal/sig_handler.h"
+#include "sample/threads.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The C library's functions under the hooks: what the engine must call so as not to meet itself. */
+struct session_libc {
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_join)(pthread_t, void **);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
+    sig_sigaction_fn *sigaction;
+};
+
+/*
+ * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
+ * starts recording and returns when the sampler runs. The calling thread is registered
+ * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
+ * nothing.
+ */
+int session_start(const struct session_libc *libc, char **environment);
+
+/* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
+ * signal handlers. */
+bool session_is_recording(void);
+
+/* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
+bool session_hides_environment(void);
+
+/* Whether the recording is to be kept in a file while it is made (WALLPROF_STORE). */
+bool session_wants_store(void);
+
+/* Whether we are to make everyday system calls only (WALLPROF_SECCOMP). */
+bool session_is_strict(void);
+
+/*
+ * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
+ * exit handlers have run; later calls, and calls in a process that has not started one, do nothing.
+ */
+void session_finish(void);
+
+/*
+ * The same before the process ends, because of what it is about to do; the log says why. From then on nothing
+ * is sent, and no hook makes a call of its own.
+ */
+void session_end(const char *why);
+
+/*
+ * The process is about to end without session_finish: what a store that is kept says of it. Where it went on
+ * after its run had been gathered, which nobody will look at again, exit ends the recording as session_finish
+ * does. daemon: it forks and ends; take_back: it has not. Any thread, also in a handler.
+ */
+void session_note_exit(int status);
+void session_note_daemon(void);
+void session_note_abort(void);
+void session_take_back_end(void);
+
+/* A child of the process has been ended by a signal: the same. errno is kept. */
+void session_note_death(pid_t child, int signal);
+
+/* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
+ * a moment ends the recording. */
+void session_leave_children(void);
+
+/*
+ * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
+ * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
+ * NULL if it had none; it is not valid afterwards. Its labels, and the name that it was given, the child's
+ * has too. A child that is not to be followed is left without us: then sig_handler_signal() is 0.
+ */
+void session_restart_in_child(const struct wp_thread *forking);
+
+/*
+ * Around fork: no signal is sent and none is outstanding between the two. Nests; any thread. A fork is not
+ * held up for longer than 100 ms: the sampler may be waiting for a lock that the forking thread has, the
+ * loader's.
+ */
+void session_hold_for_fork(void);
+void session_release(void);
+
+/*
+ * Around exec the same, or the new program is killed by a signal that it does not know; release only where it
+ * has failed. Before that what has been recorded so far is written, if it is 100 ms at least, to a file of
+ * its own (output.h) lest the new program's takes its place; or left in its store to who gathers it. Any
+ * thread, also in a handler. Waits for each of the two for 5 s at most, as whatever the sampler waits for may
+ * be the calling thread's. release keeps errno.
+ */
+void session_hold_for_exec(void);
+void session_release_after_exec(void);
+
+/*
+ * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
+ * them: the sampler's thread is not there between the two. down says whether it has gone, and the calling
+ * thread has all signals blocked until up. Where no thread can be created afterwards, the log says so and the
+ * profile is that of the time until then.
+ */
+struct session_absence {
+    bool is_down;
+    uint64_t mask;
+};
+void session_stand_down(struct session_absence *absence);
+void session_stand_up(const struct session_absence *absence);
+
+/*
+ * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in
+ * the new thread, first thing. leave: in the ending thread, last thing. discard: when it could not be
+ * created. stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high
+ * while that pointer lies between the two; 0 and 0 when not known.
+ */
+struct wp_thread *session_thread_prepare(void);
+void *session_thread_start_space(struct wp_thread *thread,
+                                 size_t bytes); /* in the record, until it is entered */
+void session_thread_discard(struct wp_thread *thread);
+void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high);
+void session_thread_leave(struct wp_thread *thread);
+
+/* The main thread's record, for the hook that sees it leave by pthread_exit. */
+struct wp_thread *session_main_thread(void);
+
+#endif

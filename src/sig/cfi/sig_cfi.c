@@ -1,0 +1,463 @@
+/*
+ * The CIE's and the FDE's instructions, run up to the pc, give the row of the unwind table. One machine runs
+ * them for both kinds of walk; they differ in how many columns of a row are kept. 0.2-1 us, which is why
+ * sig_rules caches the rule of the few.
+ */
+#include "sig_cfi.h"
+#include "sig/sys/sig_arch.h"
+#include "sig_expression.h"
+#include "sig/ground/sig_reader.h"
+
+enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
+
+/* The columns of a row of few; the first one is for the rest. */
+enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_LANDING, FEW_COUNT };
+
+/* Where the extra register is the return address it has no place of its own. */
+static const uint8_t few_places[SIG_DWARF_COUNT + 1] = {
+    [SIG_DWARF_FP] = FEW_FP,
+    [SIG_RA_IN_EXTRA ? SIG_DWARF_COUNT : SIG_DWARF_EXTRA] = FEW_EXTRA,
+    [SIG_DWARF_SP] = FEW_SP,
+    [SIG_DWARF_RA] = FEW_RA,
+    [SIG_DWARF_LANDING] = FEW_LANDING};
+
+struct machine {
+    struct sig_reader reader;
+    const struct sig_row_request *request;
+    bool all_registers; /* and not the few */
+    uint64_t pc;        /* where the current row begins */
+    struct sig_cfa cfa;
+    struct sig_cfa remembered_cfas[SIG_ROW_REMEMBERED];
+    unsigned remembered_count;
+    unsigned column_count;
+    struct sig_column *columns;    /* of the current row */
+    struct sig_column *initial;    /* the row after the CIE's instructions */
+    struct sig_column *remembered; /* rows, one after the other */
+    bool failed;
+};
+
+/* Word by word: as a struct assignment or a plain loop it may become a call of memcpy. */
+static void copy_columns(struct sig_column *to, const struct sig_column *from, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        to[i] = from[i];
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static void clear_columns(struct sig_column *columns, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        columns[i] = (struct sig_column){.kind = SIG_COLUMN_UNSPECIFIED};
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+/* Where a row keeps a register. Those that nobody asks for share a column. */
+static unsigned place_of(const struct machine *machine, uint64_t dwarf_register)
+{
+    if (dwarf_register >= SIG_DWARF_COUNT)
+        return machine->all_registers ? SIG_DWARF_COUNT : FEW_REST;
+    return machine->all_registers ? (unsigned)dwarf_register : few_places[dwarf_register];
+}
+
+static void set_column(struct machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
+                       uint64_t other, int64_t offset)
+{
+    struct sig_column *column = &machine->columns[place_of(machine, dwarf_register)];
+    bool fits = offset >= INT32_MIN && offset <= INT32_MAX && other < 256;
+    column->kind = (uint8_t)(fits ? kind : SIG_COLUMN_UNKNOWN);
+    column->dwarf_register = (uint8_t)other;
+    column->offset = (int32_t)offset;
+}
+
+static void restore_column(struct machine *machine, uint64_t dwarf_register)
+{
+    unsigned place = place_of(machine, dwarf_register);
+    machine->columns[place] = machine->initial[place];
+}
+
+static void skip_block(struct sig_reader *reader)
+{
+    uint64_t bytes = sig_read_uleb128(reader);
+    if (bytes > reader->end - reader->at)
+        reader->failed = true;
+    else
+        reader->at += bytes;
+}
+
+/* A column whose value or address is given by the expression block at the reader. */
+static void set_column_by_expression(struct machine *machine, uint64_t dwarf_register,
+                                     enum sig_column_kind kind)
+{
+    uint64_t block = machine->reader.at;
+    skip_block(&machine->reader);
+    set_column(machine, dwarf_register, kind, 0, (int64_t)(block - machine->request->module->cfi_low));
+}
+
+/* An operand in units of the CIE's data alignment; what does not fit becomes an offset that is refused. */
+static int64_t factored(const struct machine *machine, uint64_t operand)
+{
+    int64_t bytes;
+    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie->data_align, &bytes);
+    return overflows ? INT64_MAX : bytes;
+}
+
+static void set_cfa(struct machine *machine, uint64_t dwarf_register, int64_t offset)
+{
+    bool fits = offset >= INT32_MIN && offset <= INT32_MAX && dwarf_register < SIG_CFA_UNKNOWN;
+    machine->cfa = (struct sig_cfa){.dwarf_register = fits ? (uint32_t)dwarf_register : SIG_CFA_UNKNOWN,
+                                    .offset = fits ? (int32_t)offset : 0};
+}
+
+/* DWARF 5 7.24, table 7.29. */
+enum {
+    CFA_NOP = 0x00,
+    CFA_SET_LOC = 0x01,
+    CFA_ADVANCE_LOC1 = 0x02,
+    CFA_ADVANCE_LOC2 = 0x03,
+    CFA_ADVANCE_LOC4 = 0x04,
+    CFA_OFFSET_EXTENDED = 0x05,
+    CFA_RESTORE_EXTENDED = 0x06,
+    CFA_UNDEFINED = 0x07,
+    CFA_SAME_VALUE = 0x08,
+    CFA_REGISTER = 0x09,
+    CFA_REMEMBER_STATE = 0x0a,
+    CFA_RESTORE_STATE = 0x0b,
+    CFA_DEF_CFA = 0x0c,
+    CFA_DEF_CFA_REGISTER = 0x0d,
+    CFA_DEF_CFA_OFFSET = 0x0e,
+    CFA_DEF_CFA_EXPRESSION = 0x0f,
+    CFA_EXPRESSION = 0x10,
+    CFA_OFFSET_EXTENDED_SF = 0x11,
+    CFA_DEF_CFA_SF = 0x12,
+    CFA_DEF_CFA_OFFSET_SF = 0x13,
+    CFA_VAL_OFFSET = 0x14,
+    CFA_VAL_OFFSET_SF = 0x15,
+    CFA_VAL_EXPRESSION = 0x16,
+    CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, /* these two AADWARF64 4.4 only */
+    CFA_NEGATE_RA_STATE = 0x2d,
+    CFA_GNU_ARGS_SIZE = 0x2e,
+    CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+    CFA_ADVANCE_LOC = 0x40, /* the three with an operand in the low six bits */
+    CFA_OFFSET = 0x80,
+    CFA_RESTORE = 0xc0,
+};
+
+static struct sig_column *remembered_row(const struct machine *machine, unsigned index)
+{
+    return machine->remembered + (size_t)index * machine->column_count;
+}
+
+static void remember(struct machine *machine)
+{
+    if (machine->remembered_count == SIG_ROW_REMEMBERED) {
+        machine->failed = true;
+        return;
+    }
+    unsigned index = machine->remembered_count++;
+    machine->remembered_cfas[index] = machine->cfa;
+    copy_columns(remembered_row(machine, index), machine->columns, machine->column_count);
+}
+
+static void recall(struct machine *machine)
+{
+    if (machine->remembered_count == 0) {
+        machine->failed = true;
+        return;
+    }
+    unsigned index = --machine->remembered_count;
+    machine->cfa = machine->remembered_cfas[index];
+    copy_columns(machine->columns, remembered_row(machine, index), machine->column_count);
+}
+
+/* From here on return addresses are signed, or no longer; sig_plain_return_address need not know. */
+static bool is_negate_ra_state(uint8_t op)
+{
+    return SIG_HAS_NEGATE_RA_STATE && (op == CFA_NEGATE_RA_STATE || op == CFA_NEGATE_RA_STATE_WITH_PC);
+}
+
+/* Instructions that define the CFA. */
+static bool step_cfa(struct machine *machine, uint8_t op)
+{
+    struct sig_reader *reader = &machine->reader;
+    uint64_t dwarf_register;
+    switch (op) {
+    case CFA_DEF_CFA:
+        dwarf_register = sig_read_uleb128(reader);
+        set_cfa(machine, dwarf_register, (int64_t)sig_read_uleb128(reader));
+        return true;
+    case CFA_DEF_CFA_SF:
+        dwarf_register = sig_read_uleb128(reader);
+        set_cfa(machine, dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        return true;
+    case CFA_DEF_CFA_REGISTER:
+        set_cfa(machine, sig_read_uleb128(reader), machine->cfa.offset);
+        return true;
+    case CFA_DEF_CFA_OFFSET:
+        set_cfa(machine, machine->cfa.dwarf_register, (int64_t)sig_read_uleb128(reader));
+        return true;
+    case CFA_DEF_CFA_OFFSET_SF:
+        set_cfa(machine, machine->cfa.dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        return true;
+    case CFA_DEF_CFA_EXPRESSION:
+        machine->cfa.expression = reader->at;
+        skip_block(reader);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Instructions that say where one register is saved. */
+static bool step_register(struct machine *machine, uint8_t op)
+{
+    struct sig_reader *reader = &machine->reader;
+    if (op < CFA_OFFSET_EXTENDED || op == CFA_REMEMBER_STATE || op == CFA_RESTORE_STATE ||
+        op == CFA_GNU_ARGS_SIZE)
+        return false;
+    uint64_t dwarf_register = sig_read_uleb128(reader);
+    switch (op) {
+    case CFA_OFFSET_EXTENDED:
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, sig_read_uleb128(reader)));
+        return true;
+    case CFA_OFFSET_EXTENDED_SF:
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        return true;
+    case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
+                   factored(machine, 0 - sig_read_uleb128(reader)));
+        return true;
+    case CFA_RESTORE_EXTENDED:
+        restore_column(machine, dwarf_register);
+        return true;
+    case CFA_UNDEFINED:
+        set_column(machine, dwarf_register, SIG_COLUMN_UNDEFINED, 0, 0);
+        return true;
+    case CFA_SAME_VALUE:
+        set_column(machine, dwarf_register, SIG_COLUMN_SAME, 0, 0);
+        return true;
+    case CFA_REGISTER:
+        set_column(machine, dwarf_register, SIG_COLUMN_IN_REGISTER, sig_read_uleb128(reader), 0);
+        return true;
+    case CFA_EXPRESSION:
+        set_column_by_expression(machine, dwarf_register, SIG_COLUMN_AT_EXPRESSION);
+        return true;
+    case CFA_VAL_EXPRESSION:
+        set_column_by_expression(machine, dwarf_register, SIG_COLUMN_IS_EXPRESSION);
+        return true;
+    case CFA_VAL_OFFSET:
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
+                   factored(machine, sig_read_uleb128(reader)));
+        return true;
+    case CFA_VAL_OFFSET_SF:
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
+                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Instructions with an opcode of two bits, and those that move the row. Returns false at the end of the row.
+ */
+static bool step(struct machine *machine)
+{
+    struct sig_reader *reader = &machine->reader;
+    uint8_t op = sig_read_u8(reader);
+    uint8_t operand = op & 0x3f;
+    uint64_t advance = 0;
+    if ((op & 0xc0) == CFA_ADVANCE_LOC)
+        advance = operand;
+    else if (op == CFA_ADVANCE_LOC1 || op == CFA_ADVANCE_LOC2 || op == CFA_ADVANCE_LOC4)
+        advance = sig_read_fixed(reader, op == CFA_ADVANCE_LOC1 ? 1 : op == CFA_ADVANCE_LOC2 ? 2 : 4);
+    else if ((op & 0xc0) == CFA_OFFSET)
+        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0, factored(machine, sig_read_uleb128(reader)));
+    else if ((op & 0xc0) == CFA_RESTORE)
+        restore_column(machine, operand);
+    else if (op == CFA_REMEMBER_STATE)
+        remember(machine);
+    else if (op == CFA_RESTORE_STATE)
+        recall(machine);
+    else if (op == CFA_GNU_ARGS_SIZE)
+        sig_read_uleb128(reader);
+    else if (op == CFA_SET_LOC)
+        machine->pc = sig_read_encoded(reader, machine->request->cie->fde_encoding, 0);
+    else if (op != CFA_NOP && !is_negate_ra_state(op) && !step_cfa(machine, op) &&
+             !step_register(machine, op))
+        machine->failed = true;
+    machine->pc += advance * machine->request->cie->code_align;
+    return machine->pc <= machine->request->lookup_pc;
+}
+
+static bool run(struct machine *machine, uint64_t at, uint64_t end)
+{
+    machine->reader.at = at;
+    machine->reader.end = end;
+    for (int i = 0; machine->reader.at < end; i++) {
+        if (i == MAX_INSTRUCTIONS)
+            return false;
+        if (!step(machine))
+            break;
+        if (machine->failed || machine->reader.failed)
+            return false;
+    }
+    return !machine->failed && !machine->reader.failed;
+}
+
+__attribute__((noinline)) static bool find_row(const struct sig_row_request *request, bool all_registers,
+                                               struct sig_column *memory, struct sig_cfa *ret)
+{
+    struct machine machine; /* not cleared: remembered rows are written before they are read */
+    unsigned count = all_registers ? SIG_ROW_ALL : FEW_COUNT;
+    sig_reader_init(&machine.reader, request->module, request->cie->instructions, request->careful_reads);
+    machine.request = request;
+    machine.all_registers = all_registers;
+    machine.pc = request->fde->start_pc;
+    machine.cfa = (struct sig_cfa){.dwarf_register = SIG_DWARF_SP};
+    machine.remembered_count = 0;
+    machine.column_count = count;
+    machine.columns = memory;
+    machine.initial = memory + count;
+    machine.remembered = memory + 2 * (size_t)count;
+    machine.failed = false;
+    if (request->cie->ra_register != SIG_DWARF_RA)
+        return false; /* the psABI gives it one number */
+    clear_columns(machine.columns, count);
+    clear_columns(machine.initial, count); /* DW_CFA_restore in a CIE */
+    if (!run(&machine, request->cie->instructions, request->cie->instructions_end))
+        return false;
+    copy_columns(machine.initial, machine.columns, count);
+    if (!run(&machine, request->fde->instructions, request->fde->instructions_end))
+        return false;
+    *ret = machine.cfa;
+    return true;
+}
+
+bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
+{
+    return find_row(request, true, memory, ret);
+}
+
+/* ---- the rule of the few ---- */
+
+/* What a row says of a register, as far as a rule can say it. */
+static struct sig_saved saved_by(const struct sig_row_request *request, struct sig_reader *reader,
+                                 const struct sig_column *column)
+{
+    struct sig_symbol address;
+    switch (column->kind) {
+    case SIG_COLUMN_UNSPECIFIED:
+    case SIG_COLUMN_SAME:
+        return (struct sig_saved){.kind = SIG_SAVED_SAME};
+    case SIG_COLUMN_UNDEFINED:
+        return (struct sig_saved){.kind = SIG_SAVED_UNDEFINED};
+    case SIG_COLUMN_AT_CFA:
+        return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = column->offset};
+    case SIG_COLUMN_IN_REGISTER:
+        return (struct sig_saved){.kind = SIG_SAVED_IN_REGISTER, .dwarf_register = column->dwarf_register};
+    case SIG_COLUMN_AT_EXPRESSION:
+        if (sig_expression_evaluate(reader, sig_column_block(request->module, column), request->lookup_pc,
+                                    &address) &&
+            address.kind == SIG_SYMBOL_REGISTER)
+            return (struct sig_saved){.kind = SIG_SAVED_AT_REGISTER,
+                                      .dwarf_register = address.dwarf_register,
+                                      .offset = (int32_t)address.offset};
+        break;
+    default:
+        break;
+    }
+    return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
+}
+
+/* See SIG_PLT_PUSHES_BYTES. */
+static void mend_low_cfa(struct sig_rule *rule)
+{
+    if (rule->kind != SIG_RULE_FRAME || rule->cfa_register != SIG_DWARF_SP || rule->cfa_deref ||
+        rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != SIG_RA_IN_PUSHED)
+        return;
+    rule->cfa_offset += SIG_PLT_PUSHES_BYTES;
+    rule->ra.offset -= SIG_PLT_PUSHES_BYTES;
+    rule->extra = rule->ra;
+    if (rule->fp.kind == SIG_SAVED_AT_CFA)
+        rule->fp.offset -= SIG_PLT_PUSHES_BYTES;
+}
+
+/* This and the next are not inline, for the sake of the handler's stack: of a rule's three stages, search,
+ * row and rule, no two need their memory at once. */
+__attribute__((noinline)) static void rule_from_row(const struct sig_row_request *request,
+                                                    const struct sig_cfa *found,
+                                                    const struct sig_column *columns, struct sig_rule *ret)
+{
+    struct sig_symbol cfa = {.kind = SIG_SYMBOL_REGISTER,
+                             .dwarf_register = (uint8_t)found->dwarf_register,
+                             .offset = found->offset};
+    struct sig_reader reader;
+    sig_reader_init(&reader, request->module, request->module->cfi_low, request->careful_reads);
+    if (found->expression && !sig_expression_evaluate(&reader, found->expression, request->lookup_pc, &cfa))
+        return;
+    ret->ra = saved_by(request, &reader, &columns[FEW_RA]);
+    if (ret->ra.kind == SIG_SAVED_UNKNOWN)
+        return;
+    if (columns[FEW_SP].kind != SIG_COLUMN_UNSPECIFIED)
+        return; /* longjmp, setcontext: the caller's stack pointer is not the CFA */
+    if (cfa.kind == SIG_SYMBOL_CONSTANT || cfa.dwarf_register == SIG_CFA_UNKNOWN)
+        return;
+    ret->cfa_register = cfa.dwarf_register;
+    ret->cfa_deref = cfa.kind == SIG_SYMBOL_DEREF;
+    ret->cfa_offset = (int32_t)cfa.offset;
+    ret->cfa_offset_after = (int32_t)cfa.offset_after;
+    ret->fp = saved_by(request, &reader, &columns[FEW_FP]);
+    ret->extra = SIG_RA_IN_EXTRA ? ret->ra : saved_by(request, &reader, &columns[FEW_EXTRA]);
+    ret->may_land = SIG_DECODES_CALLS && columns[FEW_LANDING].kind == SIG_COLUMN_AT_CFA;
+    ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
+    if (SIG_RA_IN_EXTRA)
+        mend_low_cfa(ret);
+}
+
+/* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
+static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
+{
+    uint8_t code[SIG_TRAMPOLINE_BYTES + SIG_CODE_ALIGN];
+    if (start_pc < module->start_pc || start_pc + sizeof(code) > module->end_pc)
+        return false;
+    if (careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
+        return false;
+    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
+    return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + SIG_CODE_ALIGN);
+}
+
+bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
+                           const struct sig_fde *fde, bool careful_reads)
+{
+    return cie->is_signal_frame && is_trampoline_at(module, fde->start_pc, careful_reads);
+}
+
+void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
+                     bool careful_reads, struct sig_rule *ret)
+{
+    struct sig_cie cie;
+    struct sig_fde fde;
+    struct sig_cfa cfa;
+    *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
+    if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
+        return;
+    if (sig_cfi_is_trampoline(module, &cie, &fde, careful_reads)) {
+        ret->kind = SIG_RULE_SIGNAL;
+        return;
+    }
+    struct sig_row_request request = {
+        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
+    ret->kind = SIG_RULE_UNSUPPORTED;
+    if (find_row(&request, false, memory, &cfa))
+        rule_from_row(&request, &cfa, memory, ret);
+}
+
+void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                  struct sig_rule *ret)
+{
+    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
+    sig_cfi_rule_in(memory, module, lookup_pc, careful_reads, ret);
+}

@@ -1,0 +1,28 @@
+/* The bytes come here, what they mean is the machine's (sig_arch.h). */
+#include "sig_jit_code.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_memory.h"
+
+#include <stddef.h>
+
+enum { PAGE_BYTES = 4096 };
+
+bool sig_generated_follows_call(uint64_t address)
+{
+    uint8_t code[SIG_CALL_BYTES_MAX];
+    return address >= PAGE_BYTES && sig_memory_peek(code, address - sizeof(code), sizeof(code)) &&
+           sig_ends_in_call(code);
+}
+
+/* Not beyond the page of pc: that one is there if anything is being executed. */
+int sig_generated_words_on_return_address(uint64_t pc)
+{
+    uint8_t code[SIG_LOOK_BEHIND_BYTES + SIG_LOOK_AHEAD_BYTES];
+    uint64_t in_page = pc % PAGE_BYTES;
+    size_t behind = in_page < SIG_LOOK_BEHIND_BYTES ? (size_t)in_page : SIG_LOOK_BEHIND_BYTES;
+    size_t ahead =
+        PAGE_BYTES - in_page < SIG_LOOK_AHEAD_BYTES ? (size_t)(PAGE_BYTES - in_page) : SIG_LOOK_AHEAD_BYTES;
+    if (!sig_memory_peek(code, pc - behind, behind + ahead))
+        return 0;
+    return sig_words_on_return_address(code, behind, behind + ahead);
+}

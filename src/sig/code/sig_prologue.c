@@ -1,0 +1,106 @@
+#include "sig_prologue.h"
+#include "sig/cfi/sig_eh_frame.h"
+#include "sig/sys/sig_memory.h"
+
+#include <stdbool.h>
+
+#if defined(__x86_64__)
+
+enum {
+    WORD_BYTES = 8,
+    PROLOGUE_BYTES_MAX = 192,
+    FRAME_RECORD_BYTES = 16, /* the return address and the caller's frame pointer, right below the CFA */
+    SUB_SHORT_BYTES = 4,     /* 48 83 ec ib */
+    SUB_LONG_BYTES = 7,      /* 48 81 ec id */
+};
+
+static bool is_set_up_of_frame(const uint8_t *code)
+{
+    return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec));
+}
+
+/* Behind mov %rsp,%rbp, or 0. */
+static size_t behind_set_up(const uint8_t *code, size_t bytes)
+{
+    enum { MOV_BYTES = 3 };
+    for (size_t i = 0; i + MOV_BYTES <= bytes; i++) {
+        if (is_set_up_of_frame(code + i))
+            return i + MOV_BYTES;
+    }
+    return 0;
+}
+
+/* N of sub $N,%rsp, or 0. */
+static uint32_t taken_by_sub(const uint8_t *code, size_t bytes)
+{
+    if (bytes < SUB_SHORT_BYTES || code[0] != 0x48 || code[2] != 0xec)
+        return 0;
+    if (code[1] == 0x83)
+        return code[3] < 0x80 ? code[3] : 0;
+    if (code[1] != 0x81 || bytes < SUB_LONG_BYTES)
+        return 0;
+    return (uint32_t)code[3] | (uint32_t)code[4] << 8 | (uint32_t)code[5] << 16 | (uint32_t)code[6] << 24;
+}
+
+/* By the row: how many bytes of registers lie below the frame record, one behind the other. */
+static uint32_t pushed_bytes(const struct sig_column *row)
+{
+    int32_t lowest = -FRAME_RECORD_BYTES;
+    for (int i = 0; i < SIG_DWARF_COUNT; i++) {
+        if (row[i].kind == SIG_COLUMN_AT_CFA && row[i].offset < lowest)
+            lowest = row[i].offset;
+    }
+    return (uint32_t)(-FRAME_RECORD_BYTES - lowest);
+}
+
+static size_t add_guess(uint32_t *guesses, size_t count, uint32_t bytes)
+{
+    if (bytes % WORD_BYTES != 0 || count == SIG_PROLOGUE_GUESSES)
+        return count;
+    for (size_t i = 0; i < count; i++) {
+        if (guesses[i] == bytes / WORD_BYTES)
+            return count;
+    }
+    guesses[count] = bytes / WORD_BYTES;
+    return count + 1;
+}
+
+size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_pc, struct sig_column *rows,
+                              uint32_t ret[SIG_PROLOGUE_GUESSES])
+{
+    struct sig_cie cie;
+    struct sig_fde fde;
+    struct sig_cfa cfa;
+    uint8_t code[PROLOGUE_BYTES_MAX];
+    size_t count = 0;
+    if (!sig_eh_frame_find(module, lookup_pc, true, &cie, &fde))
+        return 0;
+    struct sig_row_request request = {
+        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = true};
+    size_t bytes = lookup_pc - fde.start_pc < sizeof(code) ? lookup_pc - fde.start_pc : sizeof(code);
+    if (!sig_cfi_row(&request, rows, &cfa) || cfa.expression || cfa.dwarf_register != SIG_DWARF_FP ||
+        cfa.offset != FRAME_RECORD_BYTES || !sig_memory_copy(code, fde.start_pc, bytes))
+        return 0;
+    uint32_t pushed = pushed_bytes(rows);
+    size_t at = behind_set_up(code, bytes);
+    for (size_t i = at; at > 0 && i < bytes; i++) {
+        uint32_t taken = taken_by_sub(code + i, bytes - i);
+        if (taken > 0)
+            count = add_guess(ret, add_guess(ret, count, pushed + taken), taken);
+    }
+    return at > 0 ? add_guess(ret, count, pushed) : 0;
+}
+
+#else
+
+size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_pc, struct sig_column *rows,
+                              uint32_t ret[SIG_PROLOGUE_GUESSES])
+{
+    (void)module;
+    (void)lookup_pc;
+    (void)rows;
+    (void)ret;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,34 @@
+#include "sig_altstack.h"
+#include "sig/sys/sig_arch.h"
+#include "sig_wait.h"
+
+#include <signal.h>
+
+/* As the kernel stored it before the handler: with SS_AUTODISARM there is none meanwhile. */
+bool sig_small_stack_is_around(const ucontext_t *context, uintptr_t here)
+{
+    const stack_t *stack = &context->uc_stack;
+    uintptr_t low = (uintptr_t)stack->ss_sp, below = here - low;
+    bool is_small = below < stack->ss_size && below < SIG_SMALL_STACK_BYTES;
+    if (is_small) {
+        sig_wait_here.small_low = low;
+        sig_wait_here.small_high = low + stack->ss_size;
+    }
+    return is_small;
+}
+
+bool sig_small_stack_is_here(void)
+{
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
+    return here >= sig_wait_here.small_low && here < sig_wait_here.small_high;
+}
+
+void sig_small_stack_enter(const ucontext_t *context, uint64_t held)
+{
+    uint64_t interrupted = context->uc_sigmask.__val[0];
+    bool is_within_another = (interrupted & held) == held;
+    if (held == 0 || is_within_another ||
+        sig_small_stack_is_around(context, (uintptr_t)__builtin_frame_address(0)))
+        return;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&held, 0, sizeof(held));
+}

@@ -1,0 +1,75 @@
+#include "sig_restart.h"
+#include "sig/sys/sig_arch.h"
+#include "sig_wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+void sig_restart_note(const ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    uint64_t behind = sig_behind_system_call(context);
+    bool is_on_call = behind != 0 && behind != regs.pc;
+    sig_wait_here.restarts_pc = is_on_call ? regs.pc : 0;
+    sig_wait_here.restarts_sp = regs.sp;
+}
+
+/* What files are made of is there or will be soon: reading it is never ended, and a program may not expect
+ * it. */
+static bool is_waited_for(int fd)
+{
+    struct stat status;
+    return sig_syscall4(SYS_fstat, fd, (long)&status, 0, 0) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode) && !S_ISBLK(status.st_mode);
+}
+
+/*
+ * Of the calls that are made again after SA_RESTART (signal(7)) those that may have ended with EINTR before
+ * they did anything: a thread that has come as far as the instruction for the first time looks the same.
+ */
+static bool may_end(long number, long first, long second)
+{
+    switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+        return is_waited_for((int)first);
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_futex:
+    case SYS_mq_timedsend:
+    case SYS_mq_timedreceive:
+        return true;
+    case SYS_fcntl:
+        return second == F_SETLKW || second == F_OFD_SETLKW;
+    default:
+        return false;
+    }
+}
+
+void sig_restart_end(ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    if (regs.pc == 0 || regs.pc != sig_wait_here.restarts_pc || regs.sp != sig_wait_here.restarts_sp)
+        return;
+    sig_wait_here.restarts_pc = 0;
+    uint64_t behind = sig_behind_system_call(context);
+    if (behind != 0 && behind != regs.pc &&
+        may_end(sig_call_number(context), sig_call_argument(context, 0), sig_call_argument(context, 1)))
+        sig_end_call(context, -EINTR);
+}

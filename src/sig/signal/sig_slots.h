@@ -1,0 +1,101 @@
+/*
+ * Where a signalled thread writes what it saw: a fixed set of preallocated slots.
+ *
+ * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -release-> FREE, and ARMED -cancel->
+ * FREE. arm, release, cancel and wait are the sampler thread's; claim and finish the handler's. The state
+ * word carries a generation that arm increases, and so does the signal: a signal that comes late, after
+ * cancel or for an earlier use of the slot, finds another generation and is dropped.
+ *
+ * Nothing here blocks but sig_slots_wait, and that has a deadline.
+ */
+#ifndef WALLPROF_SIG_SLOTS_H
+#define WALLPROF_SIG_SLOTS_H
+
+#include "sig/walk/sig_unwind_slow.h"
+#include "sig/walk/sig_unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sig_slot_state { SIG_SLOT_FREE, SIG_SLOT_ARMED, SIG_SLOT_WRITING, SIG_SLOT_DONE };
+
+struct sig_slot {
+    uint64_t state; /* atomic: generation << 2 | enum sig_slot_state */
+
+    /* Written by the sampler before arming, read by the handler after claiming. */
+    uint64_t stack_low, stack_high;
+    struct sig_memo *memo;     /* of the thread, the handler's between claim and finish; NULL without */
+    bool learns;               /* atomic: sig_slots_let_learn */
+    const uint32_t *labels_at; /* atomic: sig_slots_ask_labels; NULL: there are none */
+    int32_t tid;               /* atomic: sig_slots_address */
+
+    /* Written by the handler before finishing, read by the sampler after it saw DONE. */
+    uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
+    uint64_t cpu_ns;            /* the thread's CPU clock then */
+    uint64_t took_ns;           /* from time_ns to the end of the walk, by the same clock */
+    uint32_t depth;             /* addresses written */
+    uint8_t end;                /* enum sig_unwind_end */
+    struct sig_unloads unloads; /* as of the walk */
+    bool was_blocked;           /* the signal interrupted a wait in a system call, */
+    uint64_t sp, pc, fp;        /* in this place (struct sig_place); pc is 0 if that is not known */
+    bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
+    bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
+    uint32_t labels;   /* the word at labels_at then */
+    uint64_t *addresses;
+
+    struct sig_full_scratch *scratch; /* the handler's between claim and finish; NULL: no sig_full_walk */
+} __attribute__((aligned(64)));
+
+struct sig_slots {
+    struct sig_slot *slots;
+    uint32_t count;
+    uint32_t capacity; /* addresses a slot can hold */
+    uint32_t pending;  /* atomic, futex word: slots armed and neither finished nor cancelled */
+    uint32_t awaited;  /* atomic: the sampler is in sig_slots_wait */
+};
+
+/* slots and addresses are the caller's memory: count slots, and count * capacity addresses. */
+void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t count, uint64_t *addresses,
+                    uint32_t capacity);
+
+/* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the
+ * signal. */
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
+                  uint64_t *ret_generation);
+
+/*
+ * Sampler, between arming a slot and sending the signal, whose delivery orders the two: the walk is to learn
+ * distances (sig_distance.h) for the next one from outside. It is somewhat slower then and has no memo.
+ */
+void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
+
+/* Sampler, between the two as well: where the thread keeps what its labels are (labels.h). */
+void sig_slots_ask_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
+
+/* Sampler, between the two as well: whose the slot is, for a signal that arrives without its value. */
+void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);
+
+/* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
+struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
+
+/* Handler: the same by the thread alone, NULL when none is armed for it. */
+struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid);
+
+/* Handler: whether one is armed for this thread. */
+bool sig_slots_is_addressed(const struct sig_slots *slots, int32_t tid);
+
+/* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
+void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
+
+/* Sampler: true when the slot is DONE; its content stays valid until sig_slots_release. */
+bool sig_slots_is_done(const struct sig_slots *slots, uint32_t index);
+void sig_slots_release(struct sig_slots *slots, uint32_t index);
+
+/* Sampler: gives up on an armed slot. False when a handler has claimed it meanwhile: then wait for it to be
+ * done. */
+bool sig_slots_cancel(struct sig_slots *slots, uint32_t index);
+
+/* Sampler: sleeps until nothing is pending or CLOCK_MONOTONIC reaches the deadline. */
+void sig_slots_wait(struct sig_slots *slots, uint64_t deadline_ns);
+
+#endif

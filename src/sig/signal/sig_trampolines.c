@@ -1,0 +1,179 @@
+#include "sig_trampolines.h"
+#include "sig_action.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig_restart.h"
+#include "sig_altstack.h"
+#include "sig_wait.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+/* Bytes between two entries; they are laid out by it. */
+enum { ENTRY_BYTES = 16 };
+
+/* SIG_ERR is -1, and what is no function is small: SIG_DFL 0, SIG_IGN 1, SIG_HOLD 2. */
+enum { LEAST_HANDLER = 16 };
+
+/* In this order, with as many entries each; a kind is the sum of what it is without or with. */
+enum { WITHOUT_RESTART = 1, WITH_ONSTACK = 2, KINDS = 4 };
+
+/* Written once each, from 0 to a handler; read by the entry of the same number. */
+uintptr_t sig_counted_handlers[KINDS * SIG_COUNTED_MAX] __attribute__((visibility("hidden")));
+
+extern const uint8_t sig_counted_entries[] __attribute__((visibility("hidden")));
+
+_Static_assert(SIG_COUNTED_MAX == 256, "as many entries are below");
+_Static_assert(offsetof(struct sig_wait, handled) == 0, "the entries count in the first word");
+_Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
+
+/* What entries do before they go on, but for those of kind 0. */
+__attribute__((used)) static void on_stack(const ucontext_t *context)
+{
+    sig_small_stack_enter(context, sig_action_held_for_stacks());
+}
+
+__attribute__((used)) static void on_stack_and_end(ucontext_t *context)
+{
+    on_stack(context);
+    sig_restart_end(context);
+}
+
+/*
+ * An entry may use what a function that is called may: on x86_64 rax and r11, on aarch64 x9 to x17. A signal
+ * that comes between reading the count and writing it adds to it and is forgotten: the count has changed by
+ * one all the same. Where the kernel has put the context: struct rt_sigframe, in
+ * arch/x86/include/asm/sigframe.h behind the return address, in arch/arm64/kernel/signal.c behind the
+ * siginfo.
+ */
+#if defined(__x86_64__)
+#define FUNCTION_TYPE "@function"
+#define ENTRIES(first, common)                                                                               \
+    ".set number, " #first "\n"                                                                              \
+    ".rept 256\n"                                                                                            \
+    ".p2align 4\n"                                                                                           \
+    "endbr64\n"                                                                                              \
+    "mov $number, %eax\n"                                                                                    \
+    "jmp " #common "\n"                                                                                      \
+    ".set number, number + 1\n"                                                                              \
+    ".endr\n"                                                                                                \
+    ".p2align 4\n"
+#define COUNT                                                                                                \
+    "mov sig_wait_here@gottpoff(%rip), %r11\n"                                                               \
+    "incl %fs:(%r11)\n"
+#define GO_ON                                                                                                \
+    "lea sig_counted_handlers(%rip), %r11\n"                                                                 \
+    "jmp *(%r11,%rax,8)\n"
+#define CALL(function)                                                                                       \
+    "push %rdi\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rsi\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rdx\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "push %rax\n"                                                                                            \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "lea 40(%rsp), %rdi\n"                                                                                   \
+    "sub $8, %rsp\n"                                                                                         \
+    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+    "call " #function "\n"                                                                                   \
+    "add $8, %rsp\n"                                                                                         \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rax\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rdx\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rsi\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"                                                                            \
+    "pop %rdi\n"                                                                                             \
+    ".cfi_adjust_cfa_offset -8\n"
+#elif defined(__aarch64__)
+#define FUNCTION_TYPE "%function"
+#define ENTRIES(first, common)                                                                               \
+    ".set number, " #first "\n"                                                                              \
+    ".rept 256\n"                                                                                            \
+    ".p2align 4\n"                                                                                           \
+    "hint #34\n" /* bti c */                                                                                 \
+    "mov w9, #number\n"                                                                                      \
+    "b " #common "\n"                                                                                        \
+    ".set number, number + 1\n"                                                                              \
+    ".endr\n"                                                                                                \
+    ".p2align 4\n"
+#define COUNT                                                                                                \
+    "adrp x10, :gottprel:sig_wait_here\n"                                                                    \
+    "ldr x10, [x10, #:gottprel_lo12:sig_wait_here]\n"                                                        \
+    "mrs x11, tpidr_el0\n"                                                                                   \
+    "add x10, x10, x11\n"                                                                                    \
+    "ldr w11, [x10]\n"                                                                                       \
+    "add w11, w11, #1\n"                                                                                     \
+    "str w11, [x10]\n"
+#define GO_ON                                                                                                \
+    "adrp x10, sig_counted_handlers\n"                                                                       \
+    "add x10, x10, #:lo12:sig_counted_handlers\n"                                                            \
+    "ldr x16, [x10, x9, lsl #3]\n"                                                                           \
+    "br x16\n"
+#define CALL(function) /* the context lies behind the siginfo's 128 bytes */                                 \
+    "stp x29, x30, [sp, #-48]!\n"                                                                            \
+    ".cfi_adjust_cfa_offset 48\n"                                                                            \
+    ".cfi_rel_offset x29, 0\n"                                                                               \
+    ".cfi_rel_offset x30, 8\n"                                                                               \
+    "stp x0, x1, [sp, #16]\n"                                                                                \
+    "stp x2, x9, [sp, #32]\n"                                                                                \
+    "add x0, sp, #176\n"                                                                                     \
+    "bl " #function "\n"                                                                                     \
+    "ldp x2, x9, [sp, #32]\n"                                                                                \
+    "ldp x0, x1, [sp, #16]\n"                                                                                \
+    "ldp x29, x30, [sp], #48\n"                                                                              \
+    ".cfi_adjust_cfa_offset -48\n"                                                                           \
+    ".cfi_restore x29\n"                                                                                     \
+    ".cfi_restore x30\n"
+#else
+#error "entries are to be written for this machine"
+#endif
+
+/* Each jumps to the common part of its kind. */
+__asm__(".pushsection .text\n"
+        ".p2align 4\n"
+        ".hidden sig_counted_entries\n"
+        ".type sig_counted_entries, " FUNCTION_TYPE "\n"
+        "sig_counted_entries:\n"
+        ".cfi_startproc\n" ENTRIES(0, 1f) ENTRIES(256, 2f) ENTRIES(512, 3f)
+            ENTRIES(768, 4f) "1:\n" COUNT GO_ON "2:\n" COUNT CALL(sig_restart_end) GO_ON
+        "3:\n" COUNT CALL(on_stack) GO_ON "4:\n" COUNT CALL(on_stack_and_end) GO_ON
+        ".cfi_endproc\n"
+        ".size sig_counted_entries, . - sig_counted_entries\n"
+        ".popsection\n");
+
+uintptr_t sig_counted(uintptr_t handler, int flags)
+{
+    if (handler < LEAST_HANDLER || handler == UINTPTR_MAX)
+        return handler;
+    size_t kind = (flags & SA_RESTART ? 0U : WITHOUT_RESTART) + (flags & SA_ONSTACK ? WITH_ONSTACK : 0U);
+    size_t first = kind * SIG_COUNTED_MAX;
+    for (size_t i = first; i < first + SIG_COUNTED_MAX; i++) {
+        uintptr_t there = sig_load_relaxed(&sig_counted_handlers[i]); /* never changes once it is not 0 */
+        if (there == 0 && sig_cas_acq_rel(&sig_counted_handlers[i], &there, handler))
+            there = handler; /* partner: the kernel, which is told of the entry after this */
+        if (there == handler)
+            return (uintptr_t)sig_counted_entries + i * ENTRY_BYTES;
+    }
+    return handler;
+}
+
+/* The number of an entry, or more than there are. */
+static size_t index_of(uintptr_t entry)
+{
+    uintptr_t offset = entry - (uintptr_t)sig_counted_entries;
+    return offset % ENTRY_BYTES == 0 ? offset / ENTRY_BYTES : SIZE_MAX;
+}
+
+uintptr_t sig_uncounted(uintptr_t entry)
+{
+    size_t index = index_of(entry);
+    return index < KINDS * SIG_COUNTED_MAX ? sig_load_relaxed(&sig_counted_handlers[index]) : entry;
+}
+
+bool sig_counted_lets_in(uintptr_t entry)
+{
+    size_t index = index_of(entry);
+    return index >= WITH_ONSTACK * SIG_COUNTED_MAX && index < KINDS * SIG_COUNTED_MAX;
+}

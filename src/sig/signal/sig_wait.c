@@ -1,0 +1,60 @@
+#include "sig_wait.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_clock.h"
+
+#include <signal.h>
+#include <time.h>
+
+/* How deep the hook and the C library's functions are in the stack when they wait. With a frame of the
+ * kernel's for a handler it is more, so a wait within a handler of the program's is not taken for the one
+ * that it interrupted. */
+enum { DEPTH_BYTES_MAX = 1024 };
+
+/* What a thread does to itself, and the C library's own (SIGCANCEL, SIGSETXID). */
+static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
+                                      1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
+                                      1ULL << (32 - 1) | 1ULL << (33 - 1);
+
+__thread struct sig_wait sig_wait_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now = {0};
+    sig_clock_read(CLOCK_MONOTONIC, &now); /* does not fail */
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* Written before the handler is installed. */
+static uint64_t sig_hooks_low, sig_hooks_high;
+
+void sig_wait_use_hooks(uint64_t low, uint64_t high)
+{
+    sig_hooks_low = low;
+    sig_hooks_high = high;
+}
+
+bool sig_wait_is_hook(uint64_t pc)
+{
+    return pc >= sig_hooks_low && pc < sig_hooks_high;
+}
+
+bool sig_wait_may_be_cut_short(const ucontext_t *context)
+{
+    struct sig_regs regs;
+    const struct sig_waiting *wait = sig_wait_here.waits;
+    sig_regs_from_context(&regs, context);
+    uint64_t hook = (uint64_t)(uintptr_t)wait;
+    return wait && regs.sp <= hook && hook - regs.sp < DEPTH_BYTES_MAX &&
+           wait->handled == sig_wait_here.handled &&
+           (wait->may_be_short ? sig_has_made_system_call(context)
+                               : sig_behind_system_call(context) == regs.pc);
+}
+
+void sig_wait_interrupt(ucontext_t *context)
+{
+    uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
+    sig_wait_here.was_interrupted = true;
+    sig_wait_here.mask = *blocked;
+    sig_wait_here.time_ns = monotonic_ns();
+    *blocked |= ~never_blocked;
+}

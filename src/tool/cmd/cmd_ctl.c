@@ -1,0 +1,298 @@
+/*
+ * wallprof ctl: starts and stops the recording of a running process, and has it written.
+ *
+ * The sampler's page (control_page.h) is found by its descriptor: /proc/PID/task/TID/fd of the thread called
+ * wallprof, which has a table of its own. The kernel lets nobody in there but the same user and root.
+ */
+#include "tool/io/command.h"
+
+#include "base/clock.h"
+#include "profile/control_page.h"
+#include "base/futex.h"
+#include "sig/sys/sig_atomic.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\n"
+                           "       wallprof ctl [OPTIONS] PID dump [PATH]\n"
+                           "\n"
+                           "Starts or stops the recording of a running process, which must be yours, tells\n"
+                           "how it is, or has what was recorded so far written to PATH, whose ending says\n"
+                           "the format; without PATH to where the profile goes at the end.\n"
+                           "\n"
+                           "  -t, --timeout SECONDS  how long to wait for the answer (10)\n";
+
+enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400, RESULT_ALREADY = -3, RESULT_NOTHING = -6 };
+
+static const uint64_t look_ns = 100 * NS_PER_MS;
+
+struct subject {
+    long pid;
+    char task[64]; /* /proc/PID/task/TID of its sampler */
+    int fd;
+    struct control_page *page;
+};
+
+/* ---- finding it ---- */
+
+static bool reads(const char *path, const char *text)
+{
+    char line[64] = "";
+    FILE *file = fopen(path, "re");
+    bool is_same = file && fgets(line, sizeof line, file) && strncmp(line, text, strlen(text)) == 0 &&
+                   line[strlen(text)] == '\n';
+    if (file)
+        fclose(file);
+    return is_same;
+}
+
+static bool is_page(const char *path)
+{
+    char target[64];
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    return strncmp(target, "/memfd:" CONTROL_PAGE_NAME, strlen("/memfd:" CONTROL_PAGE_NAME)) == 0;
+}
+
+/* The descriptor of the page among a thread's, opened; -ENOENT when there is none, or why it cannot be told.
+ */
+static int open_page_of(const char *task)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/fd", task);
+    DIR *directory = opendir(path);
+    int fd = directory ? -ENOENT : -errno;
+    for (struct dirent *entry; fd == -ENOENT && directory && (entry = readdir(directory));) {
+        snprintf(path, sizeof path, "%s/fd/%s", task, entry->d_name);
+        if (!is_page(path))
+            continue;
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        fd = fd < 0 ? -errno : fd;
+    }
+    if (directory)
+        closedir(directory);
+    return fd;
+}
+
+/* -ESRCH: no such process; -ENODATA: no thread of ours; -ENOENT: one without a page. */
+static int find(struct subject *subject)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%ld/task", subject->pid);
+    DIR *directory = opendir(path);
+    if (!directory)
+        return errno == ENOENT ? -ESRCH : -errno;
+    int fd = -ENODATA;
+    for (struct dirent *entry; fd < 0 && (entry = readdir(directory));) {
+        if (*entry->d_name == '.')
+            continue;
+        snprintf(subject->task, sizeof subject->task, "/proc/%ld/task/%.20s", subject->pid, entry->d_name);
+        snprintf(path, sizeof path, "%s/comm", subject->task);
+        if (reads(path, "wallprof"))
+            fd = open_page_of(subject->task);
+    }
+    closedir(directory);
+    return fd;
+}
+
+static int explain(long pid, int error)
+{
+    switch (-error) {
+    case ESRCH:
+        return command_fail("there is no process %ld", pid);
+    case ENODATA:
+        return command_fail("process %ld is not being recorded: it has no thread of wallprof's", pid);
+    case ENOENT:
+        return command_fail("process %ld cannot be controlled: it is recorded by another version, with "
+                            "WALLPROF_SECCOMP=strict, or on a kernel before 5.9",
+                            pid);
+    case EACCES:
+    case EPERM:
+        return command_fail("process %ld is not yours", pid);
+    default:
+        return command_fail("process %ld cannot be controlled: %s", pid, strerror(-error));
+    }
+}
+
+static int open_subject(struct subject *subject)
+{
+    struct stat status;
+    subject->fd = find(subject);
+    if (subject->fd < 0)
+        return explain(subject->pid, subject->fd);
+    if (fstat(subject->fd, &status) < 0 || status.st_size != CONTROL_PAGE_BYTES)
+        return explain(subject->pid, -ENOENT);
+    subject->page = mmap(NULL, CONTROL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, subject->fd, 0);
+    if (subject->page == MAP_FAILED)
+        return explain(subject->pid, -errno);
+    if (sig_load_seq_cst(&subject->page->layout) != CONTROL_PAGE_LAYOUT)
+        return explain(subject->pid, -ENOENT);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+static bool is_alive(const struct subject *subject)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/comm", subject->task);
+    return access(path, F_OK) == 0;
+}
+
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* One at a time: the lock goes with whoever has it. */
+static int lock(const struct subject *subject, uint64_t deadline_ns)
+{
+    const struct timespec pause = {.tv_nsec = NS_PER_MS};
+    while (flock(subject->fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK || clock_monotonic_ns() >= deadline_ns)
+            return command_fail("process %ld: somebody else is asking it", subject->pid);
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+static int ask(struct subject *subject, enum control_kind kind, const char *path, uint64_t timeout_ns)
+{
+    struct control_page *page = subject->page;
+    uint64_t now_ns, deadline_ns = clock_monotonic_ns() + timeout_ns;
+    if (lock(subject, deadline_ns) != 0)
+        return 1;
+    uint32_t number = sig_load_seq_cst(&page->asked) + 1, answered;
+    page->kind = kind;
+    strcpy(page->path, path);
+    sig_store_seq_cst(&page->asked, number);
+    sig_add_seq_cst(&page->wake, 1);
+    futex_wake_all_shared(&page->wake);
+    while ((answered = sig_load_seq_cst(&page->answered)) != number) {
+        if (!is_alive(subject))
+            return command_fail("process %ld has ended, or has executed another program", subject->pid);
+        if ((now_ns = clock_monotonic_ns()) >= deadline_ns)
+            return command_fail("process %ld does not answer; it may do so yet", subject->pid);
+        futex_wait_shared(&page->answered, answered, sooner(deadline_ns, now_ns + look_ns));
+    }
+    return 0;
+}
+
+/* ---- saying ---- */
+
+static void print_text(const char *label, const char *text, size_t capacity)
+{
+    printf("%-12s", label);
+    for (size_t i = 0; i < capacity && text[i]; i++)
+        putchar((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i]);
+    putchar('\n');
+}
+
+static void print_status(const struct control_status *status)
+{
+    char since[64] = "";
+    time_t seconds = (time_t)(status->since_utc_ns / NS_PER_S);
+    struct tm local;
+    if (localtime_r(&seconds, &local))
+        strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &local);
+    printf("%-12s%s since %s\n", "state", status->is_recording ? "recording" : "stopped", since);
+    print_text("program", status->program, sizeof status->program);
+    printf("%-12s%d\n", "pid", status->pid);
+    printf("%-12s%.3f s\n", "recorded", (double)status->recorded_ns / NS_PER_S);
+    printf("%-12s%u seen, %u alive\n", "threads", status->threads_seen, status->threads_live);
+    printf("%-12s%llu\n", "samples", (unsigned long long)status->samples);
+    if (status->files)
+        printf("%-12s%u written, one for each interval\n", "files", status->files);
+    print_text("profile", status->out, sizeof status->out);
+}
+
+static int report(const struct subject *subject, enum control_kind kind, const char *path)
+{
+    int32_t result = subject->page->result;
+    struct control_status status = subject->page->status;
+    if (result == RESULT_ALREADY)
+        return command_fail("process %ld is %s already", subject->pid,
+                            kind == CONTROL_START ? "recording" : "stopped");
+    if (result == RESULT_NOTHING)
+        return command_fail("process %ld: nothing has been recorded yet", subject->pid);
+    if (result != 0)
+        return command_fail("process %ld cannot write %s: %s", subject->pid, *path ? path : "its profile",
+                            result > 0 ? strerror(result) : "not recorded");
+    if (kind == CONTROL_STATUS)
+        print_status(&status);
+    return fflush(stdout) == EOF;
+}
+
+/* ---- the command line ---- */
+
+static int parse_kind(const char *word, enum control_kind *ret)
+{
+    static const char *const words[] = {[CONTROL_START] = "start",
+                                        [CONTROL_STOP] = "stop",
+                                        [CONTROL_DUMP] = "dump",
+                                        [CONTROL_STATUS] = "status"};
+    for (int kind = CONTROL_START; kind <= CONTROL_STATUS; kind++) {
+        if (strcmp(words[kind], word) == 0) {
+            *ret = (enum control_kind)kind;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+/* The process has a working directory of its own. */
+static int make_absolute(const char *path, char ret[PATH_MAX])
+{
+    char directory[PATH_MAX] = "";
+    if (*path != '/' && !getcwd(directory, sizeof directory))
+        return command_fail("the working directory: %s", strerror(errno));
+    int length = snprintf(ret, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path);
+    return length < PATH_MAX ? 0 : command_fail("%s: %s", path, strerror(ENAMETOOLONG));
+}
+
+int command_ctl(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {0}};
+    struct subject subject = {.fd = -1};
+    enum control_kind kind;
+    char path[PATH_MAX] = "";
+    long timeout_s = TIMEOUT_DEFAULT_S;
+    for (int option; (option = getopt_long(argc, argv, "t:h", options, NULL)) >= 0;) {
+        if (option == 'h')
+            return fputs(help, stdout) == EOF;
+        if (option != 't')
+            return command_misused("ctl", "which options there are:");
+        if (!command_number(optarg, 1, TIMEOUT_MAX_S, &timeout_s))
+            return command_misused("ctl", "--timeout %s is not a number of seconds", optarg);
+    }
+    int count = argc - optind;
+    if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject.pid))
+        return command_misused("ctl", "PID and what to do are wanted");
+    if (parse_kind(argv[optind + 1], &kind) < 0)
+        return command_misused("ctl", "'%s' is not start, stop, dump or status", argv[optind + 1]);
+    if (count > (kind == CONTROL_DUMP ? 3 : 2))
+        return command_misused("ctl", "'%s' is too much", argv[argc - 1]);
+    if (count == 3 && !*argv[optind + 2])
+        return command_misused("ctl", "the PATH is empty");
+    if (count == 3 && make_absolute(argv[optind + 2], path) != 0)
+        return 1;
+    if (open_subject(&subject) != 0 || ask(&subject, kind, path, (uint64_t)timeout_s * NS_PER_S) != 0)
+        return 1;
+    return report(&subject, kind, path);
+}

@@ -1,0 +1,107 @@
+#include "tool/io/command.h"
+#include "tool/report/diff.h"
+#include "tool/io/output_file.h"
+#include "tool/read/recording.h"
+#include "report_options.h"
+
+#include <stdio.h>
+
+enum { NORMALIZE = 'N' };
+
+static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
+                           "Shows what takes more time (+) or less (-) in AFTER than in BEFORE: threads of\n"
+                           "one name, then functions, the largest difference first. % is of what it was.\n"
+                           "\n"
+                           "      --normalize      compare shares: AFTER is scaled to BEFORE's total\n";
+static const char help_end[] =
+    "\n"
+    "JSON: {version: 1, normalized, total: SIDES, threads: [{name, presence, flat:\n"
+    "SIDES, cum: SIDES}], by, sort, row_count, rows: [like threads]}. presence is\n"
+    "both, new or gone; SIDES are {before: VALUES, after: VALUES, change: VALUES},\n"
+    "VALUES {samples, cpu_ns, offcpu_ns, wall_ns}; only change is normalized.\n";
+
+static int write_diff(const struct report_options *options, const struct diff *diff)
+{
+    struct json json;
+    if (!options->is_json) {
+        diff_table_write(diff, options->lines, options->columns, options->has_colour, stdout);
+        return output_printed();
+    }
+    struct sink *sink = output_stdout_open(SINK_PLAIN);
+    if (!sink)
+        return 1;
+    json_init(&json, sink);
+    diff_json_write(diff, options->lines, &json);
+    return output_stdout_close(sink);
+}
+
+static int compare(const struct report_options *options, const struct report *before,
+                   const struct report *after, bool is_normalized)
+{
+    struct diff diff;
+    if (diff_make(&diff, before, after, options->request.by, options->metric, options->by_cum,
+                  is_normalized) < 0)
+        return command_fail("there is not enough memory for the difference");
+    int status = write_diff(options, &diff);
+    diff_free(&diff);
+    return status;
+}
+
+/* The recording must stay open as long as its report. */
+static int open_report(const struct report_options *options, const char *path, struct recording *recording,
+                       struct report *report)
+{
+    if (command_open(recording, path) != 0)
+        return 1;
+    if (report_make(report, &recording->profile, &options->request) == 0)
+        return 0;
+    recording_close(recording);
+    return command_fail("%s: there is not enough memory for the report", path);
+}
+
+static int open_and_compare(const struct report_options *options, char **paths, bool is_normalized)
+{
+    static struct recording recordings[2];
+    struct report reports[2];
+    int status = open_report(options, paths[0], &recordings[0], &reports[0]);
+    if (status)
+        return status;
+    status = open_report(options, paths[1], &recordings[1], &reports[1]);
+    if (status == 0) {
+        status = compare(options, &reports[0], &reports[1], is_normalized);
+        report_free(&reports[1]);
+        recording_close(&recordings[1]);
+    }
+    report_free(&reports[0]);
+    recording_close(&recordings[0]);
+    return status;
+}
+
+static int print_help(void)
+{
+    printf("%s%s%s", help, report_options_help, help_end);
+    return output_printed();
+}
+
+int command_diff(int argc, char **argv)
+{
+    static const struct option names[] = {
+        REPORT_LONG_OPTIONS, {"normalize", no_argument, NULL, NORMALIZE}, {0}};
+    struct report_options options;
+    bool is_normalized = false;
+    int status = 0;
+    report_options_init(&options, "diff");
+    for (int option;
+         status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;) {
+        is_normalized |= option == NORMALIZE;
+        status = report_options_take(&options, option, optarg);
+    }
+    if (status == 0 && options.is_help)
+        status = print_help();
+    else if (status == 0 && optind + 2 != argc)
+        status = command_misused("diff", "two files are wanted, BEFORE and AFTER");
+    else if (status == 0)
+        status = open_and_compare(&options, argv + optind, is_normalized);
+    report_options_deinit(&options);
+    return status;
+}

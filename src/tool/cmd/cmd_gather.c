@@ -1,0 +1,344 @@
+/*
+ * wallprof gather: the end of a run. Its processes have recorded into stores in one directory, and left them
+ * there (session_store.c); of each comes a profile, or one of all.
+ *
+ * Whoever started the run has locked a file in the directory, and hands the lock to us. A process that ends
+ * while it is locked closes its store and leaves it; one that ends later writes its own profile. So that none
+ * falls in between: first what has been left is taken, then the lock is let go of, then it is looked again
+ * for stores that were closed meanwhile. Who is still recording then goes on alone.
+ */
+#include "base/clock.h"
+#include "tool/io/command.h"
+#include "left_store.h"
+#include "tool/merge/merge.h"
+#include "tool/io/output_file.h"
+#include "tool/read/store_reader.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: wallprof gather [OPTIONS] DIRECTORY\n"
+    "\n"
+    "Makes the profiles of a run out of the stores in its directory, and removes it.\n"
+    "wallprof-run does this at the end.\n"
+    "\n"
+    "  --merge              one profile of all processes\n"
+    "  --lock FD            the descriptor that keeps the directory's run file locked\n"
+    "  --pid PID            the process that the run is called by\n"
+    "  --status N           its exit status, as a shell has it\n"
+    "  --also FILE          its profile, or that of all, goes there too\n";
+
+/* For a process that is about to end. */
+enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
+
+/* What a shell did before it became another program: less than that is not worth a file. */
+static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
+
+struct gathering {
+    const char *directory;
+    const char *also; /* one more file for the main profile, NULL without */
+    int lock_fd;      /* -1 without */
+    pid_t pid;
+    int status;
+    bool merges;
+    struct merge *merge;
+    struct left_store main; /* whose names the merged profile has; path is empty without */
+    char main_output[STORE_OUTPUTS_MAX][PATH_MAX];
+    uint32_t main_output_count;
+    void *taken;               /* names that have been written to, */
+    void *seen;                /* stores that were to be added, and */
+    void *merged;              /* those that have been: trees of tsearch(3) */
+    struct left_store *stores; /* of the directory, as they were found */
+    int store_count;
+    bool has_no_memory;
+    int failed;
+};
+
+/* ---- one store ---- */
+
+static int compare_paths(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+/* False if it is in there already. */
+static bool remember(void **paths, const char *path)
+{
+    char *copy = strdup(path), **found = copy ? tsearch(copy, paths, compare_paths) : NULL;
+    bool is_new = !found || *found == copy;
+    if (!is_new)
+        free(copy);
+    return is_new;
+}
+
+static bool is_main(const struct gathering *gathering, const struct left_store *store)
+{
+    return store->pid == gathering->pid && !store->became_another;
+}
+
+/* What the parent was told, if that is in the run too. A number may have been used by several processes: it
+ * is the first such death after this one's last sign of life. */
+static int signal_of(const struct gathering *gathering, const struct left_store *store)
+{
+    const struct store_death *first = NULL;
+    for (int i = 0; i < gathering->store_count; i++) {
+        for (int j = 0; j < STORE_DEATHS; j++) {
+            const struct store_death *death = &gathering->stores[i].deaths[j];
+            if (death->pid == store->pid && death->time_ns >= store->beat_ns &&
+                (!first || death->time_ns < first->time_ns))
+                first = death;
+        }
+    }
+    return first ? first->signal : 0;
+}
+
+static void describe_end(const struct gathering *gathering, const struct left_store *store,
+                         struct recording *recording)
+{
+    int number = gathering->status > SIGNAL_STATUS ? gathering->status - SIGNAL_STATUS : 0;
+    if (!is_main(gathering, store))
+        number = signal_of(gathering, store);
+    left_describe_end(store, recording, number);
+    if (is_main(gathering, store) && number == 0 && strcmp(recording->ending, STORE_NOT_ENDED) == 0)
+        snprintf(recording->ending, sizeof recording->ending, "ended with status %d", gathering->status);
+}
+
+/* A shell that became the program has the same number, and maybe the same name for its file. */
+static void choose_insertion(struct gathering *gathering, const struct left_store *store,
+                             const struct recording *recording, char ret[PATH_MAX])
+{
+    char path[PATH_MAX], number[32];
+    strcpy(ret, "");
+    left_output(store, recording, NULL, NULL, path);
+    snprintf(number, sizeof number, "%d", (int)store->pid);
+    bool has_number = strstr(output_file_name(path), number);
+    if (store->became_another)
+        snprintf(ret, PATH_MAX, "%s%s%s", has_number ? "" : number, has_number ? "" : ".",
+                 recording->process.name);
+    else if (!remember(&gathering->taken, path))
+        snprintf(ret, PATH_MAX, "%s", number);
+    for (unsigned more = 2; *ret; more++) {
+        left_output(store, recording, NULL, ret, path);
+        if (remember(&gathering->taken, path))
+            return;
+        size_t length = strcspn(ret, "-");
+        snprintf(ret + length, PATH_MAX - length, "-%u", more);
+    }
+}
+
+/* That is not said: it is for who asked. */
+static int write_also(const struct gathering *gathering, const struct wp_profile *profile)
+{
+    const char *path = gathering->also;
+    return path ? output_file_write(path, format_of_name(output_file_name(path)), profile) : 0;
+}
+
+static int write_one(struct gathering *gathering, const struct left_store *store)
+{
+    static struct recording recording;
+    char insertion[PATH_MAX];
+    if (command_open(&recording, store->path) != 0)
+        return 1;
+    describe_end(gathering, store, &recording);
+    int status = 0;
+    if (!store->became_another || recording.profile.duration_ns >= worth_ns) {
+        choose_insertion(gathering, store, &recording, insertion);
+        status = left_write(store, &recording, NULL, *insertion ? insertion : NULL,
+                            is_main(gathering, store) ? "written" : "another");
+    }
+    if (is_main(gathering, store))
+        status |= write_also(gathering, &recording.profile);
+    recording_close(&recording);
+    return status;
+}
+
+static void note_outputs(struct gathering *gathering, const struct left_store *store,
+                         const struct recording *recording)
+{
+    if (*gathering->main.path && !is_main(gathering, store))
+        return;
+    gathering->main = *store;
+    gathering->main_output_count = store->is_own ? recording->output_count : 0;
+    for (uint32_t i = 0; i < gathering->main_output_count; i++)
+        snprintf(gathering->main_output[i], PATH_MAX, "%s", recording->outputs[i]);
+}
+
+static int add_one(struct gathering *gathering, const struct left_store *store)
+{
+    static struct recording recording;
+    int status = recording_open_part(&recording, store->path);
+    if (status < 0) {
+        merge_leave_out(gathering->merge, store->path, recording.reason);
+        return command_fail("%s: %s", store->path, recording.reason);
+    }
+    describe_end(gathering, store, &recording);
+    note_outputs(gathering, store, &recording);
+    status = merge_add(gathering->merge, &recording);
+    if (status < 0)
+        command_fail("%s: %s", store->path, recording.reason);
+    recording_close(&recording);
+    gathering->has_no_memory |= status == -ENOMEM; /* then nothing more can be added */
+    if (status == 0)
+        remember(&gathering->merged, store->path);
+    return status < 0;
+}
+
+/* Stores whose profile could not be written stay. */
+static void take(struct gathering *gathering, const struct left_store *store)
+{
+    int failed = 0;
+    if (!gathering->merges)
+        failed = write_one(gathering, store);
+    else if (gathering->has_no_memory)
+        failed = 1;
+    else if (remember(&gathering->seen, store->path))
+        failed = add_one(gathering, store);
+    gathering->failed |= failed;
+    if (!failed && !gathering->merges)
+        unlink(store->path);
+}
+
+/* ---- all of them ---- */
+
+static void take_if_left(struct gathering *gathering, const char *path, bool is_last)
+{
+    struct left_store store;
+    if (left_open(&store, path) < 0)
+        return; /* its process has seen to it meanwhile */
+    if (!store.is_running || (is_last && left_has_ended(&store, ENDING_PATIENCE_MS)))
+        take(gathering, &store);
+    left_close(&store);
+}
+
+/* The run's own process first: it has the name that was asked for. */
+static void take_all(struct gathering *gathering, bool is_last)
+{
+    gathering->store_count = left_list(gathering->directory, &gathering->stores);
+    for (int first = 1; first >= 0; first--) {
+        for (int i = 0; i < gathering->store_count; i++) {
+            if (is_main(gathering, &gathering->stores[i]) == (first == 1))
+                take_if_left(gathering, gathering->stores[i].path, is_last);
+        }
+    }
+    free(gathering->stores);
+    gathering->stores = NULL;
+}
+
+static int write_merged(struct gathering *gathering)
+{
+    struct recording *merged;
+    int status = merge_finish(gathering->merge, &merged), failed = 0;
+    if (status == -ENODATA)
+        return 0;
+    if (status < 0)
+        return command_fail("the recordings cannot be merged: %s", strerrordesc_np(-status));
+    for (uint32_t i = 0; i < gathering->main_output_count; i++) {
+        const char *path = gathering->main_output[i];
+        int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
+        if (!error)
+            printf("%s: %s\n", i == 0 ? "written" : "also", path);
+        failed |= error;
+    }
+    return failed | write_also(gathering, &merged->profile);
+}
+
+static void remove_store(void *path)
+{
+    unlink(path);
+    free(path);
+}
+
+/* If processes are still recording, the last of them does it. */
+static void remove_directory(const struct gathering *gathering)
+{
+    char run[PATH_MAX];
+    snprintf(run, sizeof run, "%s/" STORE_RUN_NAME, gathering->directory);
+    unlink(run);
+    rmdir(gathering->directory);
+}
+
+/* Whatever is removed afterwards is what somebody made for a run. */
+static bool is_run(const char *directory)
+{
+    char run[PATH_MAX];
+    struct stat status;
+    return snprintf(run, sizeof run, "%s/" STORE_RUN_NAME, directory) < (int)sizeof run &&
+           lstat(run, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
+static int gather(struct gathering *gathering)
+{
+    if (!is_run(gathering->directory))
+        return command_fail("%s: it is no run's directory: there is no file " STORE_RUN_NAME
+                            " of yours in it",
+                            gathering->directory);
+    const struct merge_options options = {.labels = LABELS_ID};
+    gathering->merge = gathering->merges ? merge_begin(&options) : NULL;
+    if (gathering->merges && !gathering->merge)
+        return command_fail("there is not enough memory");
+    take_all(gathering, false);
+    if (gathering->lock_fd >= 0)
+        flock(gathering->lock_fd, LOCK_UN);
+    take_all(gathering, true);
+    int unwritten = gathering->merges ? write_merged(gathering) : 0;
+    merge_release(gathering->merge);
+    left_remove_empty(gathering->directory);
+    tdestroy(gathering->merged, unwritten ? free : remove_store);
+    tdestroy(gathering->seen, free);
+    remove_directory(gathering);
+    tdestroy(gathering->taken, free);
+    if (gathering->failed || unwritten)
+        command_fail("what could not be written waits in %s: 'wallprof recover' makes profiles of it",
+                     gathering->directory);
+    return gathering->failed | unwritten | output_printed();
+}
+
+static bool read_number(const char *text, int *ret)
+{
+    long number;
+    bool is_number = command_number(text, 0, INT_MAX, &number);
+    *ret = is_number ? (int)number : *ret;
+    return is_number;
+}
+
+int command_gather(int argc, char **argv)
+{
+    static const struct option options[] = {{"merge", no_argument, NULL, 'm'},
+                                            {"lock", required_argument, NULL, 'l'},
+                                            {"pid", required_argument, NULL, 'p'},
+                                            {"status", required_argument, NULL, 's'},
+                                            {"also", required_argument, NULL, 'a'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    static struct gathering gathering = {.lock_fd = -1};
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+        int *number = option == 'l'   ? &gathering.lock_fd
+                      : option == 'p' ? &gathering.pid
+                      : option == 's' ? &gathering.status
+                                      : NULL;
+        if (option == 'h') {
+            fputs(help, stdout);
+            return output_printed();
+        }
+        if (option == 'm')
+            gathering.merges = true;
+        else if (option == 'a')
+            gathering.also = optarg;
+        else if (!number)
+            return command_misused("gather", "which options there are:");
+        else if (!read_number(optarg, number))
+            return command_misused("gather", "%s is no number", optarg);
+    }
+    if (optind + 1 != argc)
+        return command_misused("gather", "one DIRECTORY is wanted");
+    gathering.directory = argv[optind];
+    return gather(&gathering);
+}

@@ -1,0 +1,187 @@
+#include "tool/io/command.h"
+#include "input_names.h"
+#include "tool/merge/merge.h"
+#include "tool/io/output_file.h"
+#include "outputs.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STRICT = 'S' };
+
+static const char help[] =
+    "usage: wallprof merge [OPTIONS] FILE... -o OUT [-o OUT]...\n"
+    "\n"
+    "Makes one profile of many recordings, stores and .pb.gz files of wallprof's: of\n"
+    "a program's processes, of a parallel run's ranks, of many runs. Each sample says\n"
+    "of which process it is. A directory stands for the recordings in it.\n"
+    "\n"
+    "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
+    "  -f, --format FORMAT  pprof, callgrind, folded or html; else by OUT's ending\n"
+    "  -T, --files-from LIST\n"
+    "                       read FILEs from LIST, one a line; - is standard input\n"
+    "  -l, --labels LABELS  id: tell processes and threads apart by name, pid, rank\n"
+    "                       and thread id (the default); name: only by name; none\n"
+    "      --strict         write nothing if one of the files cannot be read\n"
+    "  -v, --verbose        say what has been merged and written\n"
+    "\n"
+    "A file that cannot be read is named and left out; the exit status is 1 then.\n";
+
+struct request {
+    struct input_names inputs;
+    struct outputs outputs;
+    struct merge_options options;
+    const char *lists[OUTPUTS_MAX];
+    int list_count;
+    bool is_strict;
+};
+
+static int print_help(void)
+{
+    fputs(help, stdout);
+    return output_printed();
+}
+
+/* One file; false when nothing more can be added. */
+static bool add(struct merge *merge, const char *path, int *status)
+{
+    static struct recording recording;
+    int error = recording_open_part(&recording, path);
+    if (error == 0) {
+        error = merge_add(merge, &recording);
+        recording_close(&recording);
+    }
+    if (error == 0)
+        return true;
+    *status = command_fail("%s: %s", path, recording.reason);
+    merge_leave_out(merge, path, recording.reason);
+    return error != -ENOMEM;
+}
+
+static int finish(const struct request *request, struct merge *merge)
+{
+    struct recording *merged;
+    int error = merge_finish(merge, &merged);
+    if (error == -ENODATA)
+        return command_fail("there is nothing to merge");
+    if (error < 0)
+        return command_fail("there is not enough memory for the merged profile");
+    if (request->outputs.is_verbose)
+        printf("merged: %u recordings, %u processes told apart\n", merge_recording_count(merge),
+               merge_process_count(merge));
+    return outputs_write(&request->outputs, &merged->profile);
+}
+
+static int merge(const struct request *request)
+{
+    int status = 0;
+    bool may_go_on = true;
+    struct merge *merge = merge_begin(&request->options);
+    if (!merge)
+        return command_fail("there is not enough memory to merge anything");
+    for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
+        may_go_on = add(merge, request->inputs.names[i], &status);
+        may_go_on &= !(status && request->is_strict);
+    }
+    if (may_go_on)
+        status |= finish(request, merge);
+    merge_release(merge);
+    return status;
+}
+
+static int say_error(const char *path, int error)
+{
+    return error < 0 ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
+}
+
+/* What was written by an earlier merge of the same directory is none of its recordings. */
+static int list_inputs(struct request *request, char **paths, int count)
+{
+    int status = 0;
+    for (int i = 0; i < count; i++)
+        status |= say_error(paths[i], input_names_add(&request->inputs, paths[i]));
+    for (int i = 0; i < request->list_count; i++)
+        status |= say_error(request->lists[i], input_names_add_list(&request->inputs, request->lists[i]));
+    for (int i = 0; i < request->outputs.count; i++)
+        input_names_drop(&request->inputs, request->outputs.paths[i]);
+    return status;
+}
+
+static int settle(struct request *request)
+{
+    int status = outputs_settle(&request->outputs);
+    for (int i = 0; status == 0 && i < request->outputs.count; i++) {
+        if (request->outputs.formats[i] == FORMAT_STORE)
+            status = command_misused("merge", "%s: a store is of one process", request->outputs.paths[i]);
+    }
+    return status;
+}
+
+static int take_labels(struct request *request, const char *word)
+{
+    static const char *const words[] = {[LABELS_NONE] = "none", [LABELS_NAME] = "name", [LABELS_ID] = "id"};
+    for (int i = LABELS_NONE; i <= LABELS_ID; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            request->options.labels = (enum wp_labels)i;
+            return 0;
+        }
+    }
+    return command_misused("merge", "--labels '%s'? (id, name, none)", word);
+}
+
+static int take(struct request *request, int option, const char *argument)
+{
+    switch (option) {
+    case 'o':
+        return outputs_add(&request->outputs, argument);
+    case 'f':
+        request->outputs.format = argument;
+        return 0;
+    case 'l':
+        return take_labels(request, argument);
+    case 'T':
+        if (request->list_count == OUTPUTS_MAX)
+            return command_misused("merge", "more than %d lists", OUTPUTS_MAX);
+        request->lists[request->list_count++] = argument;
+        return 0;
+    case 'v':
+        request->outputs.is_verbose = true;
+        return 0;
+    case STRICT:
+        request->is_strict = true;
+        return 0;
+    default:
+        return command_misused("merge", "which options there are:");
+    }
+}
+
+int command_merge(int argc, char **argv)
+{
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"files-from", required_argument, NULL, 'T'},
+                                            {"labels", required_argument, NULL, 'l'},
+                                            {"strict", no_argument, NULL, STRICT},
+                                            {"verbose", no_argument, NULL, 'v'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    struct request request = {.outputs = {.command = "merge"}, .options = {.labels = LABELS_ID}};
+    int status = 0;
+    for (int option; status == 0 && (option = getopt_long(argc, argv, "o:f:T:l:vh", options, NULL)) >= 0;) {
+        if (option == 'h')
+            return print_help();
+        status = take(&request, option, optarg);
+    }
+    if (status == 0 && optind == argc && request.list_count == 0)
+        status = command_misused("merge", "which FILEs?");
+    if (status == 0)
+        status = settle(&request);
+    if (status)
+        return status;
+    int listed = list_inputs(&request, argv + optind, argc - optind);
+    status = listed && request.is_strict ? listed : listed | merge(&request);
+    input_names_deinit(&request.inputs);
+    return status;
+}

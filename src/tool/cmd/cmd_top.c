@@ -1,0 +1,93 @@
+#include "tool/io/command.h"
+#include "tool/io/output_file.h"
+#include "tool/read/recording.h"
+#include "report_options.h"
+#include "tool/report/report_table.h"
+
+#include <stdio.h>
+
+static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
+                           "Shows where the time went: each thread, and what it was in most; then each\n"
+                           "function, itself (WALL) and with all that it called (CUM, recursion once).\n"
+                           "FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
+                           "\n";
+static const char help_end[] =
+    "\n"
+    "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
+    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
+    "process: {name, pid, rank} if merged, total: VALUES, mostly_in, called_from,\n"
+    "mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
+    "VALUES}]}; unknown is null, VALUES {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
+
+static int print_json(const struct report_table *table)
+{
+    struct sink *sink = output_stdout_open(SINK_PLAIN);
+    struct json json;
+    if (!sink)
+        return 1;
+    json_init(&json, sink);
+    report_json_write(table, &json);
+    return output_stdout_close(sink);
+}
+
+static int show(const struct report_options *options, const struct wp_profile *profile)
+{
+    struct report report;
+    if (report_make(&report, profile, &options->request) < 0)
+        return command_fail("there is not enough memory for the report");
+    report_sort(&report, options->metric, options->by_cum);
+    const struct report_table table = {
+        .report = &report,
+        .profile = profile,
+        .by = options->request.by,
+        .metric = options->metric,
+        .by_cum = options->by_cum,
+        .is_filtered = options->request.thread || options->request.process || options->request.focus ||
+                       options->request.ignore,
+        .lines = options->lines,
+        .columns = options->columns,
+        .has_colour = options->has_colour,
+    };
+    int status = 0;
+    if (options->is_json)
+        status = print_json(&table);
+    else
+        report_table_write(&table, stdout);
+    report_free(&report);
+    return status ? status : output_printed();
+}
+
+static int open_and_show(const struct report_options *options, const char *path)
+{
+    static struct recording recording;
+    if (command_open(&recording, path) != 0)
+        return 1;
+    int status = show(options, &recording.profile);
+    recording_close(&recording);
+    return status;
+}
+
+static int print_help(void)
+{
+    printf("%s%s%s", help, report_options_help, help_end);
+    return output_printed();
+}
+
+int command_top(int argc, char **argv)
+{
+    static const struct option names[] = {REPORT_LONG_OPTIONS, {0}};
+    struct report_options options;
+    int status = 0;
+    report_options_init(&options, "top");
+    for (int option;
+         status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;)
+        status = report_options_take(&options, option, optarg);
+    if (status == 0 && options.is_help)
+        status = print_help();
+    else if (status == 0 && optind + 1 != argc)
+        status = command_misused("top", "one FILE is wanted");
+    else if (status == 0)
+        status = open_and_show(&options, argv[optind]);
+    report_options_deinit(&options);
+    return status;
+}

@@ -1,0 +1,172 @@
+/*
+ * The page is written where nobody else can read it, and stays there: a browser may take its time.
+ */
+#include "tool/io/command.h"
+#include "tool/io/output_file.h"
+#include "tool/read/recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: wallprof view [OPTIONS] FILE\n"
+    "\n"
+    "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
+    "there is a display; and says where the page is. FILE is a store or a .pb.gz file\n"
+    "of wallprof's, or such a page (.html).\n"
+    "\n"
+    "  -o, --output OUT  the page goes there; else into a new directory below\n"
+    "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp, and is not removed\n"
+    "  -p, --print       only say where the page is\n";
+
+struct request {
+    const char *input, *output;
+    bool only_print;
+};
+
+/* ---- the page ---- */
+
+static bool is_page(const char *path)
+{
+    size_t bytes = strlen(path);
+    return bytes > 5 && strcmp(path + bytes - 5, ".html") == 0;
+}
+
+/* DIRECTORY/wallprof-XXXXXX/NAME.html */
+static int choose_place(const char *input, char ret[PATH_MAX])
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
+    const char *parent = runtime && *runtime == '/' && access(runtime, W_OK) == 0 ? runtime
+                         : temporary && *temporary                                ? temporary
+                                                                                  : "/tmp";
+    const char *name = strcmp(input, "-") == 0 ? "profile" : output_file_name(input);
+    char directory[PATH_MAX / 2];
+    if ((size_t)snprintf(directory, sizeof directory, "%s/wallprof-XXXXXX", parent) >= sizeof directory)
+        return command_fail("%s: %s", parent, strerrordesc_np(ENAMETOOLONG));
+    if (!mkdtemp(directory))
+        return command_fail("%s: %m", parent);
+    snprintf(ret, PATH_MAX, "%s/%.*s.html", directory, (int)strcspn(name, "."), name);
+    return 0;
+}
+
+static int make_page(const struct request *request, char ret[PATH_MAX])
+{
+    static struct recording recording;
+    enum wp_format format;
+    if (format_of_word("html", &format) < 0)
+        return command_fail("this wallprof cannot make pages");
+    if (command_open(&recording, request->input) != 0)
+        return 1;
+    int status = 0;
+    if (request->output)
+        snprintf(ret, PATH_MAX, "%s", request->output);
+    else
+        status = choose_place(request->input, ret);
+    if (status == 0)
+        status = output_file_write(ret, format, &recording.profile);
+    recording_close(&recording);
+    return status;
+}
+
+/* ---- the browser ---- */
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* The first of a list that is separated by colons, as BROWSER may be; its arguments are not for us to guess.
+ */
+static const char *browser(char *buffer, size_t bytes)
+{
+    if (is_set("BROWSER")) {
+        const char *list = getenv("BROWSER");
+        snprintf(buffer, bytes, "%.*s", (int)strcspn(list, ":"), list);
+        return *buffer ? buffer : NULL;
+    }
+    return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") ? "xdg-open" : NULL;
+}
+
+/* What it says goes where ours goes but for standard output. True when it was started and did not fail at
+ * once or later. */
+static bool open_with(const char *program, const char *page)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execlp(program, program, page, (char *)NULL);
+        _exit(127);
+    }
+    if (child < 0)
+        return false;
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR)
+            return false;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int show(const struct request *request, const char *page)
+{
+    char absolute[PATH_MAX], buffer[PATH_MAX];
+    if (!realpath(page, absolute))
+        return command_fail("%s: %m", page);
+    const char *program = request->only_print ? NULL : browser(buffer, sizeof buffer);
+    puts(absolute);
+    int status = output_printed();
+    if (program && !open_with(program, absolute))
+        return command_fail("%s did not open it; it is in %s", program, absolute);
+    return status;
+}
+
+static int view(const struct request *request)
+{
+    char page[PATH_MAX];
+    struct stat status;
+    if (!is_page(request->input)) {
+        int made = make_page(request, page);
+        return made ? made : show(request, page);
+    }
+    if (stat(request->input, &status) < 0)
+        return command_fail("%s: %m", request->input);
+    if (!S_ISREG(status.st_mode))
+        return command_fail("%s: it is no file", request->input);
+    return show(request, request->input);
+}
+
+int command_view(int argc, char **argv)
+{
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"print", no_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    struct request request = {.input = NULL};
+    for (int option; (option = getopt_long(argc, argv, "o:ph", options, NULL)) >= 0;) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            return output_printed();
+        }
+        if (option == 'o')
+            request.output = optarg;
+        else if (option == 'p')
+            request.only_print = true;
+        else
+            return command_misused("view", "which options there are:");
+    }
+    if (optind + 1 != argc)
+        return command_misused("view", "one FILE is wanted");
+    request.input = argv[optind];
+    if (request.output && (is_page(request.input) || strcmp(request.output, "-") == 0))
+        return command_misused("view", "-o OUT is for a page that is made, and a file");
+    return view(&request);
+}

@@ -1,0 +1,50 @@
+#include "tool/io/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name, *arguments, *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"top", "FILE", "show where the time went, by thread and function", command_top},
+    {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
+    {"view", "FILE", "show the flame graph in a browser", command_view},
+    {"export", "FILE -o OUT", "write a recording in other formats", command_export},
+    {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
+    {"push", "--to SERVER URL FILE", "send recordings to Pyroscope or Parca", command_push},
+    {"ctl", "PID ACTION", "start, stop, dump or look at a running process", command_ctl},
+    {"recover", "STORE", "make the profile of a process that was killed", command_recover},
+    {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static int usage(FILE *stream, int status)
+{
+    fputs("usage: wallprof COMMAND [OPTIONS] FILE...\n\n", stream);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(stream, "  %-8s%-22s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+    fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
+          "'wallprof COMMAND --help' has a command's options. wallprof-run records.\n",
+          stream);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return usage(stdout, 0);
+    if (strcmp(name, "--version") == 0)
+        return puts("wallprof " WALLPROF_VERSION) == EOF;
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    if (*name)
+        fprintf(stderr, "wallprof: there is no command '%s'\n", name);
+    return usage(stderr, EXIT_USAGE);
+}

@@ -1,0 +1,98 @@
+#include "report_options.h"
+#include "tool/io/command.h"
+#include "tool/io/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+enum { DEFAULT_LINES = 20 };
+
+const char report_options_help[] =
+    "  -n, --lines N        so many lines (20; 0 for all)\n"
+    "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
+    "  -c, --cum            by what it took with all that it called\n"
+    "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
+    "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
+    "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
+    "  -l, --label LABEL    only what was done with this label (key or key=value)\n"
+    "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
+    "  -i, --ignore REGEX   only stacks without\n"
+    "  -w, --width COLUMNS  as wide as that; 0: names are not shortened\n"
+    "  -j, --json           everything as JSON, times in ns\n"
+    "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
+
+void report_options_init(struct report_options *options, const char *command)
+{
+    text_init();
+    *options =
+        (struct report_options){.command = command, .lines = DEFAULT_LINES, .columns = text_columns(stdout)};
+    text_colour_of_word("auto", stdout, &options->has_colour);
+}
+
+void report_options_deinit(struct report_options *options)
+{
+    if (options->request.focus)
+        regfree(&options->focus);
+    if (options->request.ignore)
+        regfree(&options->ignore);
+    options->request.focus = options->request.ignore = NULL;
+}
+
+static int take_regex(struct report_options *options, const char *text, regex_t *regex, const regex_t **ret)
+{
+    char reason[128];
+    if (*ret)
+        regfree(regex);
+    *ret = NULL;
+    int error = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    if (error) {
+        regerror(error, regex, reason, sizeof reason);
+        return command_misused(options->command, "'%s': %s", text, reason);
+    }
+    *ret = regex;
+    return 0;
+}
+
+static int take_number(struct report_options *options, const char *text, long *ret)
+{
+    return command_number(text, 0, INT_MAX, ret)
+               ? 0
+               : command_misused(options->command, "'%s' is no number that can be used", text);
+}
+
+int report_options_take(struct report_options *options, int option, const char *argument)
+{
+    long number = 0;
+    int status = option == 'n' || option == 'w' ? take_number(options, argument, &number) : 0;
+    if (option == 'n')
+        options->lines = number ? (size_t)number : SIZE_MAX;
+    else if (option == 'w')
+        options->columns = (int)number;
+    else if (option == 'c')
+        options->by_cum = true;
+    else if (option == 't')
+        options->request.thread = argument;
+    else if (option == 'p')
+        options->request.process = argument;
+    else if (option == 'l')
+        options->request.label = argument;
+    else if (option == 'f')
+        status = take_regex(options, argument, &options->focus, &options->request.focus);
+    else if (option == 'i')
+        status = take_regex(options, argument, &options->ignore, &options->request.ignore);
+    else if (option == 'j')
+        options->is_json = true;
+    else if (option == 'h')
+        options->is_help = true;
+    else if (option == 's' && !report_metric_of_word(argument, &options->metric))
+        status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, samples)", argument);
+    else if (option == 'b' && !report_by_of_word(argument, &options->request.by))
+        status = command_misused(
+            options->command, "--by '%s'? (function, line, file, module, thread, process, label)", argument);
+    else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
+        status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
+    else if (option == '?')
+        status = command_misused(options->command, "which options there are:");
+    return status;
+}

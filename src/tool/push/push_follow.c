@@ -1,0 +1,199 @@
+#include "push_follow.h"
+#include "base/clock.h"
+#include "tool/io/command.h"
+#include "push_backoff.h"
+#include "push_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t look_ns = NS_PER_S, grace_ns = 10 * (uint64_t)NS_PER_S;
+
+struct follower {
+    struct push_sender *sender;
+    const struct push_follow_options *options;
+    struct push_spool spool;
+    struct push_backoff backoff;
+    struct push_file current; /* what item is of */
+    struct push_item item;
+    uint64_t not_before_ns, stop_ns; /* stop_ns: when a transfer is cut off; 0 until a signal has come */
+    uint64_t dropped;
+    bool cannot_remember;
+    char said[PUSH_ANSWER_BYTES]; /* what the trouble was, so that it is said once */
+};
+
+/* ---- the end ---- */
+
+static sigset_t ending_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    return signals;
+}
+
+/* Both stay blocked: one that is pending has come. */
+static bool has_ended(void)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT);
+}
+
+/* push_http_options.is_to_stop */
+static bool is_to_stop(void *argument)
+{
+    struct follower *follower = argument;
+    if (!has_ended())
+        return false;
+    if (!follower->stop_ns)
+        follower->stop_ns = clock_monotonic_ns() + grace_ns;
+    return clock_monotonic_ns() >= follower->stop_ns;
+}
+
+/* ---- the next file ---- */
+
+static void finish(struct follower *follower, struct push_file *file, bool is_to_go)
+{
+    int error = push_spool_finish(&follower->spool, file);
+    if (is_to_go && follower->options->removes)
+        push_spool_remove(&follower->spool, file);
+    if (error < 0 && !follower->cannot_remember)
+        command_fail(
+            "what has been sent cannot be noted in %s (%s); after a restart it will be sent once more",
+            follower->options->place, strerrordesc_np(-error));
+    follower->cannot_remember = error < 0;
+}
+
+static void drop_surplus(struct follower *follower)
+{
+    struct push_file *file;
+    while ((file = push_spool_surplus(&follower->spool))) {
+        follower->dropped++;
+        command_fail("%s: given up, as more waits than --spool-max; %" PRIu64 " so far", file->name,
+                     follower->dropped);
+        finish(follower, file, true);
+    }
+}
+
+/* A server that is away is waited for without repeating it. */
+static void wait_longer(struct follower *follower, const struct push_answer *answer)
+{
+    uint64_t wait_ns = push_backoff_ns(&follower->backoff, answer->retry_after_s);
+    follower->not_before_ns = clock_monotonic_ns() + wait_ns;
+    if (strcmp(follower->said, answer->text) == 0)
+        return;
+    strcpy(follower->said, answer->text);
+    command_fail("%s: not sent yet: %s; trying again", follower->current.name, answer->text);
+}
+
+static void take_answer(struct follower *follower, struct push_file *file, const struct push_answer *answer)
+{
+    if (answer->outcome == PUSH_LATER || answer->outcome == PUSH_DENIED)
+        return wait_longer(follower, answer);
+    if (answer->outcome == PUSH_STOPPED)
+        return;
+    push_backoff_forget(&follower->backoff);
+    *follower->said = '\0';
+    finish(follower, file, answer->outcome == PUSH_SENT);
+    if (answer->outcome == PUSH_SENT)
+        push_sender_report(follower->sender, file->name);
+    else
+        command_fail("%s: left aside: %s", file->name, answer->text);
+}
+
+/* The same file goes by the same name. */
+static void choose_item(struct follower *follower, const struct push_file *file)
+{
+    const struct push_file *current = &follower->current;
+    if (current->inode == file->inode && current->changed_ns == file->changed_ns &&
+        strcmp(current->name, file->name) == 0)
+        return;
+    follower->current = *file;
+    push_item_init(&follower->item);
+}
+
+/* Whether there is one more to be sent at once. */
+static bool send_next(struct follower *follower)
+{
+    struct push_answer answer;
+    struct push_file *file = push_spool_first(&follower->spool);
+    if (!file || clock_monotonic_ns() < follower->not_before_ns || has_ended())
+        return false;
+    choose_item(follower, file);
+    push_sender_try(follower->sender, &follower->item, follower->spool.directory_fd, file->name, O_NOFOLLOW,
+                    &answer);
+    take_answer(follower, file, &answer);
+    return true;
+}
+
+/* ---- the loop ---- */
+
+/* 0 when a signal has come, else 1, and why has been said. */
+static int follow(struct follower *follower)
+{
+    const sigset_t signals = ending_signals();
+    const struct timespec pause = clock_ns_timespec(look_ns);
+    for (;;) {
+        int status = push_spool_scan(&follower->spool);
+        if (status < 0)
+            return command_fail("%s: %s", follower->options->place, strerrordesc_np(-status));
+        drop_surplus(follower);
+        if (!send_next(follower) && sigtimedwait(&signals, NULL, &pause) > 0)
+            return 0;
+    }
+}
+
+/* A directory, where all profiles are meant, or a directory and a pattern of names. */
+static int open_place(struct push_spool *spool, const char *place)
+{
+    char directory[PATH_MAX];
+    struct stat status;
+    const char *slash = strrchr(place, '/');
+    if (stat(place, &status) == 0 && S_ISDIR(status.st_mode))
+        return push_spool_open(spool, place, "*.pb.gz");
+    int bytes = !slash ? 1 : slash == place ? 1 : (int)(slash - place);
+    if ((size_t)bytes >= sizeof directory)
+        return -ENAMETOOLONG;
+    snprintf(directory, sizeof directory, "%.*s", bytes, slash ? place : ".");
+    return push_spool_open(spool, directory, slash ? slash + 1 : place);
+}
+
+static int say_why_not(const char *place, int error)
+{
+    if (error == -EWOULDBLOCK)
+        return command_fail("%s: another process follows this directory", place);
+    return command_fail("%s: %s", place, strerrordesc_np(-error));
+}
+
+int push_follow(struct push_sender *sender, const struct push_follow_options *options)
+{
+    static struct follower follower;
+    const sigset_t signals = ending_signals();
+    follower.sender = sender;
+    follower.options = options;
+    push_backoff_init(&follower.backoff, clock_monotonic_ns() ^ (uint64_t)getpid() << 32);
+    int status = open_place(&follower.spool, options->place);
+    if (status < 0)
+        return say_why_not(options->place, status);
+    follower.spool.max_files = options->max_files;
+    follower.spool.max_bytes = options->max_bytes;
+    sender->options.is_to_stop = is_to_stop;
+    sender->options.argument = &follower;
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    status = push_sender_open(sender);
+    if (status == 0) {
+        status = follow(&follower);
+        push_sender_close(sender);
+    }
+    push_spool_close(&follower.spool);
+    return status;
+}

@@ -1,0 +1,178 @@
+/*
+ * The descriptor is read through its name in /proc, by those who read files, so that all of them see one file
+ * whatever becomes of its name.
+ */
+#include "push_profile.h"
+#include "tool/io/file_bytes.h"
+#include "encode/format.h"
+#include "encode/pprof_fields.h"
+#include "tool/read/store_names.h"
+#include "base/protobuf_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 32, FILE_MAX_BYTES = 256 << 20 };
+
+static int explain(char reason[RECORDING_REASON_BYTES], int error)
+{
+    snprintf(reason, RECORDING_REASON_BYTES, "%s", strerrordesc_np(-error));
+    return error;
+}
+
+static void name_descriptor(char path[PATH_BYTES], int fd)
+{
+    snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+/* The bytes as they lie there. */
+static int read_as_it_is(struct push_profile *profile, int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (status.st_size > FILE_MAX_BYTES)
+        return -EFBIG;
+    profile->bytes = malloc(status.st_size > 0 ? (size_t)status.st_size : 1);
+    if (!profile->bytes)
+        return -ENOMEM;
+    while (profile->count < (size_t)status.st_size) {
+        ssize_t got = pread(fd, profile->bytes + profile->count, (size_t)status.st_size - profile->count,
+                            (off_t)profile->count);
+        if (got == 0)
+            return -EIO; /* it has become shorter */
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        profile->count += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+/* Unpacked once more: how large it is, and how many samples are in it. */
+static int measure(struct push_profile *profile, int fd)
+{
+    struct file_bytes file;
+    struct wire_field field;
+    char path[PATH_BYTES];
+    int is_cut;
+    name_descriptor(path, fd);
+    int status = file_bytes_read(&file, path, &is_cut);
+    if (status < 0)
+        return status;
+    struct wire message = wire_of(file.bytes, file.count);
+    profile->plain_bytes = file.count;
+    while (wire_next(&message, &field))
+        profile->samples += field.number == PROFILE_SAMPLE;
+    file_bytes_free(&file);
+    return 0;
+}
+
+static int take(struct push_profile *profile, int fd)
+{
+    int status = measure(profile, fd);
+    return status < 0 ? status : read_as_it_is(profile, fd);
+}
+
+/* What write puts into a packed file that has no name. */
+static int take_packed(struct push_profile *profile, int (*write)(const void *from, struct sink *sink),
+                       const void *from)
+{
+    int fd = memfd_create("wallprof", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct sink *sink = sink_create_on(fd, SINK_GZIP);
+    int status = sink ? write(from, sink) : -ENOMEM;
+    int written = sink ? sink_commit(sink) : 0;
+    status = status ? status : written;
+    if (status == 0)
+        status = take(profile, fd);
+    close(fd);
+    return status;
+}
+
+static int write_recording(const void *from, struct sink *sink)
+{
+    const struct recording *recording = from;
+    return format_write(FORMAT_PPROF, &recording->profile, sink);
+}
+
+static int write_bytes(const void *from, struct sink *sink)
+{
+    const struct file_bytes *file = from;
+    sink_write(sink, file->bytes, file->count);
+    return 0;
+}
+
+static int take_unpacked(struct push_profile *profile, const char *path)
+{
+    struct file_bytes file;
+    int is_cut, status = file_bytes_read(&file, path, &is_cut);
+    if (status < 0)
+        return status;
+    status = take_packed(profile, write_bytes, &file);
+    file_bytes_free(&file);
+    return status;
+}
+
+static bool is_packed(int fd)
+{
+    unsigned char begin[2] = {0};
+    return pread(fd, begin, sizeof begin, 0) == sizeof begin && begin[0] == 0x1f && begin[1] == 0x8b;
+}
+
+static int take_any(struct push_profile *profile, struct recording *recording, int fd, const char *path)
+{
+    if (recording->is_store) {
+        (void)store_names_make(recording); /* names are missing for want of memory: it is sent all the same */
+        return take_packed(profile, write_recording, recording);
+    }
+    return is_packed(fd) ? take(profile, fd) : take_unpacked(profile, path);
+}
+
+/* A pprof file says only how the program was called. */
+static void choose_program(struct push_profile *profile, const struct wp_profile *from)
+{
+    const char *text = from->process_count > 0 ? from->processes[0].name : "";
+    if (!*text && from->command) {
+        int bytes = (int)strcspn(from->command, " ");
+        snprintf(profile->program, sizeof profile->program, "%.*s", bytes, from->command);
+        const char *slash = strrchr(profile->program, '/');
+        memmove(profile->program, slash ? slash + 1 : profile->program,
+                strlen(slash ? slash + 1 : profile->program) + 1);
+    } else {
+        snprintf(profile->program, sizeof profile->program, "%s", text);
+    }
+}
+
+int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDING_REASON_BYTES])
+{
+    static struct recording recording;
+    char path[PATH_BYTES];
+    *profile = (struct push_profile){0};
+    name_descriptor(path, fd);
+    int status = recording_open(&recording, path);
+    if (status < 0) {
+        snprintf(reason, RECORDING_REASON_BYTES, "%s", recording.reason);
+        return status;
+    }
+    profile->start_utc_ns = recording.profile.start_utc_ns;
+    profile->duration_ns = recording.profile.duration_ns;
+    choose_program(profile, &recording.profile);
+    status = take_any(profile, &recording, fd, path);
+    recording_close(&recording);
+    if (status == 0)
+        return 0;
+    push_profile_free(profile);
+    return explain(reason, status);
+}
+
+void push_profile_free(struct push_profile *profile)
+{
+    free(profile->bytes);
+    *profile = (struct push_profile){0};
+}

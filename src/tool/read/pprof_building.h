@@ -1,0 +1,74 @@
+/*
+ * What the parts of the pprof reader share while a recording is made of a file's tables: pprof_read.c makes
+ * and releases it, pprof_names.c adds modules, locations and names, pprof_samples.c threads and their trees.
+ */
+#ifndef WALLPROF_TOOL_PPROF_BUILDING_H
+#define WALLPROF_TOOL_PPROF_BUILDING_H
+
+#include "base/string_pool.h"
+#include "pprof_file.h"
+#include "base/intern_table.h"
+#include "base/string_table.h"
+
+/* What wp_profile.symbols leads into, and the comments. */
+struct read_symbols {
+    struct wp_symbols symbols; /* first: release gets it */
+    struct outside_region *regions;
+    char *text;
+    const char **comments;
+    struct wp_process *processes; /* NULL for the recording's own */
+    struct string_table process_names;
+    struct name_store label_names;
+};
+
+struct thread_key {
+    const char *name; /* "" without */
+    uint64_t id;
+    uint32_t process; /* number in processes */
+    bool is_spare;    /* no thread: what its process has besides */
+    arena_ref root;   /* 0 for a free slot */
+};
+
+/* A process that samples name. */
+struct process_key {
+    uint32_t name; /* number in read_symbols.process_names; 0: none */
+    int32_t pid, rank;
+};
+
+struct path_step {
+    arena_ref location, node;
+};
+
+struct building {
+    struct recording *recording;
+    struct pprof_file *file;
+    struct read_symbols *names;
+    arena_ref *module_of;          /* by mapping; 0 for a region */
+    uint32_t *region_of;           /* by mapping: 1 + index */
+    arena_ref *location_of;        /* by location */
+    struct thread_key *threads;    /* open addressing */
+    uint32_t thread_slots;         /* a power of two */
+    arena_ref *thread_list;        /* in order of appearance */
+    struct record_table processes; /* struct process_key, as samples name them */
+    struct path_step *path;        /* of the sample put in last, outermost first */
+    uint32_t path_depth, path_capacity;
+    arena_ref path_root;
+    uint64_t sums[PPROF_VALUES];
+};
+
+/* Says so; -ENOMEM. */
+int pprof_no_memory(struct recording *recording);
+
+/* Makes building->names, which is the recording's from then on. False without memory. */
+bool pprof_names_make(struct building *building);
+
+/* Modules, functions and locations, as the file numbers them. 0, or -errno with the reason. */
+int pprof_names_add(struct building *building);
+
+/* The location of a label, made and named if new; 0 without memory. */
+arena_ref pprof_names_label(struct building *building, const struct pprof_label *label);
+
+/* Samples, and the threads that they name; locations are there. 0, or -errno with the reason. */
+int pprof_samples_add(struct building *building);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * A pprof file (google/pprof's profile.proto) as tables: what is in it, checked for itself, not yet for what
+ * it means.
+ *
+ * After success every string index leads to a string, every id that a location or a line names to an entry,
+ * ids are different, and numbers that are signed in the format are not negative. Samples are only counted and
+ * found; pprof_file_sample reads one. Memory is in proportion to the file.
+ *
+ * Called from: pprof_read. Malloc.
+ */
+#ifndef WALLPROF_TOOL_PPROF_FILE_H
+#define WALLPROF_TOOL_PPROF_FILE_H
+
+#include "recording.h"
+#include "base/protobuf_read.h"
+
+enum { PPROF_TYPES_MAX = 16, PPROF_VALUES = 4, PPROF_STACK_MAX = 1 << 20, PPROF_LABELS_MAX = 64 };
+
+struct pprof_value_type {
+    const char *type, *unit;
+};
+
+struct pprof_mapping {
+    uint64_t id, start, limit, file_offset;
+    const char *path, *build_id;
+    bool has_functions, has_files, has_lines, has_inlines;
+};
+
+struct pprof_function {
+    uint64_t id;
+    const char *name, *system_name, *file;
+    uint32_t start_line;
+};
+
+struct pprof_line {
+    uint32_t function; /* index into functions */
+    uint32_t line;
+};
+
+struct pprof_location {
+    uint64_t id, address;
+    uint32_t mapping;                /* 1 + index into mappings, 0 for none */
+    uint32_t first_line, line_count; /* in lines */
+};
+
+/* From an id to an index: ids that run 1..N are found at once. */
+struct pprof_ids {
+    struct pprof_id {
+        uint64_t id;
+        uint32_t index;
+    } * sorted; /* by id */
+    uint32_t count;
+};
+
+struct pprof_file {
+    char *text;           /* all strings, NUL-terminated, valid UTF-8 */
+    const char **strings; /* into text */
+    struct pprof_mapping *mappings;
+    struct pprof_location *locations;
+    struct pprof_function *functions;
+    struct pprof_line *lines;
+    struct wire *samples; /* messages, in the file's bytes */
+    const char **comments;
+    uint32_t string_count, mapping_count, location_count, function_count, line_count, sample_count,
+        comment_count;
+    struct pprof_ids mapping_ids, location_ids, function_ids;
+    struct pprof_value_type types[PPROF_TYPES_MAX], period_type;
+    uint32_t type_count;
+    uint64_t time_ns, duration_ns, period;
+    size_t stack_ids;   /* how many location ids all samples have together, at most */
+    size_t label_count; /* how many labels */
+};
+
+struct pprof_sample {
+    uint32_t *stack; /* indices of locations, innermost first; owned by whoever reads samples: */
+    uint32_t depth, capacity;
+    uint64_t values[PPROF_VALUES];
+    const char *thread; /* label `thread`; NULL without */
+    uint64_t thread_id;
+    bool has_thread_id;
+    const char *process; /* label `process`; NULL without */
+    int32_t pid, rank;   /* labels of that name; 0 and PROCESS_NO_RANK without */
+    struct pprof_label {
+        const char *key, *value;
+    } labels[PPROF_LABELS_MAX]; /* others that are text, in the order of their keys */
+    uint32_t label_count;
+};
+
+/* 0; or -errno, with the reason in recording->reason, and nothing held. The bytes must outlive the file. */
+int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t count,
+                    struct recording *recording);
+void pprof_file_free(struct pprof_file *file);
+
+/*
+ * Reads a sample into *ret, whose stack is used again and grows as needed. 0, or -errno with the reason. Only
+ * for files of PPROF_VALUES sample types.
+ */
+int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_sample *ret,
+                      struct recording *recording);
+
+#endif

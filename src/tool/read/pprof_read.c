@@ -1,0 +1,224 @@
+/*
+ * From the tables of a pprof file of ours back to the profile that they were written from, so that writing it
+ * again makes the same bytes.
+ *
+ * What is not in the file stays 0: calls, where functions start, when threads did. Where samples have times
+ * (label end_timestamp_ns), those of one stack are added up: times are not kept.
+ */
+#include "pprof_building.h"
+#include "account/labels.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_SLACK_BYTES = 1 << 16 };
+
+int pprof_no_memory(struct recording *recording)
+{
+    return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+}
+
+/* ---- is it one of ours? ---- */
+
+static const struct pprof_value_type our_types[PPROF_VALUES] = {
+    {"samples", "count"}, {"cpu", "nanoseconds"}, {"offcpu", "nanoseconds"}, {"wall", "nanoseconds"}};
+
+static bool is_ours(const struct pprof_file *file)
+{
+    bool are_ours = file->type_count == PPROF_VALUES;
+    for (uint32_t i = 0; are_ours && i < PPROF_VALUES; i++)
+        are_ours = strcmp(file->types[i].type, our_types[i].type) == 0 &&
+                   strcmp(file->types[i].unit, our_types[i].unit) == 0;
+    return are_ours;
+}
+
+static int refuse_types(const struct pprof_file *file, struct recording *recording)
+{
+    char text[128] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < file->type_count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.20s/%.20s", i ? ", " : "",
+                                 file->types[i].type, file->types[i].unit);
+    return recording_refuse(recording, -EBADMSG, "it is not a profile of wallprof's: it measures %s",
+                            *text ? text : "nothing");
+}
+
+/* ---- comments ---- */
+
+/* "0.123" behind a text, in ns. */
+static void read_seconds(const char *comment, const char *before, uint64_t *ret)
+{
+    double seconds;
+    if (comment && strncmp(comment, before, strlen(before)) == 0 &&
+        sscanf(comment + strlen(before), "%lf", &seconds) == 1 && seconds >= 0 && seconds < 1e9)
+        *ret = (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+static void read_counters(struct wp_profile *profile, const char *comment)
+{
+    struct wp_counters *counters = &profile->counters;
+    sscanf(comment, "%*g ticks a second asked, %" SCNu64 " made, %" SCNu64 " missed; up to %" SCNu32,
+           &counters->ticks, &counters->late_ticks, &profile->threads_per_tick);
+    sscanf(comment,
+           "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " unanswered; %" SCNu64
+           " late signals dropped",
+           &counters->samples, &counters->truncated, &counters->unanswered, &counters->stray);
+    sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
+    read_seconds(comment, "the sampler itself used ", &counters->sampler_cpu_ns);
+    read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->answers_cpu_ns);
+    sscanf(comment, "looks: %" SCNu64 " unchanged, %" SCNu64 " walked from outside, %" SCNu64 " by signal",
+           &counters->unchanged, &counters->walked, &counters->answered);
+}
+
+/* "process: app, pid 1234"; a name may have anything in it. */
+static void read_process(struct recording *recording, const char *comment)
+{
+    static const char before_pid[] = ", pid ";
+    const char *end = NULL;
+    for (const char *at = comment; (at = strstr(at, before_pid)); at++)
+        end = at;
+    if (!end)
+        return;
+    snprintf(recording->program, sizeof recording->program, "%.*s", (int)(end - comment), comment);
+    long pid = strtol(end + strlen(before_pid), NULL, 10);
+    recording->process.pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0;
+}
+
+/* Of a file that does not say, the program is what was mapped first. */
+static void begin_process(struct recording *recording)
+{
+    recording->process =
+        (struct wp_process){.name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
+    for (arena_ref ref = recording->modules.newest; ref;) {
+        const struct wp_module *module = arena_at(&recording->arena, ref);
+        const char *path = arena_at(&recording->arena, module->path), *slash = strrchr(path, '/');
+        if (module->is_main)
+            snprintf(recording->program, sizeof recording->program, "%s", slash ? slash + 1 : path);
+        ref = module->next;
+    }
+}
+
+/* They are written again as they are; what others want to know is taken from them. */
+static void take_comments(struct building *building)
+{
+    static const char command[] = "command: ", restraint[] = "restrained to ",
+                      process[] = "process: ", ended[] = "ended: ";
+    struct recording *recording = building->recording;
+    struct wp_profile *profile = &recording->profile;
+    begin_process(recording);
+    for (uint32_t i = 0; i < building->file->comment_count; i++) {
+        const char *comment = building->file->comments[i];
+        if (strncmp(comment, command, strlen(command)) == 0)
+            snprintf(recording->command, sizeof recording->command, "%s", comment + strlen(command));
+        else if (strncmp(comment, restraint, strlen(restraint)) == 0)
+            snprintf(recording->restraint, sizeof recording->restraint, "%s", comment);
+        else if (strncmp(comment, process, strlen(process)) == 0)
+            read_process(recording, comment + strlen(process));
+        else if (strncmp(comment, ended, strlen(ended)) == 0)
+            snprintf(recording->ending, sizeof recording->ending, "%s", comment + strlen(ended));
+        else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)
+            read_counters(profile, comment);
+    }
+    building->names->comments = building->file->comments;
+    building->file->comments = NULL;
+    profile->comments = building->names->comments;
+    profile->comment_count = building->file->comment_count;
+    profile->command = recording->command;
+    profile->restraint = recording->restraint;
+}
+
+/* ---- memory ---- */
+
+/* As much as everything can take, so that it never fills up: the reserve (arena.h) on top. */
+static size_t arena_bytes(const struct pprof_file *file)
+{
+    size_t bytes = (sizeof(struct wp_node) + ARENA_UNIT_BYTES) * (file->stack_ids + file->sample_count);
+    bytes += sizeof(struct wp_location) * (size_t)file->location_count;
+    bytes += (sizeof(struct wp_thread_record) + sizeof(struct wp_node)) * (size_t)file->sample_count;
+    bytes += (sizeof(struct wp_node) + sizeof(struct wp_location) + LABELS_KEY_BYTES + LABELS_VALUE_BYTES) *
+             file->label_count;
+    for (uint32_t i = 0; i < file->mapping_count; i++)
+        bytes += sizeof(struct wp_module) + strlen(file->mappings[i].path) + 1 + ARENA_UNIT_BYTES;
+    return bytes + bytes / 8 + ARENA_SLACK_BYTES;
+}
+
+static bool make_tables(struct building *building)
+{
+    const struct pprof_file *file = building->file;
+    building->thread_slots = 2;
+    while (building->thread_slots < 2 * (size_t)file->sample_count)
+        building->thread_slots *= 2;
+    building->module_of = calloc((size_t)file->mapping_count + 1, sizeof *building->module_of);
+    building->region_of = calloc((size_t)file->mapping_count + 1, sizeof *building->region_of);
+    building->location_of = calloc((size_t)file->location_count + 1, sizeof *building->location_of);
+    building->threads = calloc(building->thread_slots, sizeof *building->threads);
+    building->thread_list = calloc((size_t)file->sample_count + 1, sizeof *building->thread_list);
+    return building->module_of && building->region_of && building->location_of && building->threads &&
+           building->thread_list;
+}
+
+static void release_tables(struct building *building)
+{
+    free(building->module_of);
+    free(building->region_of);
+    free(building->location_of);
+    free(building->threads);
+    free(building->thread_list);
+    free(building->path);
+}
+
+/* The recording's own; what was made is released by recording_close. */
+static int make_recording(struct building *building)
+{
+    struct recording *recording = building->recording;
+    const struct pprof_file *file = building->file;
+    int status = arena_init(&recording->arena, arena_bytes(file));
+    if (status == 0)
+        status = tree_init(&recording->tree, &recording->arena);
+    recording->modules.arena = &recording->arena;
+    recording->profile = (struct wp_profile){.arena = &recording->arena,
+                                             .tree = &recording->tree,
+                                             .modules = &recording->modules,
+                                             .labels = LABELS_NONE,
+                                             .start_utc_ns = file->time_ns,
+                                             .duration_ns = file->duration_ns,
+                                             .period_ns = file->period};
+    if (status < 0 || !make_tables(building) || !pprof_names_make(building))
+        return pprof_no_memory(recording);
+    recording->profile.symbols = recording->symbols;
+    return 0;
+}
+
+static int build(struct building *building)
+{
+    int status = make_recording(building);
+    if (status == 0)
+        status = pprof_names_add(building);
+    if (status < 0)
+        return status;
+    building->names->text = building->file->text; /* names and comments lead into it */
+    building->file->text = NULL;
+    take_comments(building);
+    return pprof_samples_add(building);
+}
+
+int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count)
+{
+    struct pprof_file file;
+    struct building building = {.recording = recording, .file = &file};
+    int status = pprof_file_read(&file, bytes, count, recording);
+    if (status < 0)
+        return status;
+    if (!is_ours(&file))
+        status = refuse_types(&file, recording);
+    else if (file.period == 0)
+        status = recording_refuse(recording, -EBADMSG, "it does not say how often was looked");
+    else
+        status = build(&building);
+    release_tables(&building);
+    pprof_file_free(&file);
+    return status;
+}

@@ -1,0 +1,391 @@
+/*
+ * Records are linked last, and lists lead from newer to older ones (arena.h), so that of a process that was
+ * killed only what it was adding just then is not whole. After a crash of the machine whole pages may be
+ * older than others, or empty; then as much is kept as leads to each other.
+ *
+ * What a thread's tree holds is true as it stands; how much of the thread's time that is can be counted. The
+ * rest up to the end is its last observation's as far as that stands for it, and else nobody's: [unsampled].
+ */
+#include "store_reader.h"
+
+#include "account/fold.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A process that says it is about to end may be seen for a little longer. */
+static const uint64_t end_patience_ns = UINT64_C(100000000);
+
+/* ---- lists: a link that leads to what makes no sense leads nowhere ---- */
+
+static void mend_modules(struct store_reader *reader, struct store_tree *stored)
+{
+    stored->module_count = 0;
+    for (arena_ref *link = &stored->newest_module; *link; stored->module_count++) {
+        if (!store_claim(reader, *link, sizeof(struct wp_module), KIND_MODULE) ||
+            !store_is_module(reader, *link)) {
+            *link = 0;
+            return;
+        }
+        struct wp_module *module = arena_at(&reader->recording->arena, *link);
+        module->is_loaded = false;
+        module->search = 0;
+        link = &module->next;
+    }
+}
+
+static bool is_location(const struct store_reader *reader, arena_ref ref)
+{
+    struct wp_location *location = arena_at(&reader->recording->arena, ref);
+    if (location->module && !store_is_kind(reader, location->module, KIND_MODULE))
+        location->module = 0; /* a module that is lost */
+    return location->next < ref && location->pseudo <= PSEUDO_KINDS &&
+           !(location->pseudo && location->module) &&
+           (!tree_is_label(location) || store_is_label(reader, location));
+}
+
+/* Their numbers are given anew: the oldest that is left has the first. */
+static void mend_locations(struct store_reader *reader, struct store_tree *stored)
+{
+    const struct wp_arena *arena = &reader->recording->arena;
+    uint32_t count = 0;
+    for (arena_ref *link = &stored->newest_location; *link; count++) {
+        if (!store_claim(reader, *link, sizeof(struct wp_location), KIND_LOCATION) ||
+            !is_location(reader, *link)) {
+            *link = 0;
+            break;
+        }
+        link = &((struct wp_location *)arena_at(arena, *link))->next;
+    }
+    stored->location_count = count;
+    for (arena_ref ref = stored->newest_location; ref;
+         ref = ((struct wp_location *)arena_at(arena, ref))->next)
+        ((struct wp_location *)arena_at(arena, ref))->index = --count;
+}
+
+static bool is_thread(const struct store_reader *reader, const struct store_tree *stored,
+                      const struct wp_thread_record *record)
+{
+    return record->tid >= 0 && record->number > 0 && record->number <= stored->thread_count &&
+           store_is_kind(reader, record->root, KIND_ROOT);
+}
+
+/* Heads that are of two moments may lead to a new one whose tree, or number, is not told of yet. */
+static void mend_threads(struct store_reader *reader, struct store_tree *stored)
+{
+    for (arena_ref *link = &stored->newest_thread; *link;) {
+        struct wp_thread_record *record = arena_at(&reader->recording->arena, *link);
+        if (!store_fits(reader, *link, sizeof *record) || record->next >= *link)
+            *link = 0;
+        else if (is_thread(reader, stored, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
+            link = &record->next;
+        else
+            *link = record->next;
+    }
+}
+
+/* ---- trees ---- */
+
+static void mend_values(struct wp_values *values)
+{
+    if (values->samples > STORE_VALUE_MAX || values->cpu_ns > STORE_VALUE_MAX ||
+        values->offcpu_ns > STORE_VALUE_MAX || values->wall_ns > STORE_VALUE_MAX)
+        *values = (struct wp_values){0};
+}
+
+static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref parent)
+{
+    const struct wp_tree *tree = &reader->recording->tree;
+    const struct wp_node *node = tree_node(tree, ref);
+    return node->parent == parent && node->next_sibling < ref &&
+           node->depth == tree_node(tree, parent)->depth + 1 &&
+           store_is_kind(reader, node->location, KIND_LOCATION);
+}
+
+/* The one behind a child that is taken out, if that can be told. */
+static arena_ref sibling_behind(const struct store_reader *reader, arena_ref ref, arena_ref parent)
+{
+    const struct wp_node *node = tree_node(&reader->recording->tree, ref);
+    bool is_told =
+        store_fits(reader, ref, sizeof *node) && node->parent == parent && node->next_sibling < ref;
+    return is_told ? node->next_sibling : 0;
+}
+
+static void mend_children(struct store_reader *reader, arena_ref parent)
+{
+    const struct wp_tree *tree = &reader->recording->tree;
+    for (arena_ref *link = &tree_node(tree, parent)->first_child; *link;) {
+        if (store_fits(reader, *link, sizeof(struct wp_node)) && is_child(reader, *link, parent) &&
+            store_claim(reader, *link, sizeof(struct wp_node), KIND_NODE)) {
+            mend_values(&tree_node(tree, *link)->self);
+            link = &tree_node(tree, *link)->next_sibling;
+        } else
+            *link = sibling_behind(reader, *link, parent);
+    }
+}
+
+static void mend_tree(struct store_reader *reader, arena_ref root)
+{
+    for (arena_ref node = root; node; node = tree_next(&reader->recording->tree, root, node))
+        mend_children(reader, node);
+}
+
+static bool is_root(const struct store_reader *reader, const struct store_tree *stored, arena_ref ref)
+{
+    const struct wp_node *root = tree_node(&reader->recording->tree, ref);
+    return root->parent == 0 && root->depth == 0 && root->thread <= stored->thread_count &&
+           (root->thread == 0) == (ref == stored->spare_root);
+}
+
+static void mend_trees(struct store_reader *reader, struct store_tree *stored)
+{
+    for (arena_ref *link = &stored->newest_root; *link;) {
+        struct wp_node *root = tree_node(&reader->recording->tree, *link);
+        if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
+            *link = 0;
+        else if (is_root(reader, stored, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
+            mend_values(&root->self);
+            mend_tree(reader, *link);
+            link = &root->next_sibling;
+        } else
+            *link = root->next_sibling;
+    }
+}
+
+/* ---- all of it ---- */
+
+/* How many locations these lists lead to. */
+static uint32_t reach(const struct store_reader *reader, const struct store_tree *stored)
+{
+    uint32_t count = 0;
+    for (arena_ref ref = stored->newest_location, next; ref; ref = next, count++) {
+        if (!store_fits(reader, ref, sizeof(struct wp_location)))
+            return count;
+        const struct wp_location *location = arena_at(&reader->recording->arena, ref);
+        next = location->next;
+        if (next >= ref || location->index >= stored->location_count)
+            return count;
+    }
+    return count;
+}
+
+/* After a crash of the machine the newest lists may lead to pages that were not written any more. */
+static void choose_lists(const struct store_reader *reader, struct store_header *header)
+{
+    if (reach(reader, &header->tree) == header->tree.location_count)
+        return;
+    for (int i = 0; i < STORE_CHECKPOINTS; i++) {
+        const struct store_tree *before = &header->live.checkpoints[i].tree;
+        if (before->thread_count <= header->tree.thread_count &&
+            reach(reader, before) > reach(reader, &header->tree))
+            header->tree = *before;
+    }
+}
+
+static void take_lists(struct recording *recording, const struct store_tree *stored)
+{
+    recording->tree.newest_root = stored->newest_root;
+    recording->tree.newest_location = stored->newest_location;
+    recording->tree.location_count = stored->location_count;
+    recording->tree.spare_root = stored->spare_root;
+    memcpy(recording->tree.pseudo, stored->pseudo, sizeof recording->tree.pseudo);
+}
+
+int store_mend(struct store_reader *reader, struct store_header *header)
+{
+    if (header->live.state == STORE_WHOLE)
+        return 0;
+    choose_lists(reader, header);
+    mend_modules(reader, &header->tree);
+    mend_locations(reader, &header->tree);
+    take_lists(reader->recording, &header->tree);
+    mend_trees(reader, &header->tree);
+    mend_threads(reader, &header->tree);
+    take_lists(reader->recording, &header->tree);
+    memset(reader->kinds, KIND_NONE, reader->unit_count);
+    return 0;
+}
+
+/* ---- the time of threads that lived ---- */
+
+struct settling {
+    struct store_reader *reader;
+    const struct store_header *header;
+    struct wp_fold fold;
+    uint64_t end_ns;
+};
+
+/* The recording's, that is: one that went on elsewhere may have ended much later. */
+static uint64_t end_of(const struct store_live *live)
+{
+    bool is_told = live->state == STORE_LIVE && !live->is_stopped && live->end.time_ns > live->beat_ns &&
+                   live->end.time_ns - live->beat_ns < STORE_VALUE_MAX;
+    return is_told ? live->end.time_ns : live->beat_ns;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What there is in a thread's tree. */
+static struct wp_values sum_of(const struct wp_tree *tree, arena_ref root)
+{
+    struct wp_values sum = {0}; /* all trees together are bounded */
+    for (arena_ref node = root; node; node = tree_next(tree, root, node))
+        tree_add_values(&sum, &tree_node(tree, node)->self);
+    return sum;
+}
+
+/* A stretch that goes on ends at the moment of a tick; ticks are a period apart on average. */
+static uint64_t stretch_end(const struct settling *settling, const struct wp_thread_state *state)
+{
+    const struct store_live *live = &settling->header->live;
+    uint64_t period_ns = settling->header->period_ns;
+    if (state->until_ns != FOLD_GOES_ON)
+        return state->until_ns;
+    if (state->stretch_end_tick >= live->tick)
+        return settling->end_ns;
+    uint64_t ticks = live->tick - state->stretch_end_tick;
+    bool is_ago = period_ns > 0 && ticks < live->beat_ns / period_ns;
+    return is_ago ? live->beat_ns - ticks * period_ns : 0;
+}
+
+/* A node of the thread's own tree. */
+static bool is_own(const struct settling *settling, arena_ref node, const struct wp_thread_record *record)
+{
+    const struct store_reader *reader = settling->reader;
+    return (store_is_kind(reader, node, KIND_NODE) || store_is_kind(reader, node, KIND_ROOT)) &&
+           reader->thread_of_node[node / UNITS_PER_NODE] == record->number;
+}
+
+/* As it was left by the last look; but what was being copied then is of no use: its life begins where its
+ * record says. */
+static struct fold_thread fold_of(const struct settling *settling, const struct wp_thread_record *record,
+                                  const struct wp_thread_state *state)
+{
+    const bool has_own_tree = tree_node(settling->fold.tree, record->root)->thread == record->number;
+    struct fold_thread thread = {
+        .root = record->root,
+        .node = record->root,
+        .credited = record->root,
+        .was_running = state->was_running != 0,
+        .time_ns = smaller(state->time_ns, settling->end_ns),
+        .begin_ns = smaller(state->begin_ns, settling->end_ns),
+        .cpu_clock_ns = smaller(state->cpu_clock_ns, STORE_VALUE_MAX),
+        .begin_cpu_clock_ns = smaller(state->begin_cpu_clock_ns, STORE_VALUE_MAX),
+    };
+    thread.cpu_clock_ns =
+        thread.cpu_clock_ns < thread.begin_cpu_clock_ns ? thread.begin_cpu_clock_ns : thread.cpu_clock_ns;
+    if (has_own_tree) {
+        if (thread.begin_ns < record->start_ns) /* it is later where the recording was stopped in between */
+            thread.begin_ns = smaller(record->start_ns, STORE_VALUE_MAX);
+        thread.time_ns = thread.begin_ns + sum_of(settling->fold.tree, record->root).wall_ns;
+    }
+    if (has_own_tree && is_own(settling, state->credited, record)) {
+        thread.credited = state->credited;
+        thread.until_ns = stretch_end(settling, state);
+    }
+    return thread;
+}
+
+static int settle_thread(struct settling *settling, struct wp_thread_record *record,
+                         const struct wp_thread_state *state)
+{
+    struct fold_thread thread = fold_of(settling, record, state);
+    const uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
+    const struct wp_values most = {.cpu_ns = thread.cpu_clock_ns - thread.begin_cpu_clock_ns,
+                                   .offcpu_ns = end_ns - thread.begin_ns,
+                                   .wall_ns = end_ns - thread.time_ns};
+    record->end_ns = end_ns;
+    int status = store_add_values(settling->reader, &most);
+    if (status == 0)
+        fold_thread_end(&settling->fold, &thread, end_ns, thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    return status;
+}
+
+/* One whose state has not been made yet, or found no memory: its tree says what is known of it. */
+static int settle_unknown(struct settling *settling, struct wp_thread_record *record)
+{
+    const struct wp_tree *tree = settling->fold.tree;
+    if (tree_node(tree, record->root)->thread != record->number)
+        return 0;
+    const struct wp_thread_state state = {.cpu_clock_ns = sum_of(tree, record->root).cpu_ns};
+    return settle_thread(settling, record, &state);
+}
+
+static int settle_threads(struct settling *settling)
+{
+    struct store_reader *reader = settling->reader;
+    int status = 0;
+    for (arena_ref ref = settling->header->tree.newest_thread, next; ref && status == 0; ref = next) {
+        struct wp_thread_record *record = arena_at(&reader->recording->arena, ref);
+        next = record->next;
+        if (!record->state && record->end_ns)
+            continue;
+        if (!record->state)
+            status = settle_unknown(settling, record);
+        else if (store_claim(reader, record->state, sizeof(struct wp_thread_state), KIND_STATE))
+            status = settle_thread(settling, record, arena_at(&reader->recording->arena, record->state));
+        else
+            status = store_damaged(reader, "what is known of a thread is not where it should be");
+    }
+    return status;
+}
+
+int store_settle(struct store_reader *reader, const struct store_header *header)
+{
+    const struct store_live *live = &header->live;
+    if (live->state == STORE_WHOLE || live->state == STORE_CLOSED)
+        return 0;
+    struct recording *recording = reader->recording;
+    struct settling settling = {
+        .reader = reader, .header = header, .fold.tree = &recording->tree, .end_ns = end_of(live)};
+    if (live->begin_ns > settling.end_ns || settling.end_ns > STORE_VALUE_MAX)
+        return store_damaged(reader, "its times make no sense");
+    if (tree_index_all(&recording->tree) < 0)
+        return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+    return settle_threads(&settling);
+}
+
+/* ---- how it ended, for people ---- */
+
+enum store_end store_believed_end(const struct store_live *live)
+{
+    bool is_believed = live->end.time_ns > 0 && live->beat_ns < live->end.time_ns + end_patience_ns;
+    return is_believed ? live->end.kind : STORE_END_UNKNOWN;
+}
+
+static void describe_unknown_end(const struct store_header *header, char *ret, size_t capacity)
+{
+    const struct store_live *live = &header->live;
+    enum store_end end = store_believed_end(live);
+    if (live->state == STORE_GIVEN_UP)
+        snprintf(ret, capacity, "no longer kept in this file from there on: %s",
+                 live->error < 0 && live->error > -4096 ? strerrordesc_np(-live->error)
+                                                        : "it became another program");
+    else if (end == STORE_END_EXIT)
+        snprintf(ret, capacity, "ended by _exit(%d)", live->end.value);
+    else if (end == STORE_END_ABORT)
+        snprintf(ret, capacity, "aborted");
+    else if (end == STORE_END_EXEC)
+        snprintf(ret, capacity, "became another program");
+    else
+        snprintf(ret, capacity, STORE_NOT_ENDED);
+}
+
+void store_describe_end(const struct store_header *header, char *ret, size_t capacity)
+{
+    if (header->live.state == STORE_LIVE || header->live.state == STORE_GIVEN_UP)
+        describe_unknown_end(header, ret, capacity);
+}
+
+uint64_t store_duration_ns(const struct store_header *header)
+{
+    if (header->live.state == STORE_WHOLE || header->live.state == STORE_CLOSED)
+        return header->duration_ns;
+    uint64_t lived_ns = end_of(&header->live) - header->live.begin_ns;
+    return lived_ns - smaller(header->live.stopped_ns, lived_ns);
+}

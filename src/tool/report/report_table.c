@@ -1,0 +1,321 @@
+/*
+ * Numbers stand before names and are never cut; names get what is left of the line. Where that is too little,
+ * columns go, from the right.
+ */
+#include "report_table.h"
+#include "tool/io/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CELL_COLUMNS = 8,
+    SHARE_COLUMNS = 6,
+    NAME_COLUMNS_MIN = 20,
+    THREADS_MAX = 10,
+    THREAD_COLUMNS_MAX = 28,
+    PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
+};
+
+static const char *const metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
+static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
+                                                         "THREAD",   "PROCESS", "LABEL"};
+static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",     "files", "modules",
+                                                        "threads",   "processes", "labels"};
+
+void report_bold(FILE *stream, bool has_colour, bool is_bold)
+{
+    if (has_colour)
+        fputs(is_bold ? "\033[1m" : "\033[0m", stream);
+}
+
+static void metric_text(char ret[TEXT_NUMBER_BYTES], const struct wp_values *values,
+                        enum report_metric metric)
+{
+    uint64_t value = report_metric(values, metric);
+    if (metric == METRIC_SAMPLES)
+        snprintf(ret, TEXT_NUMBER_BYTES, "%" PRIu64, value);
+    else
+        text_time(ret, value);
+}
+
+static void put_metric(FILE *stream, const struct wp_values *values, enum report_metric metric)
+{
+    char number[TEXT_NUMBER_BYTES];
+    metric_text(number, values, metric);
+    text_put_number(stream, number, CELL_COLUMNS);
+}
+
+static void put_share(FILE *stream, uint64_t part, uint64_t whole)
+{
+    char number[TEXT_NUMBER_BYTES];
+    text_share(number, part, whole);
+    text_put_number(stream, number, SHARE_COLUMNS);
+}
+
+static enum text_cut cut_of(enum report_by by)
+{
+    return by == REPORT_BY_FILE || by == REPORT_BY_MODULE ? TEXT_CUT_BEGIN : TEXT_CUT_MIDDLE;
+}
+
+/* What is left of the line for a name; -1 for all. */
+static int room(const struct report_table *table, int used)
+{
+    if (!table->columns)
+        return -1;
+    return table->columns - used < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : table->columns - used;
+}
+
+/* ---- header ---- */
+
+static void put_line(const struct report_table *table, FILE *stream, const char *text)
+{
+    text_put_wrapped(stream, text, table->columns);
+}
+
+static void put_summary(const struct report_table *table, FILE *stream)
+{
+    const struct wp_profile *profile = table->profile;
+    const struct report *report = table->report;
+    char text[256], duration[TEXT_NUMBER_BYTES], start[64] = "";
+    time_t seconds = (time_t)(profile->start_utc_ns / 1000000000);
+    struct tm utc;
+    if (profile->start_utc_ns && gmtime_r(&seconds, &utc))
+        strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S UTC, ", &utc);
+    text_time(duration, profile->duration_ns);
+    snprintf(text, sizeof text, "%s%s, %.5g ticks a second, %zu thread%s", start, duration,
+             1e9 / (double)profile->period_ns, report->thread_count, report->thread_count == 1 ? "" : "s");
+    put_line(table, stream, text);
+}
+
+static void put_totals(const struct report_table *table, FILE *stream)
+{
+    const struct wp_values *values = &table->report->selected;
+    char text[256], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
+        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
+    text_time(wall, values->wall_ns);
+    text_time(cpu, values->cpu_ns);
+    text_time(offcpu, values->offcpu_ns);
+    snprintf(text, sizeof text, "wall %s: cpu %s, off-cpu %s; %" PRIu64 " samples", wall, cpu, offcpu,
+             values->samples);
+    put_line(table, stream, text);
+    if (!table->is_filtered)
+        return;
+    text_share(share, values->wall_ns, table->report->total.wall_ns);
+    text_time(all, table->report->total.wall_ns);
+    snprintf(text, sizeof text, "what was asked for: %s of all wall time, %s", *share ? share : "nothing",
+             all);
+    put_line(table, stream, text);
+}
+
+/* What the times are not, said with how much it is. */
+static void put_notes(const struct report_table *table, FILE *stream)
+{
+    static const char *const meanings[PSEUDO_KINDS] = {
+        [PSEUDO_UNSAMPLED] = "no sample saw what was done then",
+        [PSEUDO_NOT_RESPONDING] = "the thread had our signal blocked",
+        [PSEUDO_TRUNCATED] = "who called is not known",
+        [PSEUDO_OVERFLOW] = "WALLPROF_MEM was full",
+        [PSEUDO_UNLOADED] = "in a library that was being unloaded",
+        [PSEUDO_UNINTERESTING] = "the program wanted it left alone",
+    };
+    const struct report *report = table->report;
+    char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
+    if (table->profile->process_count == 1 && *table->profile->processes[0].ending) {
+        snprintf(text, sizeof text, "ended: %s", table->profile->processes[0].ending);
+        put_line(table, stream, text);
+    }
+    if (*table->profile->restraint)
+        put_line(table, stream, table->profile->restraint);
+    for (int pseudo = 0; pseudo < PSEUDO_KINDS; pseudo++) {
+        if (report->pseudo[pseudo].wall_ns == 0 || !meanings[pseudo])
+            continue;
+        text_time(time, report->pseudo[pseudo].wall_ns);
+        text_share(share, report->pseudo[pseudo].wall_ns, report->selected.wall_ns);
+        snprintf(text, sizeof text, "%s %s (%s of wall): %s", tree_pseudo_name((enum wp_pseudo)pseudo), time,
+                 share, meanings[pseudo]);
+        put_line(table, stream, text);
+    }
+}
+
+/* ---- threads ---- */
+
+/* As wide as the widest that is shown. */
+static int thread_columns(const struct report *report)
+{
+    int columns = (int)strlen("THREAD");
+    for (size_t i = 0; i < report->thread_count && i < THREADS_MAX; i++) {
+        char name[REPORT_THREAD_NAME_BYTES];
+        report_thread_name(&report->threads[i], name);
+        if (text_width(name) > columns)
+            columns = text_width(name);
+    }
+    int most =
+        report->thread_count > 0 && *report->threads[0].process ? PROCESS_COLUMNS_MAX : THREAD_COLUMNS_MAX;
+    return columns < most ? columns : most;
+}
+
+/* The function and its caller share what is left of the line. */
+static void put_mostly(FILE *stream, const struct report_thread *thread, int columns)
+{
+    static const char from[] = " < ";
+    char share[TEXT_NUMBER_BYTES];
+    int caller = thread->called_from ? text_width(thread->called_from) + (int)strlen(from) : 0;
+    int function = text_width(thread->mostly_in);
+    if (columns >= 0) {
+        columns -= SHARE_COLUMNS;
+        if (function + caller > columns && caller > columns / 2)
+            caller = function < columns - columns / 2 ? columns - function : columns / 2;
+        function = columns - caller;
+    }
+    text_share(share, thread->mostly_ns, thread->total.wall_ns);
+    text_put_number(stream, share, SHARE_COLUMNS - 1);
+    fputc(' ', stream);
+    text_put(stream, thread->mostly_in, function, TEXT_CUT_MIDDLE);
+    if (caller > (int)strlen(from)) {
+        fputs(from, stream);
+        text_put(stream, thread->called_from, caller - (int)strlen(from), TEXT_CUT_MIDDLE);
+    }
+}
+
+/* How many of wall, CPU and off-CPU have room. */
+static int thread_cells(const struct report_table *table, int columns)
+{
+    int cells = METRIC_OFFCPU + 1;
+    while (table->columns && cells > 1 &&
+           table->columns - cells * CELL_COLUMNS - 4 - columns < NAME_COLUMNS_MIN)
+        cells--;
+    return cells;
+}
+
+static void put_thread_headings(const struct report_table *table, FILE *stream, int cells, int columns)
+{
+    report_bold(stream, table->has_colour, true);
+    fputc('\n', stream);
+    for (int metric = 0; metric < cells; metric++)
+        text_put_number(stream, metric_headings[metric], CELL_COLUMNS);
+    fprintf(stream, "  %-*s  ", columns, "THREAD");
+    text_put(stream, "    % MOSTLY IN < CALLED FROM", room(table, cells * CELL_COLUMNS + 4 + columns),
+             TEXT_CUT_END);
+    report_bold(stream, table->has_colour, false);
+    fputc('\n', stream);
+}
+
+static void put_thread(const struct report_table *table, FILE *stream, const struct report_thread *thread,
+                       int cells, int columns)
+{
+    char name[REPORT_THREAD_NAME_BYTES];
+    report_thread_name(thread, name);
+    for (int metric = 0; metric < cells; metric++)
+        put_metric(stream, &thread->total, (enum report_metric)metric);
+    fputs("  ", stream);
+    text_put_left(stream, name, columns, TEXT_CUT_MIDDLE);
+    fputs("  ", stream);
+    if (thread->mostly_in)
+        put_mostly(stream, thread, room(table, cells * CELL_COLUMNS + 4 + columns));
+    fputc('\n', stream);
+}
+
+static void put_threads(const struct report_table *table, FILE *stream)
+{
+    const struct report *report = table->report;
+    struct wp_values rest = {0};
+    char wall[TEXT_NUMBER_BYTES];
+    int columns = thread_columns(report), cells = thread_cells(table, columns);
+    if (report->thread_count < 2 || table->by == REPORT_BY_THREAD)
+        return;
+    put_thread_headings(table, stream, cells, columns);
+    for (size_t i = 0; i < report->thread_count; i++) {
+        if (i < THREADS_MAX)
+            put_thread(table, stream, &report->threads[i], cells, columns);
+        else
+            report_add(&rest, &report->threads[i].total);
+    }
+    text_time(wall, rest.wall_ns);
+    if (report->thread_count > THREADS_MAX) {
+        text_put_number(stream, wall, CELL_COLUMNS);
+        fprintf(stream, "  in %zu more threads (--by thread has them all)\n",
+                report->thread_count - THREADS_MAX);
+    }
+}
+
+/* ---- rows ---- */
+
+/* How many of the other metrics have room. */
+static int others_shown(const struct report_table *table)
+{
+    int shown = METRIC_COUNT - 1;
+    int used = 2 * (CELL_COLUMNS + SHARE_COLUMNS) + shown * CELL_COLUMNS + 2;
+    while (table->columns && shown > 0 && table->columns - used < NAME_COLUMNS_MIN) {
+        shown--;
+        used -= CELL_COLUMNS;
+    }
+    return shown;
+}
+
+static void put_headings(const struct report_table *table, FILE *stream, int others)
+{
+    report_bold(stream, table->has_colour, true);
+    fprintf(stream, "\n%*s%*s%*s%*s", CELL_COLUMNS, metric_headings[table->metric], SHARE_COLUMNS, "%",
+            CELL_COLUMNS, "CUM", SHARE_COLUMNS, "%");
+    for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
+        if (metric == (int)table->metric)
+            continue;
+        fprintf(stream, "%*s", CELL_COLUMNS, metric_headings[metric]);
+        others--;
+    }
+    fprintf(stream, "  %s", by_headings[table->by]);
+    report_bold(stream, table->has_colour, false);
+    fputc('\n', stream);
+}
+
+static void put_row(const struct report_table *table, FILE *stream, const struct report_row *row, int others)
+{
+    const struct wp_values *shown = table->by_cum ? &row->cum : &row->flat;
+    uint64_t whole = report_metric(&table->report->selected, table->metric);
+    int used = 2 * (CELL_COLUMNS + SHARE_COLUMNS) + others * CELL_COLUMNS + 2;
+    put_metric(stream, &row->flat, table->metric);
+    put_share(stream, report_metric(&row->flat, table->metric), whole);
+    put_metric(stream, &row->cum, table->metric);
+    put_share(stream, report_metric(&row->cum, table->metric), whole);
+    for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
+        if (metric == (int)table->metric)
+            continue;
+        put_metric(stream, shown, (enum report_metric)metric);
+        others--;
+    }
+    fputs("  ", stream);
+    text_put(stream, row->name, room(table, used), cut_of(table->by));
+    fputc('\n', stream);
+}
+
+static void put_rows(const struct report_table *table, FILE *stream)
+{
+    const struct report *report = table->report;
+    struct wp_values rest = {0};
+    int others = others_shown(table);
+    put_headings(table, stream, others);
+    for (size_t i = 0; i < report->row_count; i++) {
+        if (i < table->lines)
+            put_row(table, stream, &report->rows[i], others);
+        else
+            report_add(&rest, &report->rows[i].flat);
+    }
+    if (report->row_count > table->lines) {
+        put_metric(stream, &rest, table->metric);
+        put_share(stream, report_metric(&rest, table->metric),
+                  report_metric(&report->selected, table->metric));
+        fprintf(stream, "  in %zu more %s\n", report->row_count - table->lines, by_plurals[table->by]);
+    }
+}
+
+void report_table_write(const struct report_table *table, FILE *stream)
+{
+    put_line(table, stream, *table->profile->command ? table->profile->command : "[command not known]");
+    put_summary(table, stream);
+    put_totals(table, stream);
+    put_notes(table, stream);
+    put_threads(table, stream);
+    put_rows(table, stream);
+}

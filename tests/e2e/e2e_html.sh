@@ -1,0 +1,15 @@
+#!/bin/bash
+# Pages of the HTML format in a real browser, from their files, without a network: what they say is held against the
+# same profiles written as pprof files, and they are used by mouse and by keyboard (html_page.mjs). playwright-core drives
+# the browser and axe-core judges how accessible the pages are; both are fetched from npm once, into build/npm.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+need node chromium python3
+MODULES=$(npm_readers) || skip "$MODULES"
+"$BUILD/tests/judges/html_pages" "$TMP" || fail "html_pages"
+profile_run "$TMP/run.html" "$PYTHON" -c 'import threading, time
+threading.Thread(target=lambda: sum(range(10000000))).start()
+time.sleep(0.3)' || fail "a profiled program failed"
+[ -s "$TMP/run.html" ] || fail "there is no page of a profiled program"
+CHROMIUM=$(type -P chromium) node "$TESTS/judges/html_page.mjs" "$MODULES" "$TMP" || fail "a page is not what it should be"

@@ -1,0 +1,92 @@
+#!/bin/bash
+# Processes that go on when their run is over and has been gathered: each writes its own profile, takes nobody's name for
+# it, and the last leaves nothing. And what can be gathered is, whatever cannot.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+# shellcheck source=tests/lib/families.sh
+. "$TESTS/lib/families.sh"
+
+echo "== who goes on after the program has ended writes his own"
+run outlives --out app.%p.pb.gz sh -c "setsid $work 500 until $TMP/go & sleep 0.3"
+expect_files outlives 2
+touch "$TMP/go"
+await_files outlives 3
+expect_nothing_left outlives
+rm "$TMP/go"
+run replaced --out app.%p.pb.gz sh -c "setsid sh -c '$work 500 until $TMP/go; exec $work 200' & sleep 0.3"
+expect_files replaced 2
+touch "$TMP/go"
+await_files replaced 4
+expect_nothing_left replaced
+rm "$TMP/go"
+run exits --out app.%p.pb.gz sh -c "setsid $work 500 until $TMP/go _exit & sleep 0.3"
+expect_files exits 2
+touch "$TMP/go"
+await_files exits 3
+expect_nothing_left exits
+rm "$TMP/go"
+
+echo "== without who gathers, each writes his own"
+mkdir "$TMP/alone"
+touch "$TMP/alone.err"
+(cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 100 until "$TMP/go") >/dev/null 2>&1 &
+wrapper=$!
+until [ -n "$(find "$TMPDIR" -name '*.live.store')" ]; do
+    sleep 0.1
+done
+kill -KILL "$wrapper"
+wait "$wrapper" 2>/dev/null
+touch "$TMP/go"
+await_files alone 1
+expect_nothing_left alone
+rm "$TMP/go"
+
+echo "== and not under a name that is taken"
+run same --merge --out all.pb.gz sh -c "setsid $work 500 until $TMP/go & $work 300; :"
+expect_files same 1
+cp "$TMP/same/all.pb.gz" "$TMP/same.kept"
+touch "$TMP/go"
+await_files same 2
+expect_nothing_left same
+cmp "$TMP/same/all.pb.gz" "$TMP/same.kept" || complain "same: all.pb.gz is another's now"
+
+echo "== all in the directory that it was started in"
+mkdir -p "$TMP/places/below"
+run places sh -c "cd below; $work 150; exec $work 150"
+expect_files places 2
+[ -z "$(ls "$TMP/places/below")" ] || complain "places: in another one are $(ls "$TMP/places/below")"
+expect_nothing_left places
+
+echo "== what is stopped has no more time"
+run stopped --duration 100ms --out app.pb.gz "$work" 1500 _exit
+expect_wall "$TMP/stopped/app.pb.gz" 50 1000
+expect_nothing_left stopped
+
+echo "== a recording that cannot be read keeps none of the others"
+cat >"$TMP/damage" <<'SCRIPT'
+for store in "$TMPDIR"/wallprof-run.*/*.live.store; do
+    cp "$store" "${store%/*}/wallprof.1.0000beef.live.store"
+    printf '\377' | dd of="${store%/*}/wallprof.1.0000beef.live.store" bs=1 seek=8 conv=notrunc
+    break
+done 2>"$0.err"
+SCRIPT
+run damaged --merge --out all.pb.gz sh -c "$work 200; sh $TMP/damage; $work 150; :"
+expect_files damaged 1
+[ "$(processes_in "$TMP/damaged/all.pb.gz")" -ge 3 ] || complain "damaged: only $(processes_in "$TMP/damaged/all.pb.gz") processes"
+[ "$(find "$TMPDIR" -name '*.store' | wc -l)" -eq 1 ] || complain "damaged: there wait $(find "$TMPDIR" -type f)"
+grep -F "waits in $TMPDIR/wallprof-run." "$TMP/damaged.err" >/dev/null || complain "damaged: it says $(cat "$TMP/damaged.err")"
+rm -rf "${TMPDIR:?}"/*
+
+echo "== intervals of what becomes another program are all there"
+run renumbered --interval-dump 200ms --out app.%p.pb.gz bash -c "sleep 1; exec $work 700"
+for file in "$TMP"/renumbered/*.pb.gz; do
+    echo "$file: $(comments_of "$file" | grep command:)"
+done >"$TMP/renumbered.said"
+[ "$(grep -c 'command: bash -c sleep' "$TMP/renumbered.said")" -ge 4 ] || complain "of what it was before: $(cat "$TMP/renumbered.said")"
+[ "$(grep -c "command: $work 700" "$TMP/renumbered.said")" -ge 2 ] || complain "of what it became: $(cat "$TMP/renumbered.said")"
+
+echo "== intervals of a run take no more and more memory"
+run intervals --interval-dump 100ms --interval-keep 2 --out app.pb.gz sh -c "sleep 1.5; grep -c /wallprof-run.*/run /proc/\$\$/maps >maps; :"
+[ "$(cat "$TMP/intervals/maps")" -eq 1 ] || complain "the run's page is mapped $(cat "$TMP/intervals/maps") times"
+expect_nothing_left intervals
+exit "$bad"

@@ -1,0 +1,33 @@
+#!/bin/bash
+# Ends and beginnings of processes and threads that once went wrong.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# The worker is sampled although main left before it had begun.
+for _ in 1 2 3 4 5; do
+    profile_run "$TMP/leave.pb.gz" "$TARGETS/target_leave" || fail "target_leave: status $?"
+    check_profile "$TMP/leave.pb.gz" >/dev/null
+    has_function "$TMP/leave.pb.gz" clock_nanosleep || fail "the last thread was not sampled"
+done
+
+# A child must not meet the program's malloc before the program's own fork handlers have run.
+output=$(timeout 60 env WALLPROF_OUT="$TMP/fork.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$TARGETS/target_fork") ||
+    fail "target_fork: status $?"
+assert_equal "output of target_fork" "$output" "20 children"
+count=$(find "$TMP" -name 'fork.*.pb.gz' | wc -l)
+assert_equal "profiles of target_fork and its children" "$count" 21
+
+# A message goes to the stderr of the start, also when the program has another file there by its end.
+WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY bash -c "exec 2>$TMP/data; echo mine >&2" 2>"$TMP/stderr"
+assert_equal "the program's file" "$(cat "$TMP/data")" mine
+assert_equal "lines on stderr" "$(wc -l <"$TMP/stderr")" 1
+# ... and when it has closed it, as the programs of coreutils do on their way out.
+WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY sleep 0.02 2>"$TMP/stderr"
+assert_equal "lines on a stderr that was closed" "$(wc -l <"$TMP/stderr")" 1
+
+# A link is written through: /dev/stdout is one.
+touch "$TMP/target"
+ln -s "$TMP/target" "$TMP/link"
+profile_run "$TMP/link" /bin/true
+[ -L "$TMP/link" ] || fail "a link was replaced"
+check_profile "$TMP/target" >/dev/null

@@ -1,0 +1,163 @@
+/*
+ * The reader of pprof files on hostile bytes: read or refused with a reason, nothing read outside; what was
+ * read and written is, read and written once more, the same bytes; reports of it add up; and twice the same
+ * merged has all times twice, also when it is read again.
+ *
+ * Input: the file, not compressed.
+ */
+#include "fuzz.h"
+#include "encode/enc_pprof.h"
+#include "tool/merge/merge.h"
+#include "tool/read/recording.h"
+#include "tool/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WRITTEN_MAX_BYTES = 64 << 20 };
+
+/* ---- what the encoder writes, kept ---- */
+
+struct written {
+    unsigned char *bytes;
+    size_t used, capacity;
+};
+
+static struct written *writing;
+
+void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes);
+
+void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes)
+{
+    FUZZ_ASSERT(!sink && writing->used + bytes <= WRITTEN_MAX_BYTES);
+    if (writing->used + bytes > writing->capacity) {
+        writing->capacity = 2 * (writing->used + bytes);
+        writing->bytes = realloc(writing->bytes, writing->capacity);
+        FUZZ_ASSERT(writing->bytes);
+    }
+    if (bytes > 0)
+        memcpy(writing->bytes + writing->used, data, bytes);
+    writing->used += bytes;
+}
+
+static void write_profile(const struct recording *recording, struct written *ret)
+{
+    *ret = (struct written){0};
+    writing = ret;
+    FUZZ_ASSERT(enc_pprof_write(&recording->profile, NULL) == 0);
+}
+
+/* ---- the promises ---- */
+
+static void check_names(const struct recording *recording)
+{
+    const struct wp_symbols *symbols = recording->profile.symbols;
+    FUZZ_ASSERT(symbols->location_count == recording->tree.location_count);
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        uint32_t count;
+        const struct wp_frame *frames = symbols_frames(symbols, i, &count);
+        FUZZ_ASSERT(count > 0 && symbols->region_of[i] <= symbols->region_count);
+        for (uint32_t frame = 0; frame < count; frame++) {
+            FUZZ_ASSERT(frames[frame].function < symbols->function_count);
+            const struct wp_function *function = &symbols->functions[frames[frame].function];
+            FUZZ_ASSERT(*function->name && *function->system_name);
+        }
+    }
+}
+
+static void check_threads(const struct recording *recording)
+{
+    for (uint32_t number = 1; number <= recording->profile.thread_count; number++) {
+        const struct wp_thread_record *thread = profile_thread(&recording->profile, number);
+        FUZZ_ASSERT(thread && thread->number == number);
+        FUZZ_ASSERT(tree_node(&recording->tree, thread->root)->thread == number);
+    }
+}
+
+static void check_report(const struct recording *recording, enum report_by by)
+{
+    struct report report;
+    struct wp_values sum = {0};
+    const struct report_request request = {.by = by};
+    FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
+    report_sort(&report, METRIC_WALL, true);
+    for (size_t i = 0; i < report.row_count; i++) {
+        const struct report_row *row = &report.rows[i];
+        report_add(&sum, &row->flat);
+        FUZZ_ASSERT(row->flat.wall_ns <= row->cum.wall_ns && row->cum.wall_ns <= report.total.wall_ns);
+        FUZZ_ASSERT(i == 0 || row->cum.wall_ns <= report.rows[i - 1].cum.wall_ns);
+    }
+    FUZZ_ASSERT(memcmp(&sum, &report.total, sizeof sum) == 0);
+    FUZZ_ASSERT(memcmp(&sum, &report.selected, sizeof sum) == 0);
+    report_free(&report);
+}
+
+/* A copy of its exact size, so that ASan sees its end. */
+static int read_copy(struct recording *recording, const unsigned char *bytes, size_t count)
+{
+    unsigned char *copy = malloc(count + !count);
+    FUZZ_ASSERT(copy);
+    memcpy(copy, bytes, count);
+    memset(recording, 0, sizeof *recording);
+    int status = recording_read_pprof(recording, copy, count);
+    FUZZ_ASSERT(status == 0 || (status < 0 && *recording->reason));
+    free(copy);
+    return status;
+}
+
+static struct wp_values total_of(const struct recording *recording)
+{
+    struct report report;
+    FUZZ_ASSERT(report_make(&report, &recording->profile, &(struct report_request){0}) == 0);
+    struct wp_values total = report.total;
+    report_free(&report);
+    return total;
+}
+
+static void check_merge(struct recording *recording, enum wp_labels labels)
+{
+    static struct recording again;
+    struct recording *merged;
+    struct written written;
+    struct merge *merge = merge_begin(&(struct merge_options){labels});
+    struct wp_values twice = total_of(recording);
+    report_add(&twice, &twice);
+    FUZZ_ASSERT(merge);
+    FUZZ_ASSERT(merge_add(merge, recording) == 0);
+    if (merge_add(merge, recording) == 0) { /* it may be too much */
+        FUZZ_ASSERT(merge_finish(merge, &merged) == 0);
+        check_names(merged);
+        check_threads(merged);
+        struct wp_values total = total_of(merged);
+        FUZZ_ASSERT(memcmp(&twice, &total, sizeof total) == 0);
+        write_profile(merged, &written);
+        FUZZ_ASSERT(read_copy(&again, written.bytes, written.used) == 0);
+        total = total_of(&again);
+        FUZZ_ASSERT(memcmp(&twice, &total, sizeof total) == 0);
+        recording_close(&again);
+        free(written.bytes);
+    }
+    merge_release(merge);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct recording recording;
+    setenv("WALLPROF_CACHE", "off", 1);
+    struct written first, second;
+    if (read_copy(&recording, data, size) == 0) {
+        check_names(&recording);
+        check_threads(&recording);
+        check_report(&recording, (enum report_by)(size % REPORT_BY_COUNT));
+        check_merge(&recording, (enum wp_labels)(size % (LABELS_ID + 1)));
+        write_profile(&recording, &first);
+        recording_close(&recording);
+        FUZZ_ASSERT(read_copy(&recording, first.bytes, first.used) == 0);
+        write_profile(&recording, &second);
+        FUZZ_ASSERT(first.used == second.used && memcmp(first.bytes, second.bytes, first.used) == 0);
+        free(first.bytes);
+        free(second.bytes);
+    }
+    recording_close(&recording);
+    return 0;
+}

@@ -1,0 +1,175 @@
+/*
+ * html_pages DIRECTORY: writes profiles made by hand as pages, for a browser to open, and as pprof files.
+ *
+ * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
+ * huge: times beyond what a double holds. deep: one stack of 20,000 frames.
+ */
+#include "encode/enc_html.h"
+#include "encode/enc_pprof.h"
+#include "lib/fake_profile.h"
+#include "base/random.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LARGE_NODES = 50000, LARGE_FUNCTIONS = 4000, LARGE_DEPTH = 56, DEEP_FRAMES = 20000 };
+
+static void write_file(const char *name, const struct fake_profile *fake, enum sink_coding coding,
+                       int (*encode)(const struct wp_profile *profile, struct sink *sink))
+{
+    int error;
+    struct sink *sink = sink_create(AT_FDCWD, name, coding, &error);
+    if (!sink || encode(&fake->profile, sink) < 0 || sink_commit(sink) < 0) {
+        fprintf(stderr, "html_pages: %s cannot be written\n", name);
+        exit(1);
+    }
+}
+
+/* Both files of one profile. */
+static void finish(const char *name, struct fake_profile *fake)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.html", name);
+    write_file(file, fake, SINK_PLAIN, enc_html_write);
+    snprintf(file, sizeof file, "%s.pb.gz", name);
+    write_file(file, fake, SINK_GZIP, enc_pprof_write);
+    fake_profile_deinit(fake);
+}
+
+/* parse calls itself, through item; copy is inlined into parse. */
+static void write_small(void)
+{
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 20);
+    arena_ref app = fake_profile_module(&fake, "/opt/bin/app"),
+              library = fake_profile_module(&fake, "/usr/lib/libc.so.6");
+    uint32_t parse = fake_profile_function(&fake, "parse", "/src/parse.c", 100);
+    uint32_t copy = fake_profile_function(&fake, "copy", "/src/copy.h", 7);
+    uint32_t item = fake_profile_function(&fake, "item", "/src/parse.c", 50);
+    arena_ref in_main = fake_profile_plain(&fake, app, "main"),
+              in_wait = fake_profile_plain(&fake, library, "wait");
+    arena_ref in_parse = fake_profile_location(&fake, app, &(struct wp_frame){parse, 104}, 1);
+    arena_ref in_parse_2 = fake_profile_location(&fake, app, &(struct wp_frame){parse, 117}, 1);
+    arena_ref in_item = fake_profile_location(&fake, app, &(struct wp_frame){item, 55}, 1);
+    arena_ref in_copy = fake_profile_location(&fake, app, (struct wp_frame[]){{copy, 9}, {parse, 120}}, 2);
+    arena_ref first = fake_profile_thread(&fake, 4001, "app");
+    arena_ref top = fake_profile_node(&fake, first, in_main);
+    arena_ref outer = fake_profile_node(&fake, top, in_parse),
+              twin = fake_profile_node(&fake, top, in_parse_2);
+    arena_ref within = fake_profile_node(&fake, outer, in_item);
+    fake_profile_weigh(&fake, outer, 10, 100000001, 0);
+    fake_profile_weigh(&fake, twin, 4, 40000000, 2000000);
+    fake_profile_weigh(&fake, within, 5, 50000000, 0);
+    fake_profile_weigh(&fake, fake_profile_node(&fake, within, in_parse), 3, 30000000, 0);
+    fake_profile_weigh(&fake, fake_profile_node(&fake, within, in_copy), 7, 70000000, 500000);
+    fake_profile_weigh(&fake, fake_profile_node(&fake, top, in_wait), 6, 1000, 600000000);
+    for (int32_t tid = 4002; tid <= 4003; tid++) {
+        arena_ref root = fake_profile_thread(&fake, tid, "worker");
+        arena_ref begin = fake_profile_node(&fake, root, in_parse);
+        fake_profile_weigh(&fake, begin, 20, 200000000 + (uint64_t)tid, 0);
+        fake_profile_weigh(&fake, fake_profile_node(&fake, begin, in_wait), 9, 77, 900000000);
+    }
+    fake.profile.command = "/opt/bin/app --serve 'a file'";
+    fake.profile.restraint = "asked for less than 100 ticks a second";
+    finish("small", &fake);
+}
+
+static void write_hostile(void)
+{
+    static const char name[] =
+        "</script><script>window.broken=1</script><img src=x onerror=window.broken=2>\"'&"
+        "\xe2\x80\xa8\xff";
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 20);
+    arena_ref module = fake_profile_module(&fake, name);
+    struct wp_frame frame = {fake_profile_function(&fake, name, name, 1), 1};
+    arena_ref location = fake_profile_location(&fake, module, &frame, 1);
+    arena_ref root = fake_profile_thread(&fake, 1, "<b onclick=x>&");
+    fake_profile_weigh(&fake, fake_profile_node(&fake, root, location), 1, 1, 1);
+    fake.profile.command = fake.profile.restraint = name;
+    finish("hostile", &fake);
+}
+
+/* Calls as in a program of classes: often the same callees, now and then others, down to LARGE_DEPTH. */
+static void add_stack(struct fake_profile *fake, struct wp_random *random, const arena_ref *locations,
+                      arena_ref root)
+{
+    arena_ref node = root;
+    uint32_t place = random_below(random, 8);
+    for (int depth = 0; depth < LARGE_DEPTH && random_below(random, 1000) >= 30; depth++) {
+        place = place * 31 + random_below(random, random_below(random, 8) ? 2 : 16);
+        node = fake_profile_node(fake, node, locations[place % LARGE_FUNCTIONS]);
+    }
+    uint64_t weight = random_below(random, 1000);
+    if (node != root)
+        fake_profile_weigh(fake, node, 1, weight * weight * weight + 1,
+                           random_below(random, 3) * weight * 100000);
+}
+
+static void write_large(void)
+{
+    static arena_ref locations[LARGE_FUNCTIONS];
+    struct fake_profile fake;
+    struct wp_random random;
+    char name[96];
+    arena_ref modules[14], roots[16];
+    fake_profile_init(&fake, 1 << 26);
+    random_init(&random, 1);
+    for (int i = 0; i < 14; i++) {
+        snprintf(name, sizeof name, "/usr/lib/x86_64-linux-gnu/libpart%d.so.%d", i, i % 3);
+        modules[i] = fake_profile_module(&fake, name);
+    }
+    for (int i = 0; i < LARGE_FUNCTIONS; i++) {
+        snprintf(name, sizeof name, "service::Component%d::handle_%d(std::string const&, int)", i % 211, i);
+        locations[i] = fake_profile_plain(&fake, modules[(i * i / 7) % 14], name);
+    }
+    for (int i = 0; i < 16; i++) {
+        snprintf(name, sizeof name, "worker-%d", i);
+        roots[i] = fake_profile_thread(&fake, 7000 + i, name);
+    }
+    while (fake.tree.node_count < LARGE_NODES)
+        add_stack(&fake, &random, locations, roots[random_below(&random, 16)]);
+    fake.profile.command = "/usr/sbin/service --workers 16";
+    finish("large", &fake);
+}
+
+/* More than a double holds exactly. */
+static void write_huge(void)
+{
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 20);
+    arena_ref location = fake_profile_plain(&fake, fake_profile_module(&fake, "/opt/bin/app"), "main");
+    for (int32_t tid = 1; tid <= 2; tid++) {
+        arena_ref node = fake_profile_node(&fake, fake_profile_thread(&fake, tid, "t"), location);
+        fake_profile_weigh(&fake, node, 1, UINT64_C(9007199254740993), 0);
+    }
+    finish("huge", &fake);
+}
+
+static void write_deep(void)
+{
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 24);
+    arena_ref app = fake_profile_module(&fake, "/opt/bin/app");
+    arena_ref odd = fake_profile_plain(&fake, app, "odd"), even = fake_profile_plain(&fake, app, "even");
+    arena_ref node = fake_profile_thread(&fake, 1, "deep");
+    for (int i = 0; i < DEEP_FRAMES; i++)
+        node = fake_profile_node(&fake, node, i % 2 ? odd : even);
+    fake_profile_weigh(&fake, node, 1, 1000000, 0);
+    finish("deep", &fake);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 || chdir(argv[1]) < 0) {
+        fprintf(stderr, "usage: html_pages DIRECTORY\n");
+        return 2;
+    }
+    write_small();
+    write_hostile();
+    write_large();
+    write_huge();
+    write_deep();
+    return 0;
+}

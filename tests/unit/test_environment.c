@@ -1,0 +1,174 @@
+/* What is ours in an environment: found, taken out, given back, and the rest left as it is. */
+#include "config/environment.h"
+#include "lib/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENVIRONMENT(...) ((char *[]){__VA_ARGS__, NULL})
+
+static void assert_entries(char *const *environment, const char *const *expected)
+{
+    size_t i = 0;
+    for (; expected[i]; i++) {
+        assert_non_null(environment[i]);
+        assert_string_equal(environment[i], expected[i]);
+    }
+    assert_null(environment[i]);
+}
+
+#define ASSERT_ENTRIES(environment, ...)                                                                     \
+    assert_entries(environment, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+/* Exactly as much as was asked for, so that a sanitizer sees a byte too many. */
+static char **make(const struct wp_environment *ours, char *const *environment,
+                   char **(*function)(const struct wp_environment *, char *const *, void *))
+{
+    static void *space;
+    free(space);
+    space = malloc(environment_bytes(ours, environment));
+    return function(ours, environment, space);
+}
+
+static void ours_alone_leaves_nothing(void **state)
+{
+    char **environment = ENVIRONMENT("A=1", "WALLPROF_HZ=10", "LD_PRELOAD=/lib/libwallprof.so", "B=2");
+    struct wp_environment *ours = environment_note(environment, "/usr/lib/libwallprof.so");
+    (void)state;
+    ASSERT_ENTRIES(make(ours, environment, environment_without), "A=1", "B=2");
+    environment_remove(ours, environment);
+    ASSERT_ENTRIES(environment, "A=1", "B=2");
+    ASSERT_ENTRIES(make(ours, environment, environment_with), "A=1", "B=2", "LD_PRELOAD=/lib/libwallprof.so",
+                   "WALLPROF_HZ=10");
+}
+
+static void other_preloads_stay(void **state)
+{
+    static const struct {
+        char *with, *without;
+    } rows[] = {
+        {"LD_PRELOAD=libwallprof.so:libc.so.6", "LD_PRELOAD=libc.so.6"},
+        {"LD_PRELOAD=libc.so.6:libwallprof.so", "LD_PRELOAD=libc.so.6"},
+        {"LD_PRELOAD=a.so  /x/libwallprof.so b.so", "LD_PRELOAD=a.so:b.so"},
+        {"LD_PRELOAD=a.so:/x/libwallprof.so:libwallprof.so:b.so", "LD_PRELOAD=a.so:b.so"},
+        {"LD_PRELOAD=mylibwallprof.so:$LIB/libwallprof.so", "LD_PRELOAD=mylibwallprof.so"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char **environment = ENVIRONMENT("A=1", rows[i].with);
+        struct wp_environment *ours = environment_note(environment, "libwallprof.so");
+        ASSERT_ENTRIES(make(ours, environment, environment_without), "A=1", rows[i].without);
+        environment_remove(ours, environment);
+        ASSERT_ENTRIES(environment, "A=1", rows[i].without);
+        ASSERT_ENTRIES(make(ours, environment, environment_with), "A=1", rows[i].with);
+    }
+}
+
+static void what_the_program_sets_itself_stays(void **state)
+{
+    char **start = ENVIRONMENT("WALLPROF_HZ=10", "WALLPROF_OUT=a", "LD_PRELOAD=libwallprof.so");
+    struct wp_environment *ours = environment_note(start, "libwallprof.so");
+    (void)state;
+    ASSERT_ENTRIES(make(ours, ENVIRONMENT("WALLPROF_OUT=b", "LD_PRELOAD=mine.so"), environment_with),
+                   "WALLPROF_OUT=b", "LD_PRELOAD=libwallprof.so:mine.so", "WALLPROF_HZ=10");
+    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD="), environment_with), "LD_PRELOAD=libwallprof.so",
+                   "WALLPROF_HZ=10", "WALLPROF_OUT=a");
+    ASSERT_ENTRIES(make(ours, start, environment_with), start[0], start[1], start[2]);
+    /* What only begins with a name of ours is not ours. */
+    ASSERT_ENTRIES(make(ours, ENVIRONMENT("WALLPROF=1", "LD_PRELOADS=libwallprof.so"), environment_without),
+                   "WALLPROF=1", "LD_PRELOADS=libwallprof.so");
+}
+
+static void an_empty_environment_is_one(void **state)
+{
+    char *nothing[] = {NULL};
+    struct wp_environment *ours =
+        environment_note(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
+    (void)state;
+    ASSERT_ENTRIES(make(ours, NULL, environment_without), );
+    ASSERT_ENTRIES(make(ours, nothing, environment_without), );
+    ASSERT_ENTRIES(make(ours, NULL, environment_with), "LD_PRELOAD=libwallprof.so");
+    ours = environment_note(nothing, "libwallprof.so");
+    ASSERT_ENTRIES(make(ours, NULL, environment_with), );
+    environment_remove(ours, nothing);
+    assert_null(nothing[0]);
+}
+
+/* A program may write over what it was given (setproctitle). */
+static void the_note_is_a_copy(void **state)
+{
+    char preload[] = "LD_PRELOAD=libwallprof.so:a.so", hz[] = "WALLPROF_HZ=10";
+    struct wp_environment *ours = environment_note(ENVIRONMENT(preload, hz), "libwallprof.so");
+    (void)state;
+    memset(preload, 'x', sizeof(preload));
+    memset(hz, 'x', sizeof(hz));
+    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD=a.so"), environment_with),
+                   "LD_PRELOAD=libwallprof.so:a.so", "WALLPROF_HZ=10");
+}
+
+/* As a library it may be preloaded by other means (/etc/ld.so.preload): then there is nothing to give back.
+ */
+static void without_an_element_there_is_none_to_add(void **state)
+{
+    struct wp_environment *ours =
+        environment_note(ENVIRONMENT("LD_PRELOAD=a.so", "WALLPROF_HZ=1"), "libwallprof.so");
+    (void)state;
+    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD=a.so"), environment_with), "LD_PRELOAD=a.so",
+                   "WALLPROF_HZ=1");
+}
+
+static void leaving_takes_the_variables_of_ours(void **state)
+{
+    char **environment = ENVIRONMENT("WALLPROF_OUT=x", "A=1", "WALLPROF_HZ=", "WALLPROFX=2",
+                                     "B=WALLPROF_HZ=3", "WALLPROF_FOLLOW=none");
+    char *nothing[] = {NULL};
+    (void)state;
+    environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");
+    ASSERT_ENTRIES(environment, "A=1", "WALLPROFX=2", "B=WALLPROF_HZ=3");
+    environment_leave(nothing, "/opt/wallprof/lib/libwallprof.so");
+    assert_null(nothing[0]);
+}
+
+static void leaving_keeps_the_other_preloads(void **state)
+{
+    static const struct {
+        char *before, *after; /* NULL: the variable goes */
+    } rows[] = {
+        {"LD_PRELOAD=/opt/wallprof/lib/libwallprof.so", NULL},
+        {"LD_PRELOAD=libwallprof.so", NULL},
+        {"LD_PRELOAD=libwallprof.so:", NULL},
+        {"LD_PRELOAD= libwallprof.so ", NULL},
+        {"LD_PRELOAD=libwallprof.so libwallprof.so", NULL},
+        {"LD_PRELOAD=/a/libother.so", "LD_PRELOAD=/a/libother.so"},
+        {"LD_PRELOAD=/b/libwallprof.so:/a/libother.so", "LD_PRELOAD=/a/libother.so"},
+        {"LD_PRELOAD=/a/libother.so:/b/libwallprof.so", "LD_PRELOAD=/a/libother.so"},
+        /* One separator is as good as the other. */
+        {"LD_PRELOAD=/a/libother.so /b/libwallprof.so second.so", "LD_PRELOAD=/a/libother.so:second.so"},
+        {"LD_PRELOAD=libwallprof.so.1:libwallprof.so:xlibwallprof.so",
+         "LD_PRELOAD=libwallprof.so.1:xlibwallprof.so"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char **environment = ENVIRONMENT("A=1", rows[i].before, "Z=2");
+        environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");
+        if (rows[i].after)
+            ASSERT_ENTRIES(environment, "A=1", rows[i].after, "Z=2");
+        else
+            ASSERT_ENTRIES(environment, "A=1", "Z=2");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ours_alone_leaves_nothing),
+        cmocka_unit_test(other_preloads_stay),
+        cmocka_unit_test(what_the_program_sets_itself_stays),
+        cmocka_unit_test(an_empty_environment_is_one),
+        cmocka_unit_test(the_note_is_a_copy),
+        cmocka_unit_test(without_an_element_there_is_none_to_add),
+        cmocka_unit_test(leaving_takes_the_variables_of_ours),
+        cmocka_unit_test(leaving_keeps_the_other_preloads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,404 @@
+/*
+ * Which module an address of a sample is in (the rule in modules.h), against a loader that is only played:
+ * libraries come and go at a few places, with dlclose and without, and the truth about each sample is known.
+ */
+#include "lib/unit.h"
+#include "modules/modules.h"
+#include "base/random.h"
+#include "sig/signal/sig_handler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACES = 3,
+    LIBRARIES = 6,
+    LIBRARY_BYTES = 0x10000,
+    FIRST_PLACE = 0x100000,
+    CALLS = 3,
+    ADDRESS_OFFSET = 0x123
+};
+
+/* Library i belongs to place i % PLACES; place 0 is the program's own and never changes. */
+static struct {
+    bool is_loaded[LIBRARIES];
+    uint64_t loads, unloads;
+} loader;
+
+static struct wp_arena arena;
+static struct wp_modules modules;
+static struct wp_random dice;
+
+static uint64_t address_of(int library)
+{
+    return FIRST_PLACE + (uint64_t)(library % PLACES) * LIBRARY_BYTES + ADDRESS_OFFSET;
+}
+
+static int at_place(int place)
+{
+    for (int i = place; i < LIBRARIES; i += PLACES) {
+        if (loader.is_loaded[i])
+            return i;
+    }
+    return -1;
+}
+
+static bool load(int library)
+{
+    if (at_place(library % PLACES) >= 0)
+        return false;
+    loader.is_loaded[library] = true;
+    loader.loads++;
+    return true;
+}
+
+static bool unload(int library)
+{
+    if (!loader.is_loaded[library] || library == 0)
+        return false;
+    loader.is_loaded[library] = false;
+    loader.unloads++;
+    return true;
+}
+
+static uint64_t unloaded(void)
+{
+    return loader.unloads;
+}
+
+static struct loader_state state_now(void)
+{
+    return (struct loader_state){.loads = loader.loads,
+                                 .unloads = loader.unloads,
+                                 .before = sig_handler_unloads(),
+                                 .after = sig_handler_unloads()};
+}
+
+/* What modules_refresh does. */
+static bool look(void)
+{
+    struct loader_state state = state_now();
+    if (modules_confirm_look(&modules, &state))
+        return false;
+    modules_begin_look(&modules);
+    for (int i = 0; i < LIBRARIES; i++) {
+        char name[32];
+        struct wp_module segment = {.start_pc = address_of(i) - ADDRESS_OFFSET,
+                                    .end_pc = address_of(i) - ADDRESS_OFFSET + LIBRARY_BYTES,
+                                    .is_permanent = i == 0,
+                                    .is_first_segment = true};
+        snprintf(name, sizeof(name), "/lib%d.so", i);
+        if (loader.is_loaded[i])
+            modules_see(&modules, &segment, name);
+    }
+    modules_end_look(&modules, &state);
+    return true;
+}
+
+static struct modules_moment moment_now(uint32_t asked)
+{
+    return (struct modules_moment){.asked = asked, .unloads = sig_handler_unloads()};
+}
+
+/* The library the rule names: -1 for none, -2 where it does not know. */
+static int named(int place, const struct modules_moment *moment)
+{
+    arena_ref ref;
+    if (!modules_at(&modules, address_of(place), moment, &ref))
+        return -2;
+    if (!ref)
+        return -1;
+    const struct wp_module *module = arena_at(&arena, ref);
+    return atoi((const char *)arena_at(&arena, module->path) + strlen("/lib"));
+}
+
+static void close_library(int library)
+{
+    uint32_t life = sig_handler_unload_begin(unloaded);
+    unload(library);
+    sig_handler_unload_end(life, unloaded);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&loader, 0, sizeof(loader));
+    close_library(1); /* the counts start anew */
+    loader.unloads = sig_handler_unloads().objects;
+    modules = (struct wp_modules){.arena = &arena};
+    load(0);
+    return arena_init(&arena, 1 << 20) < 0 || !look() ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    modules_deinit(&modules);
+    arena_deinit(&arena);
+    return 0;
+}
+
+/* ---- one case each ---- */
+
+enum { A = 1, B = A + PLACES, C = 2 }; /* A and B share a place */
+
+static void nothing_came_or_went(void **state)
+{
+    (void)state;
+    load(A);
+    assert_true(look());
+    struct modules_moment sample = moment_now(modules.now.number);
+    assert_false(look());
+    assert_int_equal(named(A, &sample), A);
+    assert_int_equal(named(C, &sample), -1);
+}
+
+/* A library that was loaded after the question and was sampled at once. */
+static void a_library_came(void **state)
+{
+    (void)state;
+    uint32_t asked = modules.now.number;
+    load(A);
+    struct modules_moment sample = moment_now(asked);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), A);
+}
+
+static void sampled_before_it_was_replaced(void **state)
+{
+    (void)state;
+    load(A);
+    look();
+    struct modules_moment sample = moment_now(modules.now.number);
+    close_library(A);
+    load(B);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), A);
+}
+
+static void sampled_after_it_replaced_another(void **state)
+{
+    (void)state;
+    load(A);
+    look();
+    uint32_t asked = modules.now.number;
+    close_library(A);
+    load(B);
+    struct modules_moment sample = moment_now(asked);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), B);
+}
+
+/* Both looks show A, but it was B in between. */
+static void both_looks_agree_and_are_wrong(void **state)
+{
+    (void)state;
+    load(A);
+    look();
+    uint32_t asked = modules.now.number;
+    close_library(A);
+    load(B);
+    struct modules_moment sample = moment_now(asked);
+    close_library(B);
+    load(A);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), -2);
+    assert_int_equal(named(0, &sample), 0); /* the program itself stays */
+}
+
+static void what_stayed_is_known_whatever_else_went(void **state)
+{
+    (void)state;
+    load(A);
+    load(C);
+    look();
+    uint32_t asked = modules.now.number, life = sig_handler_unload_begin(unloaded);
+    struct modules_moment sample = moment_now(asked); /* a call of dlclose is under way */
+    unload(A);
+    sig_handler_unload_end(life, unloaded);
+    load(B);
+    assert_true(look());
+    assert_int_equal(named(C, &sample), C);
+    assert_int_equal(named(A, &sample), -2);
+}
+
+/* The C library unloads without dlclose: equal counts prove nothing then. */
+static void a_strange_unloading_is_noticed(void **state)
+{
+    (void)state;
+    load(A);
+    look();
+    uint32_t asked = modules.now.number;
+    unload(A);
+    load(B);
+    struct modules_moment sample = moment_now(asked);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), -2);
+    close_library(B); /* and is not forgotten by the next call */
+    load(A);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), -2);
+}
+
+/* The next call notices, and leaves the loader's count as the one before did. */
+static void a_strange_unloading_before_a_call(void **state)
+{
+    (void)state;
+    load(A);
+    load(C);
+    look();
+    uint32_t asked = modules.now.number;
+    unload(A);
+    load(B);
+    struct modules_moment sample = moment_now(asked);
+    close_library(C);
+    assert_true(look());
+    assert_int_equal(named(A, &sample), -2);
+}
+
+/* An answer that comes after several looks. */
+static void a_late_answer(void **state)
+{
+    (void)state;
+    load(A);
+    load(C);
+    look();
+    struct modules_moment sample = moment_now(modules.now.number);
+    close_library(A);
+    look();
+    load(B);
+    look();
+    assert_int_equal(named(A, &sample), -2);
+    assert_int_equal(named(C, &sample), C);
+}
+
+static void a_dlclose_that_unloads_nothing_changes_nothing(void **state)
+{
+    (void)state;
+    load(A);
+    look();
+    uint32_t asked = modules.now.number;
+    for (int i = 0; i < 5; i++) {
+        close_library(C);
+        struct modules_moment sample = moment_now(asked);
+        assert_false(look());
+        assert_int_equal(named(A, &sample), A);
+    }
+    struct modules_moment sample = moment_now(asked); /* counts the five, as the look does by now */
+    close_library(A);
+    load(B);
+    look();
+    assert_int_equal(named(A, &sample), A);
+}
+
+/* ---- whatever happens ---- */
+
+struct call { /* of dlclose, under way */
+    bool is_open, has_unloaded;
+    uint32_t life;
+    int library;
+};
+
+struct sample {
+    struct modules_moment moment;
+    int truth[PLACES];
+};
+
+static int die(int sides)
+{
+    return (int)random_below(&dice, (uint32_t)sides);
+}
+
+/* One step of some thread in a dlclose: begin, unload, end. */
+static void step_call(struct call *call)
+{
+    if (!call->is_open) {
+        *call = (struct call){
+            .is_open = true, .life = sig_handler_unload_begin(unloaded), .library = die(LIBRARIES)};
+    } else if (!call->has_unloaded) {
+        unload(call->library);
+        call->has_unloaded = true;
+    } else {
+        sig_handler_unload_end(call->life, unloaded);
+        call->is_open = false;
+    }
+}
+
+static void take(struct sample *sample, uint32_t asked)
+{
+    sample->moment = moment_now(asked);
+    for (int place = 0; place < PLACES; place++)
+        sample->truth[place] = at_place(place);
+}
+
+/* Counts the answers that are known. */
+static int judge(const struct sample *sample)
+{
+    int known = 0;
+    look();
+    for (int place = 0; place < PLACES; place++) {
+        int name = sample->truth[place] >= 0 ? named(place, &sample->moment) : -2;
+        if (name != -2 && name != sample->truth[place])
+            fail_msg("library %d is called %d", sample->truth[place], name);
+        known += name != -2;
+    }
+    return known;
+}
+
+/* Any order of events, several calls of dlclose at once: no name is ever wrong, and most are known. */
+static void no_name_is_ever_wrong(void **state)
+{
+    struct call calls[CALLS] = {0};
+    struct sample sample;
+    long known = 0, asked_for = 0;
+    (void)state;
+    random_init(&dice, 4711);
+    for (int round = 0; round < 200000; round++) {
+        int strange_percent = round % 3 * 5, looks_percent = round % 2 * 10, busy = 1 + round / 3 % 12;
+        look();
+        uint32_t asked = modules.now.number;
+        int taken_at = die(busy);
+        for (int event = 0; event < busy; event++) {
+            int what = die(100);
+            if (event == taken_at)
+                take(&sample, asked);
+            if (what < strange_percent)
+                unload(die(LIBRARIES));
+            else if (what < strange_percent + looks_percent)
+                look();
+            else if (what < 50)
+                load(die(LIBRARIES));
+            else
+                step_call(&calls[die(CALLS)]);
+        }
+        known += judge(&sample);
+        for (int place = 0; place < PLACES; place++)
+            asked_for += sample.truth[place] >= 0;
+    }
+    print_message("%ld of %ld addresses known\n", known, asked_for);
+    assert_true(known > asked_for / 2);
+    for (int i = 0; i < CALLS; i++) {
+        while (calls[i].is_open)
+            step_call(&calls[i]);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_came_or_went),
+        TEST(a_library_came),
+        TEST(sampled_before_it_was_replaced),
+        TEST(sampled_after_it_replaced_another),
+        TEST(both_looks_agree_and_are_wrong),
+        TEST(what_stayed_is_known_whatever_else_went),
+        TEST(a_strange_unloading_is_noticed),
+        TEST(a_strange_unloading_before_a_call),
+        TEST(a_late_answer),
+        TEST(a_dlclose_that_unloads_nothing_changes_nothing),
+        TEST(no_name_is_ever_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

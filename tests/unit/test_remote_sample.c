@@ -1,0 +1,330 @@
+/* Looks from outside at threads of this program: what is proved, what is walked, and when it has to be asked.
+ */
+#include "lib/unit.h"
+#include "lib/arch.c"
+#include "base/arena.h"
+#include "sample/remote_sample.h"
+#include "base/clock.h"
+#include "modules/modules.h"
+#include "sample/proc_tasks.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { CAPACITY = 256, ROUNDS = 100, LEVELS = 5 };
+
+static struct sig_slot slot_memory[1];
+static uint64_t slot_addresses[CAPACITY];
+static struct sig_slots slots;
+static struct wp_arena arena;
+static struct wp_modules modules;
+static struct wp_blocked blocked;
+
+/* ---- a thread to look at ---- */
+
+struct subject {
+    pthread_t thread;
+    pid_t tid;
+    int wake[2]; /* it waits for a letter: 's' spins until told, 'q' ends it */
+    bool polls;  /* waits in poll, which a signal cuts short, and not in read, which is restarted */
+    _Atomic bool spins;
+    struct watch watch;
+    struct blocked_memory memory;
+    bool is_silent;
+};
+
+/* The C library's own functions for these calls may keep registers where they can be found. */
+static inline __attribute__((always_inline)) char next_letter(struct subject *subject)
+{
+    struct pollfd polled = {.fd = subject->wake[0], .events = POLLIN};
+    char letter = 'q';
+    while (subject->polls && syscall(SYS_ppoll, &polled, 1, NULL, NULL, 8) < 0)
+        ;
+    while (syscall(SYS_read, subject->wake[0], &letter, 1) != 1)
+        ;
+    return letter;
+}
+
+static inline __attribute__((always_inline)) void live(struct subject *subject)
+{
+    while (next_letter(subject) != 'q') {
+        while (subject->spins)
+            ;
+    }
+}
+
+__attribute__((noinline)) static int live_deep(struct subject *subject, int levels)
+{
+    volatile char padding[40] = {(char)levels};
+    if (levels > 0)
+        return live_deep(subject, levels - 1) + padding[0];
+    live(subject);
+    return padding[1];
+}
+
+/* Its stack pointer moves as it likes: its caller is found with its frame pointer only. */
+__attribute__((noinline)) static int live_moved(struct subject *subject, int levels)
+{
+    char *moved = __builtin_alloca((size_t)(rand() % 64) * 16 + 16);
+    moved[0] = (char)levels;
+    int result = levels > 0 ? live_moved(subject, levels - 1) : 0;
+    if (levels == 0)
+        live(subject);
+    __asm__ volatile("" : : "r"(moved));
+    return result;
+}
+
+static int (*way_in)(struct subject *subject, int levels);
+
+static void *run(void *argument)
+{
+    struct subject *subject = argument;
+    __atomic_store_n(&subject->tid, gettid(), __ATOMIC_SEQ_CST);
+    way_in(subject, LEVELS);
+    return NULL;
+}
+
+static void begin(struct subject *subject, int (*way)(struct subject *, int), bool polls)
+{
+    *subject = (struct subject){.polls = polls};
+    way_in = way;
+    assert_int_equal(pipe(subject->wake), 0);
+    assert_int_equal(pthread_create(&subject->thread, NULL, run, subject), 0);
+    while (!__atomic_load_n(&subject->tid, __ATOMIC_SEQ_CST))
+        usleep(1000);
+}
+
+static void say(struct subject *subject, char letter)
+{
+    assert_int_equal(write(subject->wake[1], &letter, 1), 1);
+}
+
+static void end(struct subject *subject)
+{
+    say(subject, 'q');
+    pthread_join(subject->thread, NULL);
+    watch_close(&blocked.watches, &subject->watch);
+    close(subject->wake[0]);
+    close(subject->wake[1]);
+}
+
+/* Until it waits there, and has done so for a while. */
+static void settle(struct subject *subject)
+{
+    struct watch_runs before = {0}, after;
+    for (;;) {
+        usleep(2000);
+        assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &after), WATCH_KNOWN);
+        if (after.count == before.count)
+            return;
+        before = after;
+    }
+}
+
+/* Until it has run for a letter, and waits again. */
+static void stir(struct subject *subject)
+{
+    struct watch_runs before, after;
+    assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &before), WATCH_KNOWN);
+    say(subject, 'a');
+    do {
+        usleep(100);
+        assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &after), WATCH_KNOWN);
+    } while (after.count == before.count);
+    settle(subject);
+}
+
+static enum blocked_result look(struct subject *subject, struct blocked_look *ret)
+{
+    struct blocked_thread thread = {.tid = subject->tid,
+                                    .watch = &subject->watch,
+                                    .memory = &subject->memory,
+                                    .is_silent = subject->is_silent};
+    return blocked_look(&blocked, &thread, ret);
+}
+
+/* A signal, and what it teaches. */
+static const struct sig_slot *ask(struct subject *subject)
+{
+    uint64_t generation;
+    int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
+    assert_int_equal(sig_handler_send(subject->tid, (uint32_t)index, generation), 0);
+    sig_slots_wait(&slots, clock_monotonic_ns() + 10ULL * NS_PER_S);
+    assert_true(sig_slots_is_done(&slots, (uint32_t)index));
+    blocked_learn(&subject->memory, &slot_memory[index]);
+    sig_slots_release(&slots, (uint32_t)index);
+    return &slot_memory[index];
+}
+
+/* ---- fixture ---- */
+
+static int set_up(void **state)
+{
+    (void)state;
+    sig_slots_init(&slots, slot_memory, 1, slot_addresses, CAPACITY);
+    if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ||
+        blocked_init(&blocked, CAPACITY) < 0)
+        return -1;
+    watch_init(&blocked.watches, tasks_open(), true);
+    sig_handler_publish_modules(modules_table(&modules), sig_handler_unloads().ended, UINT64_MAX);
+    return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    close(blocked.watches.task_directory);
+    blocked_deinit(&blocked);
+    return 0;
+}
+
+/* ---- tests ---- */
+
+static void who_has_not_run_is_where_it_was(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look first, again;
+    begin(&subject, live_deep, false);
+    settle(&subject);
+    for (int round = 0; round < ROUNDS; round++) {
+        assert_false(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
+        assert_int_equal(look(&subject, &first), BLOCKED_WALKED);
+        assert_int_equal(first.end, SIG_UNWIND_ROOT);
+        assert_true(first.depth > LEVELS + 3);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(look(&subject, &again), BLOCKED_UNCHANGED);
+            assert_int_equal(again.cpu_ns, first.cpu_ns);
+        }
+        assert_true(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
+        stir(&subject);
+    }
+    end(&subject);
+}
+
+static void who_runs_is_to_be_asked(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    begin(&subject, live_deep, false);
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    subject.spins = true;
+    say(&subject, 's');
+    while (look(&subject, &seen) != BLOCKED_ASK)
+        usleep(100);
+    for (int i = 0; i < ROUNDS; i++)
+        assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    subject.spins = false;
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    end(&subject);
+}
+
+static void who_has_ended_is_gone(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    begin(&subject, live_deep, false);
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    say(&subject, 'q');
+    pthread_join(subject.thread, NULL);
+    while (look(&subject, &seen) != BLOCKED_GONE)
+        usleep(1000);
+    watch_close(&blocked.watches, &subject.watch);
+    close(subject.wake[0]);
+    close(subject.wake[1]);
+}
+
+static void a_stack_that_takes_a_register_is_asked_for(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    begin(&subject, live_moved, false);
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    assert_true(subject.memory.lacks_register);
+    subject.is_silent = true; /* if that is of no use, what can be seen is better than nothing */
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
+    assert_int_equal(seen.depth, 2);
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED); /* and may be better the next time */
+    end(&subject);
+}
+
+static void a_call_that_a_signal_cuts_short_is_not(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    begin(&subject, live_moved, true);
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
+    end(&subject);
+}
+
+/* What it answered once holds for the next time at the same place, and not elsewhere. */
+static void what_was_answered_serves_again(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    begin(&subject, live_moved, false);
+    settle(&subject);
+    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    const struct sig_slot *slot = ask(&subject);
+    assert_int_equal(slot->end, SIG_UNWIND_ROOT);
+    settle(&subject);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+        assert_int_equal(seen.end, SIG_UNWIND_ROOT);
+        assert_int_equal(seen.depth, slot->depth);
+        assert_memory_equal(seen.addresses + 1, slot->addresses + 1, sizeof(uint64_t) * (slot->depth - 1));
+        assert_int_equal(look(&subject, &seen), BLOCKED_UNCHANGED);
+        stir(&subject);
+    }
+    subject.memory.answered.stack ^= 1; /* another stack at the same place */
+    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    subject.memory.answered.stack ^= 1;
+    subject.memory.answered.sp += 16; /* another place */
+    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    end(&subject);
+}
+
+static void without_proc_everybody_is_asked(void **state)
+{
+    (void)state;
+    struct subject subject;
+    struct blocked_look seen;
+    struct wp_watches watches = blocked.watches;
+    begin(&subject, live_deep, false);
+    watch_init(&blocked.watches, -1, true);
+    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    blocked.watches = watches;
+    end(&subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_not_run_is_where_it_was),
+        cmocka_unit_test(who_runs_is_to_be_asked),
+        cmocka_unit_test(who_has_ended_is_gone),
+        cmocka_unit_test(a_stack_that_takes_a_register_is_asked_for),
+        cmocka_unit_test(a_call_that_a_signal_cuts_short_is_not),
+        cmocka_unit_test(what_was_answered_serves_again),
+        cmocka_unit_test(without_proc_everybody_is_asked),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

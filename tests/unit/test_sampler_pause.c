@@ -1,0 +1,87 @@
+/* Nobody works while anybody holds: a counter that both sides touch without any other protection. */
+#include "lib/unit.h"
+#include "session/sampler_pause.h"
+
+#include <pthread.h>
+
+enum { HOLDERS = 3, ROUNDS = 20000 };
+
+static struct wp_standstill standstill;
+static uint64_t shared; /* not atomic on purpose: ThreadSanitizer sees an overlap */
+static uint32_t holders_left;
+
+static void hold(struct wp_standstill *held)
+{
+    standstill_ask(held);
+    standstill_await(held, 0);
+}
+
+/* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with.
+ */
+static void *hold_repeatedly(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        hold(&standstill);
+        uint64_t before = shared;
+        __asm__ volatile("" ::: "memory");
+        uint64_t after = shared;
+        standstill_release(&standstill);
+        if (before != after)
+            return (void *)1;
+    }
+    __atomic_fetch_sub(&holders_left, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    while (__atomic_load_n(&holders_left, __ATOMIC_ACQUIRE) > 0) {
+        standstill_work(&standstill);
+        for (int i = 0; i < 100; i++)
+            shared++;
+        standstill_rest(&standstill);
+    }
+    return NULL;
+}
+
+static void test_holders_exclude_the_worker(void **state)
+{
+    pthread_t holders[HOLDERS], worker;
+    (void)state;
+    holders_left = HOLDERS;
+    assert_int_equal(pthread_create(&worker, NULL, work, NULL), 0);
+    for (int i = 0; i < HOLDERS; i++)
+        assert_int_equal(pthread_create(&holders[i], NULL, hold_repeatedly, NULL), 0);
+    for (int i = 0; i < HOLDERS; i++) {
+        void *saw_change;
+        pthread_join(holders[i], &saw_change);
+        assert_null(saw_change);
+    }
+    pthread_join(worker, NULL);
+    assert_int_equal(standstill.holds, 0);
+    assert_int_equal(standstill.busy, 0);
+}
+
+static void test_holds_nest(void **state)
+{
+    (void)state;
+    hold(&standstill);
+    hold(&standstill);
+    standstill_release(&standstill);
+    assert_int_equal(standstill.holds, 1);
+    standstill_release(&standstill);
+    standstill_work(&standstill); /* does not wait */
+    assert_int_equal(standstill.busy, 1);
+    standstill_rest(&standstill);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_holds_nest),
+        cmocka_unit_test(test_holders_exclude_the_worker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* Against the kernel: threads of this program that block, run and end. */
+#include "lib/unit.h"
+#include "sample/proc_tasks.h"
+#include "sample/thread_stat.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { THREADS = 6 };
+
+struct subject {
+    pthread_t thread;
+    pid_t tid;
+    int wake[2]; /* it reads from here, a letter at a time: 's' spins until told, 'q' ends it */
+    _Atomic bool spins;
+    uint64_t stack_mark;
+    struct watch watch;
+};
+
+static void *live(void *argument)
+{
+    struct subject *subject = argument;
+    char letter = ' ';
+    subject->stack_mark = (uint64_t)(uintptr_t)&letter;
+    __atomic_store_n(&subject->tid, gettid(), __ATOMIC_SEQ_CST);
+    while (read(subject->wake[0], &letter, 1) == 1 && letter != 'q') {
+        while (subject->spins)
+            ;
+    }
+    return NULL;
+}
+
+static void begin(struct subject *subject)
+{
+    memset(subject, 0, sizeof(*subject));
+    assert_int_equal(pipe(subject->wake), 0);
+    assert_int_equal(pthread_create(&subject->thread, NULL, live, subject), 0);
+    while (!__atomic_load_n(&subject->tid, __ATOMIC_SEQ_CST))
+        usleep(1000);
+}
+
+static void say(struct subject *subject, char letter)
+{
+    assert_int_equal(write(subject->wake[1], &letter, 1), 1);
+}
+
+static void end(struct subject *subject)
+{
+    say(subject, 'q');
+    pthread_join(subject->thread, NULL);
+    close(subject->wake[0]);
+    close(subject->wake[1]);
+}
+
+static void wait_until(struct wp_watches *watches, struct subject *subject, enum watch_state wanted,
+                       struct watch_call *ret)
+{
+    while (watch_call(watches, &subject->watch, subject->tid, ret) != wanted)
+        usleep(1000);
+}
+
+static int directory;
+
+static int open_directory(void **state)
+{
+    (void)state;
+    directory = tasks_open();
+    return directory < 0;
+}
+
+static int close_directory(void **state)
+{
+    (void)state;
+    return close(directory);
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    DIR *listing = opendir("/proc/self/fd");
+    while (readdir(listing))
+        count++;
+    closedir(listing);
+    return count;
+}
+
+/* ---- what is read ---- */
+
+static void a_blocked_thread_shows_its_call(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subject;
+    struct watch_call call;
+    watch_init(&watches, directory, true);
+    begin(&subject);
+    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    assert_int_equal(call.number, SYS_read);
+    assert_int_equal(call.arguments[0], subject.wake[0]);
+    assert_int_equal(call.arguments[2], 1);
+    assert_true(call.sp < subject.stack_mark && call.sp > subject.stack_mark - 4096);
+    assert_true(call.pc != 0);
+    watch_close(&watches, &subject.watch);
+    end(&subject);
+}
+
+static void the_run_count_tells_whether_it_has_run(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subject;
+    struct watch_call call;
+    struct watch_runs before, after;
+    watch_init(&watches, directory, true);
+    begin(&subject);
+    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &before), WATCH_KNOWN);
+        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &after), WATCH_KNOWN);
+        assert_int_equal(before.count, after.count);
+        assert_int_equal(before.cpu_ns, after.cpu_ns);
+        say(&subject, 'a');
+        usleep(200);
+        wait_until(&watches, &subject, WATCH_KNOWN, &call);
+        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &after), WATCH_KNOWN);
+        assert_true(after.count > before.count);
+        assert_true(after.cpu_ns > before.cpu_ns);
+    }
+    watch_close(&watches, &subject.watch);
+    end(&subject);
+}
+
+static void a_running_thread_is_running(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subject;
+    struct watch_call call;
+    watch_init(&watches, directory, true);
+    begin(&subject);
+    subject.spins = true;
+    say(&subject, 's');
+    wait_until(&watches, &subject, WATCH_RUNNING, &call);
+    subject.spins = false;
+    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    watch_close(&watches, &subject.watch);
+    end(&subject);
+}
+
+static void an_ended_thread_is_gone_by_its_descriptor(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subject;
+    struct watch_call call;
+    struct watch_runs runs;
+    watch_init(&watches, directory, true);
+    begin(&subject);
+    watch_open(&watches, &subject.watch, subject.tid);
+    end(&subject);
+    wait_until(&watches, &subject, WATCH_GONE, &call);
+    /* Whatever the tid is now: here it is given as one that lives. */
+    assert_int_equal(watch_runs(&watches, &subject.watch, getpid(), &runs), WATCH_GONE);
+    assert_int_equal(watch_call(&watches, &subject.watch, getpid(), &call), WATCH_GONE);
+    watch_close(&watches, &subject.watch);
+    assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &runs), WATCH_GONE);
+}
+
+static void nothing_is_opened_in_the_programs_sight(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct watch watch = {0};
+    struct watch_runs runs;
+    struct watch_call call;
+    int before = open_descriptors();
+    watch_init(&watches, directory, false);
+    watch_open(&watches, &watch, getpid());
+    assert_int_equal(watch_runs(&watches, &watch, getpid(), &runs), WATCH_UNREADABLE);
+    assert_int_equal(watch_call(&watches, &watch, getpid(), &call), WATCH_UNREADABLE);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* ---- what is kept ---- */
+
+static void look_at(struct wp_watches *watches, struct subject *subject)
+{
+    struct watch_runs runs;
+    struct watch_call call;
+    assert_int_equal(watch_runs(watches, &subject->watch, subject->tid, &runs), WATCH_KNOWN);
+    assert_int_equal(watch_call(watches, &subject->watch, subject->tid, &call), WATCH_KNOWN);
+    assert_int_equal(call.number, SYS_read);
+}
+
+/* All of them wait. */
+static void begin_all(struct wp_watches *watches, struct subject subjects[THREADS])
+{
+    struct watch_call call;
+    for (int i = 0; i < THREADS; i++)
+        begin(&subjects[i]);
+    for (int i = 0; i < THREADS; i++)
+        wait_until(watches, &subjects[i], WATCH_KNOWN, &call);
+}
+
+static void end_all(struct wp_watches *watches, struct subject subjects[THREADS])
+{
+    for (int i = 0; i < THREADS; i++) {
+        watch_close(watches, &subjects[i].watch);
+        end(&subjects[i]);
+    }
+}
+
+static void only_the_last_used_keep_their_descriptors(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    int before = open_descriptors();
+    watch_init(&watches, directory, true);
+    watches.kept_max = 6;
+    begin_all(&watches, subjects);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++) {
+            look_at(&watches, &subjects[0]); /* used all the time: never closed */
+            look_at(&watches, &subjects[i]);
+            assert_true(watches.kept <= 6);
+            assert_true(subjects[0].watch.schedstat && subjects[i].watch.syscall);
+        }
+    }
+    assert_int_equal(open_descriptors(), before + 2 * THREADS + 6);
+    for (int i = 0; i < THREADS; i++)
+        watch_close(&watches, &subjects[i].watch);
+    assert_int_equal(watches.kept, 0);
+    assert_null(watches.newest);
+    assert_null(watches.oldest);
+    assert_int_equal(open_descriptors(), before + 2 * THREADS);
+    for (int i = 0; i < THREADS; i++)
+        end(&subjects[i]);
+}
+
+/* Those that are read more rarely than all others together: what is kept stays kept. */
+static void who_is_read_rarely_displaces_nobody(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    struct watch_runs runs;
+    int before = open_descriptors();
+    watch_init(&watches, directory, true);
+    watches.kept_max = 2;
+    for (int i = 0; i < THREADS; i++)
+        begin(&subjects[i]);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
+            assert_int_equal(!subjects[i].watch.schedstat, i >= 2);
+        }
+    }
+    assert_int_equal(watches.kept, 2);
+    assert_int_equal(open_descriptors(), before + 2 * THREADS + 2);
+    end_all(&watches, subjects);
+}
+
+/* So twice as many threads keep what they need when they do not run. */
+static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    struct watch_runs runs;
+    int kept[THREADS];
+    watch_init(&watches, directory, true);
+    watches.kept_max = THREADS;
+    begin_all(&watches, subjects);
+    for (int i = 0; i < THREADS; i++)
+        look_at(&watches, &subjects[i]);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
+            assert_true(round < 2 || subjects[i].watch.schedstat == kept[i]);
+            kept[i] = subjects[i].watch.schedstat;
+        }
+    }
+    assert_int_equal(watches.kept, THREADS);
+    end_all(&watches, subjects);
+}
+
+static void fewer_are_kept_when_descriptors_run_out(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subjects[THREADS];
+    struct rlimit limit, lower;
+    watch_init(&watches, directory, true);
+    begin_all(&watches, subjects);
+    assert_int_equal(watches.kept, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        watch_close(&watches, &subjects[i].watch);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    lower = limit;
+    lower.rlim_cur = (rlim_t)subjects[THREADS - 1].wake[1] + 1 + 5;
+    setrlimit(RLIMIT_NOFILE, &lower);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < THREADS; i++)
+            look_at(&watches, &subjects[i]);
+    }
+    setrlimit(RLIMIT_NOFILE, &limit);
+    assert_in_range(watches.kept, 1, 5);
+    end_all(&watches, subjects);
+}
+
+static void a_dropped_descriptor_is_nobodys(void **state)
+{
+    (void)state;
+    struct wp_watches watches;
+    struct subject subject;
+    struct watch_call call;
+    watch_init(&watches, directory, true);
+    begin(&subject);
+    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    int kept = subject.watch.syscall;
+    watch_drop_all(&watches);
+    watch_close(&watches, &subject.watch);
+    assert_int_equal(close(kept), 0); /* still open: it was not ours to close any more */
+    assert_int_equal(watch_call(&watches, &subject.watch, subject.tid, &call), WATCH_UNREADABLE);
+    end(&subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_blocked_thread_shows_its_call),
+        cmocka_unit_test(the_run_count_tells_whether_it_has_run),
+        cmocka_unit_test(a_running_thread_is_running),
+        cmocka_unit_test(an_ended_thread_is_gone_by_its_descriptor),
+        cmocka_unit_test(nothing_is_opened_in_the_programs_sight),
+        cmocka_unit_test(only_the_last_used_keep_their_descriptors),
+        cmocka_unit_test(who_is_read_rarely_displaces_nobody),
+        cmocka_unit_test(one_descriptor_is_enough_for_one_that_does_not_run),
+        cmocka_unit_test(fewer_are_kept_when_descriptors_run_out),
+        cmocka_unit_test(a_dropped_descriptor_is_nobodys),
+    };
+    return cmocka_run_group_tests(tests, open_directory, close_directory);
+}

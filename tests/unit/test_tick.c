@@ -1,0 +1,211 @@
+/* Ticks are a period apart on average, never in step with anything, and what is missed is counted, not made
+ * up for. */
+#include "sample/tick.h"
+
+#include "lib/fake_statistics.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define PERIOD UINT64_C(10000000)
+#define NOW    UINT64_C(123456789)
+
+enum { TICKS = 100000 };
+
+/* Every tick exactly on time. */
+static void intervals_are_half_to_one_and_a_half_periods(void **state)
+{
+    static const uint64_t periods[] = {100000, PERIOD, 1000000000};
+    (void)state;
+    for (size_t i = 0; i < COUNT(periods); i++) {
+        struct wp_random random;
+        struct wp_tick tick;
+        uint64_t shortest = UINT64_MAX, longest = 0, start;
+        random_init(&random, 1);
+        tick_init(&tick, periods[i], NOW, &random);
+        start = tick.deadline_ns;
+        for (int j = 0; j < TICKS; j++) {
+            uint64_t before = tick.deadline_ns;
+            tick_advance(&tick, before, &random);
+            uint64_t interval = tick.deadline_ns - before;
+            shortest = interval < shortest ? interval : shortest;
+            longest = interval > longest ? interval : longest;
+        }
+        assert_in_range(shortest, periods[i] / 2, periods[i] / 2 + periods[i] / 1000);
+        assert_in_range(longest, periods[i] * 3 / 2 - periods[i] / 1000, periods[i] * 3 / 2);
+        /* One period's interval deviates by period / sqrt(12): five such of the mean of TICKS are 0.46 %. */
+        assert_in_range((tick.deadline_ns - start) / TICKS, periods[i] * 9954 / 10000,
+                        periods[i] * 10046 / 10000);
+        assert_int_equal(tick.late, 0);
+    }
+}
+
+/* The same random numbers drawn by hand: not a nanosecond is rounded away or gained. */
+static void the_sum_of_many_intervals_is_exact(void **state)
+{
+    struct wp_random random, same;
+    struct wp_tick tick;
+    (void)state;
+    random_init(&random, 7);
+    random_init(&same, 7);
+    tick_init(&tick, PERIOD, NOW, &random);
+    uint64_t expected = NOW + random_below(&same, PERIOD);
+    assert_int_equal(tick.deadline_ns, expected);
+    for (int i = 0; i < TICKS; i++) {
+        tick_advance(&tick, tick.deadline_ns, &random);
+        expected += PERIOD / 2 + random_below(&same, PERIOD);
+    }
+    assert_int_equal(tick.deadline_ns, expected);
+}
+
+static void intervals_are_uniform(void **state)
+{
+    uint64_t counts[20] = {0};
+    struct wp_random random;
+    struct wp_tick tick;
+    (void)state;
+    random_init(&random, 2);
+    tick_init(&tick, PERIOD, NOW, &random);
+    for (int i = 0; i < TICKS; i++) {
+        uint64_t before = tick.deadline_ns;
+        tick_advance(&tick, before, &random);
+        counts[(tick.deadline_ns - before - PERIOD / 2) * 20 / PERIOD]++;
+    }
+    assert_true(fake_chi_square(counts, 20, TICKS / 20.0) < fake_chi_square_limit(19));
+}
+
+static void the_first_deadline_is_anywhere_in_the_first_period(void **state)
+{
+    uint64_t counts[10] = {0};
+    struct wp_random random;
+    (void)state;
+    random_init(&random, 3);
+    for (int i = 0; i < TICKS; i++) {
+        struct wp_tick tick;
+        tick_init(&tick, PERIOD, NOW, &random);
+        assert_in_range(tick.deadline_ns, NOW, NOW + PERIOD - 1);
+        assert_int_equal(tick.late, 0);
+        counts[(tick.deadline_ns - NOW) * 10 / PERIOD]++;
+    }
+    assert_true(fake_chi_square(counts, 10, TICKS / 10.0) < fake_chi_square_limit(9));
+}
+
+struct late_case {
+    uint64_t late_ns, periods;
+};
+
+static void whole_periods_that_passed_are_counted(void **state)
+{
+    static const struct late_case cases[] = {{0, 0},
+                                             {1, 0},
+                                             {PERIOD / 2 - 1, 0},
+                                             {PERIOD, 1},
+                                             {2 * PERIOD - 1, 1},
+                                             {2 * PERIOD, 2},
+                                             {UINT64_C(1000) * PERIOD + 5, 1000}};
+    struct wp_random random;
+    struct wp_tick tick;
+    uint64_t expected = 0;
+    (void)state;
+    random_init(&random, 4);
+    tick_init(&tick, PERIOD, NOW, &random);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tick_advance(&tick, tick.deadline_ns + cases[i].late_ns, &random);
+        expected += cases[i].periods;
+        assert_int_equal(tick.late, expected);
+    }
+}
+
+/*
+ * Late by less than a period, but by more than the interval drawn: that tick is passed over and counted.
+ * Whatever the lateness, ticks made and ticks missed together are one a period.
+ */
+static void a_tick_that_is_passed_over_is_counted(void **state)
+{
+    struct wp_random random, same, lateness;
+    struct wp_tick tick;
+    uint64_t missed = 0;
+    (void)state;
+    random_init(&random, 9);
+    random_init(&same, 9);
+    random_init(&lateness, 10);
+    tick_init(&tick, PERIOD, NOW, &random);
+    uint64_t expected = NOW + random_below(&same, PERIOD);
+    for (int i = 0; i < TICKS; i++) {
+        uint64_t now = expected + random_below(&lateness, PERIOD);
+        tick_advance(&tick, now, &random);
+        for (expected += PERIOD / 2 + random_below(&same, PERIOD); expected <= now; missed++)
+            expected += PERIOD / 2 + random_below(&same, PERIOD);
+        assert_int_equal(tick.deadline_ns, expected);
+        assert_int_equal(tick.late, missed);
+    }
+    assert_in_range(missed, TICKS / 8 * 95 / 100,
+                    TICKS / 8 * 105 / 100); /* the chance of it is one in eight */
+    assert_in_range((expected - NOW) / (TICKS + missed), PERIOD * 9954 / 10000, PERIOD * 10046 / 10000);
+}
+
+static void a_long_stall_is_followed_by_no_burst(void **state)
+{
+    struct wp_random random;
+    struct wp_tick tick;
+    (void)state;
+    random_init(&random, 5);
+    tick_init(&tick, PERIOD, NOW, &random);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = tick.deadline_ns + PERIOD + (uint64_t)i * PERIOD / 3;
+        tick_advance(&tick, now, &random);
+        assert_in_range(tick.deadline_ns, now + PERIOD / 2, now + PERIOD * 3 / 2 - 1);
+    }
+}
+
+/* Being late by a little is ordinary. It moves no later deadline, so the rate stays what was asked for. */
+static void a_little_lateness_does_not_slow_the_rate(void **state)
+{
+    struct wp_random random;
+    struct wp_tick tick;
+    (void)state;
+    random_init(&random, 6);
+    tick_init(&tick, PERIOD, NOW, &random);
+    for (int i = 0; i < TICKS; i++)
+        tick_advance(&tick, tick.deadline_ns + PERIOD / 5, &random);
+    assert_in_range((tick.deadline_ns - NOW) / TICKS, PERIOD * 9954 / 10000, PERIOD * 10046 / 10000);
+    assert_int_equal(tick.late, 0);
+}
+
+/* tick.h: "the next deadline lies in the future", however late the tick is. */
+static void the_next_deadline_lies_in_the_future(void **state)
+{
+    struct wp_random random;
+    struct wp_tick tick;
+    (void)state;
+    random_init(&random, 8);
+    tick_init(&tick, PERIOD, NOW, &random);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t now = tick.deadline_ns + i * PERIOD / 250; /* from on time to four periods late */
+        tick_advance(&tick, now, &random);
+        if (tick.deadline_ns <= now)
+            fail_msg("late by %u/250 periods: the next deadline is %u ns ago", (unsigned)i,
+                     (unsigned)(now - tick.deadline_ns));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_are_half_to_one_and_a_half_periods),
+        cmocka_unit_test(the_sum_of_many_intervals_is_exact),
+        cmocka_unit_test(intervals_are_uniform),
+        cmocka_unit_test(the_first_deadline_is_anywhere_in_the_first_period),
+        cmocka_unit_test(whole_periods_that_passed_are_counted),
+        cmocka_unit_test(a_tick_that_is_passed_over_is_counted),
+        cmocka_unit_test(a_long_stall_is_followed_by_no_burst),
+        cmocka_unit_test(a_little_lateness_does_not_slow_the_rate),
+        cmocka_unit_test(the_next_deadline_lies_in_the_future),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

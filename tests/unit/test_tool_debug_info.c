@@ -1,0 +1,262 @@
+/* What is read of a file is bounded, comes from the right file only, and costs no more than names if it goes
+ * wrong. */
+#include "lib/unit.h"
+#include "tool/debug/debug_child.h"
+#include "tool/debug/debug_info.h"
+#include "lib/elf_builder.c"
+#include "lib/own_module.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct debug_bounds short_bounds = {.cpu_seconds = 1, .wall_seconds = 10};
+static const uint64_t addresses[] = {0x1000, 0x1010, 0x1020};
+
+enum { ADDRESS_COUNT = sizeof addresses / sizeof *addresses };
+
+static struct debug_module no_module(void)
+{
+    return (struct debug_module){.path = "/no/such/file"};
+}
+
+/* ---- tables ---- */
+
+static void add(struct frame_table *table, uint64_t address, const char *name, const char *file,
+                uint32_t is_final)
+{
+    frame_table_add_row(
+        table, &(struct frame_row){.address = address, .source = NAME_FROM_DWARF, .is_final = is_final});
+    frame_table_add_frame(table, &(struct frame_entry){.system_name = frame_table_string(table, name),
+                                                       .file = frame_table_string(table, file),
+                                                       .line = 7});
+}
+
+static const char *name_at(const struct frame_table *table, uint64_t address)
+{
+    const struct frame_row *row = frame_table_find(table, address);
+    return row ? frame_table_text(table, table->frames[row->first_frame].system_name) : NULL;
+}
+
+static void tables_keep_each_string_once(void **state)
+{
+    struct frame_table table = {0};
+    char name[32];
+    (void)state;
+    for (unsigned i = 0; i < 3000; i++) {
+        snprintf(name, sizeof name, "function%u", i % 1000);
+        add(&table, i, name, "/src/file.c", 1);
+    }
+    assert_false(table.is_broken);
+    assert_int_equal(table.string_count, 1001);
+    assert_string_equal(name_at(&table, 1234), "function234");
+    assert_null(frame_table_find(&table, 3000));
+    assert_int_equal(frame_table_string(&table, NULL), 0);
+    assert_string_equal(frame_table_text(&table, 0), "");
+    frame_table_free(&table);
+}
+
+static void merged_tables_say_what_the_newer_says(void **state)
+{
+    struct frame_table older = {0}, newer = {0};
+    (void)state;
+    add(&older, 1, "one", NULL, 1);
+    add(&older, 3, "three", NULL, 1);
+    add(&newer, 2, "two", NULL, 0);
+    add(&newer, 3, "drei", NULL, 1);
+    struct frame_table all = frame_table_merge(&older, &newer, false);
+    struct frame_table final = frame_table_merge(&older, &newer, true);
+    assert_int_equal(all.row_count, 3);
+    assert_string_equal(name_at(&all, 1), "one");
+    assert_string_equal(name_at(&all, 2), "two");
+    assert_string_equal(name_at(&all, 3), "drei");
+    assert_int_equal(final.row_count, 2);
+    assert_null(name_at(&final, 2));
+    frame_table_free(&older);
+    frame_table_free(&newer);
+    frame_table_free(&all);
+    frame_table_free(&final);
+}
+
+/* ---- files ---- */
+
+static int read_status(const struct debug_module *module)
+{
+    struct frame_table table;
+    int status = debug_info_read(module, addresses, ADDRESS_COUNT, &table);
+    assert_int_equal(table.row_count, status == 0 ? ADDRESS_COUNT : 0);
+    frame_table_free(&table);
+    return status;
+}
+
+static void only_the_recorded_file_is_read(void **state)
+{
+    struct own_module own;
+    (void)state;
+    own_module_init(&own);
+    struct debug_module module = {
+        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
+    assert_true(own.build_id_bytes > 0);
+    assert_int_equal(read_status(&module), 0);
+    module.build_id_bytes--;
+    assert_int_equal(read_status(&module), -ESTALE);
+    module.build_id_bytes = 0;
+    assert_int_equal(read_status(&module), -ESTALE);
+    own.build_id[0] ^= 1;
+    module.build_id_bytes = own.build_id_bytes;
+    assert_int_equal(read_status(&module), -ESTALE);
+}
+
+static void what_is_no_program_is_refused(void **state)
+{
+    char fifo[] = "/tmp/wallprof-fifo-XXXXXX";
+    (void)state;
+    assert_int_equal(read_status(&(struct debug_module){.path = "/no/such/file"}), -ENOENT);
+    assert_int_equal(read_status(&(struct debug_module){.path = "/"}), -EISDIR);
+    assert_int_equal(read_status(&(struct debug_module){.path = "/dev/zero"}), -ENOEXEC);
+    assert_int_equal(read_status(&(struct debug_module){.path = "/etc/passwd"}), -ENOEXEC);
+    close(mkstemp(fifo));
+    unlink(fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(read_status(&(struct debug_module){.path = fifo}), -ENOEXEC);
+    unlink(fifo);
+}
+
+/* The builder's files are not for loading. */
+static void make_loadable(struct built_elf *elf)
+{
+    Elf64_Phdr segments[2];
+    memcpy(&segments[0], elf->bytes + built_header(elf)->e_phoff, sizeof segments[0]);
+    segments[1] = (Elf64_Phdr){.p_type = PT_LOAD,
+                               .p_flags = PF_R | PF_X,
+                               .p_filesz = elf->size,
+                               .p_memsz = 0x10000,
+                               .p_align = 0x1000};
+    size_t at = built_append(elf, segments, sizeof segments);
+    built_header(elf)->e_phoff = at;
+    built_header(elf)->e_phnum = 2;
+    built_header(elf)->e_type = ET_DYN;
+}
+
+/* No debug information: symbols. They are not kept, for a debug file may come. */
+static void symbols_serve_without_debug_information(void **state)
+{
+    static const struct built_symbol symbols[] = {{"first", 0x1000, 0x18, FUNC(GLOBAL), TEXT},
+                                                  {"label", 0x1020, 0, NOTYPE(GLOBAL), TEXT}};
+    struct built_elf elf = built_elf_create(symbols, 2, NULL, 0, 1);
+    char path[] = "/tmp/wallprof-elf-XXXXXX";
+    struct frame_table table;
+    (void)state;
+    make_loadable(&elf);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, elf.bytes, elf.size), elf.size);
+    close(fd);
+    uint8_t build_id[BUILT_BUILD_ID_BYTES] = {1, 0xab};
+    struct debug_module module = {.path = path, .build_id = build_id, .build_id_bytes = sizeof build_id};
+    assert_int_equal(debug_info_read(&module, addresses, ADDRESS_COUNT, &table), 0);
+    unlink(path);
+    assert_string_equal(name_at(&table, 0x1000), "first");
+    assert_string_equal(name_at(&table, 0x1010), "first");
+    assert_string_equal(name_at(&table, 0x1020), "label");
+    assert_int_equal(table.rows[0].symbol_bytes, 0x18);
+    assert_int_equal(table.rows[2].symbol_bytes, 0);
+    for (int i = 0; i < ADDRESS_COUNT; i++) {
+        assert_int_equal(table.rows[i].source, NAME_FROM_SYMBOL);
+        assert_int_equal(table.rows[i].is_final, 0);
+    }
+    frame_table_free(&table);
+    built_elf_destroy(&elf);
+}
+
+/* ---- the process that reads ---- */
+
+static int find_one(const struct debug_module *module, const uint64_t *asked, size_t count,
+                    struct frame_table *ret)
+{
+    (void)module;
+    *ret = (struct frame_table){0};
+    for (size_t i = 0; i < count; i++)
+        add(ret, asked[i], "found", "/src/found.c", 1);
+    return 0;
+}
+
+static int find_none(const struct debug_module *module, const uint64_t *asked, size_t count,
+                     struct frame_table *ret)
+{
+    (void)module, (void)asked, (void)count;
+    *ret = (struct frame_table){0};
+    return -ESTALE;
+}
+
+static int crash(const struct debug_module *module, const uint64_t *asked, size_t count,
+                 struct frame_table *ret)
+{
+    (void)module, (void)asked, (void)count, (void)ret;
+    signal(SIGABRT, SIG_DFL);
+    abort();
+}
+
+static int loop(const struct debug_module *module, const uint64_t *asked, size_t count,
+                struct frame_table *ret)
+{
+    volatile bool is_over = false;
+    while (!is_over)
+        continue;
+    return find_none(module, asked, count, ret);
+}
+
+static int hang(const struct debug_module *module, const uint64_t *asked, size_t count,
+                struct frame_table *ret)
+{
+    while (pause() < 0)
+        continue;
+    return find_none(module, asked, count, ret);
+}
+
+static int status_of(debug_read_fn *read_frames, const struct debug_bounds *bounds)
+{
+    struct frame_table table;
+    struct debug_module module = no_module();
+    int status = debug_child_run(read_frames, bounds, &module, addresses, ADDRESS_COUNT, &table);
+    assert_int_equal(table.row_count, 0);
+    return status;
+}
+
+static void what_a_process_finds_comes_over(void **state)
+{
+    struct frame_table table;
+    struct debug_module module = no_module();
+    (void)state;
+    assert_int_equal(debug_child_run(find_one, &short_bounds, &module, addresses, ADDRESS_COUNT, &table), 0);
+    assert_int_equal(table.row_count, ADDRESS_COUNT);
+    assert_string_equal(name_at(&table, 0x1010), "found");
+    frame_table_free(&table);
+    assert_int_equal(status_of(find_none, &short_bounds), -ESTALE);
+}
+
+static void a_process_that_fails_costs_names_only(void **state)
+{
+    static const struct debug_bounds impatient = {.cpu_seconds = 10, .wall_seconds = 1};
+    (void)state;
+    assert_int_equal(status_of(crash, &short_bounds), -EIO);
+    assert_int_equal(status_of(loop, &short_bounds), -EIO);
+    assert_int_equal(status_of(hang, &impatient), -EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_keep_each_string_once),
+        cmocka_unit_test(merged_tables_say_what_the_newer_says),
+        cmocka_unit_test(only_the_recorded_file_is_read),
+        cmocka_unit_test(what_is_no_program_is_refused),
+        cmocka_unit_test(symbols_serve_without_debug_information),
+        cmocka_unit_test(what_a_process_finds_comes_over),
+        cmocka_unit_test(a_process_that_fails_costs_names_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
