@@ -43,49 +43,63 @@ SANITIZE := $(sanitize_$(VARIANT))
 
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
 CFLAGS  ?= -O2 -g
-ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
+ALL_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
               -Iinclude -iquote src -iquote tests -iquote . $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
-# What a signal handler runs: no stack protector (it reads thread-local storage), no surprises from the vectorizer
+# What a signal handler runs: no stack protector (it reads thread-local storage), no checked calls into the C library
+# (a distribution's -D_FORTIFY_SOURCE), no surprises from the vectorizer
 # (large stack frames), and never a sanitizer's call into its runtime in the library itself; nor one into libgcc, which
 # on aarch64 chooses an atomic instruction by the processor.
 SIG_CFLAGS_aarch64 := -mno-outline-atomics
-SIG_CFLAGS := -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset $(SIG_CFLAGS_$(MACHINE))
+SIG_CFLAGS := -U_FORTIFY_SOURCE -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset $(SIG_CFLAGS_$(MACHINE))
+# CPPFLAGS, CFLAGS and LDFLAGS of the command line or the environment are honoured wherever C is compiled and linked.
+LINK    := $(CC) $(CFLAGS) $(LDFLAGS)
 ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
 
 ENGINE_SRC  := $(filter-out src/tool/%,$(wildcard src/*/*.c src/sig/*/*.c))
 PRELOAD_SRC := $(wildcard preload/*.c)
-TOOL_SRC    := $(wildcard src/tool/*/*.c)
-ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/src/encode/html_page.o
+# The formats that only the tool writes. They need nothing that the engine does not need, so their tests run on both machines.
+FORMATS_SRC := $(wildcard src/tool/formats/*.c)
+TOOL_SRC    := $(filter-out $(FORMATS_SRC),$(wildcard src/tool/*/*.c))
+ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)
+FORMATS_OBJ := $(FORMATS_SRC:%.c=$(BUILD)/%.o) $(BUILD)/src/tool/formats/html_page.o
 TOOL_OBJ    := $(TOOL_SRC:%.c=$(BUILD)/%.o)
+TESTLIB_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/lib/*.c))
 SIG_OBJ     := $(filter $(BUILD)/src/sig/%.o,$(ENGINE_OBJ))
-# Left out on aarch64: what is written in x86_64's assembly. On x86_64: code that is known by its instructions there.
-OTHERS_aarch64 := $(addprefix tests/,unit/test_sig_call.c unit/test_sig_stack.c unit/test_sig_prologue.c targets/target_cfi.c)
-OTHERS_x86_64  := tests/unit/test_sig_code.c
+LIB         := $(BUILD)/libwallprof.so
+
+# A test says what it is in a line of its own near its top, "test: WORD...":
+#   quick         in `make check`. Every other end-to-end test is in `make check-all`.
+#   long          takes longest, and starts first where several tests run at a time
+#   waits         mostly waits, and runs beside the others
+#   tsan          has threads that ThreadSanitizer can judge. It cannot where the subject is what a signal handler finds,
+#                 whose delivery it puts off, or which threads there are, since one of them is its own.
+#   not-x86_64, not-aarch64   is about the instructions of the other machine
+#   not-emulated  needs what qemu lacks: reading through the kernel, its memory map, its filters, its vDSO
+#   aarch64       an end-to-end test that is true under emulation too; aarch64-long: in its long form
+that_are     = $(shell grep -lE '^..? test:.* $(1)( |$$)' /dev/null $(2))
+TEST_FILES  := $(sort $(wildcard tests/unit/test_*.c tests/targets/target_*.c))
+OTHERS      := $(call that_are,not-$(MACHINE),$(TEST_FILES)) $(if $(RUN),$(call that_are,not-emulated,$(TEST_FILES)))
 # The tool is for the machine it is built on.
 ifeq ($(VARIANT),aarch64)
-OTHERS_aarch64 += $(wildcard tests/unit/test_tool_*.c)
+OTHERS      += $(wildcard tests/unit/test_tool_*.c)
 else
 TOOL        := $(BUILD)/wallprof
 endif
-# And under emulation what is about reading through the kernel, its memory map, what it tells of other threads,
-# its filters and its vDSO: qemu has none as it is.
-ifneq ($(RUN),)
-OTHERS_$(MACHINE) += $(addprefix tests/,unit/test_eh_index.c unit/test_elf_loaded.c unit/test_anonymous_code.c unit/test_thread_stat.c unit/test_remote_sample.c unit/test_cut_short.c unit/test_thread_scan.c unit/test_sig_remote_walk.c unit/test_memory_limit.c \
-      unit/test_call_filter.c unit/test_vdso.c)
-endif
-UNIT        := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/unit/test_*.c)))
-TARGETS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out $(OTHERS_$(MACHINE)),$(wildcard tests/targets/target_*.c))) \
-               $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/targets/target_*.cc))
+TEST_FILES  := $(filter-out $(OTHERS),$(TEST_FILES))
+TEST_FILES  := $(call that_are,long,$(TEST_FILES)) $(filter-out $(call that_are,long,$(TEST_FILES)),$(TEST_FILES))
+program_of   = $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter tests/$(1)/%,$(2)))
+UNIT        := $(call program_of,unit,$(TEST_FILES))
+UNIT_TSAN   := $(call program_of,unit,$(call that_are,tsan,$(TEST_FILES)))
+TARGETS     := $(call program_of,targets,$(TEST_FILES)) $(patsubst tests/%.cc,$(BUILD)/tests/%,$(wildcard tests/targets/target_*.cc))
 FUZZERS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
-E2E         := $(sort $(wildcard tests/e2e/e2e_*.sh)) tests/oracle/oracle_static.sh
-# Those that are true under emulation, and those of the machine's own.
-E2E_aarch64 := $(addprefix tests/,e2e/e2e_sig_symbols.sh e2e/e2e_exceptions.sh e2e/e2e_stacks.sh $(if $(WALLPROF_LONG),e2e/e2e_truth.sh e2e/e2e_threads.sh)) \
-               $(sort $(wildcard tests/e2e/aarch64_*.sh)) tests/oracle/oracle_static.sh
-# These take longest: where several run at a time, they had better not be the last. And these mostly wait.
-E2E_LONG    := $(addprefix tests/,e2e/e2e_blocked.sh e2e/e2e_threads.sh e2e/e2e_many.sh e2e/e2e_endings.sh e2e/e2e_truth.sh e2e/e2e_html.sh e2e/e2e_stacks.sh e2e/e2e_transparency.sh)
-E2E_WAITING := $(addprefix tests/,e2e/e2e_push.sh e2e/e2e_tool_export.sh e2e/e2e_stopped.sh)
-LIB         := $(BUILD)/libwallprof.so
+E2E_ALL     := $(sort $(wildcard tests/e2e/e2e_*.sh)) tests/oracle/oracle_static.sh
+E2E_quick   := $(call that_are,quick,$(E2E_ALL))
+E2E_rest    := $(filter-out $(E2E_quick),$(E2E_ALL))
+E2E_aarch64 := $(call that_are,aarch64$(if $(WALLPROF_LONG),(-long)?),$(E2E_ALL) $(sort $(wildcard tests/e2e/aarch64_*.sh)))
+E2E         := $(E2E_ALL)
+E2E_LONG     = $(call that_are,long,$(E2E))
+E2E_WAITS    = $(call that_are,waits,$(E2E))
 # How many programs are tested at a time. End-to-end tests are not made for a crowd; beside them those that wait.
 JOBS        ?= $(shell nproc)
 E2E_JOBS    ?= $(if $(filter 1,$(JOBS)),1,2)
@@ -94,14 +108,16 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check unit race oracle unit-programs golden e2e e2e-long strict sanitizers fuzz lint format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
+.PHONY: all help deps check check-all unit unit-tsan race oracle unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
 help:
 	@echo 'make          build $(LIB) and $(BUILD)/wallprof'
 	@echo 'make demo     install what is needed, build, profile a real program and show the result'
-	@echo 'make check    install what is needed, build, run every test'
+	@echo 'make check    install what is needed, build, run the unit tests and one end-to-end test of each promise (6 minutes)'
+	@echo 'make check-all   run all other tests: sanitizers, fuzzers, aarch64, oracles, every end-to-end test (30 minutes)'
+	@echo 'make soak RUNS=20 LOAD=stress|hog|none   run the tests of check so often beside a load, and print a table'
 	@echo 'make bench    print the table of costs (takes some minutes)'
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (10 minutes)'
@@ -113,16 +129,24 @@ help:
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
+	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, README)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
-	@echo 'make unit | e2e | strict | sanitizers | fuzz | aarch64 | lint | format    parts of check'
+	@echo 'make unit | e2e-quick | lint    parts of check'
+	@echo 'make e2e-rest | strict | sanitizers | fuzz | aarch64 | oracle    parts of check-all'
 
 deps:
 	@scripts/setup-deps build
 
-$(LIB): $(ENGINE_OBJ) $(PRELOAD_OBJ) preload/exports.map
+# Of the engine only what the preloaded code calls for: what serves the tool alone stays out.
+$(LIB): $(PRELOAD_OBJ) $(BUILD)/libengine.a $(BUILD)/exports.map
 	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -o $@ $(ENGINE_OBJ) $(PRELOAD_OBJ) -Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL \
-	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CFLAGS) $(CROSS_LD) $(ZLIB_A)
+	$(Q)$(LINK) -shared -o $@ $(PRELOAD_OBJ) $(BUILD)/libengine.a -Wl,--version-script=$(BUILD)/exports.map -Wl,--exclude-libs,ALL \
+	    -Wl,-soname,libwallprof.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -pthread $(CROSS_LD) $(ZLIB_A)
+
+# What a program can see of the library: the functions it interposes, and those of wallprof.h.
+$(BUILD)/exports.map: src/session/libc.def
+	@mkdir -p $(@D)
+	$(Q){ echo '{ global:'; sed -n 's/^LIBC([^,]*, \([^,]*\),.*/\1;/p; s/^\(HOOK\|PUBLIC\)(\(.*\))/\2;/p' $<; echo 'local: *; };'; } >$@
 
 $(BUILD)/src/sig/%.o: src/sig/%.c
 	@mkdir -p $(@D)
@@ -135,52 +159,50 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The page of the HTML format, in two pieces: what comes before a profile's data, and what comes after it.
-HTML_SRC    := $(wildcard src/encode/html/* third_party/*/*)
+HTML_SRC    := $(wildcard src/tool/formats/html/* third_party/*/*)
 $(BUILD)/html_page.before: scripts/html-page $(HTML_SRC)
 	@mkdir -p $(@D)
 	$(Q)scripts/html-page $@ $(@:.before=.after)
 
-$(BUILD)/src/encode/html_page.o: src/encode/html_page.S $(BUILD)/html_page.before
+$(BUILD)/src/tool/formats/html_page.o: src/tool/formats/html_page.S $(BUILD)/html_page.before
 	@mkdir -p $(@D)
 	@echo '  AS    $<'
-	$(Q)$(CC) -c -o $@ -Wa,-I$(BUILD) $<
+	$(Q)$(CC) $(CPPFLAGS) -c -o $@ -Wa,-I$(BUILD) $<
 
-# Of the engine the tool takes what it needs.
+# Archives: of each a program takes what it needs. The tool is for the machine it is built on.
 $(BUILD)/libengine.a: $(ENGINE_OBJ)
+$(BUILD)/libtests.a: $(TESTLIB_OBJ)
+$(BUILD)/libformats.a: $(FORMATS_OBJ)
+$(BUILD)/libtool.a: $(filter-out $(BUILD)/src/tool/cmd/main.o,$(TOOL_OBJ))
+$(BUILD)/lib%.a:
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-TOOL_LIBS   := -ldw -lelf -liberty $(ZLIB_A)
-$(BUILD)/wallprof: $(TOOL_OBJ) $(BUILD)/libengine.a
+ifneq ($(TOOL),)
+TOOL_A      := $(BUILD)/libtool.a
+TOOL_LIBS   := -Wl,--as-needed -ldw -lelf -liberty
+endif
+ARCHIVES    := $(TOOL_A) $(BUILD)/libformats.a $(BUILD)/libengine.a
+PROGRAM_LIBS := $(SANITIZE) -pthread $(CROSS_LD) $(TOOL_LIBS) $(ZLIB_A) -ldl
+$(BUILD)/wallprof: $(BUILD)/src/tool/cmd/main.o $(ARCHIVES)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $(TOOL_OBJ) $(BUILD)/libengine.a $(SANITIZE) -pthread $(CFLAGS) $(TOOL_LIBS) -ldl
+	$(Q)$(LINK) -o $@ $^ $(PROGRAM_LIBS)
 
-$(BUILD)/tests/unit/test_tool_%: $(BUILD)/tests/unit/test_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
-	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/cmd/main.o $(BUILD)/src/tool/cmd/cmd_%,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -pthread \
-	    $(TOOL_LIBS) -lcmocka -ldl
-
-# What prints what the tool makes of addresses, beside addr2line.
-$(BUILD)/tests/oracle/tool_frames: $(BUILD)/tests/oracle/tool_frames.o $(filter $(addprefix $(BUILD)/src/tool/debug/,debug_% frame_%),$(TOOL_OBJ)) \
-    $(BUILD)/libengine.a
-	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(TOOL_LIBS)
-
-# Unit tests link the engine's objects themselves, so that every internal function can be called.
+# Unit tests see every internal function. Hooks are not among them: linked in, they would take the test's own calls.
 $(BUILD)/tests/unit/test_call_filter: $(BUILD)/preload/call_filter.o
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(ENGINE_OBJ)
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libtests.a $(ARCHIVES)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -lcmocka -ldl
+	$(Q)$(LINK) -o $@ $^ -lcmocka $(PROGRAM_LIBS)
 
-# Pages for a browser to open.
-$(BUILD)/tests/judges/html_pages: $(BUILD)/tests/judges/html_pages.o $(ENGINE_OBJ)
+# What prints what the tool makes of addresses, beside addr2line; and pages for a browser to open.
+$(BUILD)/tests/oracle/tool_frames $(BUILD)/tests/judges/html_pages: %: %.o $(BUILD)/libtests.a $(ARCHIVES)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ $(SANITIZE) -pthread $(CROSS_LD) $(ZLIB_A) -ldl
+	$(Q)$(LINK) -o $@ $^ $(PROGRAM_LIBS)
 
 # The whole library in a program, for a sanitizer.
 $(BUILD)/tests/targets/race_hooks: $(BUILD)/tests/targets/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -rdynamic -o $@ $^ $(SANITIZE) -Wl,--wrap=sig_handler_send -pthread $(ZLIB_A) -ldl
+	$(Q)$(LINK) -rdynamic -o $@ $^ $(SANITIZE) -Wl,--wrap=sig_request_send -pthread $(ZLIB_A) -ldl
 
 # Fuzzers: clang only. They look over the shoulder of what reads memory carefully and of what allocates it.
 comma := ,
@@ -189,25 +211,18 @@ $(BUILD)/tests/fuzz/fuzz_stack: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=si
 $(BUILD)/tests/fuzz/fuzz_elf: FUZZ_LDFLAGS := $(addprefix -Wl$(comma)--wrap=scratch_,alloc free grow)
 $(BUILD)/tests/fuzz/fuzz_tool_pprof $(BUILD)/tests/fuzz/fuzz_tool_store: FUZZ_LDFLAGS := -Wl,--wrap=sink_write
 $(BUILD)/tests/fuzz/fuzz_%.o: ALL_CFLAGS += -fno-sanitize=fuzzer-no-link
-$(BUILD)/tests/fuzz/fuzz_tool_%: $(BUILD)/tests/fuzz/fuzz_tool_%.o $(TOOL_OBJ) $(BUILD)/libengine.a
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtests.a $(ARCHIVES)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(filter-out $(BUILD)/src/tool/cmd/main.o,$(TOOL_OBJ)) $(BUILD)/libengine.a $(SANITIZE) -fsanitize=fuzzer \
-	    $(FUZZ_LDFLAGS) -pthread $(TOOL_LIBS) -ldl
+	$(Q)$(LINK) -o $@ $^ -fsanitize=fuzzer $(FUZZ_LDFLAGS) $(PROGRAM_LIBS)
 
-$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(ENGINE_OBJ)
+# The oracle needs libunwind.
+$(BUILD)/tests/oracle/oracle_static: $(BUILD)/tests/oracle/oracle_static.o $(BUILD)/libengine.a
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $< $(ENGINE_OBJ) $(SANITIZE) -fsanitize=fuzzer $(FUZZ_LDFLAGS) -pthread $(ZLIB_A) -ldl
+	$(Q)$(LINK) -o $@ $^ $(SANITIZE) $(CROSS_LD) -lunwind-$(MACHINE) -lunwind
 
-# The oracle needs libunwind, and only the files that evaluate unwind tables.
-$(BUILD)/tests/oracle/oracle_static: $(BUILD)/tests/oracle/oracle_static.o \
-    $(addprefix $(BUILD)/src/sig/,cfi/sig_cfi.o cfi/sig_eh_frame.o cfi/sig_expression.o cfi/sig_full_expression.o cfi/sig_full_frame.o sys/sig_memory.o \
-      walk/sig_rules.o)
+$(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle/oracle_live.o $(BUILD)/libengine.a
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ $(SANITIZE) $(CROSS_LD) -lunwind-$(MACHINE) -lunwind
-
-$(BUILD)/liboracle_live.so: $(BUILD)/tests/oracle/oracle_live.o $(ENGINE_OBJ)
-	@echo '  LINK  $@'
-	$(Q)$(CC) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
+	$(Q)$(LINK) -shared -o $@ $^ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now -pthread -ldl $(ZLIB_A)
 
 # What times walks in a handler: the engine's objects, libunwind, and one chain of functions compiled both ways.
 UNWIND_BENCH := $(addprefix $(BUILD)/tests/bench/,unwind_walkers.o unwind_chain_plain.o unwind_chain_fp.o)
@@ -217,45 +232,52 @@ $(BUILD)/tests/bench/unwind_chain_fp.o: CHAIN := -fno-omit-frame-pointer -DCHAIN
 $(filter %_plain.o %_fp.o,$(UNWIND_BENCH)): tests/bench/unwind_chain.c
 	@mkdir -p $(@D)
 	@echo '  CC    $< ($(@F))'
-	$(Q)$(CC) -std=gnu11 -O2 -g $(CHAIN) -Wall -Wextra -D_GNU_SOURCE -MMD -MP -c -o $@ $<
+	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) -O2 -g $(CHAIN) -Wall -Wextra -D_GNU_SOURCE -MMD -MP -c -o $@ $<
 
-$(UNWIND_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(UNWIND_BENCH) $(ENGINE_OBJ)
+$(UNWIND_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(UNWIND_BENCH) $(BUILD)/libengine.a
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -lunwind -ldl
+	$(Q)$(LINK) -o $@ $^ -pthread $(ZLIB_A) -lunwind -ldl
 
 # What makes a recording up for the export to be timed with.
-$(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(ENGINE_OBJ)
+$(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(BUILD)/libengine.a
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) -o $@ $^ -pthread $(ZLIB_A) -ldl
+	$(Q)$(LINK) -o $@ $^ -pthread $(ZLIB_A) -ldl
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/targets/target_%: tests/targets/target_%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
-	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE -MMD -MP -o $@ $< -pthread -lm
+	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE $(CPPFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< -pthread -lm
 $(BUILD)/tests/targets/target_%: tests/targets/target_%.cc
 	@mkdir -p $(@D)
 	@echo '  CXX   $<'
-	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -MMD -MP -o $@ $< -pthread
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude $(CPPFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< -pthread
 
 targets: $(TARGETS)
 
-# The longest first.
+RUN_TESTS   := WALLPROF_RUN='$(RUN)' TEST_VARIANT=$(VARIANT) scripts/run-tests
 unit: $(UNIT)
-	@WALLPROF_RUN='$(RUN)' TEST_JOBS=$(JOBS) scripts/run-tests $(filter %/test_schedule,$(UNIT)) $(filter-out %/test_schedule,$(UNIT))
+	@TEST_JOBS=$(JOBS) $(RUN_TESTS) $(UNIT)
+
+unit-tsan: $(UNIT_TSAN)
+	@TEST_JOBS=$(JOBS) $(RUN_TESTS) $(UNIT_TSAN)
 
 build/pprof:
 	@scripts/build-pprof $@
 
 e2e: $(LIB) $(TOOL) $(TARGETS) $(BUILD)/tests/oracle/oracle_static $(BUILD)/tests/judges/html_pages $(if $(TOOL),$(BUILD)/tests/oracle/tool_frames) build/pprof
-	@export WALLPROF_RUN='$(RUN)' CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof); \
-	scripts/run-tests $(filter $(E2E_WAITING),$(E2E)) & waiting=$$!; \
-	TEST_JOBS=$(E2E_JOBS) scripts/run-tests $(filter $(E2E_LONG),$(E2E)) $(filter-out $(E2E_LONG) $(E2E_WAITING),$(E2E)); others=$$?; \
+	@export CC='$(CC)' NM='$(NM)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof); \
+	$(RUN_TESTS) $(E2E_WAITS) & waiting=$$!; \
+	TEST_JOBS=$(E2E_JOBS) $(RUN_TESTS) $(E2E_LONG) $(filter-out $(E2E_LONG) $(E2E_WAITS),$(E2E)); others=$$?; \
 	wait $$waiting && exit $$others
 
-# With what there is no time for in check: each in its long form (is_long in tests/lib/e2e.sh).
+# Those of make check, all others, and those that are for the other machine.
+e2e-quick e2e-rest e2e-aarch64:
+	@$(MAKE) --no-print-directory e2e E2E='$(E2E_$(@:e2e-%=%))'
+
+# Each test in its long form (is_long in tests/lib/e2e.sh), for which check-all has no time.
 e2e-long:
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory e2e
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory aarch64
@@ -265,15 +287,13 @@ strict:
 	@$(MAKE) --no-print-directory VARIANT=strict-gcc CC=gcc WERROR=-Werror all unit-programs
 	@$(MAKE) --no-print-directory VARIANT=strict-clang CC=clang WERROR=-Werror all unit-programs
 
-# Every unit test under ASan and UBSan. Under TSan those with threads, but where the subject is what a signal handler
-# finds, whose delivery TSan puts off, or who is in the process, where TSan has a thread of its own; and the hooks.
-TSAN_UNIT := $(addprefix build/tsan/tests/unit/test_,cut_short sig_fp_offset_cache sig_rules sig_slots sink sampler_pause threads thread_stat)
+# Every unit test under ASan and UBSan. Under TSan those with threads, and the hooks.
 sanitizers:
 	@$(MAKE) --no-print-directory VARIANT=asan unit
-	@$(MAKE) --no-print-directory VARIANT=tsan unit race UNIT='$(TSAN_UNIT)'
+	@$(MAKE) --no-print-directory VARIANT=tsan unit-tsan race
 
 race: $(BUILD)/tests/targets/race_hooks
-	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/run-tests tests/e2e/race_hooks.sh
+	@WALLPROF_BUILD=$(abspath $(BUILD)) $(RUN_TESTS) tests/e2e/race_hooks.sh
 
 # Hostile unwind tables, stacks and files, made up by libFuzzer: so many seconds for each fuzzer.
 FUZZ_SECONDS ?= 20
@@ -291,12 +311,12 @@ golden: $(BUILD)/tests/unit/test_tool_golden
 aarch64:
 	+@scripts/make-aarch64
 
-# Unwinding against libunwind: every rule of large programs, and stacks of running ones. About 10 minutes; not in check.
+# Unwinding against libunwind: every rule of large programs, and stacks of running ones. About 10 minutes.
 oracle: $(BUILD)/tests/oracle/oracle_static $(BUILD)/liboracle_live.so
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle/oracle_static.sh --all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/oracle/oracle_live.sh
 
-# Programs that do all at once what has gone wrong, at 10,000 Hz, for so many seconds each. Short forms are in check.
+# Programs that do all at once what has gone wrong, at 10,000 Hz, for so many seconds each. Short forms are in check-all.
 TORTURE_SECONDS ?= 120
 torture: $(LIB) $(TARGETS) build/pprof
 	@TORTURE_SECONDS=$(TORTURE_SECONDS) CC='$(CC)' WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) \
@@ -313,14 +333,24 @@ continuous: $(LIB)
 lint:
 	@scripts/lint
 
+# Writes what is made of src/config/options.def: the wrapper's help, the completion, wallprof-run(1), README's table.
+options:
+	@scripts/options
+
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
 
-# What is cheap to find out comes first.
-check:
+# What is cheap to find out comes first. Together they are every test; neither repeats the other's.
+check check-all:
 	@scripts/setup-deps check
 	@$(MAKE) --no-print-directory all
-	@scripts/check
+	@scripts/check $@
+
+# The tests of check again and again beside a load; tests/soak has the loads.
+RUNS ?= 20
+LOAD ?= stress
+soak: $(LIB) $(TOOL) $(TARGETS) $(UNIT) build/pprof
+	@scripts/soak $(RUNS) $(LOAD)
 
 demo:
 	@scripts/setup-deps demo

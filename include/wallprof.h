@@ -63,6 +63,10 @@ static __inline__ int wallprof_is_active(void);
  * Writes what has been recorded so far; the recording goes on, or stays stopped. The path's ending says the
  * format, as in WALLPROF_OUT (without its %-sequences); a relative one is taken from the working directory.
  * NULL: the name that the profile will have at the end. The file appears when it is complete.
+ *
+ * Pprof files and stores only. For another format, as in work.html, the store work.html.store is written, and
+ * a message says how `wallprof export` makes work.html of it. If a file has that name that this process has
+ * not dumped, the store is work.html.2.store, and so on. ENODATA for a Firefox profile without a timeline.
  */
 static __inline__ int wallprof_dump(const char *path);
 

@@ -2,7 +2,7 @@
 #define WALLPROF_CODES_ONLY
 #include "wallprof.h"
 #include "real.h"
-#include "session/session_control.h"
+#include "session/session_request.h"
 #include "sig/sys/sig_arch.h"
 
 #include <errno.h>
@@ -21,17 +21,17 @@ int wallprof_dump(const char *path);
 
 WALLPROF_HOOK int wallprof_start(void)
 {
-    return session_control_ask(CONTROL_START, NULL);
+    return session_send_request(CONTROL_START, NULL);
 }
 
 WALLPROF_HOOK int wallprof_stop(void)
 {
-    return session_control_ask(CONTROL_STOP, NULL);
+    return session_send_request(CONTROL_STOP, NULL);
 }
 
 WALLPROF_HOOK int wallprof_is_active(void)
 {
-    return session_control_is_active();
+    return session_is_active();
 }
 
 /* Made absolute here: the sampler has a directory of its own. */
@@ -40,7 +40,7 @@ WALLPROF_HOOK int wallprof_dump(const char *path)
     char absolute[PATH_MAX];
     size_t length = 0;
     if (!path)
-        return session_control_ask(CONTROL_DUMP, NULL);
+        return session_send_request(CONTROL_DUMP, NULL);
     if (*path == '\0')
         return ENOENT;
     if (*path != '/') {
@@ -53,5 +53,5 @@ WALLPROF_HOOK int wallprof_dump(const char *path)
     if (length + strlen(path) >= sizeof(absolute))
         return ENAMETOOLONG;
     strcpy(absolute + length, path);
-    return session_control_ask(CONTROL_DUMP, absolute);
+    return session_send_request(CONTROL_DUMP, absolute);
 }

@@ -1,6 +1,6 @@
 /*
- * What include/wallprof.h finds: labels, and what a program says of its threads. Called by the program's
- * threads at any time, also in its signal handlers, before the session begins and after it has ended.
+ * The functions of include/wallprof.h for labels and for what a program says of its threads. Called by the
+ * program's threads at any time: in signal handlers, before the session begins and after it has ended.
  *
  * Nothing is changed in a child of vfork, whose memory is its parent's.
  */
@@ -17,17 +17,17 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* The calling thread's; else NULL, and *ret_error: 0 where nothing is recorded. */
-static struct wp_marks *own_marks(int *ret_error)
+/* The calling thread's annotations; or NULL and *ret_error, which is 0 where nothing is recorded. */
+static struct thread_annotations *own_annotations(int *ret_error)
 {
-    struct wp_marks *marks = hook_thread_marks();
-    if (marks && sig_wait_here.lent_to_children == 0)
-        return marks;
-    *ret_error = marks ? WALLPROF_NOT_RECORDED : session_is_recording() ? WALLPROF_NO_THREAD : 0;
+    struct thread_annotations *annotations = hook_thread_annotations();
+    if (annotations && sig_wait_here.lent_to_children == 0)
+        return annotations;
+    *ret_error = annotations ? WALLPROF_NOT_RECORDED : session_is_recording() ? WALLPROF_NO_THREAD : 0;
     return NULL;
 }
 
-static int code_of(int result)
+static int public_code(int result)
 {
     return result >= 0         ? result
            : result == -ENOSPC ? WALLPROF_FULL
@@ -44,8 +44,8 @@ WALLPROF_HOOK const struct wallprof_label_t *wallprof_label(const char *key, con
 WALLPROF_HOOK int wallprof_push(const struct wallprof_label_t *label)
 {
     int error;
-    struct wp_marks *marks = own_marks(&error);
-    return marks ? code_of(labels_push(labels_of_process(), &marks->labels, label)) : error;
+    struct thread_annotations *annotations = own_annotations(&error);
+    return annotations ? public_code(labels_push(labels_of_process(), &annotations->labels, label)) : error;
 }
 
 WALLPROF_HOOK int wallprof_pop(int token)
@@ -53,24 +53,24 @@ WALLPROF_HOOK int wallprof_pop(int token)
     int error;
     if (token <= 0)
         return token < 0 ? WALLPROF_NO_LABEL : 0;
-    struct wp_marks *marks = own_marks(&error);
-    return marks ? code_of(labels_pop(labels_of_process(), &marks->labels, token)) : error;
+    struct thread_annotations *annotations = own_annotations(&error);
+    return annotations ? public_code(labels_pop(labels_of_process(), &annotations->labels, token)) : error;
 }
 
 WALLPROF_HOOK int wallprof_thread_name(const char *name)
 {
     int error = 0;
-    struct wp_marks *marks = own_marks(&error);
-    if (marks)
-        marks_set_name(marks, name ? name : "");
+    struct thread_annotations *annotations = own_annotations(&error);
+    if (annotations)
+        thread_annotations_set_name(annotations, name ? name : "");
     return error;
 }
 
 WALLPROF_HOOK int wallprof_thread_uninteresting(int yes)
 {
     int error = 0;
-    struct wp_marks *marks = own_marks(&error);
-    if (marks)
-        sig_store_relaxed(&marks->is_uninteresting, yes != 0);
+    struct thread_annotations *annotations = own_annotations(&error);
+    if (annotations)
+        sig_store_relaxed(&annotations->is_uninteresting, yes != 0);
     return error;
 }

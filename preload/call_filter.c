@@ -1,7 +1,7 @@
 /*
- * Of classic BPF the kernel takes the part below for filters (kernel/seccomp.c: seccomp_check_filter): loads
- * of 32-bit words of struct seccomp_data, a scratch memory, arithmetic, and jumps forward only, so that every
- * program ends.
+ * The kernel allows a part of classic BPF in filters (kernel/seccomp.c: seccomp_check_filter): loads of
+ * 32-bit words of struct seccomp_data, a scratch memory, arithmetic, and jumps. Jumps only go forward, so
+ * every program ends.
  */
 #include "call_filter.h"
 
@@ -15,13 +15,13 @@ enum { OUR_AUDIT_ARCH = (int)AUDIT_ARCH_X86_64 };
 enum { OUR_AUDIT_ARCH = (int)AUDIT_ARCH_AARCH64 };
 #endif
 
-struct machine {
+struct filter_machine {
     struct seccomp_data data;
     uint32_t a, x, memory[BPF_MEMWORDS];
-    bool is_broken; /* what the kernel would not have taken */
+    bool is_broken; /* the kernel would have refused the program */
 };
 
-static uint32_t load(struct machine *machine, const struct sock_filter *code)
+static uint32_t load_word(struct filter_machine *machine, const struct sock_filter *code)
 {
     uint32_t word = 0;
     switch (BPF_MODE(code->code)) {
@@ -43,7 +43,7 @@ static uint32_t load(struct machine *machine, const struct sock_filter *code)
     }
 }
 
-static uint32_t compute(struct machine *machine, const struct sock_filter *code)
+static uint32_t compute(struct filter_machine *machine, const struct sock_filter *code)
 {
     uint32_t a = machine->a, b = BPF_SRC(code->code) == BPF_X ? machine->x : code->k;
     bool divides = BPF_OP(code->code) == BPF_DIV || BPF_OP(code->code) == BPF_MOD;
@@ -79,8 +79,8 @@ static uint32_t compute(struct machine *machine, const struct sock_filter *code)
     }
 }
 
-/* How many instructions are left out. */
-static uint32_t jump(struct machine *machine, const struct sock_filter *code)
+/* How many instructions a jump skips. */
+static uint32_t count_skipped(struct filter_machine *machine, const struct sock_filter *code)
 {
     uint32_t a = machine->a, b = BPF_SRC(code->code) == BPF_X ? machine->x : code->k;
     switch (BPF_OP(code->code)) {
@@ -100,27 +100,27 @@ static uint32_t jump(struct machine *machine, const struct sock_filter *code)
     }
 }
 
-static void store(struct machine *machine, uint32_t index, uint32_t value)
+static void store_word(struct filter_machine *machine, uint32_t index, uint32_t value)
 {
     machine->is_broken |= index >= BPF_MEMWORDS;
     machine->memory[index % BPF_MEMWORDS] = value;
 }
 
 /* One instruction that neither jumps nor returns. */
-static void step(struct machine *machine, const struct sock_filter *code)
+static void run_instruction(struct filter_machine *machine, const struct sock_filter *code)
 {
     switch (BPF_CLASS(code->code)) {
     case BPF_LD:
-        machine->a = load(machine, code);
+        machine->a = load_word(machine, code);
         break;
     case BPF_LDX:
-        machine->x = load(machine, code);
+        machine->x = load_word(machine, code);
         break;
     case BPF_ST:
-        store(machine, code->k, machine->a);
+        store_word(machine, code->k, machine->a);
         break;
     case BPF_STX:
-        store(machine, code->k, machine->x);
+        store_word(machine, code->k, machine->x);
         break;
     case BPF_ALU:
         machine->a = compute(machine, code);
@@ -133,31 +133,31 @@ static void step(struct machine *machine, const struct sock_filter *code)
     }
 }
 
-/* What the filter returns; to kill, for what is no filter. */
-static uint32_t run(const struct sock_fprog *program, struct machine *machine)
+/* What the filter returns; SECCOMP_RET_KILL_PROCESS for a broken one. */
+static uint32_t run_filter(const struct sock_fprog *program, struct filter_machine *machine)
 {
     for (uint64_t at = 0; at < program->len && !machine->is_broken; at++) {
         const struct sock_filter *code = &program->filter[at];
         if (BPF_CLASS(code->code) == BPF_RET)
             return BPF_RVAL(code->code) == BPF_A ? machine->a : code->k;
         if (BPF_CLASS(code->code) == BPF_JMP)
-            at += jump(machine, code);
+            at += count_skipped(machine, code);
         else
-            step(machine, code);
+            run_instruction(machine, code);
     }
     return SECCOMP_RET_KILL_PROCESS;
 }
 
-static uint32_t action_for(const struct sock_fprog *program, const struct call *call)
+static uint32_t filter_action(const struct sock_fprog *program, const struct call *call)
 {
-    struct machine machine = {.data = {.nr = call->number, .arch = (uint32_t)OUR_AUDIT_ARCH}};
+    struct filter_machine machine = {.data = {.nr = call->number, .arch = (uint32_t)OUR_AUDIT_ARCH}};
     memcpy(machine.data.args, call->arguments, sizeof(call->arguments));
-    return run(program, &machine) & SECCOMP_RET_ACTION_FULL;
+    return run_filter(program, &machine) & SECCOMP_RET_ACTION_FULL;
 }
 
 bool call_filter_allows(const struct sock_fprog *program, const struct call *call)
 {
-    uint32_t action = action_for(program, call);
+    uint32_t action = filter_action(program, call);
     return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
@@ -171,7 +171,7 @@ bool call_filter_allows_all(const struct sock_fprog *program, const struct call 
 bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls)
 {
     while (calls->number >= 0 &&
-           (call_filter_allows(program, calls) || action_for(program, calls) == SECCOMP_RET_ERRNO))
+           (call_filter_allows(program, calls) || filter_action(program, calls) == SECCOMP_RET_ERRNO))
         calls++;
     return calls->number < 0;
 }

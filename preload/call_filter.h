@@ -1,8 +1,8 @@
 /*
- * What a seccomp filter would do with system calls, found out without making them: the filter's own program
- * is run here, as the kernel will run it (man seccomp; Linux Documentation/userspace-api/seccomp_filter.rst).
+ * Finds out what a seccomp filter would do with system calls, without making them: runs the filter's program
+ * as the kernel will run it (man seccomp; Linux Documentation/userspace-api/seccomp_filter.rst).
  *
- * Called from: the thread that is about to install the filter. Nothing is kept.
+ * Called from: the thread that is about to install the filter. No state is kept.
  */
 #ifndef WALLPROF_CALL_FILTER_H
 #define WALLPROF_CALL_FILTER_H
@@ -17,13 +17,13 @@ struct call {
     uint64_t arguments[3];
 };
 
-/* Whether the call is made as without the filter. False, too, for a program that the kernel would refuse. */
+/* Whether the filter lets the call be made. False also for a program that the kernel would refuse. */
 bool call_filter_allows(const struct sock_fprog *program, const struct call *call);
 
-/* The same of a list that ends with number -1. */
+/* The same for a list of calls that ends with number -1. */
 bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls);
 
-/* Whether each call of such a list is made or answered with an error: nobody is ended by it. */
+/* Whether each call of such a list is made or fails with an error; none ends the thread or the process. */
 bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls);
 
 #endif

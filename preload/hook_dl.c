@@ -3,17 +3,16 @@
  * nothing, and must not be wrapped: the C library looks at its caller's address to find the library to search
  * from.
  */
-#include "modules/loader.h"
 #include "real.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
 #include "sig/signal/sig_process.h"
 
 WALLPROF_HOOK int dlclose(void *handle)
 {
     if (!sig_process_is_this()) /* a child of _Fork: no handler of ours runs in it */
         return real_functions()->dlclose(handle);
-    uint32_t begun_in = sig_handler_unload_begin(loader_unloaded);
+    uint32_t begun_in = sig_unloads_begin();
     int status = real_functions()->dlclose(handle);
-    sig_handler_unload_end(begun_in, loader_unloaded);
+    sig_unloads_end(begun_in);
     return status;
 }

@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Written before main, and the same in every process that is forked from this one. */
-static struct wp_environment *hidden;
+/* Written before main. A forked child has the same. */
+static struct environment *hidden;
 
-const struct wp_environment *hook_environment_hidden(void)
+const struct environment *hook_environment_hidden(void)
 {
     return hidden;
 }

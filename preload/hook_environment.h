@@ -1,4 +1,4 @@
-/* WALLPROF_HIDE: what of the environment is ours is not there for the program, and is for those it starts. */
+/* WALLPROF_HIDE: the program's environment is without our entries; programs that it starts have them. */
 #ifndef WALLPROF_HOOK_ENVIRONMENT_H
 #define WALLPROF_HOOK_ENVIRONMENT_H
 
@@ -6,13 +6,13 @@
 
 #include <alloca.h>
 
-/* What has been taken out of the program's environment, NULL when nothing has. */
-const struct wp_environment *hook_environment_hidden(void);
+/* What was taken out of the program's environment; NULL if nothing was. */
+const struct environment *hook_environment_hidden(void);
 
-/* Once, before main, when it is asked for. */
+/* Called once, before main, if WALLPROF_HIDE asks for it. */
 void hook_environment_hide(char **environment);
 
-/* An environment for a program that is started: as it is, or with ours, on the caller's stack. */
+/* The environment for a program that is started: unchanged, or with our entries, on the caller's stack. */
 #define HOOK_ENVIRONMENT(environment)                                                                        \
     (!hook_environment_hidden()                                                                              \
          ? (environment)                                                                                     \

@@ -1,15 +1,15 @@
 /*
- * exec. Around it the sampler stands still so that no signal of ours is left pending for the new program,
- * whom it would kill; a system call on the way lets the kernel deliver what is queued already. What is
- * inherited, masks and ignored signals, is what the program believes it to be.
+ * exec. The sampler stands still around it, so that no signal of ours is pending when the new program starts:
+ * it would kill the program. A system call before the exec lets the kernel deliver what is already queued.
+ * The new program inherits the mask and the ignored signals that this program believes it has.
  *
- * Called in children of vfork too, which have their parent's memory: nothing in it is changed for them.
+ * Called in children of vfork too. They have their parent's memory, so nothing in it is changed for them.
  */
 #include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
 #include "session/session.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_setup.h"
 
 #include <alloca.h>
 #include <sched.h>
@@ -19,40 +19,42 @@
 #include <stdint.h>
 #include <unistd.h>
 
-struct shown {
-    uint64_t mask;   /* to be put back */
-    bool is_ignored; /* so is the kernel's action */
+/* What is undone when the exec fails. */
+struct exec_changes {
+    uint64_t mask;   /* the kernel's, before; 0: unchanged */
+    bool is_ignored; /* the kernel's action of our signal was changed */
 };
 
-static struct shown begin(void)
+static struct exec_changes begin_exec(void)
 {
     session_hold_for_exec();
     sched_yield();
-    struct shown ret = {.mask = hook_mask_show()};
-    ret.is_ignored = sig_handler_show_ignored();
+    struct exec_changes ret = {.mask = hook_mask_show()};
+    ret.is_ignored = sig_setup_show_ignored();
     return ret;
 }
 
-/* The exec has failed, and said why in errno. */
-static int end(struct shown shown, int status)
+/* After an exec that has failed; errno stays as it is. */
+static int end_failed_exec(struct exec_changes changes, int status)
 {
-    if (shown.is_ignored)
-        sig_handler_hide_ignored();
-    hook_mask_hide(shown.mask);
+    if (changes.is_ignored)
+        sig_setup_hide_ignored();
+    hook_mask_hide(changes.mask);
     session_release_after_exec();
     return status;
 }
 
 WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
-    struct shown shown = begin();
-    return end(shown, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
+    struct exec_changes changes = begin_exec();
+    return end_failed_exec(changes, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
-    struct shown shown = begin();
-    return end(shown, real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
+    struct exec_changes changes = begin_exec();
+    return end_failed_exec(changes,
+                           real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
@@ -67,18 +69,20 @@ WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
 
 WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
 {
-    struct shown shown = begin();
-    return end(shown, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
+    struct exec_changes changes = begin_exec();
+    return end_failed_exec(changes, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
                            int flags)
 {
-    struct shown shown = begin();
-    return end(shown, real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
+    struct exec_changes changes = begin_exec();
+    return end_failed_exec(
+        changes, real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
-/* The list forms: the arguments up to NULL become an array on the stack, as the C library does it. */
+/* For the functions that take a list: makes an array of the arguments up to NULL, on the stack, as the C
+ * library does. */
 #define COLLECT(array, first, list)                                                                          \
     do {                                                                                                     \
         va_list counting;                                                                                    \

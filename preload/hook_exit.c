@@ -1,9 +1,9 @@
 /*
- * Ends that pass by our destructor. quick_exit has handlers of its own, and ours is the last of them. _exit
- * and abort end the process at once: they only leave a note, for who finds the store.
+ * Ends of the process that do not run our destructor. quick_exit has a list of handlers, and ours is the last
+ * of it. _exit and abort end the process at once: they only leave a note in the store.
  *
- * Called in signal handlers too, and in children of vfork, of which nothing is noted. The C library's own
- * calls of these do not come by here.
+ * Called in signal handlers too, and in children of vfork, for which nothing is noted. The C library's own
+ * calls of these functions do not reach the hooks.
  */
 #include "hook_exit.h"
 #include "real.h"
@@ -16,8 +16,8 @@ int hook_exit_init(void)
     return at_quick_exit(session_finish);
 }
 
-/* Under these names in C, a function can end in a jump to the real one: a debugger that looks at the crash
- * does not find us on the stack. */
+/* These names in C let a function end in a jump to the real one, so that a debugger that looks at a crash
+ * does not find our frame on the stack. */
 WALLPROF_HOOK void hook_abort(void) __asm__("abort");
 WALLPROF_HOOK void hook_exit_now(int status) __asm__("_exit");
 WALLPROF_HOOK void hook_exit_now_c99(int status) __asm__("_Exit");

@@ -1,10 +1,10 @@
 /*
- * Calls that the kernel refuses to a process of more than one thread, and calls that change one thread only
- * where ours must change with it: the sampler's thread is not there while they are made.
+ * Calls that the kernel refuses to a process of more than one thread, and calls that change only the thread
+ * that makes them. The sampler's thread does not exist while they are made.
  *
- * The second kind matters because the C library makes a change of user in every thread, and ends the program
- * when it succeeds in one and not in another (glibc: nptl_setxid): a sampler that has lost the capabilities
- * which the program has kept would be the other.
+ * The second kind matters because the C library changes the user in every thread. It ends the program when
+ * that succeeds in one thread and fails in another (glibc: nptl_setxid). A sampler that has lost capabilities
+ * which the program has kept would be such a thread.
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
@@ -35,7 +35,7 @@ WALLPROF_HOOK int unshare(int flags)
     return status;
 }
 
-static int types_of(int fd, int type)
+static int namespace_types(int fd, int type)
 {
     int error = errno, found = type ? type : ioctl(fd, NS_GET_NSTYPE);
     errno = error;
@@ -45,7 +45,7 @@ static int types_of(int fd, int type)
 WALLPROF_HOOK int setns(int fd, int type)
 {
     struct session_absence absence = {0};
-    if (types_of(fd, type) & SINGLE_SETNS)
+    if (namespace_types(fd, type) & SINGLE_SETNS)
         session_stand_down(&absence);
     int status = real_functions()->setns(fd, type), error = errno;
     session_stand_up(&absence);
@@ -63,8 +63,8 @@ WALLPROF_HOOK int capset(void *header, const void *data)
     return status;
 }
 
-/* What decides over a thread's capabilities later, and it alone has. */
-static bool is_of_capabilities(int option)
+/* Whether the option belongs to one thread, and decides later which capabilities the thread keeps. */
+static bool decides_capabilities(int option)
 {
     return option == PR_SET_KEEPCAPS || option == PR_SET_SECUREBITS;
 }
@@ -78,10 +78,10 @@ WALLPROF_HOOK int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (is_of_capabilities(option))
+    if (decides_capabilities(option))
         session_stand_down(&absence);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
-        sig_clock_avoid_counter(); /* or a handler of ours would be ended by it */
+        sig_clock_avoid_counter(); /* or our handler would fault */
     if (option == PR_SET_PDEATHSIG)
         hook_mask_give_back_number((int)arguments[0]);
     if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)

@@ -1,12 +1,12 @@
 /*
- * Masks, and other sets of signals: the kernel's never hold our signals back, and what the program reads is
- * what it set (sig_numbers.h).
+ * Masks and other sets of signals. The kernel's masks never block our signals, and the program reads what it
+ * set (sig_numbers.h).
  */
 #include "hook_mask.h"
 #include "real.h"
 #include "sig/signal/sig_action.h"
 #include "sig/sys/sig_arch.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_setup.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_process.h"
 #include "sig/signal/sig_altstack.h"
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the calling thread, past our own hooks; errno stays what it is. */
+/* The calling thread's mask, by a system call that meets no hook. errno stays as it is. */
 static uint64_t kernel_mask(void)
 {
     uint64_t mask = 0;
@@ -63,20 +63,21 @@ void hook_mask_give_back_number(int number)
 {
     if (number <= 0 || !(sig_numbers_all() & sig_numbers_bit(number)) || !sig_process_is_this())
         return;
-    sig_handler_give_back(sig_numbers_bit(number), 0);
+    sig_setup_give_back(sig_numbers_bit(number), 0);
     hook_mask_renew();
 }
 
 /*
- * Whether a set is as good for the kernel as it is: it has nothing that we know of, or it is from a child of
- * vfork and its kind, whose sets are the kernel's own; or we have retired.
+ * Whether the kernel can be given a set unchanged: the set has none of our signals, or the caller is a child
+ * of vfork or _Fork, whose sets are the kernel's own, or we have no signal any more.
  */
 static bool is_kernels_own(uint64_t set)
 {
     return sig_numbers_is_plain(set) || sig_numbers_current() == 0 || !sig_process_is_this();
 }
 
-/* Until the set treats ours alike, or nothing more can be had. */
+/* Gives signals back to the program until the set treats all of ours alike, or none is left to give back.
+ * Returns the set for the kernel. */
 static uint64_t give_back_singled_out(uint64_t set)
 {
     uint64_t before = 0, numbers;
@@ -84,7 +85,7 @@ static uint64_t give_back_singled_out(uint64_t set)
         return set;
     sig_numbers_note(set);
     while ((numbers = sig_numbers_singled_out(set)) != 0 && numbers != before) {
-        sig_handler_give_back(numbers, set);
+        sig_setup_give_back(numbers, set);
         before = numbers;
     }
     if (before)
@@ -92,7 +93,7 @@ static uint64_t give_back_singled_out(uint64_t set)
     return sig_numbers_to_kernel(set);
 }
 
-void hook_mask_heed(const sigset_t *set)
+void hook_mask_give_back_set(const sigset_t *set)
 {
     if (set)
         give_back_singled_out(sig_set_bits(set));
@@ -108,19 +109,19 @@ const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
 
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
-/* As the program means a mask that it has read from the kernel. */
+/* What a mask that the kernel has is to the program. */
 static uint64_t to_program(uint64_t mask)
 {
     bool is_kernels = !(mask & sig_numbers_all()) || !sig_process_is_this();
     return is_kernels ? mask : sig_numbers_to_program(mask);
 }
 
-/* A mask that was made when other numbers were ours, or for a small stack that has been left by a jump, is
- * renewed before the change. */
+/* Renews a mask before the change, if it was made when other numbers were ours, or for a small stack that the
+ * thread has left by a jump. */
 static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, uint64_t mask)
 {
     uint64_t renewed = sig_numbers_renew(mask);
-    if (sig_numbers_is_held_for_stack(mask) && !sig_small_stack_is_here())
+    if (sig_numbers_is_held_for_stack(mask) && !sig_altstack_is_here())
         renewed = sig_numbers_to_program(mask);
     if (renewed != mask && how != SIG_SETMASK && sig_process_is_this()) {
         set_kernel_mask(renewed);
@@ -128,8 +129,8 @@ static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, 
     }
 }
 
-/* Returns what the real function returns: -1 with errno or an error number, as the case may be. The old mask
- * is asked for only where it tells something. */
+/* Returns what the real function returns: -1 with errno, or an error number. The old mask is read only where
+ * it is needed. */
 static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t kernels, unasked;
@@ -137,7 +138,8 @@ static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t 
     const sigset_t *change = hook_mask_for_kernel(set, &kernels);
     uint64_t bits = change ? sig_set_bits(change) : 0; /* old may be the same object */
     int status = real(how, change, was);
-    if (status != 0 || !was || !(sig_set_bits(was) & sig_numbers_all())) /* most have nothing of ours */
+    if (status != 0 || !was ||
+        !(sig_set_bits(was) & sig_numbers_all())) /* most masks have none of our signals */
         return status;
     uint64_t mask = sig_set_bits(was);
     sig_set_assign(&kernels, bits);
@@ -172,9 +174,9 @@ WALLPROF_HOOK int pthread_attr_getsigmask_np(const pthread_attr_t *attributes, s
     return status;
 }
 
-/* ---- the same by older names ---- */
+/* ---- older names of these ---- */
 
-static int change_low(int how, int bits)
+static int change_low_mask(int how, int bits)
 {
     sigset_t set = {0}, old = {0};
     sig_set_assign(&set, (uint32_t)bits);
@@ -183,20 +185,20 @@ static int change_low(int how, int bits)
 
 WALLPROF_HOOK int sigblock(int bits)
 {
-    return change_low(SIG_BLOCK, bits);
+    return change_low_mask(SIG_BLOCK, bits);
 }
 
 WALLPROF_HOOK int sigsetmask(int bits)
 {
-    return change_low(SIG_SETMASK, bits);
+    return change_low_mask(SIG_SETMASK, bits);
 }
 
 WALLPROF_HOOK int siggetmask(void)
 {
-    return change_low(SIG_BLOCK, 0);
+    return change_low_mask(SIG_BLOCK, 0);
 }
 
-static int change_one(int how, int number)
+static int change_one_signal(int how, int number)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -205,10 +207,10 @@ static int change_one(int how, int number)
 
 WALLPROF_HOOK int sighold(int number)
 {
-    return change_one(SIG_BLOCK, number);
+    return change_one_signal(SIG_BLOCK, number);
 }
 
 WALLPROF_HOOK int sigrelse(int number)
 {
-    return change_one(SIG_UNBLOCK, number);
+    return change_one_signal(SIG_UNBLOCK, number);
 }

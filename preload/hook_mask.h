@@ -1,4 +1,5 @@
-/* What other hooks need of the mask hooks. See sig_numbers.h for what a mask of the kernel's is. */
+/* What other hooks need of the mask hooks. sig_numbers.h says how a mask differs for the kernel and for the
+ * program. */
 #ifndef WALLPROF_HOOK_MASK_H
 #define WALLPROF_HOOK_MASK_H
 
@@ -6,30 +7,30 @@
 #include <stdint.h>
 
 /*
- * The calling thread's mask, which holds our signals back where something past the hooks has made it (one
- * inherited through exec, an attribute of a new thread) or where it was made before they were ours.
+ * Unblocks our signals in the calling thread's mask. It blocks them if it was not made through the hooks
+ * (inherited through exec, or an attribute of a new thread), or if it was made before they were ours.
  */
 void hook_mask_renew(void);
 
-/* The calling thread's mask as the program means it, or 0 where there is nothing to mean. */
+/* The calling thread's mask as the program believes it to be, or 0 while we have no signal. */
 uint64_t hook_mask_meant(void);
 
 /*
- * Around what starts a process or another program, for the child to inherit: the calling thread's mask is in
- * the meantime as the program means it. Returns what hide is to put back, in the parent, or 0 for nothing.
- * hide serves for hook_mask_meant, too, where ours are the program's again. In a process that is not ours (a
- * child of vfork and its kind, which has begun with the mask that was meant) nothing is done. errno is kept.
+ * Called around what starts a process or another program, which inherits the mask. show makes the kernel's
+ * mask of the calling thread what the program believes it to be, and returns the mask that hide puts back in
+ * the parent; 0: nothing to do. hide also takes what hook_mask_meant returned. Neither does anything in a
+ * process that is not ours: a child of vfork or _Fork has begun with the program's mask. errno is kept.
  */
 uint64_t hook_mask_show(void);
 void hook_mask_hide(uint64_t mask);
 
-/* The program uses this signal itself: if it is one of ours, it is the program's from now on. */
+/* The program uses this signal itself. If it was one of ours, it is the program's from now on. */
 void hook_mask_give_back_number(int number);
 
-/* What a set of the program's is about is given back. */
-void hook_mask_heed(const sigset_t *set);
+/* Gives back those of our signals that a set of the program's singles out. */
+void hook_mask_give_back_set(const sigset_t *set);
 
-/* The same; and the set, or NULL, for the kernel: *ret, or NULL. */
+/* The same, and returns the set to give to the kernel: `set` itself, or *ret. NULL for NULL. */
 const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret);
 
 #endif

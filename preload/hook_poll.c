@@ -1,6 +1,6 @@
 /*
- * Waiting for descriptors: as long as asked, and for what is left when our signal comes. A call that cannot
- * wait, or waits for ever, needs no clock.
+ * Waiting for descriptors. After our signal the call is made again for the time that is left. A call that
+ * cannot wait, or waits for ever, reads no clock.
  */
 #include "hook_mask.h"
 #include "hook_wait.h"
@@ -16,14 +16,14 @@ WALLPROF_WAIT static uint64_t deadline_of_ms(int ms)
     return ms > 0 ? clock_monotonic_ns() + (uint64_t)ms * NS_PER_MS : 0;
 }
 
-/* What is left, in whole milliseconds, not too few. */
+/* What is left, rounded up to whole milliseconds. */
 WALLPROF_WAIT static int left_ms(uint64_t deadline_ns)
 {
     struct timespec left = hook_wait_left(deadline_ns);
     return (int)((clock_timespec_ns(&left) + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Without a deadline as it was asked for. */
+/* For the time left until the deadline; without a deadline (0), for `time`. */
 WALLPROF_WAIT static int poll_until(struct pollfd *fds, nfds_t count, uint64_t deadline_ns,
                                     const struct timespec *time, const sigset_t *mask)
 {
@@ -33,7 +33,7 @@ WALLPROF_WAIT static int poll_until(struct pollfd *fds, nfds_t count, uint64_t d
 
 WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
 {
-    static const struct timespec no_time; /* a signal interrupts a call without time, too */
+    static const struct timespec no_time; /* a signal also interrupts a call that does not wait */
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -61,7 +61,7 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
     return result;
 }
 
-/* Programs that are compiled with _FORTIFY_SOURCE call these; they end in the C library's own poll. */
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
 extern int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t bytes);
 extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask,
                        size_t bytes);
@@ -81,7 +81,7 @@ WALLPROF_WAIT_HOOK int __ppoll_chk(struct pollfd *fds, nfds_t count, const struc
     return ppoll(fds, count, time, mask);
 }
 
-/* Linux writes what was left into *time, rounded down, so that this needs no clock until our signal comes. */
+/* Linux writes what was left into *time, rounded down, so no clock is read until our signal comes. */
 WALLPROF_WAIT static uint64_t deadline_of_rest(const struct timeval *time)
 {
     return sig_wait_here.time_ns + (uint64_t)time->tv_sec * NS_PER_S +

@@ -1,16 +1,16 @@
 /*
- * fork and its kind. Around a fork the sampler stands still: the child's copy of our memory is whole, and
- * fork is not restarted by a signal (before Linux 4.19 it was as often as one came).
+ * fork, vfork, _Fork, daemon and forkpty. The sampler stands still around a fork, for two reasons. The
+ * child's copy of our memory is consistent, and no signal makes fork start again (before Linux 4.19 each
+ * signal did).
  *
- * A child of vfork and of _Fork is never touched. It has the mask that the program believes in, and its hooks
- * go straight through.
+ * A child of vfork or _Fork is never touched. It has the mask that the program believes it has, and its hooks
+ * only call the C library.
  */
 #include "hook_process.h"
 #include "hook_mask.h"
 #include "hook_thread.h"
 #include "real.h"
 #include "session/session.h"
-#include "sig/signal/sig_handler.h"
 #include "sig/signal/sig_process.h"
 #include "sig/signal/sig_wait.h"
 
@@ -26,12 +26,12 @@ int hook_process_init(void)
 }
 
 /*
- * Only after all handlers of pthread_atfork, which run in the order they were registered: a session creates a
- * thread, and the program's malloc may not be usable before its own handler has run.
+ * Called after all handlers of pthread_atfork, which run in the order of their registration. A session
+ * creates a thread, and the program's malloc may be unusable before its own handler has run.
  */
 static void restart_in_child(void)
 {
-    struct wp_thread *forking = hook_thread_current();
+    struct thread *forking = hook_thread_current();
     uint64_t meant = hook_mask_meant();
     hook_thread_adopt(NULL);
     session_restart_in_child(forking);
@@ -58,7 +58,7 @@ WALLPROF_HOOK pid_t __fork(void)
     return fork();
 }
 
-/* These fork within the C library, past our hook. */
+/* These fork inside the C library, without our hook of fork. */
 WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 {
     pid_t before = getpid();
@@ -67,7 +67,7 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
     if (getpid() != before)
         restart_in_child();
     else
-        session_take_back_end();
+        session_cancel_exit_note();
     return status;
 }
 
@@ -90,9 +90,9 @@ WALLPROF_HOOK pid_t _Fork(void)
 }
 
 /*
- * Its child returns on the caller's stack, and so before its parent: neither may find the return address
- * where it was. It is kept in a register that the system call leaves alone, as the C library does it; and so
- * is the parent's mask.
+ * The child of vfork returns on the caller's stack, before its parent does, and overwrites the return address
+ * there. So the return address and the parent's mask are kept in registers that the system call does not
+ * change, as the C library does.
  */
 __attribute__((visibility("hidden"), used)) uint64_t hook_vfork_begin(void)
 {

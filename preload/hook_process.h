@@ -2,7 +2,7 @@
 #ifndef WALLPROF_HOOK_PROCESS_H
 #define WALLPROF_HOOK_PROCESS_H
 
-/* Once: from now on forks hold the sampler still, and children record for themselves. 0 or an error number.
+/* Called once: from now on forks hold the sampler, and children record for themselves. 0 or an error number.
  */
 int hook_process_init(void);
 

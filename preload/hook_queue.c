@@ -1,4 +1,4 @@
-/* Waiting in a queue: for semaphores, messages and requests. Those until a moment are simply asked again. */
+/* Waiting for semaphores, messages and asynchronous requests. A wait until a moment is simply made again. */
 #include "hook_wait.h"
 #include "real.h"
 
@@ -8,7 +8,7 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 
-/* real: the call, made again as it was. */
+/* Makes a call again, with the same arguments, as long as only our signal ends it. real: the call. */
 #define WAIT_AGAIN(type, real)                                                                               \
     do {                                                                                                     \
         struct hook_wait wait;                                                                               \
@@ -67,8 +67,8 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
     return result;
 }
 
-WALLPROF_WAIT static int aio_wait(const struct aiocb *const requests[], int count,
-                                  const struct timespec *time)
+WALLPROF_WAIT static int wait_for_requests(const struct aiocb *const requests[], int count,
+                                           const struct timespec *time)
 {
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
@@ -85,12 +85,12 @@ WALLPROF_WAIT static int aio_wait(const struct aiocb *const requests[], int coun
 WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int count,
                                    const struct timespec *time)
 {
-    return aio_wait(requests, count, time);
+    return wait_for_requests(requests, count, time);
 }
 
 /* The same structure on machines of 64 bits. */
 WALLPROF_WAIT_HOOK int aio_suspend64(const struct aiocb64 *const requests[], int count,
                                      const struct timespec *time)
 {
-    return aio_wait((const struct aiocb *const *)requests, count, time);
+    return wait_for_requests((const struct aiocb *const *)requests, count, time);
 }

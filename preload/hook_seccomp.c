@@ -1,11 +1,11 @@
 /*
- * Filters of system calls. What a filter does not allow ends the thread or the process, or is answered by a
- * handler of the program's: so it is looked through before it is installed, and where it is too narrow for us
- * the recording ends while it still can be written.
+ * Filters of system calls. A call that a filter does not allow ends the thread or the process, or runs a
+ * handler of the program. So a filter is examined before it is installed. Where it allows too few calls for
+ * us, the recording ends while it can still be written.
  *
- * The lists are what the library calls, and where; docs/transparency.md has the same, and
- * tests/e2e/e2e_calls.sh holds both to what is called. Without a comment it is ours; the rest is the C
- * library's, on our behalf.
+ * The lists have the calls that the library makes, and where it makes them. docs/transparency.md has the same
+ * lists, and tests/e2e/e2e_calls.sh compares both with the calls that are made. A comment names the function
+ * of the C library that makes the call for us; a call without a comment is ours.
  */
 #include "hook_seccomp.h"
 #include "call_filter.h"
@@ -46,7 +46,7 @@ static const struct call calls_of_threads[] = {
     {SYS_write, {2}},
     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE}},
     {SYS_munmap, {0}}, /* pthread_join */
-    /* To go on with a wait, or a transfer, that our signal has cut short. */
+    /* To go on with a wait or a transfer that our signal has cut short. */
     {SYS_ppoll, {0}},
     {SYS_pselect6, {0}},
     {SYS_epoll_pwait, {0}},
@@ -54,13 +54,13 @@ static const struct call calls_of_threads[] = {
     {-1, {0}},
 };
 
-/* There too; but an error does as well. */
+/* The same; but these may fail with an error. */
 static const struct call optional_of_threads[] = {
     {SYS_getsockopt, {0}},
     {-1, {0}},
 };
 
-/* There too, if not WALLPROF_SECCOMP=strict; an error does as well. */
+/* The same, unless WALLPROF_SECCOMP=strict; these may fail with an error. */
 static const struct call exotic_of_threads[] = {
     {SYS_process_vm_readv, {0}},
     {SYS_rt_tgsigqueueinfo, {0}},
@@ -68,8 +68,8 @@ static const struct call exotic_of_threads[] = {
     {-1, {0}},
 };
 
-/* In the sampler's thread, from its start to its end, and where it is created: in forked children too, and
- * where it is ended for a moment (session_stand_down). */
+/* In the sampler's thread, and where it is created. That happens in forked children too, and after it was
+ * ended for a moment (session_stand_down). */
 static const struct call calls_of_sampler[] = {
     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE}},
     {SYS_mprotect, {0, 0, PROT_READ | PROT_WRITE}}, /* pthread_create, malloc */
@@ -100,7 +100,7 @@ static const struct call calls_of_sampler[] = {
     {-1, {0}},
 };
 
-/* There too; but an error does as well. */
+/* The same; but these may fail with an error. */
 static const struct call optional_of_sampler[] = {
     {SYS_clone3, {0}},            /* pthread_create; clone is next */
     {SYS_set_robust_list, {0}},   /* pthread_create */
@@ -113,20 +113,20 @@ static const struct call optional_of_sampler[] = {
     {-1, {0}},
 };
 
-/* There too, where a store is kept. */
+/* The same, where a store is kept. */
 static const struct call calls_of_stores[] = {
     {SYS_fallocate, {0}}, {SYS_ftruncate, {0}}, {SYS_pwrite64, {0}}, {SYS_fcntl, {0}}, {SYS_flock, {0}},
     {SYS_fstatfs, {0}},   {SYS_fchmod, {0}},    {SYS_mremap, {0}},   {-1, {0}},
 };
 
-/* There too, if not WALLPROF_SECCOMP=strict; an error does as well. */
+/* The same, unless WALLPROF_SECCOMP=strict; these may fail with an error. */
 static const struct call exotic_of_sampler[] = {
     {SYS_memfd_create, {0}},  {SYS_unshare, {0}},       {SYS_close_range, {3, ~0U, CLOSE_RANGE_UNSHARE}},
     {SYS_sched_getattr, {0}}, {SYS_sched_setattr, {0}}, {-1, {0}},
 };
 
-/* A filter that answers clone3 with anything but ENOSYS leaves no way to create a thread: as the C library
- * would not try clone, children are then without a recording, and say so. */
+/* A filter that answers clone3 with another error than ENOSYS leaves no way to create a thread, because the C
+ * library then does not try clone. Children have no recording then, and the log says so. */
 static bool is_wide_enough_for_threads(const struct sock_fprog *program)
 {
     return call_filter_allows_all(program, calls_of_threads) &&
@@ -149,7 +149,7 @@ void hook_seccomp_before(const struct sock_fprog *program, unsigned long flags)
     else if (!is_wide_enough_for_sampler(program)) {
         if (flags & SECCOMP_FILTER_FLAG_TSYNC)
             session_end("a seccomp filter for all threads allows too few system calls");
-        session_leave_children();
+        session_ignore_children();
     }
 }
 

@@ -4,11 +4,11 @@
 
 #include <linux/filter.h>
 
-/* Before a filter is installed for the calling thread, or with SECCOMP_FILTER_FLAG_TSYNC for all. NULL:
- * strict mode, or no filter. */
+/* Called before a filter is installed, for the calling thread or (SECCOMP_FILTER_FLAG_TSYNC) for all threads.
+ * NULL: strict mode. */
 void hook_seccomp_before(const struct sock_fprog *program, unsigned long flags);
 
-/* The same before the system call of that name, with its arguments (seccomp(2)). */
+/* The same before the system call seccomp(2), with its arguments. */
 void hook_seccomp_before_call(long operation, long flags, long program);
 
 #endif

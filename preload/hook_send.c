@@ -1,7 +1,8 @@
 /*
- * What makes a signal come, by itself or by a timer, or into a descriptor. A program that names one of ours
- * uses it, and gets it back first: so that two of a number that is no real-time signal's are not one, and so
- * that calls which are given a set of signals never see ours.
+ * Functions that send a signal, set a timer that sends one, or read signals from a descriptor. A program that
+ * names one of our signals uses it, and gets it back first. Otherwise the kernel would merge the program's
+ * signal with ours (of a standard signal only one can be pending), and a call with a set of signals would
+ * take ours.
  */
 #include "hook_mask.h"
 #include "real.h"
@@ -35,7 +36,7 @@ SEND(sigqueue, (pid_t pid, int number, const union sigval value), (pid, number, 
 SEND(pthread_kill, (pthread_t thread, int number), (thread, number))
 SEND(pthread_sigqueue, (pthread_t thread, int number, const union sigval value), (thread, number, value))
 
-/* The C library has it since 2.36. */
+/* In the C library since 2.36. */
 WALLPROF_HOOK int pidfd_send_signal(int fd, int number, siginfo_t *info, unsigned flags)
 {
     hook_mask_give_back_number(number);
@@ -78,7 +79,7 @@ WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int coun
     return real_functions()->getaddrinfo_a(mode, list, count, event);
 }
 
-/* ---- when a file's request is done ---- */
+/* ---- when an asynchronous request is done ---- */
 
 WALLPROF_HOOK int aio_read(struct aiocb *request)
 {
@@ -109,7 +110,7 @@ WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int c
     return real_functions()->lio_listio(mode, list, count, event);
 }
 
-/* With a large file's offsets; they are the same on machines of 64 bits. */
+/* The same on machines of 64 bits. */
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "one request for both");
 
 WALLPROF_HOOK int aio_read64(struct aiocb64 *request)
@@ -133,9 +134,9 @@ WALLPROF_HOOK int lio_listio64(int mode, struct aiocb64 *const list[restrict], i
     return lio_listio(mode, (struct aiocb *const *)list, count, event);
 }
 
-/* ---- into and from descriptors ---- */
+/* ---- signals of descriptors ---- */
 
-/* As the C library's, of which one argument is as good as another. */
+/* As in the C library, an argument of any type is passed as a pointer. */
 WALLPROF_HOOK int fcntl(int fd, int command, ...)
 {
     va_list list;

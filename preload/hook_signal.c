@@ -1,29 +1,28 @@
 /*
- * Actions: of signals that we hold, the program's is kept and answered (sig_action.h). Of all others the mask
- * is for the kernel, so that ours come while their handlers run, too, and the handler is counted
- * (sig_counted.h). A child of vfork and its kind has actions of its own: they go straight through, but for
- * what was made by its parent, which is not to be seen.
+ * Actions of signals. The program's action for a signal that we hold is kept in our memory (sig_action.h). An
+ * action for another signal is given to the kernel with two changes. Its mask does not block our signals, and
+ * its handler is counted (sig_trampolines.h). A child of vfork or _Fork has actions of its own, which are
+ * given to the kernel unchanged; the changes that its parent has made are hidden from it.
  */
 #include "hook_mask.h"
 #include "real.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_trampolines.h"
-#include "sig/signal/sig_handler.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_process.h"
 
 #include <errno.h>
 #include <stdbool.h>
 
-/* Whether the program's action for it is kept here; it is asked after the number has been given back. */
+/* Whether the program's action is kept in our memory. Called after the number has been given back. */
 static bool is_kept(int number)
 {
     return sig_action_is_held(number) && sig_process_is_this();
 }
 
-/* A mask that the kernel has with an action, as the program means it. A child of vfork and its kind has set
- * one that has ours itself. */
+/* What an action's mask in the kernel is to the program. In a child of vfork or _Fork, a mask with all of our
+ * signals was set by the child itself. */
 static uint64_t mask_to_program(uint64_t mask)
 {
     uint64_t all = sig_numbers_all();
@@ -31,30 +30,30 @@ static uint64_t mask_to_program(uint64_t mask)
     return is_childs ? mask : sig_numbers_to_program(mask);
 }
 
-/* What the program had set. */
-static void reveal(int number, struct sigaction *action)
+/* Makes of an action that the kernel has what the program had set. */
+static void show_action(int number, struct sigaction *action)
 {
     sig_control_hide(number, action);
     if (sig_action_translate(number, action))
         return;
     if (sig_set_bits(&action->sa_mask) & sig_numbers_all())
         sig_set_assign(&action->sa_mask, mask_to_program(sig_set_bits(&action->sa_mask)));
-    action->sa_handler = (real_handler_fn *)sig_uncounted((uintptr_t)action->sa_handler);
+    action->sa_handler = (real_handler_fn *)sig_trampoline_handler((uintptr_t)action->sa_handler);
 }
 
-/* With ours, which its entry lets in where they have room. */
-static int set_with_ours(int number, struct sigaction *action, struct sigaction *old)
+/* Sets an action with our signals in its mask; the handler's entry unblocks them if the stack has room. */
+static int set_action_with_ours(int number, struct sigaction *action, struct sigaction *old)
 {
     uint64_t mask = sig_action_lock();
     sig_numbers_expect_masks_to_change();
-    sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_action_held_for_stacks());
+    sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_numbers_held_for_stacks());
     int status = real_functions()->sigaction(number, action, old);
     sig_action_unlock(mask);
     return status;
 }
 
-/* What the kernel is told, with the program's set of signals for it. */
-static int change_others(int number, const struct sigaction *action, struct sigaction *old)
+/* Sets the kernel's action of a signal that is not ours. */
+static int change_kernel_action(int number, const struct sigaction *action, struct sigaction *old)
 {
     struct sigaction for_kernel;
     int status;
@@ -62,14 +61,14 @@ static int change_others(int number, const struct sigaction *action, struct siga
         for_kernel = *action;
         hook_mask_for_kernel(&action->sa_mask, &for_kernel.sa_mask);
         for_kernel.sa_handler =
-            (real_handler_fn *)sig_counted((uintptr_t)action->sa_handler, action->sa_flags);
+            (real_handler_fn *)sig_trampoline((uintptr_t)action->sa_handler, action->sa_flags);
     }
-    if (action && sig_counted_lets_in((uintptr_t)for_kernel.sa_handler) && sig_process_is_this())
-        status = set_with_ours(number, &for_kernel, old);
+    if (action && sig_trampoline_lets_in((uintptr_t)for_kernel.sa_handler) && sig_process_is_this())
+        status = set_action_with_ours(number, &for_kernel, old);
     else
         status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
     if (status == 0 && old)
-        reveal(number, old);
+        show_action(number, old);
     return status;
 }
 
@@ -84,7 +83,7 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     if (may_tell_stack && sig_process_is_this())
         sig_action_follow_stack(action);
     if (!is_kept(number))
-        return change_others(number, action, old);
+        return change_kernel_action(number, action, old);
     sig_action_swap(number, action, old);
     return 0;
 }
@@ -96,12 +95,12 @@ WALLPROF_HOOK int __sigaction(int number, const struct sigaction *action, struct
     return sigaction(number, action, old);
 }
 
-/* ---- the same by older names ---- */
+/* ---- older names of these ---- */
 
-/* What siginterrupt has asked for; signal() heeds it. */
+/* Signals that siginterrupt was called for; signal() uses them. */
 static uint64_t interrupting;
 
-static real_handler_fn *change(int number, real_handler_fn *handler, int flags, bool is_masked)
+static real_handler_fn *change_action(int number, real_handler_fn *handler, int flags, bool is_masked)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
     if (is_masked)
@@ -117,13 +116,13 @@ static bool is_refused(int number, real_handler_fn *handler)
     return is_bad;
 }
 
-/* BSD semantics: restarting, not reset, its own signal blocked meanwhile. */
+/* BSD semantics: calls are restarted, the action stays, and the signal is blocked while its handler runs. */
 WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
     if (is_refused(number, handler))
         return SIG_ERR;
     bool is_interrupting = __atomic_load_n(&interrupting, __ATOMIC_RELAXED) & sig_numbers_bit(number);
-    return change(number, handler, is_interrupting ? 0 : SA_RESTART, true);
+    return change_action(number, handler, is_interrupting ? 0 : SA_RESTART, true);
 }
 
 extern real_handler_fn *bsd_signal(int number, real_handler_fn *handler);
@@ -139,12 +138,12 @@ WALLPROF_HOOK real_handler_fn *ssignal(int number, real_handler_fn *handler)
     return signal(number, handler);
 }
 
-/* System V's: reset by the first, which interrupts, and blocks nothing. */
+/* System V semantics: calls are interrupted, the first signal resets the action, and nothing is blocked. */
 WALLPROF_HOOK real_handler_fn *__sysv_signal(int number, real_handler_fn *handler)
 {
     if (is_refused(number, handler))
         return SIG_ERR;
-    return change(number, handler, (int)(SA_RESETHAND | SA_NODEFER), false);
+    return change_action(number, handler, (int)(SA_RESETHAND | SA_NODEFER), false);
 }
 
 WALLPROF_HOOK real_handler_fn *sysv_signal(int number, real_handler_fn *handler)
@@ -154,10 +153,10 @@ WALLPROF_HOOK real_handler_fn *sysv_signal(int number, real_handler_fn *handler)
 
 WALLPROF_HOOK int sigignore(int number)
 {
-    return change(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+    return change_action(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
 
-/* An action, and the mask; SIG_HOLD is the mask alone. Returns SIG_HOLD if it was blocked. */
+/* Changes the action and unblocks the signal; SIG_HOLD only blocks it. Returns SIG_HOLD if it was blocked. */
 WALLPROF_HOOK real_handler_fn *sigset(int number, real_handler_fn *handler)
 {
     sigset_t one, old;
@@ -166,7 +165,7 @@ WALLPROF_HOOK real_handler_fn *sigset(int number, real_handler_fn *handler)
         return SIG_ERR;
     if (sigaction(number, NULL, &seen) < 0)
         return SIG_ERR;
-    if (handler != SIG_HOLD && change(number, handler, 0, false) == SIG_ERR)
+    if (handler != SIG_HOLD && change_action(number, handler, 0, false) == SIG_ERR)
         return SIG_ERR;
     sigemptyset(&one);
     sigaddset(&one, number);

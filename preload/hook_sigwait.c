@@ -1,12 +1,11 @@
 /*
  * Waiting for signals.
  *
- * sigtimedwait has no mask to let the other signals in while it waits. After our signal, when all are
- * blocked, it waits for those as well; one that a handler runs for is sent to the thread again, as it was,
- * and let in.
+ * After our signal all others are blocked, and sigtimedwait has no mask to unblock them while it waits. So it
+ * waits for those as well. A signal that has a handler is sent to the thread again, as it was, and unblocked.
  *
- * Ours stay in the set: who waits for all signals gets the program's own with one of our numbers, too. Of
- * ours the hook answers those that the kernel hands to the call instead of to the handler, and waits on.
+ * Our signals stay in the set, because the program may send itself a signal with one of our numbers. The
+ * kernel may give one of ours to the call instead of to our handler. The hook replies to it and waits on.
  */
 #include "hook_mask.h"
 #include "hook_wait.h"
@@ -19,8 +18,8 @@
 
 enum { KERNEL_SIGSET_BYTES = sizeof(uint64_t) };
 
-/* The system call itself: the C library's function makes SI_USER of SI_TKILL, which a handler must not see.
- * It is a cancellation point as it is there. -1 and errno, or a signal's number. */
+/* Makes the system call itself, because the C library's function changes SI_TKILL to SI_USER, which a handler
+ * must not see. A cancellation point like that function. A signal's number, or -1 and errno. */
 WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct timespec *time)
 {
     int type;
@@ -33,8 +32,8 @@ WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct
     return -1;
 }
 
-/* Lets the thread's handler have a signal that was taken. Whether one of the program's has run. */
-WALLPROF_WAIT static bool let_in(struct hook_wait *wait, int number, siginfo_t *info)
+/* Gives a signal that was taken to its handler. Whether a handler of the program has run. */
+WALLPROF_WAIT static bool deliver_signal(struct hook_wait *wait, int number, siginfo_t *info)
 {
     uint64_t all;
     sig_action_queue(gettid(), number, info);
@@ -43,7 +42,7 @@ WALLPROF_WAIT static bool let_in(struct hook_wait *wait, int number, siginfo_t *
     return hook_wait_was_handled(wait);
 }
 
-/* As sigtimedwait, when the wait holds. deadline_ns: 0 for none. */
+/* As sigtimedwait, while the wait holds the other signals. deadline_ns: 0 for none. */
 WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *info,
                                       uint64_t deadline_ns)
 {
@@ -63,25 +62,24 @@ WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *se
                 *info = taken;
             return number;
         }
-        if (let_in(wait, number, &taken)) {
+        if (deliver_signal(wait, number, &taken)) {
             errno = EINTR;
             return -1;
         }
     }
 }
 
-/* Whether the call was given one of ours. */
-WALLPROF_WAIT static bool is_answered(int result, siginfo_t *info)
+/* Whether the call took one of our signals; the reply has been made then. */
+WALLPROF_WAIT static bool took_our_signal(int result, siginfo_t *info)
 {
     ucontext_t context;
-    return result > 0 && info->si_code <= 0 && getcontext(&context) == 0 &&
-           sig_handler_answer(info, &context);
+    return result > 0 && info->si_code <= 0 && getcontext(&context) == 0 && sig_handler_reply(info, &context);
 }
 
 WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
 {
     siginfo_t seen;
-    hook_mask_heed(set);
+    hook_mask_give_back_set(set);
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
@@ -90,7 +88,7 @@ WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, c
         struct timespec left = hook_wait_left(deadline_ns);
         if (hook_wait_holds(&wait, result < 0))
             result = wait_for_any(&wait, set, &seen, deadline_ns);
-        else if (is_answered(result, &seen))
+        else if (took_our_signal(result, &seen))
             result = real_functions()->sigtimedwait(set, &seen, deadline_ns ? &left : time);
         else
             break;
@@ -112,7 +110,7 @@ WALLPROF_WAIT_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *res
     return wait_for_signal(set, info, time);
 }
 
-/* Of the C library, too, this one is not ended by a handler. */
+/* No handler ends this one, as in the C library. */
 WALLPROF_WAIT_HOOK int sigwait(const sigset_t *restrict set, int *restrict ret_number)
 {
     int result, before = errno;
@@ -143,8 +141,7 @@ WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
 
 WALLPROF_ALSO(__sigsuspend, sigsuspend);
 
-/* ---- the same by older names: of the low half of a mask, or of the calling thread's without a signal ----
- */
+/* ---- older names: with the low half of a mask, or with the calling thread's mask without one signal ---- */
 
 extern int hook_sigpause(int bits) __asm__("sigpause");
 extern int __xpg_sigpause(int number);
@@ -168,7 +165,7 @@ WALLPROF_WAIT_HOOK int __sigpause(int bits_or_number, int is_number)
     return is_number ? __xpg_sigpause(bits_or_number) : hook_sigpause(bits_or_number);
 }
 
-/* Nothing but a signal ends it. After ours it becomes a sigsuspend, which has a mask. */
+/* Only a signal ends it. After ours it goes on as sigsuspend, which has a mask. */
 WALLPROF_WAIT_HOOK int pause(void)
 {
     struct hook_wait wait;

@@ -1,21 +1,22 @@
 /*
- * Sleeping: nanosleep and what is built on it, as long as asked.
+ * Sleeping: nanosleep and what is built on it.
  *
- * The kernel says what was left when our signal came. From then on it is slept until a moment, not for a
- * time, so that nothing is added however often it comes; but for the clocks of CPU time, which stand still.
+ * The kernel says what was left when our signal came. From then on the thread sleeps until a moment, not for
+ * a time, so that our signals add nothing however often they come. The clocks of CPU time are an exception,
+ * because they stand still.
  */
 #include "hook_wait.h"
 #include "real.h"
 
 #include <stddef.h>
 
-/* Clocks by which so much time passes as by CLOCK_MONOTONIC, for a sleep that is not until a moment. */
+/* Whether a sleep for a time takes as long by this clock as by CLOCK_MONOTONIC. */
 WALLPROF_WAIT static bool is_steady(clockid_t clock)
 {
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }
 
-/* As clock_nanosleep. *left: what is left when it returns EINTR. */
+/* As clock_nanosleep for a time. *left: what is left when it returns EINTR. */
 WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
 {
     struct hook_wait wait;
@@ -34,7 +35,7 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked
     return error;
 }
 
-/* A clock that is set, or that does not run, ends a sleep at another time than CLOCK_MONOTONIC would tell. */
+/* Only for CLOCK_MONOTONIC the moment is waited for otherwise: another clock may be set, or stand still. */
 WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
     struct hook_wait wait;
@@ -77,7 +78,7 @@ WALLPROF_WAIT_HOOK int usleep(useconds_t us)
     return nanosleep(&asked, NULL);
 }
 
-/* The whole seconds that are left; errno stays what it was when there are none. */
+/* Returns the whole seconds that are left; errno stays as it was when there are none. */
 WALLPROF_WAIT_HOOK unsigned sleep(unsigned seconds)
 {
     struct timespec asked = {.tv_sec = seconds}, left = {0};

@@ -1,6 +1,7 @@
 /*
- * Sockets: calls on one with a time limit (SO_RCVTIMEO, SO_SNDTIMEO) end with EINTR after any handler, and
- * those that move much data with less than asked for. They take as long, and move as much, as without us.
+ * Sockets. On a socket with a time limit (SO_RCVTIMEO, SO_SNDTIMEO) any handler ends a call with EINTR, and a
+ * call that moves much data may end with less than asked for. The hooks go on, so that a call takes as long
+ * and moves as much as without us.
  */
 #include "hook_transfer.h"
 #include "real.h"
@@ -10,14 +11,14 @@
 WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
 {
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
-        __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* no more than a hint */
+        __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* only a hint, so no partner */
     return real_functions()->setsockopt(fd, level, name, value, bytes);
 }
 
 /* ---- connections ---- */
 
-/* real: the call. It is made again once it need not wait, with no more than a signal's worth of time lost. */
-#define CONNECTION(limit, error_at_end, real)                                                                \
+/* Makes a call again once it does not have to wait. real: the call. */
+#define CONNECT_AGAIN(limit, error_at_end, real)                                                             \
     do {                                                                                                     \
         struct hook_transfer transfer;                                                                       \
         hook_transfer_begin(&transfer, fd, 0);                                                               \
@@ -27,7 +28,7 @@ WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value
                 errno = errno == EAGAIN ? error_at_end : errno;                                              \
                 break;                                                                                       \
             }                                                                                                \
-            if (!hook_wait_let_go(&transfer.wait)) {                                                         \
+            if (!hook_wait_release(&transfer.wait)) {                                                        \
                 errno = EINTR;                                                                               \
                 break;                                                                                       \
             }                                                                                                \
@@ -39,20 +40,21 @@ WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value
 
 WALLPROF_WAIT_HOOK int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
 {
-    CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept(fd, address, length));
+    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, real_functions()->accept(fd, address, length));
 }
 
 WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
                                int flags)
 {
-    CONNECTION(SO_RCVTIMEO, EAGAIN, real_functions()->accept4(fd, address, length, flags));
+    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, real_functions()->accept4(fd, address, length, flags));
 }
 
-/* A second call waits for the connection that the first has begun (inet_stream_connect, SS_CONNECTING). */
+/* A second call waits for the connection that the first one has begun (inet_stream_connect, SS_CONNECTING).
+ */
 WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-    CONNECTION(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
-               real_functions()->connect(fd, address, length));
+    CONNECT_AGAIN(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
+                  real_functions()->connect(fd, address, length));
 }
 
 WALLPROF_ALSO(__connect, connect);
@@ -62,17 +64,17 @@ WALLPROF_ALSO(__connect, connect);
 WALLPROF_WAIT static bool waits_for_all(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
 {
     return transfer->flags & MSG_WAITALL && !(transfer->flags & MSG_PEEK) && result > 0 &&
-           (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
+           (size_t)result < bytes && !hook_transfer_is_nonblocking(transfer);
 }
 
-/* The wait has ended with EINTR, or with a part of what MSG_WAITALL has asked for. */
+/* Goes on after EINTR, or after a part of what MSG_WAITALL has asked for. */
 WALLPROF_WAIT static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes,
                                         ssize_t result)
 {
     if (result < 0)
-        return errno == EINTR ? hook_transfer_get(transfer, to, bytes) : result;
+        return errno == EINTR ? hook_transfer_read_once(transfer, to, bytes) : result;
     while (waits_for_all(transfer, result, bytes)) {
-        ssize_t step = hook_transfer_get(transfer, (char *)to + result, bytes - (size_t)result);
+        ssize_t step = hook_transfer_read_once(transfer, (char *)to + result, bytes - (size_t)result);
         if (step <= 0)
             break;
         result += step;
@@ -91,7 +93,7 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
     return result;
 }
 
-/* With the sender's address, or in several parts: what comes first is taken in one call. */
+/* Receives a message with the sender's address, or in several parts, in one call. */
 WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
@@ -156,19 +158,19 @@ WALLPROF_WAIT_HOOK ssize_t __recvfrom_chk(int fd, void *restrict to, size_t byte
 
 /* ---- sending ---- */
 
-/* Whether a send that was cut by our signal alone is to go on: of a stream, with the rest. */
+/* Whether a send that only our signal cut short goes on, on a stream with the rest. */
 WALLPROF_WAIT static bool goes_on_sending(const struct hook_transfer *transfer, ssize_t result, size_t bytes)
 {
     if (result < 0)
         return errno == EINTR;
-    return (size_t)result < bytes && !hook_transfer_is_impatient(transfer);
+    return (size_t)result < bytes && !hook_transfer_is_nonblocking(transfer);
 }
 
 WALLPROF_WAIT static ssize_t send_on(struct hook_transfer *transfer, const void *from, size_t bytes,
                                      ssize_t result)
 {
     size_t done = result > 0 ? (size_t)result : 0;
-    ssize_t rest = hook_transfer_put(transfer, (const char *)from + done, bytes - done);
+    ssize_t rest = hook_transfer_write_all(transfer, (const char *)from + done, bytes - done);
     return rest > 0 ? (ssize_t)done + rest : done ? (ssize_t)done : rest;
 }
 
@@ -185,7 +187,7 @@ WALLPROF_WAIT_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flag
 
 WALLPROF_ALSO(__send, send);
 
-/* A message with an address, or with more than one part: sent once more as a whole when none of it was. */
+/* Sends a message with an address or several parts again, as a whole, of which nothing was sent. */
 WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
@@ -213,7 +215,7 @@ WALLPROF_WAIT static ssize_t send_rest(struct hook_transfer *transfer, const str
     return (ssize_t)done;
 }
 
-WALLPROF_WAIT static size_t bytes_of(const struct msghdr *message)
+WALLPROF_WAIT static size_t message_bytes(const struct msghdr *message)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < message->msg_iovlen; i++)
@@ -226,7 +228,7 @@ WALLPROF_WAIT static ssize_t send_message_on(struct hook_transfer *transfer, con
 {
     if (result < 0 && errno == EINTR)
         result = send_message(transfer, message);
-    if (result > 0 && goes_on_sending(transfer, result, bytes_of(message)))
+    if (result > 0 && goes_on_sending(transfer, result, message_bytes(message)))
         result = send_rest(transfer, message, result);
     return result;
 }
@@ -264,7 +266,7 @@ WALLPROF_WAIT static bool waits_for_more(const struct hook_transfer *transfer, i
 {
     return result < 0 ? errno == EINTR
                       : (unsigned)result < count && !(transfer->flags & MSG_WAITFORONE) &&
-                            !hook_transfer_is_impatient(transfer);
+                            !hook_transfer_is_nonblocking(transfer);
 }
 
 WALLPROF_WAIT static bool is_spent(const struct timespec *time)
@@ -272,8 +274,8 @@ WALLPROF_WAIT static bool is_spent(const struct timespec *time)
     return time && time->tv_sec == 0 && time->tv_nsec == 0;
 }
 
-/* As many as there are once there is one, again and again. The time is looked at after each message only
- * (recvmmsg(2), BUGS), and what is left is written into it. */
+/* Receives as many messages as there are, again and again. The kernel reads the time only after a message
+ * (recvmmsg(2), BUGS), and writes what is left into it. */
 WALLPROF_WAIT static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
                                           unsigned count, struct timespec *time, int result)
 {

@@ -1,26 +1,27 @@
 /*
- * posix_spawn, popen and system: the C library starts the program, in a child that no hook sees. It inherits
- * masks and ignored signals as the program believes them to be. That is all: signals do not hold up a child
- * that shares its parent's memory, and its parent's are blocked by the C library as long as it does.
+ * posix_spawn, popen and system: the C library starts the program in a child that no hook sees. The child
+ * inherits the mask and the ignored signals that this program believes it has. Nothing else is needed: no
+ * signal interrupts the child while it shares its parent's memory, because the C library blocks them all.
  */
 #include "hook_environment.h"
 #include "hook_mask.h"
 #include "real.h"
 #include "sig/sys/sig_atomic.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_setup.h"
 #include "sig/signal/sig_process.h"
 
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Threads that show at the moment that the signal is ignored: it is one action for all. The sampler's signals
- * are lost meanwhile, and asked again for. */
+/* How many threads need our signal to be ignored now. The action belongs to the whole process. Requests that
+ * the sampler sends meanwhile are lost, and it sends them again. */
 static int32_t ignoring;
 
-struct shown {
-    uint64_t mask; /* to be put back */
-    bool is_ignored;
+/* What is undone after the spawn. */
+struct spawn_changes {
+    uint64_t mask;   /* the kernel's, before; 0: unchanged */
+    bool is_ignored; /* this thread is counted in `ignoring` */
 };
 
 static bool show_ignored(void)
@@ -28,24 +29,24 @@ static bool show_ignored(void)
     if (!sig_process_is_this())
         return false;
     sig_add_seq_cst(&ignoring, 1);
-    if (sig_handler_show_ignored() || sig_load_seq_cst(&ignoring) > 1)
+    if (sig_setup_show_ignored() || sig_load_seq_cst(&ignoring) > 1)
         return true;
     sig_sub_seq_cst(&ignoring, 1);
     return false;
 }
 
-static struct shown begin(void)
+static struct spawn_changes begin_spawn(void)
 {
-    struct shown ret = {.mask = hook_mask_show()};
+    struct spawn_changes ret = {.mask = hook_mask_show()};
     ret.is_ignored = show_ignored();
     return ret;
 }
 
-static void end(struct shown shown)
+static void end_spawn(struct spawn_changes changes)
 {
-    if (shown.is_ignored && sig_sub_seq_cst(&ignoring, 1) == 1)
-        sig_handler_hide_ignored();
-    hook_mask_hide(shown.mask);
+    if (changes.is_ignored && sig_sub_seq_cst(&ignoring, 1) == 1)
+        sig_setup_hide_ignored();
+    hook_mask_hide(changes.mask);
 }
 
 WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
@@ -53,10 +54,10 @@ WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
                               const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
                               char *const *restrict environment)
 {
-    struct shown shown = begin();
+    struct spawn_changes changes = begin_spawn();
     int error = real_functions()->posix_spawn(pid, path, actions, attributes, arguments,
                                               HOOK_ENVIRONMENT(environment));
-    end(shown);
+    end_spawn(changes);
     return error;
 }
 
@@ -65,22 +66,23 @@ WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                                const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
                                char *const *restrict environment)
 {
-    struct shown shown = begin();
+    struct spawn_changes changes = begin_spawn();
     int error = real_functions()->posix_spawnp(pid, file, actions, attributes, arguments,
                                                HOOK_ENVIRONMENT(environment));
-    end(shown);
+    end_spawn(changes);
     return error;
 }
 
 WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 {
-    struct shown shown = begin();
+    struct spawn_changes changes = begin_spawn();
     FILE *stream = real_functions()->popen(command, mode);
-    end(shown);
+    end_spawn(changes);
     return stream;
 }
 
-/* The whole command long, and possibly cancelled: no time to lose the sampler's signals. */
+/* The action is not changed here: the command may take long, and the sampler's requests would be lost. The
+ * thread may also be cancelled in the call. */
 WALLPROF_HOOK int system(const char *command)
 {
     uint64_t mask = hook_mask_show();

@@ -1,9 +1,9 @@
 /*
  * Reading and writing: as much as without our signal.
  *
- * A large write to a pipe or a socket, and a read of /dev/zero or /dev/urandom, end with less than was asked
- * for when a signal comes; many programs take that for all there is. Sockets with a time limit end with
- * EINTR.
+ * When a signal comes, a large write to a pipe or a socket ends with less than was asked for, and so does a
+ * read of /dev/zero or /dev/urandom. Many programs do not expect that. A call on a socket with a time limit
+ * ends with EINTR.
  */
 #include "hook_transfer.h"
 #include "real.h"
@@ -21,26 +21,27 @@ WALLPROF_WAIT static bool is_short(ssize_t result, size_t bytes)
     return result < 0 ? errno == EINTR : (size_t)result < bytes;
 }
 
-/* Whether a write that has ended short, and was cut by our signal alone, is to go on. */
+/* Whether a write that only our signal cut short goes on. */
 WALLPROF_WAIT static bool goes_on_writing(const struct hook_transfer *transfer, ssize_t result)
 {
     int before = errno;
     enum hook_transfer_kind kind = hook_transfer_kind(transfer);
     bool goes_on = result < 0 || ((kind == HOOK_TRANSFER_PIPE || kind == HOOK_TRANSFER_SOCKET) &&
-                                  !hook_transfer_is_impatient(transfer));
+                                  !hook_transfer_is_nonblocking(transfer));
     errno = before;
     return goes_on;
 }
 
-/* The rest after *done bytes of what is in the parts, each in calls of its own. */
-WALLPROF_WAIT static ssize_t put_parts(struct hook_transfer *transfer, const struct iovec *parts, int count,
-                                       ssize_t result)
+/* Writes the rest of the parts after `result` bytes, each part in calls of its own. */
+WALLPROF_WAIT static ssize_t write_rest(struct hook_transfer *transfer, const struct iovec *parts, int count,
+                                        ssize_t result)
 {
     size_t before = 0, done = result > 0 ? (size_t)result : 0;
     for (int i = 0; i < count; i++) {
         size_t bytes = parts[i].iov_len, skip = done - before;
         if (skip < bytes) {
-            ssize_t step = hook_transfer_put(transfer, (const char *)parts[i].iov_base + skip, bytes - skip);
+            ssize_t step =
+                hook_transfer_write_all(transfer, (const char *)parts[i].iov_base + skip, bytes - skip);
             done += step > 0 ? (size_t)step : 0;
             if (step < (ssize_t)(bytes - skip))
                 break;
@@ -50,7 +51,7 @@ WALLPROF_WAIT static ssize_t put_parts(struct hook_transfer *transfer, const str
     return done ? (ssize_t)done : -1;
 }
 
-WALLPROF_WAIT static size_t bytes_of(const struct iovec *parts, int count)
+WALLPROF_WAIT static size_t bytes_in_parts(const struct iovec *parts, int count)
 {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
@@ -65,7 +66,7 @@ WALLPROF_WAIT_HOOK ssize_t write(int fd, const void *from, size_t bytes)
     ssize_t result = real_functions()->write(fd, from, bytes);
     if (hook_wait_was_cut(&transfer.wait) && is_short(result, bytes) && goes_on_writing(&transfer, result)) {
         struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
-        result = put_parts(&transfer, &part, 1, result);
+        result = write_rest(&transfer, &part, 1, result);
     }
     hook_wait_end(&transfer.wait);
     return result;
@@ -79,20 +80,20 @@ WALLPROF_WAIT_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
     hook_transfer_begin(&transfer, fd, 0);
     ssize_t result = real_functions()->writev(fd, parts, count);
     if (hook_wait_was_cut(&transfer.wait) && (result >= 0 || errno == EINTR) &&
-        is_short(result, bytes_of(parts, count)) && goes_on_writing(&transfer, result))
-        result = put_parts(&transfer, parts, count, result);
+        is_short(result, bytes_in_parts(parts, count)) && goes_on_writing(&transfer, result))
+        result = write_rest(&transfer, parts, count, result);
     hook_wait_end(&transfer.wait);
     return result;
 }
 
 /* ---- reading ---- */
 
-/* What the kernel makes up has no end: less than asked for is what our signal has left. */
-WALLPROF_WAIT static ssize_t fill(struct hook_transfer *transfer, char *to, size_t bytes, ssize_t result)
+/* Reads the rest from a device whose data has no end. */
+WALLPROF_WAIT static ssize_t read_rest(struct hook_transfer *transfer, char *to, size_t bytes, ssize_t result)
 {
     size_t done = (size_t)result;
     while (done < bytes) {
-        ssize_t step = hook_transfer_get(transfer, to + done, bytes - done);
+        ssize_t step = hook_transfer_read_once(transfer, to + done, bytes - done);
         if (step <= 0)
             break;
         done += (size_t)step;
@@ -100,12 +101,13 @@ WALLPROF_WAIT static ssize_t fill(struct hook_transfer *transfer, char *to, size
     return (ssize_t)done;
 }
 
-WALLPROF_WAIT static ssize_t read_on(struct hook_transfer *transfer, void *to, size_t bytes, ssize_t result)
+WALLPROF_WAIT static ssize_t go_on_reading(struct hook_transfer *transfer, void *to, size_t bytes,
+                                           ssize_t result)
 {
     if (result < 0 && errno == EINTR)
-        return hook_transfer_get(transfer, to, bytes);
+        return hook_transfer_read_once(transfer, to, bytes);
     if (result > 0 && (size_t)result < bytes && hook_transfer_kind(transfer) == HOOK_TRANSFER_MEMORY)
-        return fill(transfer, to, bytes, result);
+        return read_rest(transfer, to, bytes, result);
     return result;
 }
 
@@ -115,7 +117,7 @@ WALLPROF_WAIT_HOOK ssize_t read(int fd, void *to, size_t bytes)
     hook_transfer_begin(&transfer, fd, 0);
     ssize_t result = real_functions()->read(fd, to, bytes);
     if (hook_wait_was_cut(&transfer.wait))
-        result = read_on(&transfer, to, bytes, result);
+        result = go_on_reading(&transfer, to, bytes, result);
     hook_wait_end(&transfer.wait);
     return result;
 }
@@ -132,7 +134,7 @@ WALLPROF_WAIT_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t roo
     return read(fd, to, bytes);
 }
 
-/* For the first part that has room, which is as much as a call may give. */
+/* After our signal only the first part that has room is read, which is as much as a call may give. */
 WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
@@ -142,15 +144,16 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
         int first = 0;
         while (first < count - 1 && parts[first].iov_len == 0)
             first++;
-        result = hook_transfer_get(&transfer, parts[first].iov_base, parts[first].iov_len);
+        result = hook_transfer_read_once(&transfer, parts[first].iov_base, parts[first].iov_len);
     }
     hook_wait_end(&transfer.wait);
     return result;
 }
 
-/* ---- by calls that have no other name for the rest ---- */
+/* ---- calls that are made again with the rest ---- */
 
-/* real: of `rest` bytes. Where a file ends the next call gives 0, and offsets move along by themselves. */
+/* Makes a call again until all of `asked` is done. real: the call, for `rest` bytes; 0 at a file's end. The
+ * kernel moves the offsets. */
 #define TRANSFER_WHOLE(fd, asked, real)                                                                      \
     do {                                                                                                     \
         struct hook_transfer transfer;                                                                       \
@@ -158,7 +161,7 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
         size_t rest = (asked);                                                                               \
         ssize_t result = (real);                                                                             \
         while (hook_wait_was_cut(&transfer.wait) && is_short(result, asked) && result != 0 &&                \
-               hook_wait_let_go(&transfer.wait)) {                                                           \
+               hook_wait_release(&transfer.wait)) {                                                          \
             size_t done = result > 0 ? (size_t)result : 0;                                                   \
             rest = (asked)-done;                                                                             \
             ssize_t step = (real);                                                                           \
@@ -193,7 +196,7 @@ WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
     TRANSFER_WHOLE(-1, bytes, real_functions()->getrandom((char *)to + (bytes - rest), rest, flags));
 }
 
-/* ---- and waiting for what was written ---- */
+/* ---- waiting until all is written ---- */
 
 WALLPROF_WAIT_HOOK int tcdrain(int fd)
 {

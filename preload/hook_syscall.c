@@ -1,7 +1,7 @@
 /*
- * syscall(): the calls that are never restarted, made by number. They are not the C library's functions of
- * the same name, which are cancellation points and keep other books, so they are made again here; so is
- * libaio's io_getevents, which is nothing but its system call.
+ * syscall(): calls by number that the kernel never restarts. The C library's functions of the same name are
+ * cancellation points and do more than the call, so they are not used: the call itself is made
+ * again. libaio's io_getevents is here as well, because it is nothing but its system call.
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
@@ -18,37 +18,38 @@
 
 enum { ARGUMENTS = 6 };
 
-enum kind {
-    STRAIGHT,   /* restarted by the kernel, or not to be made again */
-    AGAIN,      /* the same again: without an end, or until a moment */
+enum time_kind {
+    ONCE,       /* the kernel restarts it, or it must not be made again */
+    AGAIN,      /* made again as it was: it has no end, or waits until a moment */
     FOR_TIME,   /* for a struct timespec, which stays as it is */
-    FOR_REST,   /* for a struct timespec that the kernel writes what is left to */
-    FOR_PERIOD, /* for a struct timeval, likewise */
-    FOR_MS,     /* for milliseconds, without an end if negative */
-    FOR_RING    /* for what a struct io_uring_getevents_arg points to */
+    FOR_REST,   /* for a struct timespec, to which the kernel writes what is left */
+    FOR_PERIOD, /* for a struct timeval, to which the kernel writes what is left */
+    FOR_MS,     /* for milliseconds; for ever if negative */
+    FOR_RING    /* for the time that a struct io_uring_getevents_arg points to */
 };
 
 /* A call's kind, and which argument says how long. */
-struct form {
-    enum kind kind;
+struct wait_form {
+    enum time_kind kind;
     int at;
 };
 
-/* Of futexes only FUTEX_WAIT is for a time, and of sleeps those not until a moment. The clocks of CPU time
- * are left alone: they do not pass by CLOCK_MONOTONIC. */
-WALLPROF_WAIT static struct form form_by_arguments(long number, long first, long second, long fourth)
+/* Of the futex calls only FUTEX_WAIT is for a time. A sleep is for a time, or until a moment. Sleeps by a
+ * clock of CPU time are left alone, because that clock does not run with CLOCK_MONOTONIC. */
+WALLPROF_WAIT static struct wait_form form_by_arguments(long number, long first, long second, long fourth)
 {
     if (number == SYS_futex)
-        return (second & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct form){FOR_TIME, 3} : (struct form){AGAIN, 0};
+        return (second & FUTEX_CMD_MASK) == FUTEX_WAIT ? (struct wait_form){FOR_TIME, 3}
+                                                       : (struct wait_form){AGAIN, 0};
     if (number == SYS_io_uring_enter)
-        return fourth & IORING_ENTER_EXT_ARG ? (struct form){FOR_RING, 4} : (struct form){AGAIN, 0};
+        return fourth & IORING_ENTER_EXT_ARG ? (struct wait_form){FOR_RING, 4} : (struct wait_form){AGAIN, 0};
     if (second & TIMER_ABSTIME)
-        return (struct form){AGAIN, 0};
-    return first == CLOCK_REALTIME || first == CLOCK_MONOTONIC ? (struct form){FOR_TIME, 2}
-                                                               : (struct form){STRAIGHT, 0};
+        return (struct wait_form){AGAIN, 0};
+    return first == CLOCK_REALTIME || first == CLOCK_MONOTONIC ? (struct wait_form){FOR_TIME, 2}
+                                                               : (struct wait_form){ONCE, 0};
 }
 
-WALLPROF_WAIT static struct form form_of(long number, long first, long second, long fourth)
+WALLPROF_WAIT static struct wait_form form_of(long number, long first, long second, long fourth)
 {
     switch (number) {
     case SYS_futex:
@@ -56,43 +57,43 @@ WALLPROF_WAIT static struct form form_of(long number, long first, long second, l
     case SYS_clock_nanosleep:
         return form_by_arguments(number, first, second, fourth);
     case SYS_nanosleep:
-        return (struct form){FOR_TIME, 0};
-#ifdef SYS_poll /* older calls, which newer machines do not have */
+        return (struct wait_form){FOR_TIME, 0};
+#ifdef SYS_poll /* newer machines do not have the older calls */
     case SYS_poll:
-        return (struct form){FOR_MS, 2};
+        return (struct wait_form){FOR_MS, 2};
     case SYS_select:
-        return (struct form){FOR_PERIOD, 4};
+        return (struct wait_form){FOR_PERIOD, 4};
     case SYS_epoll_wait:
-        return (struct form){FOR_MS, 3};
+        return (struct wait_form){FOR_MS, 3};
     case SYS_pause:
-        return (struct form){AGAIN, 0};
+        return (struct wait_form){AGAIN, 0};
 #endif
     case SYS_ppoll:
-        return (struct form){FOR_REST, 2};
+        return (struct wait_form){FOR_REST, 2};
     case SYS_pselect6:
-        return (struct form){FOR_REST, 4};
+        return (struct wait_form){FOR_REST, 4};
     case SYS_epoll_pwait:
-        return (struct form){FOR_MS, 3};
+        return (struct wait_form){FOR_MS, 3};
     case SYS_epoll_pwait2:
     case SYS_semtimedop:
-        return (struct form){FOR_TIME, 3};
+        return (struct wait_form){FOR_TIME, 3};
     case SYS_rt_sigtimedwait:
-        return (struct form){FOR_TIME, 2};
+        return (struct wait_form){FOR_TIME, 2};
     case SYS_io_getevents:
     case SYS_io_pgetevents:
-        return (struct form){FOR_TIME, 4};
+        return (struct wait_form){FOR_TIME, 4};
     case SYS_rt_sigsuspend:
     case SYS_semop:
     case SYS_msgsnd:
     case SYS_msgrcv:
-        return (struct form){AGAIN, 0};
+        return (struct wait_form){AGAIN, 0};
     default:
-        return (struct form){STRAIGHT, 0};
+        return (struct wait_form){ONCE, 0};
     }
 }
 
-/* What a call is made again with. */
-struct rest {
+/* What a call needs to be made again. */
+struct wait_rest {
     uint64_t deadline_ns; /* 0 until it is known, and without one */
     struct timespec time;
     struct io_uring_getevents_arg ring;
@@ -103,8 +104,8 @@ static const struct timespec *time_of_ring(const struct io_uring_getevents_arg *
     return ring ? (const struct timespec *)(uintptr_t)ring->ts : NULL;
 }
 
-/* Before the call. Those whose rest the kernel tells need no clock. */
-WALLPROF_WAIT static uint64_t deadline_before(struct form form, long argument)
+/* Before the call. No clock is read for a call whose rest the kernel writes. */
+WALLPROF_WAIT static uint64_t deadline_before(struct wait_form form, long argument)
 {
     switch (form.kind) {
     case FOR_TIME:
@@ -118,8 +119,8 @@ WALLPROF_WAIT static uint64_t deadline_before(struct form form, long argument)
     }
 }
 
-/* After our signal, from the rest that the kernel has written at sig_wait_here.time_ns. */
-WALLPROF_WAIT static uint64_t deadline_after(struct form form, long argument)
+/* After our signal, from the rest that the kernel wrote at sig_wait_here.time_ns. */
+WALLPROF_WAIT static uint64_t deadline_after(struct wait_form form, long argument)
 {
     if (form.kind == FOR_REST && argument)
         return sig_wait_here.time_ns + hook_wait_timespec_ns((const struct timespec *)argument);
@@ -130,8 +131,8 @@ WALLPROF_WAIT static uint64_t deadline_after(struct form form, long argument)
     return 0;
 }
 
-/* The argument to make the call again with, and what was given to be told the rest. */
-WALLPROF_WAIT static long argument_for(struct form form, struct rest *rest, long argument)
+/* The argument for the next call. Where the program is told what is left, that is written too. */
+WALLPROF_WAIT static long argument_for(struct wait_form form, struct wait_rest *rest, long argument)
 {
     if (!rest->deadline_ns)
         return argument;
@@ -157,27 +158,27 @@ WALLPROF_WAIT static long argument_for(struct form form, struct rest *rest, long
     }
 }
 
-WALLPROF_WAIT static long call(long number, const long *arguments)
+WALLPROF_WAIT static long make_call(long number, const long *arguments)
 {
     return real_functions()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
                                      arguments[4], arguments[5]);
 }
 
-/* Six longs, not an array: whose address is known elsewhere would keep the hook from leaving by a jump. */
-__attribute__((noinline)) WALLPROF_WAIT static long wait_by_number(long number, long a, long b, long c,
-                                                                   long d, long e, long f, struct form form)
+/* Takes six longs, not an array: with an array's address passed on, the hook could not end in a jump. */
+__attribute__((noinline)) WALLPROF_WAIT static long
+wait_by_number(long number, long a, long b, long c, long d, long e, long f, struct wait_form form)
 {
     const long asked[ARGUMENTS] = {a, b, c, d, e, f};
     long arguments[ARGUMENTS] = {a, b, c, d, e, f};
-    struct rest rest = {.deadline_ns = deadline_before(form, asked[form.at])};
+    struct wait_rest rest = {.deadline_ns = deadline_before(form, asked[form.at])};
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    long result = call(number, arguments);
+    long result = make_call(number, arguments);
     while (hook_wait_goes_on(&wait, result < 0)) {
         if (!rest.deadline_ns)
             rest.deadline_ns = deadline_after(form, asked[form.at]);
         arguments[form.at] = argument_for(form, &rest, asked[form.at]);
-        result = call(number, arguments);
+        result = make_call(number, arguments);
     }
     hook_wait_end(&wait);
     return result;
@@ -201,15 +202,15 @@ static int number_sent(long number, long b, long c)
 }
 
 /*
- * The function is called and left by a jump, with the stack as the caller left it: a child that it has made
- * returns to the caller too, and may have another stack. It has as many arguments as there may be, as the C
- * library's.
+ * Ends in a jump to the real function, with the stack as the caller left it, because a child that the
+ * call makes returns to the caller too, possibly on another stack. It takes as many arguments as there
+ * may be, as the C library's function does.
  */
 long hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-    struct form form = form_of(number, a, b, d);
-    if (form.kind != STRAIGHT)
+    struct wait_form form = form_of(number, a, b, d);
+    if (form.kind != ONCE)
         return wait_by_number(number, a, b, c, d, e, f, form);
     hook_mask_give_back_number(number_sent(number, b, c));
     if (number == SYS_exit_group)
@@ -219,7 +220,7 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
     return real_functions()->syscall(number, a, b, c, d, e, f);
 }
 
-/* libaio's: the error's number with a minus, errno untouched. */
+/* libaio returns the negative error number and leaves errno as it was. */
 WALLPROF_WAIT static int events_or_error(long result, int errno_before)
 {
     if (result >= 0)

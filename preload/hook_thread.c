@@ -9,6 +9,7 @@
 #include "hook_mask.h"
 #include "real.h"
 #include "session/session.h"
+#include "sample/thread.h"
 #include "sample/threads.h"
 
 #include <limits.h>
@@ -19,32 +20,32 @@ static pthread_key_t thread_key;
 static int has_key;
 static size_t default_stack_bytes;
 
-/* initial-exec: a fixed offset from the thread pointer, so that a signal handler can read it. */
-static __thread struct wp_marks *marks_here __attribute__((tls_model("initial-exec")));
+/* initial-exec: at a fixed offset from the thread pointer, so that a signal handler can read it. */
+static __thread struct thread_annotations *annotations_here __attribute__((tls_model("initial-exec")));
 
-/* Carried from the creating thread to the new one, in the record's own memory (see start_of). */
-struct start {
-    struct wp_thread *thread;
+/* What the creating thread passes to the new one, in the record's own memory (start_in). */
+struct thread_start {
+    struct thread *thread;
     union {
         void *(*posix)(void *);
         thrd_start_t c11;
     } routine;
     void *argument;
     uint64_t stack_low;   /* where the program provided the stack, else 0 */
-    uint64_t stack_bytes; /* asked for */
-    bool has_attributes;  /* which may say with what mask it begins */
+    uint64_t stack_bytes; /* as asked for */
+    bool has_attributes;  /* they may say with what mask the thread begins */
 };
 
 /*
- * Rounds of key destructors left for a thread: the key's value is the record, with the rounds done in its low
- * bits (records are aligned to far more).
+ * The key's value is the thread's record, with the number of destructor rounds so far in its low bits.
+ * Records are aligned to far more than that.
  */
 enum { ROUND_MASK = 7 };
 
-/* Nothing that runs in the thread from now on, as a handler of the program's, changes the record. */
-static void leave(struct wp_thread *thread)
+/* From now on nothing that runs in the thread, such as a handler of the program, changes the record. */
+static void leave_session(struct thread *thread)
 {
-    marks_here = NULL;
+    annotations_here = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     session_thread_leave(thread);
 }
@@ -52,11 +53,11 @@ static void leave(struct wp_thread *thread)
 static void on_thread_end(void *value)
 {
     uintptr_t rounds = ((uintptr_t)value & ROUND_MASK) + 1;
-    struct wp_thread *thread = (struct wp_thread *)((uintptr_t)value & ~(uintptr_t)ROUND_MASK);
+    struct thread *thread = (struct thread *)((uintptr_t)value & ~(uintptr_t)ROUND_MASK);
     if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
         pthread_setspecific(thread_key, (void *)((uintptr_t)thread | rounds));
     else
-        leave(thread);
+        leave_session(thread);
 }
 
 int hook_thread_init(void)
@@ -71,34 +72,34 @@ int hook_thread_init(void)
     return error;
 }
 
-void hook_thread_adopt(struct wp_thread *thread)
+void hook_thread_adopt(struct thread *thread)
 {
     if (!has_key)
         return;
     pthread_setspecific(thread_key, thread);
-    marks_here = thread ? &thread->marks : NULL;
+    annotations_here = thread ? &thread->annotations : NULL;
 }
 
-struct wp_marks *hook_thread_marks(void)
+struct thread_annotations *hook_thread_annotations(void)
 {
-    return marks_here;
+    return annotations_here;
 }
 
-struct wp_thread *hook_thread_current(void)
+struct thread *hook_thread_current(void)
 {
     if (!has_key)
         return NULL;
-    return (struct wp_thread *)((uintptr_t)pthread_getspecific(thread_key) & ~(uintptr_t)ROUND_MASK);
+    return (struct thread *)((uintptr_t)pthread_getspecific(thread_key) & ~(uintptr_t)ROUND_MASK);
 }
 
 /* ---- in the new thread ---- */
 
 /*
  * glibc puts the thread's control block at the top of its stack, so everything from the stack pointer up to
- * there is mapped. The low end is only a bound for recognising that the stack pointer is on this stack and
- * not on a coroutine's below it; a guard's worth of the block is left out to be on the safe side.
+ * there is mapped. The low end only serves to tell whether the stack pointer is on this stack or on a
+ * coroutine's below it. A guard's worth at the low end is left out, to be on the safe side.
  */
-static void enter(const struct start *start)
+static void enter_session(const struct thread_start *start)
 {
     enum { SAFETY_BYTES = 64 * 1024 };
     uint64_t high = (uint64_t)pthread_self(), low = start->stack_low;
@@ -113,34 +114,34 @@ static void enter(const struct start *start)
     hook_thread_adopt(start->thread);
 }
 
-static struct start take(void *argument)
+static struct thread_start copy_start(void *argument)
 {
-    return *(struct start *)argument;
+    return *(struct thread_start *)argument;
 }
 
-static void *posix_trampoline(void *argument)
+static void *start_posix_thread(void *argument)
 {
-    struct start start = take(argument);
-    enter(&start);
+    struct thread_start start = copy_start(argument);
+    enter_session(&start);
     return start.routine.posix(start.argument);
 }
 
-static int c11_trampoline(void *argument)
+static int start_c11_thread(void *argument)
 {
-    struct start start = take(argument);
-    enter(&start);
+    struct thread_start start = copy_start(argument);
+    enter_session(&start);
     return start.routine.c11(start.argument);
 }
 
 /* ---- in the creating thread ---- */
 
-/* The message lies in the record itself, which is the new thread's until it has entered. */
-static struct start *start_of(struct wp_thread *thread)
+/* The message lies in the record itself, which belongs to the new thread until it has entered. */
+static struct thread_start *start_in(struct thread *thread)
 {
-    return session_thread_start_space(thread, sizeof(struct start));
+    return session_thread_start_space(thread, sizeof(struct thread_start));
 }
 
-static void describe_stack(const pthread_attr_t *attributes, struct start *ret)
+static void describe_stack(const pthread_attr_t *attributes, struct thread_start *ret)
 {
     void *base = NULL;
     size_t bytes = 0;
@@ -157,14 +158,14 @@ static void describe_stack(const pthread_attr_t *attributes, struct start *ret)
 WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attributes,
                                  void *(*routine)(void *), void *argument)
 {
-    const struct real *real = real_functions();
-    struct wp_thread *thread = session_thread_prepare();
+    const struct libc *libc = real_functions();
+    struct thread *thread = session_thread_prepare();
     if (!thread)
-        return real->pthread_create(handle, attributes, routine, argument);
-    struct start *start = start_of(thread);
-    *start = (struct start){.thread = thread, .routine.posix = routine, .argument = argument};
+        return libc->pthread_create(handle, attributes, routine, argument);
+    struct thread_start *start = start_in(thread);
+    *start = (struct thread_start){.thread = thread, .routine.posix = routine, .argument = argument};
     describe_stack(attributes, start);
-    int error = real->pthread_create(handle, attributes, posix_trampoline, start);
+    int error = libc->pthread_create(handle, attributes, start_posix_thread, start);
     if (error)
         session_thread_discard(thread);
     return error;
@@ -172,14 +173,14 @@ WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attrib
 
 WALLPROF_HOOK int thrd_create(thrd_t *handle, thrd_start_t routine, void *argument)
 {
-    const struct real *real = real_functions();
-    struct wp_thread *thread = session_thread_prepare();
+    const struct libc *libc = real_functions();
+    struct thread *thread = session_thread_prepare();
     if (!thread)
-        return real->thrd_create(handle, routine, argument);
-    struct start *start = start_of(thread);
-    *start = (struct start){.thread = thread, .routine.c11 = routine, .argument = argument};
+        return libc->thrd_create(handle, routine, argument);
+    struct thread_start *start = start_in(thread);
+    *start = (struct thread_start){.thread = thread, .routine.c11 = routine, .argument = argument};
     describe_stack(NULL, start);
-    int result = real->thrd_create(handle, c11_trampoline, start);
+    int result = libc->thrd_create(handle, start_c11_thread, start);
     if (result != thrd_success)
         session_thread_discard(thread);
     return result;

@@ -13,8 +13,8 @@ bool hook_transfer_has_limits;
 
 enum { MEMORY_DEVICES = 1 }; /* the major number: Documentation/admin-guide/devices.txt */
 
-/* The socket's limit in ns, 0 for none. */
-WALLPROF_WAIT static uint64_t limit_of(int fd, int limit)
+/* A socket's time limit in ns; 0 for none. limit: SO_RCVTIMEO or SO_SNDTIMEO. */
+WALLPROF_WAIT static uint64_t time_limit_ns(int fd, int limit)
 {
     struct timeval time = {0};
     socklen_t bytes = sizeof(time);
@@ -23,8 +23,8 @@ WALLPROF_WAIT static uint64_t limit_of(int fd, int limit)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
-/* Also when it has become ready: what is ready may go to others again and again. */
-WALLPROF_WAIT static bool is_over(uint64_t deadline_ns)
+/* A deadline ends the wait even if the socket is ready: other threads may take what is ready every time. */
+WALLPROF_WAIT static bool has_passed(uint64_t deadline_ns)
 {
     return deadline_ns && clock_monotonic_ns() >= deadline_ns;
 }
@@ -32,7 +32,7 @@ WALLPROF_WAIT static bool is_over(uint64_t deadline_ns)
 WALLPROF_WAIT bool hook_transfer_await(struct hook_transfer *transfer, int limit)
 {
     struct pollfd ready = {.fd = transfer->fd, .events = limit == SO_RCVTIMEO ? POLLIN : POLLOUT};
-    uint64_t limit_ns = limit_of(transfer->fd, limit);
+    uint64_t limit_ns = time_limit_ns(transfer->fd, limit);
     if (!transfer->begun_ns)
         transfer->begun_ns = sig_wait_here.time_ns;
     uint64_t deadline_ns = limit_ns ? transfer->begun_ns + limit_ns : 0;
@@ -41,7 +41,7 @@ WALLPROF_WAIT bool hook_transfer_await(struct hook_transfer *transfer, int limit
         struct timespec left = hook_wait_left(deadline_ns);
         result = real_functions()->ppoll(&ready, 1, deadline_ns ? &left : NULL, &transfer->wait.mask);
     } while (hook_wait_holds(&transfer->wait, result < 0));
-    if (result >= 0 && (result == 0 || is_over(deadline_ns))) {
+    if (result >= 0 && (result == 0 || has_passed(deadline_ns))) {
         errno = EAGAIN;
         return false;
     }
@@ -60,13 +60,13 @@ enum hook_transfer_kind hook_transfer_kind(const struct hook_transfer *transfer)
     return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) ? HOOK_TRANSFER_PIPE : HOOK_TRANSFER_OTHER;
 }
 
-bool hook_transfer_is_impatient(const struct hook_transfer *transfer)
+bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer)
 {
     return transfer->flags & MSG_DONTWAIT || fcntl(transfer->fd, F_GETFL) & O_NONBLOCK;
 }
 
-/* A socket's wait holds all the time: what is ready is taken without waiting, unless another thread has been
- * faster. */
+/* On a socket the wait holds the other signals all the time. What is ready is moved without waiting; EAGAIN
+ * says that another thread was faster. */
 WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
@@ -87,10 +87,10 @@ WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *
     return -1;
 }
 
-/* Whether a call that has no mask may be made once more. */
+/* Whether a call that has no mask may be made again; errno is EINTR if not. */
 WALLPROF_WAIT static bool may_call(struct hook_transfer *transfer)
 {
-    bool goes_on = hook_wait_let_go(&transfer->wait);
+    bool goes_on = hook_wait_release(&transfer->wait);
     if (!goes_on)
         errno = EINTR;
     return goes_on;
@@ -116,7 +116,7 @@ WALLPROF_WAIT static ssize_t read_some(struct hook_transfer *transfer, void *to,
     return -1;
 }
 
-ssize_t hook_transfer_put(struct hook_transfer *transfer, const void *from, size_t bytes)
+ssize_t hook_transfer_write_all(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     bool is_socket = hook_transfer_kind(transfer) == HOOK_TRANSFER_SOCKET;
     size_t done = 0;
@@ -131,7 +131,7 @@ ssize_t hook_transfer_put(struct hook_transfer *transfer, const void *from, size
     return done ? (ssize_t)done : -1;
 }
 
-ssize_t hook_transfer_get(struct hook_transfer *transfer, void *to, size_t bytes)
+ssize_t hook_transfer_read_once(struct hook_transfer *transfer, void *to, size_t bytes)
 {
     return hook_transfer_kind(transfer) == HOOK_TRANSFER_SOCKET ? receive_some(transfer, to, bytes)
                                                                 : read_some(transfer, to, bytes);

@@ -1,9 +1,9 @@
 /*
- * What is left of a transfer that our signal has cut short: the rest is sent or received, within what is left
- * of the socket's time (SO_RCVTIMEO, SO_SNDTIMEO).
+ * Goes on with a transfer that our signal has cut short. The rest is sent or received within what is left of
+ * the socket's time limit (SO_RCVTIMEO, SO_SNDTIMEO).
  *
- * Called from: the hooks of the functions that transfer, when hook_wait_was_cut has said so; the wait holds
- * on entry.
+ * Called from: the hooks of functions that transfer data, after hook_wait_was_cut was true. The wait holds on
+ * entry.
  */
 #ifndef WALLPROF_HOOK_TRANSFER_H
 #define WALLPROF_HOOK_TRANSFER_H
@@ -19,7 +19,7 @@ struct hook_transfer {
     uint64_t begun_ns; /* 0: no socket of this process has a time limit that we know of */
 };
 
-/* Set once a socket is given a time limit: only then the clock is read at the beginning. Atomic. */
+/* Set once a socket is given a time limit: only then is the clock read at the start of a call. Atomic. */
 extern bool hook_transfer_has_limits;
 
 __attribute__((always_inline)) static inline void hook_transfer_begin(struct hook_transfer *transfer, int fd,
@@ -35,8 +35,8 @@ __attribute__((always_inline)) static inline void hook_transfer_begin(struct hoo
 }
 
 /*
- * Until a socket can be read from (SO_RCVTIMEO) or written to (SO_SNDTIMEO). False when its time is over,
- * with EAGAIN, or a handler of the program's has run, with EINTR. The wait holds, before and after.
+ * Waits until a socket can be read from (SO_RCVTIMEO) or written to (SO_SNDTIMEO). False with EAGAIN when its
+ * time limit is over, and with EINTR when a handler of the program has run. The wait holds before and after.
  */
 bool hook_transfer_await(struct hook_transfer *transfer, int limit);
 
@@ -47,16 +47,17 @@ enum hook_transfer_kind {
     HOOK_TRANSFER_SOCKET
 };
 
-/* What the descriptor is: MEMORY /dev/zero and its like, PIPE also a terminal or another such device. */
+/* What the descriptor is. MEMORY: /dev/zero, /dev/urandom and the like. PIPE: also a terminal or another
+ * character device. */
 enum hook_transfer_kind hook_transfer_kind(const struct hook_transfer *transfer);
 
-/* Whether a call on the descriptor returns at once: then it is short of its own. */
-bool hook_transfer_is_impatient(const struct hook_transfer *transfer);
+/* Whether a call on the descriptor does not wait: then it is not our signal that makes it short. */
+bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer);
 
-/* Sends or writes it all; less than bytes, or -1 and errno, when it ends before. */
-ssize_t hook_transfer_put(struct hook_transfer *transfer, const void *from, size_t bytes);
+/* Sends or writes all bytes. Returns how many; -1 and errno for none. */
+ssize_t hook_transfer_write_all(struct hook_transfer *transfer, const void *from, size_t bytes);
 
-/* Receives or reads once, as the call would have. */
-ssize_t hook_transfer_get(struct hook_transfer *transfer, void *to, size_t bytes);
+/* Receives or reads once, as the program's call would have. */
+ssize_t hook_transfer_read_once(struct hook_transfer *transfer, void *to, size_t bytes);
 
 #endif

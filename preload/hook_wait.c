@@ -15,27 +15,27 @@ void hook_wait_hold(struct hook_wait *wait)
 {
     sig_wait_here.was_interrupted = false;
     if (wait->is_holding)
-        return; /* what was blocked this time was our doing */
+        return; /* it is blocked because we hold the signals */
     wait->is_holding = true;
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
     if (!wait->waiting.mask)
         wait->waiting.mask = (uint64_t *)wait->mask.__val;
 }
 
-bool hook_wait_let_go(struct hook_wait *wait)
+bool hook_wait_release(struct hook_wait *wait)
 {
     if (wait->is_holding) {
         wait->is_holding = false;
-        wait->waiting.mask = NULL; /* what has one of its own keeps it to the end */
+        wait->waiting.mask = NULL; /* a mask of the caller's stays to the end */
         sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
     }
     return !hook_wait_was_handled(wait);
 }
 
 /*
- * The kernel may be late by a thousandth of a poll's time, by a two-hundredth in a process of low priority,
- * and 100 ms at most (select_estimate_accuracy in fs/select.c), where a sleep is late by 50 us. So most of
- * the time first, and then of what is left.
+ * The kernel may end a poll late by a thousandth of its time, by a two-hundredth in a process of low
+ * priority, and by 100 ms at most (select_estimate_accuracy in fs/select.c); a sleep is late by 50 us. So
+ * each step waits for most of the time that is left.
  */
 static struct timespec step_towards(uint64_t left_ns)
 {

@@ -1,6 +1,6 @@
 /*
- * For hooks of functions that our signal would cut short: they begin, wait, and wait again for what is left
- * when it was ours alone.
+ * For hooks of functions that our signal would cut short. A hook begins a wait, makes the call, and makes it
+ * again for the time that is left when only our signal has ended it.
  *
  *     struct hook_wait wait;
  *     hook_wait_begin(&wait);
@@ -9,14 +9,14 @@
  *         result = real(... with what is left and wait.mask ...);
  *     hook_wait_end(&wait);
  *
- * After our signal every other is blocked (sig_wait.h), so that no handler of the program's has run whose
- * EINTR would be taken for ours. hook_wait_holds leaves it so, for functions that can wait with a mask of
- * their own: they let the signals in and wait in one step, and the mask is put back at the end. For the
- * others hook_wait_goes_on puts it back; if a handler of the program's has run for it, the call has ended. A
- * signal that comes between that and the next wait is taken as one that came before the wait: some 20 ns in
- * which a caller that must not miss it could.
+ * After our signal every other signal is blocked (sig_wait.h), so that no handler of the program runs whose
+ * EINTR would be taken for ours. hook_wait_holds keeps them blocked, for functions that can wait with a mask:
+ * such a call unblocks the signals and waits in one step, and the end of the wait puts the mask back. For
+ * other functions hook_wait_goes_on puts the mask back at once. If a handler of the program runs then, the
+ * call has ended. A signal that comes between that and the next call is treated as one that came before the
+ * wait. That window is some 20 ns long; a caller that must not miss a signal could miss one there.
  *
- * A cancelled thread is unwound through the hook: hook_wait_personality ends the wait then.
+ * When a thread is cancelled it is unwound through the hook, and hook_wait_personality ends the wait.
  *
  * Called from: any thread of the program, handlers included; waits nest. errno is what the last real function
  * has set.
@@ -40,13 +40,13 @@ struct hook_wait {
     sigset_t mask;   /* the program's, to wait with */
 };
 
-/* Ends the innermost wait when a thread is unwound through its hook: of all frames that have it as their
- * personality routine (Itanium C++ ABI: Exception Handling, 1.3 and 2.5.2), and nothing else in them. */
+/* Ends the innermost wait when a thread is unwound through its hook. It is the personality routine of the
+ * hooks' frames (Itanium C++ ABI: Exception Handling, 1.3 and 2.5.2), and does nothing else. */
 _Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, uint64_t class,
                                           struct _Unwind_Exception *exception,
                                           struct _Unwind_Context *context);
 
-/* Always inlined: the directive is for the frame of the hook. 0x1b: relative, 4 bytes with a sign. */
+/* Always inlined, because the directive is for the hook's frame. 0x1b: pc-relative, 4 bytes, signed. */
 __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wait *wait)
 {
     __asm__ volatile(".cfi_personality 0x1b, hook_wait_personality");
@@ -59,7 +59,8 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     sig_wait_here.waits = &wait->waiting;
 }
 
-/* With a mask for the kernel, if not NULL, for the length of the wait; a handler may change it. */
+/* The same, with a mask for the length of the wait (the kernel's form; or NULL), which a handler may change.
+ */
 __attribute__((always_inline)) static inline void hook_wait_begin_with(struct hook_wait *wait,
                                                                        const sigset_t *mask)
 {
@@ -74,12 +75,12 @@ static inline void hook_wait_end(const struct hook_wait *wait)
         sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
 }
 
-/* The parts that are rarely needed: the mask is put back, or kept for the next wait and the end. */
+/* The rare parts: resume puts the mask back, hold keeps it for the next call and the end. */
 bool hook_wait_resume(const struct hook_wait *wait);
 void hook_wait_hold(struct hook_wait *wait);
 
-/* For calls that give less than they were asked for when a signal comes: whether ours came, and at the end of
- * the call, however it ended. The wait holds then. */
+/* For calls that do less than they were asked for when a signal comes: whether ours came during the call. The
+ * wait holds then. */
 static inline bool hook_wait_was_cut(struct hook_wait *wait)
 {
     if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
@@ -88,20 +89,21 @@ static inline bool hook_wait_was_cut(struct hook_wait *wait)
     return true;
 }
 
-/* Ends a hold before the wait's end: for calls that have no mask. False when a handler of the program's has
- * run: then the call has ended. */
-bool hook_wait_let_go(struct hook_wait *wait);
+/* Ends a hold before the end of the wait, for calls that have no mask. False when a handler of the program
+ * has run: then the call has ended. */
+bool hook_wait_release(struct hook_wait *wait);
 
-/* Whether a handler of the program's has run since the wait began. */
+/* Whether a handler of the program has run since the wait began. */
 static inline bool hook_wait_was_handled(const struct hook_wait *wait)
 {
     return wait->waiting.handled != sig_wait_here.handled;
 }
 
-/* Until a moment by CLOCK_MONOTONIC, when the wait holds: 0, or EINTR for a handler of the program's. */
+/* Waits until a moment by CLOCK_MONOTONIC, while the wait holds. 0, or EINTR when a handler of the program
+ * has run. */
 int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns);
 
-/* Whether to wait again, for what was left at sig_wait_here.time_ns. */
+/* Whether to make the call again, for what was left at sig_wait_here.time_ns. */
 static inline bool hook_wait_goes_on(const struct hook_wait *wait, bool failed)
 {
     return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume(wait) && failed &&
@@ -114,7 +116,7 @@ static inline bool hook_wait_goes_on_after(const struct hook_wait *wait, int err
     return __builtin_expect(sig_wait_here.was_interrupted, 0) && hook_wait_resume(wait) && error == EINTR;
 }
 
-/* The same for a wait with a mask: the caller's, or wait->mask if the function has none. */
+/* The same for a call with a mask: the caller's, or wait->mask if the caller gave none. */
 static inline bool hook_wait_holds(struct hook_wait *wait, bool failed)
 {
     if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
@@ -140,7 +142,7 @@ static inline uint64_t hook_wait_timespec_ns(const struct timespec *time)
     return seconds * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
-/* By CLOCK_MONOTONIC, 0 for a call that cannot wait or waits for ever: those need no clock. */
+/* By CLOCK_MONOTONIC. 0, without reading the clock, for a call that cannot wait or waits for ever. */
 static inline uint64_t hook_wait_deadline(const struct timespec *time)
 {
     return time && (time->tv_sec > 0 || time->tv_nsec > 0)

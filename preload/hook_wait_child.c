@@ -1,7 +1,7 @@
 /*
- * wait and its kind: of a child that a signal has ended, the parent is told, and nobody else can tell
- * afterwards. It is noted in the parent's store, for who makes the profiles of both. Nothing of the call is
- * changed; the kernel restarts it after our signal.
+ * wait, waitpid, wait3, wait4 and waitid. Only the parent is told that a signal has ended a child. It is
+ * noted in the parent's store, for the tool that makes the profiles of both. The calls are not changed: the
+ * kernel restarts them after our signal.
  */
 #include "real.h"
 #include "session/session.h"
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-static pid_t note(pid_t pid, int status)
+static pid_t note_death(pid_t pid, int status)
 {
     if (WIFSIGNALED(status))
         session_note_death(pid, WTERMSIG(status));
@@ -20,7 +20,7 @@ WALLPROF_HOOK pid_t wait4(pid_t pid, int *ret_status, int options, struct rusage
 {
     int own = 0, *status = ret_status ? ret_status : &own;
     pid_t ended = real_functions()->wait4(pid, status, options, usage);
-    return ended > 0 ? note(ended, *status) : ended;
+    return ended > 0 ? note_death(ended, *status) : ended;
 }
 
 WALLPROF_HOOK pid_t waitpid(pid_t pid, int *ret_status, int options)

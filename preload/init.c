@@ -18,15 +18,8 @@ extern const char __stop_wallprof_waits[] __attribute__((visibility("hidden")));
 
 __attribute__((constructor)) static void wallprof_start(void)
 {
-    const struct real *real = real_functions();
-    struct session_libc libc = {
-        .pthread_create = real->pthread_create,
-        .pthread_join = real->pthread_join,
-        .pthread_sigmask = real->pthread_sigmask,
-        .sigaction = real->sigaction,
-    };
     sig_wait_use_hooks((uintptr_t)__start_wallprof_waits, (uintptr_t)__stop_wallprof_waits);
-    if (hook_thread_init() != 0 || session_start(&libc, environ) < 0)
+    if (hook_thread_init() != 0 || session_start(real_functions(), environ) < 0)
         return;
     hook_thread_adopt(session_main_thread());
     hook_mask_renew();

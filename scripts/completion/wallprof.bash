@@ -137,20 +137,31 @@ _wallprof() {
 
 # ---- wallprof-run ----
 
+# options.def: begin (make options)
+_wallprof_run_values() {
+    case $option in
+    --overhead) _wallprof_words 'off' ;;
+    --labels) _wallprof_words 'none name id' ;;
+    --follow) _wallprof_list 'fork exec none' ;;
+    --timeline) _wallprof_words '0 1 pprof' ;;
+    --log) _wallprof_words 'off error warning info debug' ;;
+    --observe) _wallprof_words 'auto signal' ;;
+    --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
+    --hide) _wallprof_words '0 1' ;;
+    --seccomp) _wallprof_words 'auto strict' ;;
+    --start) _wallprof_words '0 1' ;;
+    --control-signal) _wallprof_words 'USR1 USR2 URG RTMIN RTMAX' ;;
+    esac
+}
+
+_wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log --threads --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --start --delay --duration --control-signal --interval-dump --interval-keep --seed'
+# options.def: end
+
 _wallprof_run_value() {
     case $option in
     --out | --tool | --store | :) _wallprof_files ;;
     --format) _wallprof_list 'pprof callgrind folded html firefox store' ;;
-    --follow) _wallprof_list 'fork exec none' ;;
-    --labels) _wallprof_words 'none name id' ;;
-    --log) _wallprof_words 'off error warning info debug' ;;
-    --observe) _wallprof_words 'auto signal' ;;
-    --seccomp) _wallprof_words 'auto strict' ;;
-    --timeline) _wallprof_words '0 1 pprof' ;;
-    --hide | --start) _wallprof_words '0 1' ;;
-    --control-signal) _wallprof_words 'USR1 USR2 URG RTMIN RTMAX' ;;
-    --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
-    --overhead) _wallprof_words 'off' ;;
+    *) _wallprof_run_values ;;
     esac
 }
 
@@ -193,9 +204,7 @@ _wallprof_run() {
     if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
-        _wallprof_words '--out --format --top --merge --hz --overhead --labels --follow --timeline --log --quiet --threads
-            --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --start --delay --duration
-            --control-signal --interval-dump --interval-keep --seed --help --help-all --version'
+        _wallprof_words "$_wallprof_run_options --format --top --merge --quiet --help --help-all --version"
     else
         _wallprof_run_program
     fi

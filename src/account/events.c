@@ -1,21 +1,21 @@
 #include "events.h"
 
 /* One mark for each object, not for each of its segments. */
-static void note_module(struct wp_timeline *timeline, const struct wp_modules *modules,
+static void note_module(struct timeline *timeline, const struct modules *modules,
                         const struct modules_entry *entry, enum timeline_event_kind kind, uint64_t now_ns)
 {
     if (!entry->record || !entry->is_first_segment)
         return;
-    const struct wp_module *module = arena_at(modules->arena, entry->record);
+    const struct module *module = arena_at(modules->list.arena, entry->record);
     const struct timeline_event event = {
         .begin_ns = now_ns, .end_ns = now_ns, .name = module->path, .kind = kind};
     timeline_event(timeline, &event);
 }
 
 /* Both looks list segments by their address. A record is one segment of one incarnation of a library. */
-void events_note_modules(struct wp_timeline *timeline, const struct wp_modules *modules, uint64_t now_ns)
+void events_note_modules(struct timeline *timeline, const struct modules *modules, uint64_t now_ns)
 {
-    const struct modules_look *before = &modules->before, *now = &modules->now;
+    const struct modules_snapshot *before = &modules->before, *now = &modules->now;
     uint32_t old = 0, new = 0;
     while (before->number > 0 && (old < before->count || new < now->count)) {
         const struct modules_entry *a = old < before->count ? &before->entries[old] : NULL;
@@ -33,7 +33,7 @@ void events_note_modules(struct wp_timeline *timeline, const struct wp_modules *
     }
 }
 
-void events_note_late(struct wp_timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns)
+void events_note_late(struct timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns)
 {
     uint64_t missed = late_ticks - timeline->late_ticks, span_ns = missed * period_ns;
     if (missed == 0)

@@ -12,10 +12,10 @@
 
 #include <stdint.h>
 
-/* After a look at the loader that has found something changed. The first look is the program's start. */
-void events_note_modules(struct wp_timeline *timeline, const struct wp_modules *modules, uint64_t now_ns);
+/* After a snapshot of the modules that has found something changed. The first one is the program's start. */
+void events_note_modules(struct timeline *timeline, const struct modules *modules, uint64_t now_ns);
 
 /* At a tick: how many periods have passed without one since the recording began. */
-void events_note_late(struct wp_timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns);
+void events_note_late(struct timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns);
 
 #endif

@@ -41,7 +41,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /* A shared root (0: memory was out) holds no claims: it would not be known whose they are. */
-static void claim(const struct wp_fold *fold, const struct fold_thread *thread, struct wp_values *self,
+static void claim(const struct fold *fold, const struct fold_thread *thread, struct values *self,
                   uint64_t wall_ns, uint64_t cpu_ns)
 {
     bool is_shared = tree_node(fold->tree, thread->root)->thread == 0;
@@ -54,7 +54,7 @@ static void claim(const struct wp_fold *fold, const struct fold_thread *thread, 
  * Of what has just passed, the part that the last observation stands for goes where that went. Returns the
  * other part; of the CPU time so much as cannot have been used in the first.
  */
-static struct passed end_stretch(const struct wp_fold *fold, const struct fold_thread *thread,
+static struct passed end_stretch(const struct fold *fold, const struct fold_thread *thread,
                                  arena_ref credited, struct passed passed)
 {
     uint64_t begin_ns = thread->time_ns - passed.wall_ns;
@@ -68,7 +68,7 @@ static struct passed end_stretch(const struct wp_fold *fold, const struct fold_t
 }
 
 /* The node for a path, or for as much of it as there is memory for, then [overflow]. */
-static arena_ref node_of_path(struct wp_tree *tree, arena_ref root, const arena_ref *path, size_t depth)
+static arena_ref node_of_path(struct tree *tree, arena_ref root, const arena_ref *path, size_t depth)
 {
     arena_ref node = root;
     for (size_t i = depth; i-- > 0;) {
@@ -82,27 +82,27 @@ static arena_ref node_of_path(struct wp_tree *tree, arena_ref root, const arena_
     return node;
 }
 
-static bool same_function(const struct wp_tree *tree, arena_ref a, arena_ref b)
+static bool same_function(const struct tree *tree, arena_ref a, arena_ref b)
 {
-    const struct wp_location *x = tree_location_at(tree, tree_node(tree, a)->location);
-    const struct wp_location *y = tree_location_at(tree, tree_node(tree, b)->location);
+    const struct location *x = tree_location_at(tree, tree_node(tree, a)->location);
+    const struct location *y = tree_location_at(tree, tree_node(tree, b)->location);
     return x->module == y->module && x->function_start != 0 && x->function_start == y->function_start;
 }
 
 /* The stack of a node, without the labels that its path begins with. */
-struct stack {
+struct folded_look {
     arena_ref node;
     uint32_t label_depth;
 };
 
-static uint32_t stack_depth(const struct wp_tree *tree, struct stack stack)
+static uint32_t stack_depth(const struct tree *tree, struct folded_look stack)
 {
     uint32_t depth = tree_node(tree, stack.node)->depth;
     return depth > stack.label_depth ? depth - stack.label_depth : 0;
 }
 
 /* The ancestor of a node at a depth that is not below it. */
-static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_t depth)
+static arena_ref ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth)
 {
     while (tree_node(tree, node)->depth > depth)
         node = tree_node(tree, node)->parent;
@@ -115,7 +115,7 @@ static arena_ref ancestor_at(const struct wp_tree *tree, arena_ref node, uint32_
  * Frames are common as long as their call sites are, in the same place; below the same labels that is the
  * same node.
  */
-static void count_calls(struct wp_tree *tree, struct stack before, struct stack now)
+static void count_calls(struct tree *tree, struct folded_look before, struct folded_look now)
 {
     uint32_t depth = stack_depth(tree, now), common = depth;
     if (stack_depth(tree, before) < depth)
@@ -140,24 +140,24 @@ static void count_calls(struct wp_tree *tree, struct stack before, struct stack 
 
 /* Where what was seen on a stack goes. No frame at all, or only labels: frames of our own, say in a hook.
  * Nothing of the program to name. */
-static arena_ref node_of_stack(struct wp_tree *tree, struct stack stack)
+static arena_ref node_of_stack(struct tree *tree, struct folded_look stack)
 {
     return stack_depth(tree, stack) == 0 ? tree_pseudo_child(tree, stack.node, PSEUDO_UNSAMPLED) : stack.node;
 }
 
 /* How many labels a path begins with: not all of them where there was no memory for one. */
-static uint32_t labels_of_path(const struct wp_tree *tree, arena_ref end, uint32_t label_count)
+static uint32_t labels_of_path(const struct tree *tree, arena_ref end, uint32_t label_count)
 {
-    const struct wp_node *node = tree_node(tree, end);
+    const struct tree_node *node = tree_node(tree, end);
     if (node->depth > label_count || node->depth == 0)
         return node->depth ? label_count : 0;
     return tree_is_label(tree_location_at(tree, node->location)) ? node->depth : node->depth - 1;
 }
 
-static void follow_stack(struct wp_tree *tree, struct fold_thread *thread,
+static void follow_stack(struct tree *tree, struct fold_thread *thread,
                          const struct fold_observation *observation)
 {
-    struct stack before = {thread->node, thread->label_depth}, now = before;
+    struct folded_look before = {thread->node, thread->label_depth}, now = before;
     now.node = node_of_path(tree, observation->base ? observation->base : thread->root, observation->path,
                             observation->depth);
     now.label_depth = labels_of_path(tree, now.node, observation->label_count);
@@ -167,7 +167,7 @@ static void follow_stack(struct wp_tree *tree, struct fold_thread *thread,
 }
 
 /* Where an observation's time goes; thread->node follows when it tells a stack. */
-static arena_ref node_of_observation(struct wp_tree *tree, struct fold_thread *thread,
+static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thread,
                                      const struct fold_observation *observation)
 {
     if (observation->is_left_out)
@@ -176,16 +176,16 @@ static arena_ref node_of_observation(struct wp_tree *tree, struct fold_thread *t
         return tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
     if (!observation->is_unchanged)
         follow_stack(tree, thread, observation);
-    return node_of_stack(tree, (struct stack){thread->node, thread->label_depth});
+    return node_of_stack(tree, (struct folded_look){thread->node, thread->label_depth});
 }
 
 /* ---- the timeline ---- */
 
 /* all: what has passed since the last observation; own: the part of it that this one stands for. */
-static void show_observation(const struct wp_fold *fold, struct fold_thread *thread,
+static void show_observation(const struct fold *fold, struct fold_thread *thread,
                              const struct fold_observation *observation, struct passed all, struct passed own)
 {
-    const struct timeline_look look = {
+    const struct timeline_observation sample = {
         .node = thread->credited,
         .state = observation->is_unknown || observation->is_left_out ? TIMELINE_UNKNOWN
                  : observation->is_running                           ? TIMELINE_RUNNING
@@ -193,38 +193,37 @@ static void show_observation(const struct wp_fold *fold, struct fold_thread *thr
         .is_unchanged = observation->is_unchanged,
         .time_ns = thread->time_ns,
         .cpu_ns = all.cpu_ns,
-        .behind_ns = all.wall_ns - own.wall_ns,
+        .previous_wall_ns = all.wall_ns - own.wall_ns,
         .wall_ns = own.wall_ns,
         .until_tick = observation->until_tick,
     };
-    timeline_observe(fold->timeline, &thread->timeline, &look);
+    timeline_observe(fold->timeline, &thread->timeline, &sample);
 }
 
 /* The thread's last moment, or the last so far: it has the CPU time since the last observation too. own: what
  * no observation stands for, which goes to `node`. */
-static void show_rest(const struct wp_fold *fold, struct fold_thread *thread, arena_ref node,
+static void show_rest(const struct fold *fold, struct fold_thread *thread, arena_ref node,
                       enum fold_rest rest, struct passed all, struct passed own)
 {
     enum timeline_state state = rest == FOLD_REST_UNCHANGED ? TIMELINE_WAITING
                                 : own.wall_ns > 0           ? TIMELINE_UNKNOWN
                                 : thread->was_running       ? TIMELINE_RUNNING
                                                             : TIMELINE_WAITING;
-    const struct timeline_look look = {
+    const struct timeline_observation sample = {
         .node = node,
         .state = state,
         .is_unchanged = rest == FOLD_REST_UNCHANGED,
         .is_rest = true,
         .time_ns = thread->time_ns,
         .cpu_ns = all.cpu_ns,
-        .behind_ns = all.wall_ns - own.wall_ns,
+        .previous_wall_ns = all.wall_ns - own.wall_ns,
         .wall_ns = own.wall_ns,
         .until_tick = fold->timeline->tick,
     };
-    timeline_observe(fold->timeline, &thread->timeline, &look);
+    timeline_observe(fold->timeline, &thread->timeline, &sample);
 }
 
-void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
-                  const struct fold_observation *observation)
+void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
 {
     struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
     arena_ref before = thread->credited;
@@ -234,7 +233,7 @@ void fold_observe(struct wp_fold *fold, struct fold_thread *thread,
         passed = end_stretch(fold, thread, before, all);
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
-    struct wp_values *self = &tree_node(fold->tree, thread->credited)->self;
+    struct values *self = &tree_node(fold->tree, thread->credited)->self;
     uint64_t cpu_ns = observation->is_running ? passed.wall_ns : 0;
     if (observation->is_unknown || observation->is_left_out) /* all that is known is the clock */
         cpu_ns = smaller(passed.cpu_ns, passed.wall_ns);
@@ -263,9 +262,9 @@ static uint64_t scale(struct scale *scale, uint64_t claim_ns)
     return (uint64_t)(after - before);
 }
 
-/* To what the thread's clocks say. Returns what nobody has claimed: CPU time of a thread never seen running,
- * or the other way round. */
-static struct passed settle_claims(const struct wp_tree *tree, const struct fold_thread *thread)
+/* To what the thread's clocks say. Returns what no sample has claimed: CPU time of a thread never seen
+ * running, or the other way round. */
+static struct passed settle_claims(const struct tree *tree, const struct fold_thread *thread)
 {
     struct scale cpu = {.true_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns}, offcpu = {0};
     uint64_t wall_ns = thread->time_ns - thread->begin_ns;
@@ -277,7 +276,7 @@ static struct passed settle_claims(const struct wp_tree *tree, const struct fold
         offcpu.claimed_ns += tree_node(tree, node)->self.offcpu_ns;
     }
     for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
-        struct wp_values *self = &tree_node(tree, node)->self;
+        struct values *self = &tree_node(tree, node)->self;
         self->cpu_ns = scale(&cpu, self->cpu_ns);
         self->offcpu_ns = scale(&offcpu, self->offcpu_ns);
     }
@@ -285,18 +284,18 @@ static struct passed settle_claims(const struct wp_tree *tree, const struct fold
                            .cpu_ns = cpu.claimed_ns ? 0 : cpu.true_ns};
 }
 
-static arena_ref node_of_rest(struct wp_tree *tree, const struct fold_thread *thread, enum fold_rest rest)
+static arena_ref node_of_rest(struct tree *tree, const struct fold_thread *thread, enum fold_rest rest)
 {
     if (rest == FOLD_REST_UNCHANGED)
-        return node_of_stack(tree, (struct stack){thread->node, thread->label_depth});
+        return node_of_stack(tree, (struct folded_look){thread->node, thread->label_depth});
     return tree_pseudo_child(tree, thread->root,
                              rest == FOLD_REST_UNSAMPLED ? PSEUDO_UNSAMPLED : PSEUDO_NOT_RESPONDING);
 }
 
-void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t time_ns,
-                     uint64_t cpu_clock_ns, enum fold_rest rest)
+void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns,
+                     enum fold_rest rest)
 {
-    struct wp_tree *tree = fold->tree;
+    struct tree *tree = fold->tree;
     struct passed all = advance(thread, time_ns, cpu_clock_ns), passed = all;
     arena_ref node = thread->credited;
     if (rest != FOLD_REST_UNCHANGED)
@@ -311,12 +310,12 @@ void fold_thread_end(struct wp_fold *fold, struct fold_thread *thread, uint64_t 
     struct passed unclaimed = settle_claims(tree, thread);
     if (unclaimed.wall_ns + unclaimed.cpu_ns == 0)
         return;
-    struct wp_values *self = &tree_node(tree, node_of_rest(tree, thread, rest))->self;
+    struct values *self = &tree_node(tree, node_of_rest(tree, thread, rest))->self;
     self->cpu_ns += unclaimed.cpu_ns;
     self->offcpu_ns += unclaimed.wall_ns;
 }
 
-void fold_thread_settle(struct wp_fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
+void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
                         uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest)
 {
     struct fold_thread now = *thread;

@@ -84,7 +84,7 @@ static uint32_t hash_of(const char *key, const char *value)
 
 /* Takes so many of what is counted, of which there are `max`. The first of them, or 0 when there are not
  * enough left. */
-static uint32_t take(uint32_t *used, uint32_t count, uint32_t max)
+static uint32_t reserve(uint32_t *used, uint32_t count, uint32_t max)
 {
     uint32_t before = sig_load_relaxed(used);
     do {
@@ -94,12 +94,12 @@ static uint32_t take(uint32_t *used, uint32_t count, uint32_t max)
     return before + 1;
 }
 
-/* A record that nobody knows yet; 0 without room. */
+/* A record that no other thread knows yet; 0 without room. */
 static uint32_t make_label(struct label_table *labels, uint32_t hash, const char *key, const char *value)
 {
     uint32_t key_bytes = (uint32_t)strlen(key) + 1, value_bytes = (uint32_t)strlen(value) + 1;
-    uint32_t label = take(&labels->count, 1, LABELS_MAX);
-    uint32_t text = label ? take(&labels->text_used, key_bytes + value_bytes, LABELS_TEXT_BYTES - 1) : 0;
+    uint32_t label = reserve(&labels->count, 1, LABELS_MAX);
+    uint32_t text = label ? reserve(&labels->text_used, key_bytes + value_bytes, LABELS_TEXT_BYTES - 1) : 0;
     if (!text)
         return 0;
     memcpy(labels->text + text, key, key_bytes);
@@ -190,7 +190,7 @@ static uint32_t slot_of(uint64_t stack)
 
 static bool take_slot(struct label_table *labels, uint64_t *slot, uint64_t *found, uint64_t wanted)
 {
-    if (!take(&labels->stack_count, 1, LABELS_STACKS_MAX))
+    if (!reserve(&labels->stack_count, 1, LABELS_STACKS_MAX))
         return false;
     if (sig_cas_acq_rel(slot, found, wanted)) /* release: partner in stack_at */
         *found = wanted;

@@ -16,16 +16,15 @@
 #ifndef WALLPROF_LABELS_H
 #define WALLPROF_LABELS_H
 
+#include "profile/label_limits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
     LABELS_MAX = 8192,
-    LABELS_KEY_BYTES = 64, /* with the terminator */
-    LABELS_VALUE_BYTES = 256,
     LABELS_TEXT_BYTES = LABELS_MAX * 96,
-    LABELS_DEPTH_MAX = 16,
     LABELS_STACKS = 1 << 16,                  /* slots; */
     LABELS_STACKS_MAX = LABELS_STACKS / 4 * 3 /* so many of them are used at most */
 };
@@ -33,7 +32,7 @@ enum {
 /* What the program has a pointer to. */
 struct wallprof_label_t {
     uint32_t hash;
-    uint32_t text; /* atomic: where the key begins, and behind its terminator the value; 0 in one not used */
+    uint32_t text; /* atomic: where the key begins, and after its terminator the value; 0 in one not used */
 };
 
 struct label_table {

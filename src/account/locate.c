@@ -2,23 +2,23 @@
 
 #include <string.h>
 
-void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp_modules *modules)
+void locate_init(struct locate *locate, struct tree *tree, const struct modules *modules)
 {
     locate->tree = tree;
     locate->modules = modules;
 }
 
-void locate_forget(struct wp_locate *locate)
+void locate_forget(struct locate *locate)
 {
     memset(locate->cache, 0, sizeof(locate->cache));
 }
 
 /* Whatever the location of an address in a module is, or that it is ours. */
-static void resolve_in(struct wp_locate *locate, uint64_t address, arena_ref module, struct locate_entry *ret)
+static void resolve_in(struct locate *locate, uint64_t address, arena_ref module, struct locate_entry *ret)
 {
     *ret = (struct locate_entry){.address = address};
     if (module) {
-        struct wp_module *record = arena_at(locate->tree->arena, module);
+        struct module *record = arena_at(locate->tree->arena, module);
         ret->is_own = record->is_own;
         record->is_sampled = true;
     }
@@ -32,7 +32,7 @@ static void resolve_in(struct wp_locate *locate, uint64_t address, arena_ref mod
 }
 
 /* Nothing has changed since the question was sent: what holds now, from the cache. */
-static const struct locate_entry *look_up(struct wp_locate *locate, uint64_t address)
+static const struct locate_entry *locate_now(struct locate *locate, uint64_t address)
 {
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product. */
     struct locate_entry *entry = &locate->cache[(address * 0x9e3779b97f4a7c15U) >> 52];
@@ -42,8 +42,8 @@ static const struct locate_entry *look_up(struct wp_locate *locate, uint64_t add
 }
 
 /* Something has: what held then. */
-static void look_back(struct wp_locate *locate, uint64_t address, const struct modules_moment *moment,
-                      struct locate_entry *ret)
+static void locate_then(struct locate *locate, uint64_t address, const struct modules_moment *moment,
+                        struct locate_entry *ret)
 {
     arena_ref module;
     if (modules_at(locate->modules, address, moment, &module))
@@ -52,9 +52,9 @@ static void look_back(struct wp_locate *locate, uint64_t address, const struct m
         *ret = (struct locate_entry){.address = address, .location = locate->tree->pseudo[PSEUDO_UNLOADED]};
 }
 
-size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, arena_ref *path)
+size_t locate_path(struct locate *locate, const struct locate_stack *stack, arena_ref *path)
 {
-    bool has_changed = stack->moment.asked != locate->modules->now.number;
+    bool has_changed = stack->moment.snapshot != locate->modules->now.number;
     arena_ref unloaded = locate->tree->pseudo[PSEUDO_UNLOADED];
     size_t count = 0;
     for (size_t i = 0; i < stack->depth; i++) {
@@ -62,9 +62,9 @@ size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, a
         if (stack->inner)
             stack->inner[i] = (uint32_t)count;
         if (has_changed)
-            look_back(locate, stack->addresses[i], &stack->moment, &entry);
+            locate_then(locate, stack->addresses[i], &stack->moment, &entry);
         else
-            entry = *look_up(locate, stack->addresses[i]);
+            entry = *locate_now(locate, stack->addresses[i]);
         bool is_repeated = count > 0 && entry.location == unloaded && path[count - 1] == unloaded;
         if (!entry.is_own && !is_repeated)
             path[count++] = entry.location;

@@ -2,7 +2,7 @@
  * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of
  * ours.
  *
- * Called from: the sampler thread only, once the answer is there and with modules refreshed since
+ * Called from: the sampler thread only, once the reply is there and with modules refreshed since
  * (modules.h), so that an address means what it meant to the thread.
  */
 #ifndef WALLPROF_LOCATE_H
@@ -17,9 +17,9 @@
 
 enum { LOCATE_CACHE_ENTRIES = 4096 };
 
-struct wp_locate {
-    struct wp_tree *tree;
-    const struct wp_modules *modules;
+struct locate {
+    struct tree *tree;
+    const struct modules *modules;
     struct locate_entry { /* direct-mapped by address; address 0 is empty */
         uint64_t address;
         arena_ref location;
@@ -28,10 +28,10 @@ struct wp_locate {
 };
 
 /* *locate is zeroed memory. */
-void locate_init(struct wp_locate *locate, struct wp_tree *tree, const struct wp_modules *modules);
+void locate_init(struct locate *locate, struct tree *tree, const struct modules *modules);
 
 /* After the modules changed: an address may mean something else now. */
-void locate_forget(struct wp_locate *locate);
+void locate_forget(struct locate *locate);
 
 /* A stack as its thread answered it. */
 struct locate_stack {
@@ -43,11 +43,11 @@ struct locate_stack {
 };
 
 /*
- * Writes the locations of the stack to path, innermost first, and [truncated] behind them if it is not whole.
+ * Writes the locations of the stack to path, innermost first, and [truncated] after them if it is not whole.
  * Frames of libwallprof.so are left out; of which it is not known in which module they are, [unloaded] stands
  * for all that follow each other. A location is 0 where the arena is full. Returns how many were written, at
  * most depth + 1.
  */
-size_t locate_path(struct wp_locate *locate, const struct locate_stack *stack, arena_ref *path);
+size_t locate_path(struct locate *locate, const struct locate_stack *stack, arena_ref *path);
 
 #endif

@@ -62,7 +62,7 @@ static void ask_to_write_in_place(int fd)
 }
 
 /* So much more as there is, within bounds: few calls, and little that is not used. */
-static size_t next_step(const struct live_part *part, size_t bytes)
+static size_t next_step(const struct mapped_part *part, size_t bytes)
 {
     size_t have = part->backing.bytes;
     size_t step = have < STEP_MIN_BYTES ? STEP_MIN_BYTES : have > STEP_MAX_BYTES ? STEP_MAX_BYTES : have;
@@ -72,7 +72,7 @@ static size_t next_step(const struct live_part *part, size_t bytes)
 
 static void extend(struct arena_backing *backing, size_t bytes)
 {
-    struct live_part *part = (struct live_part *)backing;
+    struct mapped_part *part = (struct mapped_part *)backing;
     size_t wanted = next_step(part, bytes);
     int status = take_room(part->live->fd, part->offset + backing->bytes, wanted - backing->bytes);
     if (status < 0 && bytes < wanted) { /* it may still do for now */
@@ -82,7 +82,7 @@ static void extend(struct arena_backing *backing, size_t bytes)
     if (status == 0)
         backing->bytes = wanted;
     else
-        live_give_up(part->live, status);
+        mapped_store_give_up(part->live, status);
 }
 
 /* ---- the file in the place of memory, and back ---- */
@@ -98,27 +98,27 @@ static int write_all(int fd, const void *bytes, size_t count, uint64_t offset)
     return 0;
 }
 
-static void lay_out(struct wp_live *live, const struct live_memory memory[LIVE_PART_COUNT])
+static void lay_out(struct mapped_store *live, const struct mapped_memory memory[MAPPED_PART_COUNT])
 {
     uint64_t offset = STORE_HEADER_BYTES;
-    for (int i = 0; i < LIVE_PART_COUNT; i++) {
-        live->parts[i] = (struct live_part){.memory = memory[i], .offset = offset, .live = live};
+    for (int i = 0; i < MAPPED_PART_COUNT; i++) {
+        live->parts[i] = (struct mapped_part){.memory = memory[i], .offset = offset, .live = live};
         live->parts[i].memory.bytes = whole_pages(memory[i].bytes);
         live->parts[i].backing.extend = extend;
         offset += live->parts[i].memory.bytes;
     }
 }
 
-static uint64_t end_of_file(const struct wp_live *live)
+static uint64_t end_of_file(const struct mapped_store *live)
 {
-    const struct live_part *last = &live->parts[LIVE_PART_COUNT - 1];
+    const struct mapped_part *last = &live->parts[MAPPED_PART_COUNT - 1];
     return last->offset + last->memory.bytes;
 }
 
-static void describe_parts(const struct wp_live *live, struct store_header *header)
+static void describe_parts(const struct mapped_store *live, struct store_header *header)
 {
-    const struct live_part *arena = &live->parts[LIVE_ARENA], *records = &live->parts[LIVE_RECORDS],
-                           *events = &live->parts[LIVE_EVENTS];
+    const struct mapped_part *arena = &live->parts[MAPPED_ARENA], *records = &live->parts[MAPPED_RECORDS],
+                             *events = &live->parts[MAPPED_EVENTS];
     header->arena = (struct store_part){arena->offset, arena->memory.bytes};
     header->live.arena_used_bytes = arena->memory.used_bytes;
     header->live.records = (struct store_part){records->offset, records->memory.bytes};
@@ -126,13 +126,13 @@ static void describe_parts(const struct wp_live *live, struct store_header *head
 }
 
 /* What there is already, and the header last: who finds the file finds all of it, or none. */
-static int fill(struct wp_live *live, int fd, struct store_header *header)
+static int fill(struct mapped_store *live, int fd, struct store_header *header)
 {
     int status = ftruncate(fd, (off_t)end_of_file(live)) < 0 ? -errno : 0;
     if (status == 0)
         status = take_room(fd, 0, STORE_HEADER_BYTES);
-    for (int i = 0; i < LIVE_PART_COUNT && status == 0; i++) {
-        struct live_part *part = &live->parts[i];
+    for (int i = 0; i < MAPPED_PART_COUNT && status == 0; i++) {
+        struct mapped_part *part = &live->parts[i];
         size_t room = part->memory.bytes > 0 ? next_step(part, part->memory.used_bytes) : 0;
         if (room > 0)
             status = take_room(fd, part->offset, room);
@@ -144,7 +144,7 @@ static int fill(struct wp_live *live, int fd, struct store_header *header)
     return status == 0 ? write_all(fd, header, sizeof *header, 0) : status;
 }
 
-static int put_in_place(const struct live_part *part, int fd)
+static int put_in_place(const struct mapped_part *part, int fd)
 {
     if (part->memory.bytes == 0)
         return 0;
@@ -154,7 +154,7 @@ static int put_in_place(const struct live_part *part, int fd)
 }
 
 /* A copy of what is used takes the file's place, in one step: handlers may be reading nearby. */
-static bool bring_back(struct live_part *part, size_t used_bytes)
+static bool bring_back(struct mapped_part *part, size_t used_bytes)
 {
     if (part->memory.bytes == 0)
         return true;
@@ -179,18 +179,18 @@ static void copy_end(struct store_noted_end *to, const struct store_noted_end *f
 }
 
 /* In the place of one that was given up, at once: any thread may be about to note something there. */
-static int map_header(const struct wp_live *live, int fd, struct store_header **ret)
+static int map_header(const struct mapped_store *live, int fd, struct store_header **ret)
 {
     *ret = mmap(live->header, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE,
                 MAP_SHARED | (live->header ? MAP_FIXED : 0), fd, 0);
     return *ret == MAP_FAILED ? -errno : 0;
 }
 
-static int map_all(struct wp_live *live, int fd)
+static int map_all(struct mapped_store *live, int fd)
 {
     struct store_header *page = NULL;
     int status = 0, done = 0;
-    while (done < LIVE_PART_COUNT && (status = put_in_place(&live->parts[done], fd)) == 0)
+    while (done < MAPPED_PART_COUNT && (status = put_in_place(&live->parts[done], fd)) == 0)
         done++;
     if (status == 0)
         status = map_header(live, fd, &page);
@@ -198,7 +198,7 @@ static int map_all(struct wp_live *live, int fd)
         bring_back(&live->parts[done], live->parts[done].memory.used_bytes);
     if (status < 0)
         return status;
-    for (int i = 0; i < LIVE_PART_COUNT; i++)
+    for (int i = 0; i < MAPPED_PART_COUNT; i++)
         *live->parts[i].memory.backing = &live->parts[i].backing;
     sig_store_seq_cst(&live->header, page); /* partner: note, which stores and looks the other way round */
     if (sig_load_seq_cst(&live->noted.time_ns))
@@ -207,7 +207,7 @@ static int map_all(struct wp_live *live, int fd)
 }
 
 /* In place of one that was given up. */
-static int keep_descriptor(struct wp_live *live, int fd)
+static int keep_descriptor(struct mapped_store *live, int fd)
 {
     struct stat status = {0};
     if (live->fd > 0)
@@ -219,8 +219,8 @@ static int keep_descriptor(struct wp_live *live, int fd)
     return 0;
 }
 
-int live_begin(struct wp_live *live, int fd, struct store_header *header,
-               const struct live_memory memory[LIVE_PART_COUNT])
+int mapped_store_begin(struct mapped_store *live, int fd, struct store_header *header,
+                       const struct mapped_memory memory[MAPPED_PART_COUNT])
 {
     lay_out(live, memory);
     ask_to_write_in_place(fd);
@@ -230,12 +230,12 @@ int live_begin(struct wp_live *live, int fd, struct store_header *header,
     return status < 0 ? status : keep_descriptor(live, fd);
 }
 
-void live_lose_file(struct wp_live *live)
+void mapped_store_lose_file(struct mapped_store *live)
 {
     live->fd = 0;
 }
 
-int live_take_file(struct wp_live *live, int fd)
+int mapped_store_take_file(struct mapped_store *live, int fd)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
@@ -246,14 +246,14 @@ int live_take_file(struct wp_live *live, int fd)
     return 0;
 }
 
-bool live_is_kept(const struct wp_live *live)
+bool mapped_store_is_kept(const struct mapped_store *live)
 {
     const struct store_header *header = sig_load_acquire(&live->header); /* partner: the store in map_all */
     return header && sig_load_relaxed(&header->live.state) == STORE_LIVE;
 }
 
 /* Without memory for a copy only what the file has no room for becomes plain memory. */
-static void leave_file(struct live_part *part)
+static void leave_file(struct mapped_part *part)
 {
     size_t room = part->backing.bytes;
     if (!bring_back(part, room) && room < part->memory.bytes)
@@ -261,12 +261,12 @@ static void leave_file(struct live_part *part)
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-void live_give_up(struct wp_live *live, int error)
+void mapped_store_give_up(struct mapped_store *live, int error)
 {
     live->header->live.error = error;
     sig_store_release(&live->header->live.state, STORE_GIVEN_UP); /* for who reads the file */
-    for (int i = 0; i < LIVE_PART_COUNT; i++) {
-        struct live_part *part = &live->parts[i];
+    for (int i = 0; i < MAPPED_PART_COUNT; i++) {
+        struct mapped_part *part = &live->parts[i];
         leave_file(part);
         *part->memory.backing = NULL;
     }
@@ -274,9 +274,9 @@ void live_give_up(struct wp_live *live, int error)
 
 /* ---- what the header says ---- */
 
-void live_show(struct wp_live *live, const struct store_tree *tree, size_t arena_used_bytes)
+void mapped_store_show(struct mapped_store *live, const struct store_tree *tree, size_t arena_used_bytes)
 {
-    if (!live_is_kept(live))
+    if (!mapped_store_is_kept(live))
         return;
     sig_keep_order(); /* records before what leads to them */
     live->header->tree = *tree;
@@ -284,7 +284,7 @@ void live_show(struct wp_live *live, const struct store_tree *tree, size_t arena
     live->header->live.arena_used_bytes = arena_used_bytes;
 }
 
-static void make_checkpoint(struct wp_live *live, uint64_t now_ns)
+static void make_checkpoint(struct mapped_store *live, uint64_t now_ns)
 {
     struct store_header *header = live->header;
     struct store_checkpoint *checkpoint = &header->live.checkpoints[live->checkpoint % STORE_CHECKPOINTS];
@@ -299,29 +299,29 @@ static void make_checkpoint(struct wp_live *live, uint64_t now_ns)
     live->checkpoint_ns = now_ns + checkpoint_ns;
 }
 
-void live_beat_alone(struct wp_live *live, uint64_t now_ns)
+void mapped_store_beat_alone(struct mapped_store *live, uint64_t now_ns)
 {
-    if (live_is_kept(live))
+    if (mapped_store_is_kept(live))
         sig_store_release(&live->header->live.beat_ns, now_ns); /* for who reads the file */
 }
 
-void live_stop(struct wp_live *live)
+void mapped_store_stop(struct mapped_store *live)
 {
-    if (live_is_kept(live))
+    if (mapped_store_is_kept(live))
         live->header->live.is_stopped = 1;
 }
 
-void live_skip(struct wp_live *live, uint64_t stopped_ns)
+void mapped_store_skip(struct mapped_store *live, uint64_t stopped_ns)
 {
-    if (!live_is_kept(live))
+    if (!mapped_store_is_kept(live))
         return;
     live->header->live.stopped_ns += stopped_ns;
     live->header->live.is_stopped = 0;
 }
 
-void live_beat(struct wp_live *live, const struct live_beat *beat)
+void mapped_store_beat(struct mapped_store *live, const struct mapped_store_beat *beat)
 {
-    if (!live_is_kept(live))
+    if (!mapped_store_is_kept(live))
         return;
     struct store_live *shown = &live->header->live;
     live->header->counters = *beat->counters;
@@ -335,11 +335,11 @@ void live_beat(struct wp_live *live, const struct live_beat *beat)
                                                   .event_count = beat->timeline->event_count};
     sig_keep_order();
     sig_store_relaxed(&shown->timeline_is_moving, 0);
-    live_beat_alone(live, beat->now_ns);
+    mapped_store_beat_alone(live, beat->now_ns);
     make_checkpoint(live, beat->now_ns);
 }
 
-static void note(struct wp_live *live, const struct store_noted_end *end)
+static void note(struct mapped_store *live, const struct store_noted_end *end)
 {
     copy_end(&live->noted, end);
     struct store_header *header = sig_load_seq_cst(&live->header); /* partner: map_all */
@@ -347,17 +347,17 @@ static void note(struct wp_live *live, const struct store_noted_end *end)
         copy_end(&header->live.end, end);
 }
 
-void live_note_end(struct wp_live *live, enum store_end kind, int value, uint64_t now_ns)
+void mapped_store_note_end(struct mapped_store *live, enum store_end kind, int value, uint64_t now_ns)
 {
     note(live, &(struct store_noted_end){.time_ns = now_ns, .kind = kind, .value = value});
 }
 
-void live_take_back_end(struct wp_live *live)
+void mapped_store_cancel_end(struct mapped_store *live)
 {
     note(live, &(struct store_noted_end){0});
 }
 
-void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now_ns)
+void mapped_store_note_death(struct mapped_store *live, int32_t pid, int signal, uint64_t now_ns)
 {
     struct store_header *header = sig_load_acquire(&live->header); /* partner: the store in map_all */
     if (!header)
@@ -368,19 +368,19 @@ void live_note_death(struct wp_live *live, int32_t pid, int signal, uint64_t now
 
 /* ---- the end ---- */
 
-/* Only holes and what was never used are behind the arena. */
-uint64_t live_cut(struct wp_live *live)
+/* Only holes and what was never used are after the arena. */
+uint64_t mapped_store_cut(struct mapped_store *live)
 {
     struct store_header *header = live->header;
     uint64_t end = STORE_HEADER_BYTES + whole_pages(header->live.arena_used_bytes);
-    if (live->parts[LIVE_RECORDS].memory.bytes > 0 || ftruncate(live->fd, (off_t)end) < 0)
+    if (live->parts[MAPPED_RECORDS].memory.bytes > 0 || ftruncate(live->fd, (off_t)end) < 0)
         return end_of_file(live);
     header->arena.bytes = header->live.arena_used_bytes;
     return end;
 }
 
-void live_close(struct wp_live *live, uint64_t duration_ns, const char *restraint,
-                const struct store_part *names)
+void mapped_store_close(struct mapped_store *live, uint64_t duration_ns, const char *restraint,
+                        const struct store_part *names)
 {
     struct store_header *header = live->header;
     header->symbols = *names;
@@ -389,9 +389,9 @@ void live_close(struct wp_live *live, uint64_t duration_ns, const char *restrain
     sig_store_release(&header->live.state, STORE_CLOSED); /* for who reads the file */
 }
 
-void live_drop(struct wp_live *live)
+void mapped_store_drop(struct mapped_store *live)
 {
     if (live->header)
         munmap(live->header, STORE_HEADER_BYTES);
-    *live = (struct wp_live){0};
+    *live = (struct mapped_store){0};
 }

@@ -12,18 +12,21 @@ enum { ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
 
 static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
 
+static void *map_scratch(size_t bytes, int flags)
+{
+    void *memory =
+        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 void *scratch_alloc(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return map_scratch(bytes, MAP_NORESERVE);
 }
 
 void *scratch_alloc_touched(size_t bytes)
 {
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return map_scratch(bytes, MAP_POPULATE);
 }
 
 void scratch_free(void *memory, size_t bytes)
@@ -43,12 +46,12 @@ void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes)
     return NULL;
 }
 
-int arena_init(struct wp_arena *arena, size_t size_bytes)
+int arena_init(struct arena *arena, size_t size_bytes)
 {
     if (size_bytes > arena_max_bytes)
         size_bytes = arena_max_bytes;
     size_bytes = (size_bytes + ARENA_PAGE_BYTES - 1) & ~(size_t)(ARENA_PAGE_BYTES - 1);
-    *arena = (struct wp_arena){0};
+    *arena = (struct arena){0};
     arena->base = scratch_alloc(size_bytes);
     if (!arena->base)
         return -ENOMEM;
@@ -57,20 +60,20 @@ int arena_init(struct wp_arena *arena, size_t size_bytes)
     return 0;
 }
 
-void arena_deinit(struct wp_arena *arena)
+void arena_deinit(struct arena *arena)
 {
     scratch_free(arena->base, arena->size_bytes);
-    *arena = (struct wp_arena){0};
+    *arena = (struct arena){0};
 }
 
-void arena_clear(struct wp_arena *arena)
+void arena_clear(struct arena *arena)
 {
-    if (madvise(arena->base, arena->size_bytes, MADV_DONTNEED) < 0) /* locked, say */
+    if (madvise(arena->base, arena->size_bytes, MADV_DONTNEED) < 0) /* locked memory */
         memset(arena->base, 0, arena->used_bytes);
     arena->used_bytes = ARENA_UNIT_BYTES;
 }
 
-static arena_ref alloc_below(struct wp_arena *arena, size_t bytes, size_t limit_bytes)
+static arena_ref alloc_below(struct arena *arena, size_t bytes, size_t limit_bytes)
 {
     if (bytes > limit_bytes)
         return 0;
@@ -83,17 +86,17 @@ static arena_ref alloc_below(struct wp_arena *arena, size_t bytes, size_t limit_
     return ref;
 }
 
-arena_ref arena_alloc(struct wp_arena *arena, size_t bytes)
+arena_ref arena_alloc(struct arena *arena, size_t bytes)
 {
     return alloc_below(arena, bytes, arena->size_bytes - arena->size_bytes / ARENA_RESERVE_PARTS);
 }
 
-arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes)
+arena_ref arena_alloc_reserved(struct arena *arena, size_t bytes)
 {
     return alloc_below(arena, bytes, arena->size_bytes);
 }
 
-arena_ref arena_strdup(struct wp_arena *arena, const char *string)
+arena_ref arena_strdup(struct arena *arena, const char *string)
 {
     size_t bytes = strlen(string) + 1;
     arena_ref ref = arena_alloc(arena, bytes);

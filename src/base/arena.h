@@ -5,8 +5,9 @@
  * refer to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from
  * mmap, never from the program's malloc, and is touched only as it is used.
  *
- * Called from: the sampler thread only (and unit tests). There is no locking: one writer, no concurrent
- * reader.
+ * There is no lock: one thread at a time allocates, in the program the sampler. A published record may be
+ * read at any moment: signal handlers read search tables (sig_modules.h), and the file of a mapped store is
+ * as its process left it when it was killed (mapped_store.h).
  */
 #ifndef WALLPROF_ARENA_H
 #define WALLPROF_ARENA_H
@@ -16,25 +17,24 @@
 
 enum { ARENA_UNIT_BYTES = 8 };
 
-/* An offset into the region in these units; 0 is "none". 32 bits reach 32 GiB. */
+/* An offset in units of ARENA_UNIT_BYTES; 0 is "none". 32 bits reach 32 GiB. */
 typedef uint32_t arena_ref;
 
-/* How far memory can be touched, where that is not all of it: it is mapped from a file that grows with its
- * use (live.h). */
+/* How much of the memory can be touched, where it is mapped from a file that grows with its use
+ * (mapped_store.h). extend does not fail: afterwards at least `bytes` can be touched. */
 struct arena_backing {
     size_t bytes;
-    void (*extend)(struct arena_backing *backing,
-                   size_t bytes); /* afterwards there are as many, in any case */
+    void (*extend)(struct arena_backing *backing, size_t bytes);
 };
 
-struct wp_arena {
+struct arena {
     unsigned char *base; /* page aligned, owned */
     size_t size_bytes;   /* reserved; the hard limit */
     size_t used_bytes;   /* handed out, a multiple of 8; starts at 8 so that no record has offset 0 */
     struct arena_backing *backing; /* not owned; NULL: all of it can be touched */
 };
 
-/* Before so many bytes from the beginning are touched. */
+/* To be called before the first `bytes` bytes are touched. */
 static inline void arena_back(struct arena_backing *backing, size_t bytes)
 {
     if (backing && bytes > backing->bytes)
@@ -42,29 +42,28 @@ static inline void arena_back(struct arena_backing *backing, size_t bytes)
 }
 
 /* Reserves size_bytes (rounded up to whole pages, at most 32 GiB). 0, or -errno with nothing reserved. */
-int arena_init(struct wp_arena *arena, size_t size_bytes);
-void arena_deinit(struct wp_arena *arena);
+int arena_init(struct arena *arena, size_t size_bytes);
+void arena_deinit(struct arena *arena);
 
-/* Empty again, as after arena_init: no reference into it is valid any more. Its pages are the kernel's again.
- */
-void arena_clear(struct wp_arena *arena);
+/* Empties the region, as after arena_init, and gives its pages back. References into it become invalid. */
+void arena_clear(struct arena *arena);
 
 /*
  * A zeroed record of the given size, 8-byte aligned; 0 when the region is full (nothing is handed out then).
  * The last sixteenth of the region is kept for arena_alloc_reserved: the few records without which time would
  * be lost.
  */
-arena_ref arena_alloc(struct wp_arena *arena, size_t bytes);
-arena_ref arena_alloc_reserved(struct wp_arena *arena, size_t bytes);
+arena_ref arena_alloc(struct arena *arena, size_t bytes);
+arena_ref arena_alloc_reserved(struct arena *arena, size_t bytes);
 
 /* The record behind a non-zero reference; valid until arena_deinit. */
-static inline void *arena_at(const struct wp_arena *arena, arena_ref ref)
+static inline void *arena_at(const struct arena *arena, arena_ref ref)
 {
     return arena->base + (size_t)ref * ARENA_UNIT_BYTES;
 }
 
 /* A NUL-terminated copy of a string; 0 when the region is full. */
-arena_ref arena_strdup(struct wp_arena *arena, const char *string);
+arena_ref arena_strdup(struct arena *arena, const char *string);
 
 /*
  * Plain anonymous memory outside any region, for index tables and export scratch. NULL when there is none.
@@ -72,11 +71,11 @@ arena_ref arena_strdup(struct wp_arena *arena, const char *string);
  */
 void *scratch_alloc(size_t bytes);
 
-/* The same, for what is about to be used all over: one visit to the kernel instead of one for each page. */
+/* The same, for memory that is about to be used completely: one system call instead of a fault per page. */
 void *scratch_alloc_touched(size_t bytes);
 void scratch_free(void *memory, size_t bytes);
 
-/* Like scratch_alloc and a copy: the old block is released, also when NULL is returned for lack of memory. */
+/* Moves a block into a larger one. The old one is released, also when NULL is returned for lack of memory. */
 void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes);
 
 #endif

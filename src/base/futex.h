@@ -1,5 +1,4 @@
-/* Waiting on a word, as futex(2) has it: any thread, no errno. Private to the process, but for the two that
- * say shared. */
+/* futex(2) on a word: any thread, errno untouched. The two `_shared` functions work between processes. */
 #ifndef WALLPROF_FUTEX_H
 #define WALLPROF_FUTEX_H
 
@@ -15,8 +14,8 @@ static inline void futex_wake_all(uint32_t *word)
 }
 
 /*
- * Until the word is not `value` any more, or CLOCK_MONOTONIC reaches the deadline (0: none). May return
- * early: look at the word again.
+ * Waits until the word is not `value` any more, or CLOCK_MONOTONIC reaches the deadline (0: none). May return
+ * early: check the word again.
  */
 static inline void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
 {
@@ -25,7 +24,6 @@ static inline void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_
                  deadline_ns ? (long)&deadline : 0, 0, FUTEX_BITSET_MATCH_ANY);
 }
 
-/* Of a word that other processes may have mapped, too. */
 static inline void futex_wake_all_shared(uint32_t *word)
 {
     sig_syscall4(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0);

@@ -19,10 +19,10 @@ static uint32_t hash_key(const void *key, size_t bytes)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-static uint32_t *find_slot(const struct record_table *table, const void *key)
+static uint32_t *find_slot(const struct intern_table *table, const void *key)
 {
     uint32_t mask = table->capacity * 2 - 1, at = hash_key(key, table->key_bytes) & mask;
-    while (table->slots[at] && memcmp(record_table_at(table, table->slots[at] - 1), key, table->key_bytes))
+    while (table->slots[at] && memcmp(intern_table_at(table, table->slots[at] - 1), key, table->key_bytes))
         at = (at + 1) & mask;
     return &table->slots[at];
 }
@@ -32,10 +32,10 @@ static size_t slots_bytes(uint32_t capacity)
     return sizeof(uint32_t) * 2 * capacity;
 }
 
-/* With room for so many records; the old memory stays where there is no new one. */
-static bool reserve(struct record_table *table, uint32_t capacity)
+/* Grows to `capacity` records. Without memory the table stays as it is. */
+static bool reserve_records(struct intern_table *table, uint32_t capacity)
 {
-    struct record_table bigger = *table;
+    struct intern_table bigger = *table;
     bigger.capacity = capacity;
     bigger.records = scratch_alloc(table->record_bytes * capacity);
     bigger.slots = scratch_alloc(slots_bytes(capacity));
@@ -47,38 +47,38 @@ static bool reserve(struct record_table *table, uint32_t capacity)
     if (table->count > 0)
         memcpy(bigger.records, table->records, table->record_bytes * table->count);
     for (uint32_t i = 0; i < table->count; i++)
-        *find_slot(&bigger, record_table_at(&bigger, i)) = i + 1;
-    record_table_deinit(table);
+        *find_slot(&bigger, intern_table_at(&bigger, i)) = i + 1;
+    intern_table_deinit(table);
     *table = bigger;
     return true;
 }
 
-int record_table_init(struct record_table *table, size_t record_bytes, size_t key_bytes)
+int intern_table_init(struct intern_table *table, size_t record_bytes, size_t key_bytes)
 {
-    *table = (struct record_table){.record_bytes = record_bytes, .key_bytes = key_bytes};
-    return reserve(table, FIRST_CAPACITY) ? 0 : -ENOMEM;
+    *table = (struct intern_table){.record_bytes = record_bytes, .key_bytes = key_bytes};
+    return reserve_records(table, FIRST_CAPACITY) ? 0 : -ENOMEM;
 }
 
-void record_table_deinit(struct record_table *table)
+void intern_table_deinit(struct intern_table *table)
 {
     scratch_free(table->records, table->record_bytes * table->capacity);
     scratch_free(table->slots, slots_bytes(table->capacity));
-    *table = (struct record_table){0};
+    *table = (struct intern_table){0};
 }
 
-uint32_t record_table_intern(struct record_table *table, const void *key)
+uint32_t intern_table_intern(struct intern_table *table, const void *key)
 {
     uint32_t *slot = find_slot(table, key);
     if (*slot)
         return *slot - 1;
     if (table->count == table->capacity) {
-        if (table->capacity > UINT32_MAX / 4 || !reserve(table, table->capacity * 2)) {
+        if (table->capacity > UINT32_MAX / 4 || !reserve_records(table, table->capacity * 2)) {
             table->failed = true;
             return 0;
         }
         slot = find_slot(table, key);
     }
-    memcpy(record_table_at(table, table->count), key, table->key_bytes);
+    memcpy(intern_table_at(table, table->count), key, table->key_bytes);
     *slot = ++table->count;
     return table->count - 1;
 }

@@ -12,7 +12,7 @@ void json_init(struct json *json, struct sink *sink)
     *json = (struct json){.sink = sink};
 }
 
-static void put(struct json *json, const char *text)
+static void put_text(struct json *json, const char *text)
 {
     sink_write(json->sink, text, strlen(text));
 }
@@ -20,20 +20,20 @@ static void put(struct json *json, const char *text)
 static void begin_value(struct json *json)
 {
     if (json->is_comma_due)
-        put(json, ",");
+        put_text(json, ",");
     json->is_comma_due = true;
 }
 
 static void begin_container(struct json *json, const char *bracket)
 {
     begin_value(json);
-    put(json, bracket);
+    put_text(json, bracket);
     json->is_comma_due = false;
 }
 
 static void end_container(struct json *json, const char *bracket)
 {
-    put(json, bracket);
+    put_text(json, bracket);
     json->is_comma_due = true;
 }
 
@@ -57,7 +57,7 @@ void json_end_array(struct json *json)
     end_container(json, "]");
 }
 
-/* Characters that JSON, HTML or JavaScript would take for something else; and separators of lines. */
+/* Characters with a meaning in JSON, HTML or JavaScript, and line separators. */
 static bool needs_escape(const unsigned char *at, size_t bytes)
 {
     if (bytes == 1)
@@ -72,14 +72,14 @@ static void put_escape(struct json *json, const unsigned char *at, size_t bytes)
         snprintf(escape, sizeof escape, "\\%c", *at);
     else
         snprintf(escape, sizeof escape, "\\u%04x", bytes == 1 ? *at : 0x2000 | (at[2] & 0x3f));
-    put(json, escape);
+    put_text(json, escape);
 }
 
-/* What needs no escape is written in runs. */
+/* Text without escapes is written in runs. */
 static void put_quoted(struct json *json, const char *text)
 {
     const char *run = text;
-    put(json, "\"");
+    put_text(json, "\"");
     while (*text) {
         size_t bytes = utf8_length(text);
         if (bytes > 0 && !needs_escape((const unsigned char *)text, bytes)) {
@@ -90,19 +90,19 @@ static void put_quoted(struct json *json, const char *text)
         if (bytes > 0)
             put_escape(json, (const unsigned char *)text, bytes);
         else
-            put(json, "?");
+            put_text(json, "?");
         text += bytes > 0 ? bytes : 1;
         run = text;
     }
     sink_write(json->sink, run, (size_t)(text - run));
-    put(json, "\"");
+    put_text(json, "\"");
 }
 
 void json_key(struct json *json, const char *key)
 {
     begin_value(json);
     put_quoted(json, key);
-    put(json, ":");
+    put_text(json, ":");
     json->is_comma_due = false;
 }
 
@@ -115,10 +115,10 @@ void json_string(struct json *json, const char *text)
 static void put_number(struct json *json, const char *text)
 {
     begin_value(json);
-    put(json, text);
+    put_text(json, text);
 }
 
-/* By hand: a page is millions of these. With the comma in front it is one write. */
+/* Formatted by hand, with the comma, into one write: a page has millions of these. */
 void json_uint(struct json *json, uint64_t value)
 {
     char text[NUMBER_BYTES], *end = text + sizeof text, *at = end;
@@ -170,5 +170,5 @@ void json_digits(struct json *json, uint64_t value)
 
 void json_newline(struct json *json)
 {
-    put(json, "\n");
+    put_text(json, "\n");
 }

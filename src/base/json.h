@@ -1,11 +1,11 @@
 /*
- * JSON, written as it comes: nothing is kept but whether a comma is due, however large the document.
+ * A streaming JSON writer: its only state is whether a comma is due.
  *
- * The caller sees to it that what begins ends, and that each member of an object is a key and one value. Text
- * may be any bytes: what is not UTF-8 becomes '?' (utf8.h). What is written is safe also inside a <script>
- * element of a page and as JavaScript: '<', '>', '&', U+2028 and U+2029 are escaped.
+ * The caller ends what it begins, and gives each member of an object a key and one value. Text may be any
+ * bytes: what is not UTF-8 becomes '?' (utf8.h). The output is also safe inside a <script> element and as
+ * JavaScript: '<', '>', '&', U+2028 and U+2029 are escaped.
  *
- * Called from: whichever thread has the sink. Errors are the sink's. Standard: RFC 8259.
+ * Called from: the thread that uses the sink. Errors are the sink's. Standard: RFC 8259.
  */
 #ifndef WALLPROF_JSON_H
 #define WALLPROF_JSON_H
@@ -37,10 +37,10 @@ void json_null(struct json *json);
 /* Milliseconds, exact: 1500000 ns are 1.5. */
 void json_ms(struct json *json, int64_t value_ns);
 
-/* For readers that take numbers as doubles: the digits as a string, which no reader rounds. */
+/* The digits as a string, for readers that would round a number to a double. */
 void json_digits(struct json *json, uint64_t value);
 
-/* Between two values, for people: nothing but a line's end. */
+/* A line end between two values, for people who read the file. */
 void json_newline(struct json *json);
 
 #endif

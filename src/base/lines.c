@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum { BUFFER_BYTES = 64 * 1024 };
-_Static_assert(BUFFER_BYTES > 2 * LINE_MAX_BYTES, "there is room to read behind the head of a long line");
+_Static_assert(BUFFER_BYTES > 2 * LINE_MAX_BYTES, "there is room to read after the head of a long line");
 
 int lines_init(struct lines *lines, int fd, uint64_t offset, uint64_t end_offset)
 {
@@ -22,8 +22,8 @@ void lines_deinit(struct lines *lines)
     *lines = (struct lines){.fd = -1};
 }
 
-/* Of a line that is too long only the head stays. */
-static void make_room(struct lines *lines)
+/* Keeps only the head of a line that is too long. */
+static void move_rest_to_front(struct lines *lines)
 {
     size_t kept = lines->used - lines->begin;
     if (kept > LINE_MAX_BYTES) {
@@ -35,9 +35,9 @@ static void make_room(struct lines *lines)
     lines->used = kept;
 }
 
-static bool fill(struct lines *lines)
+static bool fill_buffer(struct lines *lines)
 {
-    make_room(lines);
+    move_rest_to_front(lines);
     uint64_t left = lines->end_offset > lines->read_offset ? lines->end_offset - lines->read_offset : 0;
     size_t room = BUFFER_BYTES - lines->used;
     ssize_t got;
@@ -65,7 +65,7 @@ bool lines_next(struct lines *lines, struct line *ret)
             lines->begin += bytes + 1;
             return true;
         }
-        if (!fill(lines))
+        if (!fill_buffer(lines))
             return false;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * The lines of a file one after the other, in memory that does not grow with the file or its lines.
+ * Reads a file line by line, in memory that does not grow with the file or its lines.
  *
  * Called from: the exporting thread. Scratch memory only; the descriptor stays the caller's.
  */
@@ -14,7 +14,7 @@ enum { LINE_MAX_BYTES = 8192 };
 
 struct line {
     const char *text; /* not terminated, without its newline; valid until the next call */
-    size_t bytes;     /* at most LINE_MAX_BYTES: what is behind that of a longer line is left out */
+    size_t bytes;     /* at most LINE_MAX_BYTES: the rest of a longer line is left out */
     uint64_t offset;  /* in the file */
 };
 
@@ -24,14 +24,14 @@ struct lines {
     uint64_t line_offset;             /* of the next line */
     uint64_t left_out_bytes;          /* of that line, so far */
     char *buffer;                     /* owned */
-    size_t begin, used;               /* what is in the buffer and not yet handed out */
+    size_t begin, used;               /* the bytes in the buffer that have not been returned yet */
 };
 
-/* Starts at an offset and ends at another one or at the end of the file. 0 or -ENOMEM. */
+/* Reads from an offset to another one, or to the end of the file. 0 or -ENOMEM. */
 int lines_init(struct lines *lines, int fd, uint64_t offset, uint64_t end_offset);
 void lines_deinit(struct lines *lines);
 
-/* The next line that ends in a newline; one without, the last, may still be being written and is none. */
+/* The next line that ends in a newline. A last line without one is not returned: it may be incomplete yet. */
 bool lines_next(struct lines *lines, struct line *ret);
 
 #endif

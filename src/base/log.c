@@ -1,6 +1,7 @@
 #include "log.h"
 #include "trusted_path.h"
 #include "sig/sys/sig_arch.h"
+#include "raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,9 @@
 
 static const char prefix[] = "wallprof: ";
 
-enum { NOTICE_BYTES = 64 }; /* kept for the line that says how many found no room */
+enum { NOTICE_BYTES = 64 }; /* reserved for the line that says how many were dropped */
 
-void log_init(struct wp_log *log, enum log_level level)
+void log_init(struct log *log, enum log_level level)
 {
     struct stat status;
     *log->path = '\0';
@@ -29,7 +30,7 @@ void log_init(struct wp_log *log, enum log_level level)
     log->used_bytes = log->dropped = 0;
 }
 
-void log_set_path(struct wp_log *log, const char *path)
+void log_set_path(struct log *log, const char *path)
 {
     size_t length = 0;
     if (*path != '/' && getcwd(log->path, sizeof(log->path))) {
@@ -39,7 +40,7 @@ void log_set_path(struct wp_log *log, const char *path)
     snprintf(log->path + length, sizeof(log->path) - length, "%s", path);
 }
 
-void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
+void log_add(struct log *log, enum log_level level, const char *format, ...)
 {
     char line[1024];
     va_list arguments;
@@ -62,51 +63,51 @@ void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
 }
 
 /*
- * A pipe without a reader and a file at its size limit send a signal with the error. It is not for the
- * program: it did not write. Raw calls, because the program's mask is not what the hooks say it is.
+ * A pipe without a reader and a file at its size limit raise a signal with the error. The program must not
+ * get it: it did not write. Raw calls, because the hooks do not show the true mask.
  */
-static const uint64_t signals_of_writing = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+static const uint64_t write_signals = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
 
-static uint64_t pending_of_writing(void)
+static uint64_t pending_write_signals(void)
 {
     uint64_t pending = 0;
     sig_syscall4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0);
-    return pending & signals_of_writing;
+    return pending & write_signals;
 }
 
-struct quiet {
+struct held_signals {
     uint64_t mask, pending;
 };
 
-static struct quiet be_quiet(void)
+static struct held_signals hold_write_signals(void)
 {
-    struct quiet before = {.pending = pending_of_writing()};
-    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals_of_writing, (long)&before.mask,
+    struct held_signals before = {.pending = pending_write_signals()};
+    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&write_signals, (long)&before.mask,
                  sizeof(before.mask));
     return before;
 }
 
-static void end_quiet(const struct quiet *before)
+static void release_write_signals(const struct held_signals *before)
 {
     static const struct timespec at_once;
-    uint64_t ours = pending_of_writing() & ~before->pending;
+    uint64_t ours = pending_write_signals() & ~before->pending;
     if (ours)
         sig_syscall4(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof(ours));
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof(before->mask));
 }
 
-static void write_all(int fd, const char *text, size_t bytes)
+static void write_messages(int fd, const char *text, size_t bytes)
 {
     while (bytes > 0) {
-        ssize_t written = write(fd, text, bytes);
+        ssize_t written = raw_write(fd, text, bytes);
         if (written <= 0)
-            return; /* nobody to tell */
+            return; /* there is nowhere to report it */
         text += written;
         bytes -= (size_t)written;
     }
 }
 
-static void add_notice(struct wp_log *log)
+static void add_notice(struct log *log)
 {
     char *at = log->text + log->used_bytes;
     if (log->dropped > 0)
@@ -115,12 +116,12 @@ static void add_notice(struct wp_log *log)
     log->dropped = 0;
 }
 
-/* The log file, or -1; that it cannot be opened is one more thing to say. */
-static int open_file(struct wp_log *log)
+/* The log file, or -1. A failure to open it is one more message. */
+static int open_file(struct log *log)
 {
     if (!*log->path)
         return -1;
-    int fd = place_open_to_append(log->path);
+    int fd = trusted_path_open_to_append(log->path);
     if (fd < 0) {
         log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path,
                 strerrordesc_np(-fd));
@@ -129,7 +130,7 @@ static int open_file(struct wp_log *log)
     return fd;
 }
 
-static bool is_stderr_of_the_start(const struct wp_log *log)
+static bool is_stderr_of_the_start(const struct log *log)
 {
     struct stat status;
     return log->has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == log->stderr_device &&
@@ -137,17 +138,17 @@ static bool is_stderr_of_the_start(const struct wp_log *log)
 }
 
 /* Writes everything and closes the descriptor. */
-static void write_kept(struct wp_log *log, int fd)
+static void write_kept(struct log *log, int fd)
 {
-    struct quiet before = be_quiet();
-    write_all(fd, log->text, log->used_bytes);
-    end_quiet(&before);
+    struct held_signals before = hold_write_signals();
+    write_messages(fd, log->text, log->used_bytes);
+    release_write_signals(&before);
     log->used_bytes = 0;
     if (fd != STDERR_FILENO)
         close(fd);
 }
 
-void log_flush(struct wp_log *log)
+void log_flush(struct log *log)
 {
     add_notice(log);
     int fd = log->used_bytes > 0 ? open_file(log) : -1;
@@ -157,16 +158,15 @@ void log_flush(struct wp_log *log)
         write_kept(log, fd);
 }
 
-/* By the process's own entry if that tells of the same file: see tasks.h on what a thread's own would cost.
- */
+/* Through the process's own entry if that is the same file: see proc_tasks.h on what a thread's own costs. */
 int log_open_stderr_handle(void)
 {
     struct stat own, found;
     if (fstat(STDERR_FILENO, &own) < 0)
         return -1;
-    if (S_ISREG(
-            own.st_mode)) /* nobody waits for its end; opened again it would be written to at another place */
-        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    /* No reader waits for the end of a regular file. Opened again, it would have another offset. */
+    if (S_ISREG(own.st_mode))
+        return raw_fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int fd = open("/proc/self/fd/2", O_PATH | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino)
         return fd;
@@ -178,14 +178,14 @@ int log_open_stderr_handle(void)
 static int open_handle(int handle)
 {
     char path[48];
-    int flags = fcntl(handle, F_GETFL);
+    int flags = raw_fcntl(handle, F_GETFL, 0);
     if (flags >= 0 && !(flags & O_PATH))
-        return fcntl(handle, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        return raw_fcntl(handle, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", handle);
     return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-void log_flush_through(struct wp_log *log, int stderr_handle)
+void log_flush_through(struct log *log, int stderr_handle)
 {
     add_notice(log);
     int fd = log->used_bytes > 0 ? open_file(log) : -1;

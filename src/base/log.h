@@ -1,8 +1,9 @@
 /*
- * What wallprof has to say, which is nothing unless something is wrong or was asked for.
+ * wallprof's messages: none unless something is wrong or they were asked for.
  *
- * Messages are kept until a thread of the program flushes them, because the sampler has no descriptors of the
- * program's: at the end of start-up and when the profile has been written. Each is one line, "wallprof: ...".
+ * Messages are kept until a thread of the program flushes them, at the end of start-up and when the profile
+ * has been written, because the sampler does not share the program's descriptors. Each is one line,
+ * "wallprof: ...".
  *
  * Called from: the starting thread, then the sampler, then the finishing thread, one after the other.
  */
@@ -18,12 +19,10 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 enum { LOG_CAPACITY_BYTES = 8192 };
 
-struct wp_log {
-    enum log_level level; /* what is kept: this and more urgent */
-    bool has_stderr; /* false: descriptor 2 was closed at the start, what it is later is not ours to write to
-                      */
-    dev_t stderr_device; /* which file descriptor 2 was at the start: the program may close it and get another
-                          */
+struct log {
+    enum log_level level; /* messages of this level and more urgent ones are kept */
+    bool has_stderr;      /* false: descriptor 2 was closed at the start, so a later one is not for us */
+    dev_t stderr_device;  /* the file of descriptor 2 at the start: the program may replace it */
     ino_t stderr_inode;
     char path[PATH_MAX]; /* the file to append to, absolute; "" for stderr */
     size_t used_bytes, dropped;
@@ -31,25 +30,25 @@ struct wp_log {
 };
 
 /* Notes what stderr is now. */
-void log_init(struct wp_log *log, enum log_level level);
+void log_init(struct log *log, enum log_level level);
 
-/* From now on into a file; a relative name is taken from the present directory. */
-void log_set_path(struct wp_log *log, const char *path);
+/* Messages go into this file from now on. A relative name is resolved now. */
+void log_set_path(struct log *log, const char *path);
 
 /* Adds a line (printf's format, no newline). Dropped and counted when there is no room. */
-void log_add(struct wp_log *log, enum log_level level, const char *format, ...)
+void log_add(struct log *log, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes what is kept to its file, or to stderr if that is still the one of the start; else keeps it. No
- * signal comes of it (SIGPIPE, SIGXFSZ), whatever stderr is. */
-void log_flush(struct wp_log *log);
+/* Writes what is kept to the file, or to stderr if that is still the one of the start; else keeps it. Raises
+ * no signal (SIGPIPE, SIGXFSZ), whatever stderr is. */
+void log_flush(struct log *log);
 
 /*
- * For a thread with a descriptor table of its own: a handle of the program's stderr that does not hold it
- * open (a pipe's reader still sees its end), or -1. log_flush_through writes by it even when the program has
- * closed its stderr, as many do right before they exit.
+ * For a thread with a descriptor table of its own: a handle of the program's stderr that does not keep it
+ * open (a pipe's reader still sees its end), or -1. With it log_flush_through can write even when the program
+ * has closed its stderr, as many do right before they exit.
  */
 int log_open_stderr_handle(void);
-void log_flush_through(struct wp_log *log, int stderr_handle);
+void log_flush_through(struct log *log, int stderr_handle);
 
 #endif

@@ -3,70 +3,65 @@
 
 #include <string.h>
 
-enum { FIRST_CAPACITY_BYTES = 4096, WIRE_VARINT = 0, WIRE_BYTES = 2, VARINT_MAX_BYTES = 10 };
+enum { FIRST_CAPACITY_BYTES = 4096, PROTOBUF_VARINT = 0, PROTOBUF_BYTES = 2, VARINT_MAX_BYTES = 10 };
 
-void proto_init(struct proto *proto)
+void protobuf_deinit(struct protobuf_writer *writer)
 {
-    *proto = (struct proto){0};
+    scratch_free(writer->bytes, writer->capacity);
+    *writer = (struct protobuf_writer){0};
 }
 
-void proto_deinit(struct proto *proto)
+void protobuf_clear(struct protobuf_writer *writer)
 {
-    scratch_free(proto->bytes, proto->capacity);
-    *proto = (struct proto){0};
+    writer->used = 0;
 }
 
-void proto_clear(struct proto *proto)
+static bool reserve_bytes(struct protobuf_writer *writer, size_t bytes)
 {
-    proto->used = 0;
-}
-
-static bool reserve(struct proto *proto, size_t bytes)
-{
-    size_t capacity = proto->capacity ? proto->capacity : FIRST_CAPACITY_BYTES;
-    if (proto->failed)
+    size_t capacity = writer->capacity ? writer->capacity : FIRST_CAPACITY_BYTES;
+    if (writer->failed)
         return false;
-    if (proto->used + bytes <= proto->capacity)
+    if (writer->used + bytes <= writer->capacity)
         return true;
-    while (capacity < proto->used + bytes)
+    while (capacity < writer->used + bytes)
         capacity *= 2;
-    proto->bytes = scratch_grow(proto->bytes, proto->capacity, capacity);
-    proto->capacity = proto->bytes ? capacity : 0;
-    proto->failed = !proto->bytes;
-    return !proto->failed;
+    writer->bytes = scratch_grow(writer->bytes, writer->capacity, capacity);
+    writer->capacity = writer->bytes ? capacity : 0;
+    writer->failed = !writer->bytes;
+    return !writer->failed;
 }
 
-void proto_varint(struct proto *proto, uint64_t value)
+void protobuf_varint(struct protobuf_writer *writer, uint64_t value)
 {
-    if (!reserve(proto, VARINT_MAX_BYTES))
+    if (!reserve_bytes(writer, VARINT_MAX_BYTES))
         return;
     while (value >= 0x80) {
-        proto->bytes[proto->used++] = (unsigned char)(value | 0x80);
+        writer->bytes[writer->used++] = (unsigned char)(value | 0x80);
         value >>= 7;
     }
-    proto->bytes[proto->used++] = (unsigned char)value;
+    writer->bytes[writer->used++] = (unsigned char)value;
 }
 
-void proto_uint(struct proto *proto, uint32_t field, uint64_t value)
+void protobuf_uint(struct protobuf_writer *writer, uint32_t field, uint64_t value)
 {
     if (value == 0)
         return;
-    proto_varint(proto, (uint64_t)field << 3 | WIRE_VARINT);
-    proto_varint(proto, value);
+    protobuf_varint(writer, (uint64_t)field << 3 | PROTOBUF_VARINT);
+    protobuf_varint(writer, value);
 }
 
-void proto_bytes(struct proto *proto, uint32_t field, const void *data, size_t bytes)
+void protobuf_bytes(struct protobuf_writer *writer, uint32_t field, const void *data, size_t bytes)
 {
-    proto_varint(proto, (uint64_t)field << 3 | WIRE_BYTES);
-    proto_varint(proto, bytes);
-    if (bytes == 0 || !reserve(proto, bytes))
+    protobuf_varint(writer, (uint64_t)field << 3 | PROTOBUF_BYTES);
+    protobuf_varint(writer, bytes);
+    if (bytes == 0 || !reserve_bytes(writer, bytes))
         return;
-    memcpy(proto->bytes + proto->used, data, bytes);
-    proto->used += bytes;
+    memcpy(writer->bytes + writer->used, data, bytes);
+    writer->used += bytes;
 }
 
-void proto_message(struct proto *proto, uint32_t field, const struct proto *message)
+void protobuf_message(struct protobuf_writer *writer, uint32_t field, const struct protobuf_writer *message)
 {
-    proto->failed |= message->failed;
-    proto_bytes(proto, field, message->bytes, message->used);
+    writer->failed |= message->failed;
+    protobuf_bytes(writer, field, message->bytes, message->used);
 }

@@ -15,13 +15,13 @@ static uint64_t rotate_left(uint64_t x, int bits)
     return x << bits | x >> (64 - bits);
 }
 
-void random_init(struct wp_random *random, uint64_t seed)
+void random_init(struct random_state *random, uint64_t seed)
 {
     for (int i = 0; i < 4; i++)
         random->state[i] = splitmix64(&seed);
 }
 
-uint64_t random_next(struct wp_random *random)
+uint64_t random_next(struct random_state *random)
 {
     uint64_t *s = random->state;
     uint64_t result = rotate_left(s[1] * 5, 7) * 9, t = s[1] << 17;
@@ -34,7 +34,7 @@ uint64_t random_next(struct wp_random *random)
     return result;
 }
 
-uint32_t random_below(struct wp_random *random, uint32_t bound)
+uint32_t random_below(struct random_state *random, uint32_t bound)
 {
     uint64_t product = (random_next(random) >> 32) * bound;
     uint32_t threshold = -bound % bound;

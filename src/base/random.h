@@ -7,16 +7,16 @@
 
 #include <stdint.h>
 
-struct wp_random {
+struct random_state {
     uint64_t state[4];
 };
 
 /* Any seed is good, 0 included: it is spread by splitmix64. */
-void random_init(struct wp_random *random, uint64_t seed);
+void random_init(struct random_state *random, uint64_t seed);
 
-uint64_t random_next(struct wp_random *random);
+uint64_t random_next(struct random_state *random);
 
 /* Uniform in 0..bound-1, without bias; bound > 0. */
-uint32_t random_below(struct wp_random *random, uint32_t bound);
+uint32_t random_below(struct random_state *random, uint32_t bound);
 
 #endif

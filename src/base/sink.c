@@ -1,6 +1,7 @@
 #include "sink.h"
 #include "arena.h"
 #include "trusted_path.h"
+#include "raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ struct sink {
     int directory_fd, fd;
     int error; /* the first -errno */
     bool is_renamed, is_nameless, is_plain;
-    bool is_borrowed; /* the descriptor is somebody else's */
+    bool is_borrowed; /* the descriptor is the caller's */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
     size_t gathered; /* plain: bytes in the buffer */
     z_stream stream;
@@ -47,11 +48,11 @@ static void *zlib_alloc(void *opaque, unsigned items, unsigned item_bytes)
 
 static void zlib_free(void *opaque, void *memory)
 {
-    (void)opaque; /* goes with the sink */
+    (void)opaque; /* freed with the sink */
     (void)memory;
 }
 
-/* As /dev/stdout does, which is nobody's to replace, whether there is such a descriptor or not. */
+/* As /dev/stdout does, which must not be replaced even when there is no such descriptor. */
 static bool leads_to_proc(int directory_fd, const char *name)
 {
     static const char proc[] = "/proc/";
@@ -66,25 +67,25 @@ bool sink_is_special(int directory_fd, const char *name)
     if (fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(itself.st_mode) && leads_to_proc(directory_fd, name))
-        return place_is_trusted(directory_fd, &itself);
+        return trusted_path_is_trusted(directory_fd, &itself);
     if (fstatat(directory_fd, name, &target, 0) < 0 || S_ISDIR(target.st_mode))
         return false;
-    return !S_ISREG(itself.st_mode) && place_is_trusted(directory_fd, &itself);
+    return !S_ISREG(itself.st_mode) && trusted_path_is_trusted(directory_fd, &itself);
 }
 
-/* The program's umask may take our own rights too. */
-static int with_mode(int fd)
+/* The program's umask may take away the owner's rights too. */
+static int set_mode(int fd)
 {
     struct stat status;
     if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & 07777) != FILE_MODE)
-        fchmod(fd, FILE_MODE); /* if it cannot be, the file system has no modes */
+        fchmod(fd, FILE_MODE); /* fails where the file system has no modes */
     return fd;
 }
 
 static int create_temporary(struct sink *sink)
 {
-    return with_mode(openat(sink->directory_fd, sink->temporary,
-                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE));
+    return set_mode(openat(sink->directory_fd, sink->temporary,
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE));
 }
 
 /* The first needs the privilege to do it, or Linux 6.10; the second this thread's own view of /proc. */
@@ -97,15 +98,15 @@ static int link_temporary(struct sink *sink)
     return linkat(AT_FDCWD, path, sink->directory_fd, sink->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Calls make with names until there is one that is free. What make returns, or -errno. */
-static int with_temporary_name(struct sink *sink, int (*make)(struct sink *))
+/* Calls create with temporary names until one is free. What create returns, or -errno. */
+static int create_under_free_name(struct sink *sink, int (*create)(struct sink *))
 {
     unsigned random = 0;
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+    if (raw_getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = (unsigned)getpid();
     for (int attempt = 0; attempt < 100; attempt++) {
         snprintf(sink->temporary, sizeof(sink->temporary), ".wallprof-%08x.tmp", random + (unsigned)attempt);
-        int status = make(sink);
+        int status = create(sink);
         if (status >= 0 || errno != EEXIST)
             return status < 0 ? -errno : status;
     }
@@ -116,11 +117,11 @@ static int open_target(struct sink *sink, int *spare_fd)
 {
     struct stat status;
     if (sink_is_special(sink->directory_fd, sink->name))
-        return place_open(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
+        return trusted_path_open(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
     if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
         return -EISDIR;
     sink->is_renamed = true;
-    int fd = with_temporary_name(sink, create_temporary);
+    int fd = create_under_free_name(sink, create_temporary);
     if ((fd == -EMFILE || fd == -ENFILE) && *spare_fd >= 0) {
         fd = *spare_fd;
         *spare_fd = -1;
@@ -133,7 +134,7 @@ int sink_spare(int directory_fd, const char *name)
 {
     int fd = sink_is_special(directory_fd, name)
                  ? -1
-                 : with_mode(openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
+                 : set_mode(openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
     return fd < 0 ? -errno : fd;
 }
 
@@ -152,7 +153,7 @@ static void start_stream(struct sink *sink)
         sink->error = -ENOMEM;
 }
 
-static void start(struct sink *sink, enum sink_coding coding)
+static void start_coding(struct sink *sink, enum sink_coding coding)
 {
     sink->is_plain = coding == SINK_PLAIN;
     if (!sink->is_plain)
@@ -180,7 +181,7 @@ struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, 
         scratch_free(sink, sizeof(*sink));
         return NULL;
     }
-    start(sink, coding);
+    start_coding(sink, coding);
     return sink;
 }
 
@@ -191,14 +192,14 @@ struct sink *sink_create_on(int fd, enum sink_coding coding)
         return NULL;
     sink->fd = fd;
     sink->is_borrowed = true;
-    start(sink, coding);
+    start_coding(sink, coding);
     return sink;
 }
 
 static void write_out(struct sink *sink, const unsigned char *data, size_t bytes)
 {
     while (bytes > 0 && !sink->error) {
-        ssize_t written = write(sink->fd, data, bytes);
+        ssize_t written = raw_write(sink->fd, data, bytes);
         if (written < 0 && errno != EINTR)
             sink->error = -errno;
         else if (written == 0)
@@ -268,7 +269,7 @@ int sink_commit(struct sink *sink)
     else if (!sink->error)
         deflate_input(sink, Z_FINISH);
     if (sink->is_nameless && !sink->error)
-        sink->error = with_temporary_name(sink, link_temporary);
+        sink->error = create_under_free_name(sink, link_temporary);
     sink->is_renamed &= !sink->is_nameless || !sink->error; /* else there is no name to remove */
     if (!sink->is_borrowed && close(sink->fd) < 0 && !sink->error)
         sink->error = -errno;
@@ -293,8 +294,7 @@ int sink_check(int directory_fd, const char *name)
         if (sink_is_special(directory_fd, name))
             return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
     }
-    /* A nameless file is the real proof; where the file system has none, permission is as much as can be
-     * asked. */
+    /* A nameless file is the proof. Where the file system has none, only permissions can be checked. */
     int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0) {
         close(fd);

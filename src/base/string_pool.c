@@ -1,4 +1,4 @@
-/* Blocks are filled from the front and never reused; a name too long for a block gets one of its own size. */
+/* Blocks are filled from the front and never reused; a longer string gets a block of its own. */
 #include "string_pool.h"
 
 #include "arena.h"
@@ -6,54 +6,54 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { NAME_BLOCK_BYTES = 64 * 1024 };
+enum { BLOCK_BYTES = 64 * 1024 };
 
-struct name_block {
-    struct name_block *older;
+struct string_block {
+    struct string_block *older;
     size_t size_bytes, used_bytes; /* header included */
 };
 
-static struct name_block *block_with_room(struct name_store *store, size_t bytes)
+static struct string_block *block_with_room(struct string_pool *pool, size_t bytes)
 {
-    struct name_block *block = store->newest;
+    struct string_block *block = pool->newest;
     if (block && block->size_bytes - block->used_bytes >= bytes)
         return block;
     size_t size_bytes = sizeof *block + bytes;
-    if (size_bytes < NAME_BLOCK_BYTES)
-        size_bytes = NAME_BLOCK_BYTES;
+    if (size_bytes < BLOCK_BYTES)
+        size_bytes = BLOCK_BYTES;
     block = scratch_alloc(size_bytes);
     if (!block)
         return NULL;
-    *block = (struct name_block){store->newest, size_bytes, sizeof *block};
-    store->newest = block;
+    *block = (struct string_block){pool->newest, size_bytes, sizeof *block};
+    pool->newest = block;
     return block;
 }
 
-const char *name_store_join(struct name_store *store, const char *name, size_t bytes, const char *suffix)
+const char *string_pool_join(struct string_pool *pool, const char *string, size_t bytes, const char *suffix)
 {
     size_t suffix_bytes = strlen(suffix);
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    struct name_block *block = block_with_room(store, bytes + suffix_bytes + 1);
+    struct string_block *block = block_with_room(pool, bytes + suffix_bytes + 1);
     if (!block)
         return NULL;
     char *copy = (char *)block + block->used_bytes;
-    memcpy(copy, name, bytes);
+    memcpy(copy, string, bytes);
     memcpy(copy + bytes, suffix, suffix_bytes + 1);
     block->used_bytes += bytes + suffix_bytes + 1;
     return copy;
 }
 
-const char *name_store_add(struct name_store *store, const char *name, size_t bytes)
+const char *string_pool_add(struct string_pool *pool, const char *string, size_t bytes)
 {
-    return name_store_join(store, name, bytes, "");
+    return string_pool_join(pool, string, bytes, "");
 }
 
-void name_store_deinit(struct name_store *store)
+void string_pool_deinit(struct string_pool *pool)
 {
-    while (store->newest) {
-        struct name_block *block = store->newest;
-        store->newest = block->older;
+    while (pool->newest) {
+        struct string_block *block = pool->newest;
+        pool->newest = block->older;
         scratch_free(block, block->size_bytes);
     }
 }

@@ -38,7 +38,7 @@ static bool reserve_offset(struct string_table *table)
     return table->offsets != NULL;
 }
 
-static void place(struct string_table *table, uint32_t index)
+static void fill_slot(struct string_table *table, uint32_t index)
 {
     uint32_t mask = table->slots_capacity - 1;
     uint32_t at = (uint32_t)hash_text(string_table_at(table, index)) & mask;
@@ -56,11 +56,11 @@ static bool reserve_slot(struct string_table *table)
     table->slots = scratch_alloc(sizeof(uint32_t) * capacity);
     table->slots_capacity = table->slots ? capacity : 0;
     for (uint32_t i = 0; table->slots && i < table->count; i++)
-        place(table, i);
+        fill_slot(table, i);
     return table->slots != NULL;
 }
 
-static uint32_t find(const struct string_table *table, const char *text)
+static uint32_t find_text(const struct string_table *table, const char *text)
 {
     uint32_t mask = table->slots_capacity - 1;
     for (uint32_t at = (uint32_t)hash_text(text) & mask; table->slots[at]; at = (at + 1) & mask) {
@@ -94,12 +94,12 @@ uint32_t string_table_intern(struct string_table *table, const char *text)
     char *copy = table->text + table->text_used; /* kept only if it is new */
     memcpy(copy, text, bytes);
     utf8_repair(copy);
-    uint32_t found = find(table, copy);
+    uint32_t found = find_text(table, copy);
     if (found)
         return found - 1;
     table->offsets[table->count] = table->text_used;
     table->text_used += bytes;
-    place(table, table->count);
+    fill_slot(table, table->count);
     return table->count++;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct string_table {
-    char *text; /* all strings, NUL-terminated, one behind the other */
+    char *text; /* all strings, NUL-terminated, one after the other */
     size_t text_used, text_capacity;
     uint64_t *offsets; /* of string i in text */
     uint32_t count, offsets_capacity;
@@ -26,7 +26,7 @@ void string_table_deinit(struct string_table *table);
 /* The number of a string, new or old; 0 also when there is no memory. */
 uint32_t string_table_intern(struct string_table *table, const char *text);
 
-/* How many there are; none once it has failed, when their memory may be gone. */
+/* 0 once the table has failed: the strings' memory may be gone. */
 uint32_t string_table_count(const struct string_table *table);
 const char *string_table_at(const struct string_table *table, uint32_t index);
 

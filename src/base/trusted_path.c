@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_ours(const struct stat *status)
+static bool is_trusted_owner(const struct stat *status)
 {
     return status->st_uid == geteuid() || status->st_uid == 0;
 }
@@ -16,8 +16,8 @@ static bool is_ours(const struct stat *status)
 
 enum { DIRECTORY_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
 
-/* What the link says, whatever has become of its name. */
-static int follow(int handle, int directory_fd, int flags)
+/* Opens the target of a link that is open already: its name may lead elsewhere by now. */
+static int follow_link(int handle, int directory_fd, int flags)
 {
     char target[PATH_MAX];
     ssize_t bytes = readlinkat(handle, "", target, sizeof(target) - 1);
@@ -28,33 +28,33 @@ static int follow(int handle, int directory_fd, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* handle is of what name leads to in a directory. */
-static int enter(int directory_fd, const char *name, int handle)
+/* handle: of `name` in the directory. */
+static int enter_directory(int directory_fd, const char *name, int handle)
 {
     struct stat directory, itself;
     if (fstatat(directory_fd, ".", &directory, 0) < 0 || fstat(handle, &itself) < 0)
         return -errno;
     if (S_ISLNK(itself.st_mode) && (directory.st_mode & S_IWOTH))
-        return is_ours(&itself) || itself.st_uid == directory.st_uid
-                   ? follow(handle, directory_fd, DIRECTORY_FLAGS)
+        return is_trusted_owner(&itself) || itself.st_uid == directory.st_uid
+                   ? follow_link(handle, directory_fd, DIRECTORY_FLAGS)
                    : -ELOOP;
     int fd = openat(S_ISLNK(itself.st_mode) ? directory_fd : handle, S_ISLNK(itself.st_mode) ? name : ".",
                     DIRECTORY_FLAGS);
     return fd < 0 ? -errno : fd;
 }
 
-/* Into one more directory; closes the one it was in. */
+/* Opens a directory in another one, which is closed. */
 static int descend(int directory_fd, const char *name)
 {
     int handle = openat(directory_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    int fd = handle < 0 ? -errno : enter(directory_fd, name, handle);
+    int fd = handle < 0 ? -errno : enter_directory(directory_fd, name, handle);
     if (handle >= 0)
         close(handle);
     close(directory_fd);
     return fd;
 }
 
-static int walk(int fd, const char *path)
+static int walk_path(int fd, const char *path)
 {
     char name[NAME_MAX + 1];
     while (fd >= 0 && *(path += strspn(path, "/"))) {
@@ -73,11 +73,11 @@ static int walk(int fd, const char *path)
 static int walk_from(const char *root, const char *path)
 {
     int fd = open(root, DIRECTORY_FLAGS);
-    return fd < 0 ? -errno : walk(fd, path);
+    return fd < 0 ? -errno : walk_path(fd, path);
 }
 
-/* An emulator shows another root than the one in which it looks for what is not in there (qemu -L). */
-int place_open_directory(const char *path)
+/* Under qemu -L the first "/" is the emulator's; what it does not have is looked for in the true root. */
+int trusted_path_open_directory(const char *path)
 {
     int status = walk_from(*path == '/' ? "/" : ".", path);
     if (status == -ENOENT && *path == '/')
@@ -87,20 +87,21 @@ int place_open_directory(const char *path)
 
 /* ---- names in them ---- */
 
-bool place_is_shared(int directory_fd)
+/* Whether others than us and root can create or replace names in the directory. */
+static bool is_shared_directory(int directory_fd)
 {
     struct stat status;
-    return fstatat(directory_fd, ".", &status, 0) < 0 || !is_ours(&status) ||
+    return fstatat(directory_fd, ".", &status, 0) < 0 || !is_trusted_owner(&status) ||
            (status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-bool place_is_trusted(int directory_fd, const struct stat *itself)
+bool trusted_path_is_trusted(int directory_fd, const struct stat *itself)
 {
-    return S_ISCHR(itself->st_mode) || S_ISBLK(itself->st_mode) || is_ours(itself) ||
-           !place_is_shared(directory_fd);
+    return S_ISCHR(itself->st_mode) || S_ISBLK(itself->st_mode) || is_trusted_owner(itself) ||
+           !is_shared_directory(directory_fd);
 }
 
-/* This very file, FIFO or device. */
+/* Opens the very file, FIFO or device of the handle. */
 static int reopen(int handle, int flags)
 {
     char path[48];
@@ -114,17 +115,17 @@ static int open_trusted(int handle, int directory_fd, int flags)
     struct stat itself;
     if (fstat(handle, &itself) < 0)
         return -errno;
-    if (!place_is_trusted(directory_fd, &itself))
+    if (!trusted_path_is_trusted(directory_fd, &itself))
         return S_ISLNK(itself.st_mode) ? -ELOOP : -EPERM;
     if (S_ISLNK(itself.st_mode))
-        return follow(handle, directory_fd, flags);
-    /* Somebody has given a file of ours this name too? */
+        return follow_link(handle, directory_fd, flags);
+    /* Another user may have given a file of ours this name too. */
     return S_ISREG(itself.st_mode) && itself.st_nlink > 1 ? -EPERM : reopen(handle, flags);
 }
 
-int place_open(int directory_fd, const char *name, int flags)
+int trusted_path_open(int directory_fd, const char *name, int flags)
 {
-    const bool is_shared = place_is_shared(directory_fd);
+    const bool is_shared = is_shared_directory(directory_fd);
     int handle = openat(directory_fd, name, is_shared ? O_PATH | O_NOFOLLOW | O_CLOEXEC : flags);
     if (handle < 0 || !is_shared)
         return handle < 0 ? -errno : handle;
@@ -133,7 +134,7 @@ int place_open(int directory_fd, const char *name, int flags)
     return fd;
 }
 
-int place_open_to_append(const char *path)
+int trusted_path_open_to_append(const char *path)
 {
     const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
     char directory[PATH_MAX];
@@ -142,12 +143,12 @@ int place_open_to_append(const char *path)
     if (!slash || bytes + 2 > sizeof(directory))
         return slash ? -ENAMETOOLONG : -EINVAL;
     snprintf(directory, sizeof(directory), "%.*s/", (int)bytes, path);
-    int directory_fd = place_open_directory(directory);
+    int directory_fd = trusted_path_open_directory(directory);
     if (directory_fd < 0)
         return directory_fd;
     int fd = openat(directory_fd, slash + 1, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
-        fd = errno == EEXIST ? place_open(directory_fd, slash + 1, flags) : -errno;
+        fd = errno == EEXIST ? trusted_path_open(directory_fd, slash + 1, flags) : -errno;
     close(directory_fd);
     return fd;
 }

@@ -1,33 +1,31 @@
 /*
- * Names in directories that others may write to: what lies there under a name that we were told may have been
- * put there for us to find, and may be something else a moment later.
+ * Opens files in directories that other users may write to. They may have put a file or a link there under
+ * the name that we use, and may replace it at any moment.
  *
- * Ours and root's are trusted, and devices, which only root can make. What is opened is what was looked at.
+ * Trusted are files of ours and root's, and devices, which only root can make. What was checked is what is
+ * opened.
  *
- * Called from: whichever thread writes. Errors: -errno. Source: the kernel's protected_symlinks, _regular and
- * _fifos (Documentation/admin-guide/sysctl/fs.rst), which may be off, and are about sticky directories only.
+ * Called from: any thread that writes. Errors: -errno. Source: the kernel's protected_symlinks, _regular and
+ * _fifos (Documentation/admin-guide/sysctl/fs.rst), which may be off, and cover sticky directories only.
  */
-#ifndef WALLPROF_PLACE_H
-#define WALLPROF_PLACE_H
+#ifndef WALLPROF_TRUSTED_PATH_H
+#define WALLPROF_TRUSTED_PATH_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* A directory to work in (O_PATH): as open does it, but for links in directories that everybody may write to,
- * which are followed only if they are ours, root's or the directory's owner's. -ELOOP for others. */
-int place_open_directory(const char *path);
+/* Opens a directory (O_PATH) as open does. But a link in a directory that everybody may write to is followed
+ * only if it is ours, root's or the directory owner's. -ELOOP for others. */
+int trusted_path_open_directory(const char *path);
 
-/* Whether anybody but us and root can put names into the directory, or replace them. */
-bool place_is_shared(int directory_fd);
+/* Whether an entry of the directory may be written to, or, if it is a link, followed. */
+bool trusted_path_is_trusted(int directory_fd, const struct stat *itself);
 
-/* Whether what lies under a name there may be written to, a link be followed. */
-bool place_is_trusted(int directory_fd, const struct stat *itself);
-
-/* Opens what is there to write to it: openat's descriptor; -EPERM or -ELOOP for what is not trusted, or is a
- * file that has another name as well. */
-int place_open(int directory_fd, const char *name, int flags);
+/* Opens an existing entry: a descriptor; -EPERM or -ELOOP for one that is not trusted, and for a file that
+ * has another name as well. */
+int trusted_path_open(int directory_fd, const char *name, int flags);
 
 /* The same, or a new file of mode 0600; path is absolute. */
-int place_open_to_append(const char *path);
+int trusted_path_open_to_append(const char *path);
 
 #endif

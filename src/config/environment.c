@@ -14,7 +14,7 @@ static const char separators[] = ": ";
 
 enum { PRELOAD_NAME_LENGTH = sizeof(preload_name) - 1, OUR_PREFIX_LENGTH = sizeof(our_prefix) - 1 };
 
-struct wp_environment {
+struct environment {
     const char *library;  /* the last part of its name */
     const char *element;  /* of LD_PRELOAD, as the user wrote it; "" when it was not there */
     const char *preloads; /* the whole entry of the start, NULL without */
@@ -106,7 +106,7 @@ static size_t text_bytes(char *const *environment, const char *library)
     return bytes;
 }
 
-static void note_preload(struct wp_environment *ours, const char *entry, char **at)
+static void note_preload(struct environment *ours, const char *entry, char **at)
 {
     size_t length;
     const char *element = find_element(entry, ours->library, &length);
@@ -120,12 +120,12 @@ static void note_preload(struct wp_environment *ours, const char *entry, char **
         ours->others = NULL;
 }
 
-struct wp_environment *environment_note(char *const *environment, const char *library)
+struct environment *environment_note(char *const *environment, const char *library)
 {
     const char *slash = strrchr(library, '/');
-    size_t count = count_of(environment), fixed = sizeof(struct wp_environment) + count * sizeof(char *);
+    size_t count = count_of(environment), fixed = sizeof(struct environment) + count * sizeof(char *);
     library = slash ? slash + 1 : library;
-    struct wp_environment *ours = scratch_alloc(fixed + text_bytes(environment, library));
+    struct environment *ours = scratch_alloc(fixed + text_bytes(environment, library));
     if (!ours)
         return NULL;
     char *at = (char *)ours + fixed;
@@ -140,7 +140,7 @@ struct wp_environment *environment_note(char *const *environment, const char *li
     return ours;
 }
 
-void environment_remove(const struct wp_environment *ours, char **environment)
+void environment_remove(const struct environment *ours, char **environment)
 {
     char **to = environment;
     for (; *environment; environment++) {
@@ -155,14 +155,14 @@ void environment_remove(const struct wp_environment *ours, char **environment)
 /* What has been noted stays: an entry may have become one of its strings. */
 void environment_leave(char **environment, const char *library)
 {
-    struct wp_environment *ours = environment_note(environment, library);
+    struct environment *ours = environment_note(environment, library);
     if (ours)
         environment_remove(ours, environment);
 }
 
 /* ---- for a program that is being started ---- */
 
-size_t environment_bytes(const struct wp_environment *ours, char *const *environment)
+size_t environment_bytes(const struct environment *ours, char *const *environment)
 {
     size_t pointers = count_of(environment) + ours->count + 2;
     size_t bytes = PRELOAD_NAME_LENGTH + strlen(ours->element) + 1;
@@ -171,25 +171,6 @@ size_t environment_bytes(const struct wp_environment *ours, char *const *environ
             bytes += strlen(*environment) + strlen(ours->element) + 2;
     }
     return pointers * sizeof(char *) + bytes;
-}
-
-char **environment_without(const struct wp_environment *ours, char *const *environment, void *space)
-{
-    size_t length;
-    char **array = space, **to = array, *text = (char *)(array + count_of(environment) + 1);
-    for (; environment && *environment; environment++) {
-        char *entry = *environment;
-        if (is_our_variable(entry))
-            continue;
-        if (!is_preload(entry) || !find_element(entry, ours->library, &length))
-            *to++ = entry;
-        else if (write_others(entry, ours->library, text)) {
-            *to++ = text;
-            text += strlen(text) + 1;
-        }
-    }
-    *to = NULL;
-    return array;
 }
 
 static bool sets(char *const *environment, const char *entry)
@@ -204,7 +185,7 @@ static bool sets(char *const *environment, const char *entry)
 
 /* An LD_PRELOAD entry with our element: the entry itself, that of the start, or one that is written to *text.
  */
-static char *preload_with(const struct wp_environment *ours, char *entry, char **text)
+static char *preload_with(const struct environment *ours, char *entry, char **text)
 {
     size_t length;
     if (find_element(entry, ours->library, &length))
@@ -218,7 +199,7 @@ static char *preload_with(const struct wp_environment *ours, char *entry, char *
     return with;
 }
 
-char **environment_with(const struct wp_environment *ours, char *const *environment, void *space)
+char **environment_with(const struct environment *ours, char *const *environment, void *space)
 {
     char empty[] = "LD_PRELOAD=";
     char **array = space, **to = array, *text = (char *)(array + count_of(environment) + ours->count + 2);

@@ -12,27 +12,26 @@
 
 #include <stddef.h>
 
-struct wp_environment;
+struct environment;
 
 /* Takes a copy of what is ours in an environment (environ's form). library: our file's name, of which the
  * last part counts. NULL without memory. It is never given back; a forked child goes on using it. */
-struct wp_environment *environment_note(char *const *environment, const char *library);
+struct environment *environment_note(char *const *environment, const char *library);
 
 /* Takes ours out of an environment for good, as if noted and removed. */
 void environment_leave(char **environment, const char *library);
 
 /* Takes ours out of an environment, in place: what is left moves up. Its strings are not written to. */
-void environment_remove(const struct wp_environment *ours, char **environment);
+void environment_remove(const struct environment *ours, char **environment);
 
-/* The bytes that an array made of this environment (NULL: an empty one) by the two below may take. */
-size_t environment_bytes(const struct wp_environment *ours, char *const *environment);
+/* The bytes that an array made of this environment (NULL: an empty one) by environment_with may take. */
+size_t environment_bytes(const struct environment *ours, char *const *environment);
 
 /*
- * A copy, in space (aligned for pointers), without ours or with ours. With: a variable of ours that the
- * environment sets itself stays as it is set; LD_PRELOAD gets our element back, first, or where it was if
- * nothing else has changed there. Strings that stay are not copied.
+ * A copy with ours, in space, which is aligned for pointers. A variable of ours that the environment sets
+ * itself stays as it is set. LD_PRELOAD gets our element back, first, or where it was if nothing else has
+ * changed there. Strings that stay are not copied.
  */
-char **environment_without(const struct wp_environment *ours, char *const *environment, void *space);
-char **environment_with(const struct wp_environment *ours, char *const *environment, void *space);
+char **environment_with(const struct environment *ours, char *const *environment, void *space);
 
 #endif

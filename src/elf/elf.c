@@ -2,10 +2,10 @@
  * One pass over the symbol tables, whatever the number of queries. A symbol that covers the queries [first,
  * last) is offered to the O(log queries) nodes of a segment tree that make up this range, and each query then
  * takes the best of the nodes above it. As the order among symbols does not depend on the query, that is
- * exact, and a table of symbols that all cover everything costs no more than an honest one.
+ * exact, and a hostile table whose symbols all cover everything costs no more than an honest one.
  *
  * A symbol without a size is a label, as hand-written assembly has them: it reaches to the end of its section
- * (so _init does not name the PLT behind it), but never across the start or the end of a symbol with a size.
+ * (so _init does not name the PLT after it), but never across the start or the end of a symbol with a size.
  *
  * The string tables are needed only until the choice is made: the names chosen are copied.
  */
@@ -21,27 +21,27 @@
 
 enum {
     NAME_MAX_BYTES = 64 * 1024,    /* longer names are not believed */
-    NAME_COMPARED_MAX_BYTES = 256, /* of two names for one function; bounds the time for hostile ones */
+    NAME_COMPARED_MAX_BYTES = 256, /* of two names for one function: bounds the time for hostile names */
 };
 
 /* struct elf_query.symbol_rank: what a later symbol must at least be to replace this one. */
 enum { QUERY_UNNAMED, QUERY_LABEL, QUERY_SIZED };
 
-/* struct candidate.rank: what a person would rather read. */
+/* struct candidate.rank: higher is better to read. */
 enum { RANK_LOCAL, RANK_WEAK, RANK_GLOBAL, RANK_NO_UNDERSCORE = 4 };
 
 struct elf_names {
-    struct name_store store;
+    struct string_pool pool;
 };
 
 struct candidate {
-    uint64_t start, end; /* end: first address behind it; for a label, behind its section */
+    uint64_t start, end; /* end: the first address after it; for a label, after its section */
     const char *name;    /* in a string table of the search; NULL for no candidate */
     uint32_t rank;
 };
 
-/* Arrays are indexed as the queries are, but for covering: node 1 is the root, query i is leaf count + i. */
-struct search {
+/* Arrays are indexed as the queries are, except covering: node 1 is the root, query i is leaf count + i. */
+struct symbol_search {
     const struct elf_image *image;
     size_t count;
     uint64_t *addresses;             /* of the queries; dense, for the binary search */
@@ -50,7 +50,7 @@ struct search {
     struct candidate *covering;      /* 2 * count nodes: the best sized symbol that covers all of the node */
     size_t memory_bytes;             /* all four, in one block that starts at covering */
     const struct elf_bytes *strings; /* of the symbol table being read */
-    size_t strings_end;              /* behind the last NUL: a name that starts before it is terminated */
+    size_t strings_end;              /* after the last NUL: a name that starts before it is terminated */
 };
 
 struct elf_names *elf_names_create(void)
@@ -62,15 +62,15 @@ void elf_names_destroy(struct elf_names *names)
 {
     if (!names)
         return;
-    name_store_deinit(&names->store);
+    string_pool_deinit(&names->pool);
     scratch_free(names, sizeof *names);
 }
 
-static int search_init(struct search *search, const struct elf_image *image, const struct elf_query *queries,
-                       size_t count)
+static int search_init(struct symbol_search *search, const struct elf_image *image,
+                       const struct elf_query *queries, size_t count)
 {
     const size_t query_bytes = 3 * sizeof(struct candidate) + 2 * sizeof(uint64_t);
-    *search = (struct search){.image = image, .count = count, .memory_bytes = count * query_bytes};
+    *search = (struct symbol_search){.image = image, .count = count, .memory_bytes = count * query_bytes};
     search->covering = count <= SIZE_MAX / query_bytes ? scratch_alloc(search->memory_bytes) : NULL;
     if (!search->covering)
         return -ENOMEM;
@@ -83,7 +83,7 @@ static int search_init(struct search *search, const struct elf_image *image, con
 }
 
 /* Index of the first query at or after an address. */
-static size_t first_query(const struct search *search, uint64_t address)
+static size_t first_query(const struct symbol_search *search, uint64_t address)
 {
     const uint64_t *first = search->addresses;
     for (size_t left = search->count; left > 0;) {
@@ -105,48 +105,49 @@ static bool name_is_better(const char *name, const char *incumbent)
     return memcmp(name, incumbent, bytes) < 0;
 }
 
-static void offer(struct candidate *place, const struct candidate *candidate)
+/* Replaces the best so far if the candidate is better. */
+static void offer_candidate(struct candidate *best, const struct candidate *candidate)
 {
-    bool better = !place->name;
+    bool better = !best->name;
     if (!candidate->name)
         return;
-    if (place->name && place->start != candidate->start)
-        better = candidate->start > place->start;
-    else if (place->name && place->rank != candidate->rank)
-        better = candidate->rank > place->rank;
-    else if (place->name)
-        better = name_is_better(candidate->name, place->name);
+    if (best->name && best->start != candidate->start)
+        better = candidate->start > best->start;
+    else if (best->name && best->rank != candidate->rank)
+        better = candidate->rank > best->rank;
+    else if (best->name)
+        better = name_is_better(candidate->name, best->name);
     if (better)
-        *place = *candidate;
+        *best = *candidate;
 }
 
-static void offer_to_range(struct search *search, size_t first, size_t last,
+static void offer_to_range(struct symbol_search *search, size_t first, size_t last,
                            const struct candidate *candidate)
 {
     first += search->count;
     last += search->count;
     for (; first < last; first /= 2, last /= 2) {
         if (first & 1)
-            offer(&search->covering[first++], candidate);
+            offer_candidate(&search->covering[first++], candidate);
         if (last & 1)
-            offer(&search->covering[--last], candidate);
+            offer_candidate(&search->covering[--last], candidate);
     }
 }
 
-static void raise_barrier(struct search *search, size_t query, uint64_t address)
+static void raise_barrier(struct symbol_search *search, size_t query, uint64_t address)
 {
     if (query < search->count && search->barriers[query] < address)
         search->barriers[query] = address;
 }
 
 /* $x and $d mark where code and data begin (ELF for the Arm 64-bit Architecture, mapping symbols). */
-static bool is_mapping_symbol(const struct search *search, const char *name)
+static bool is_mapping_symbol(const struct symbol_search *search, const char *name)
 {
     return search->image->header.e_machine == EM_AARCH64 && name[0] == '$' &&
            (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
 }
 
-static const char *symbol_name(const struct search *search, const Elf64_Sym *symbol)
+static const char *readable_name(const struct symbol_search *search, const Elf64_Sym *symbol)
 {
     if (symbol->st_name >= search->strings_end)
         return NULL;
@@ -170,7 +171,7 @@ static bool is_in_code(const Elf64_Shdr *section, uint64_t address)
            address - section->sh_addr < section->sh_size;
 }
 
-/* What a loaded object's symbols have for sections are its segments, and these have numbers of their own. */
+/* A loaded object's symbols have the section numbers of its file, but its sections here are its segments. */
 static const Elf64_Shdr *loaded_section(const struct elf_image *image, uint64_t address)
 {
     for (size_t i = 1; i < image->section_count; i++) {
@@ -181,7 +182,7 @@ static const Elf64_Shdr *loaded_section(const struct elf_image *image, uint64_t 
 }
 
 /* The executable section that a symbol for code is defined in, or NULL. */
-static const Elf64_Shdr *symbol_section(const struct search *search, const Elf64_Sym *symbol)
+static const Elf64_Shdr *symbol_section(const struct symbol_search *search, const Elf64_Sym *symbol)
 {
     unsigned char type = ELF64_ST_TYPE(symbol->st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
@@ -196,20 +197,20 @@ static const Elf64_Shdr *symbol_section(const struct search *search, const Elf64
     return is_in_code(section, symbol->st_value) ? section : NULL;
 }
 
-/* How far a label reaches is only known where its section is. */
-static void collect_label(struct search *search, const Elf64_Sym *symbol, uint64_t section_end)
+/* Without section headers the end of a label is not known. */
+static void collect_label(struct symbol_search *search, const Elf64_Sym *symbol, uint64_t section_end)
 {
     if (search->image->loaded_at)
         return;
     size_t query = first_query(search, symbol->st_value);
-    const char *name = symbol_name(search, symbol);
+    const char *name = readable_name(search, symbol);
     if (query == search->count || !name)
         return;
-    offer(&search->labels[query],
-          &(struct candidate){symbol->st_value, section_end, name, symbol_rank(symbol, name)});
+    offer_candidate(&search->labels[query],
+                    &(struct candidate){symbol->st_value, section_end, name, symbol_rank(symbol, name)});
 }
 
-static void collect_sized(struct search *search, const Elf64_Sym *symbol, uint64_t section_end)
+static void collect_sized(struct symbol_search *search, const Elf64_Sym *symbol, uint64_t section_end)
 {
     uint64_t start = symbol->st_value, end = section_end;
     if (symbol->st_size < end - start)
@@ -217,14 +218,14 @@ static void collect_sized(struct search *search, const Elf64_Sym *symbol, uint64
     size_t first = first_query(search, start), last = first_query(search, end);
     raise_barrier(search, first, start + 1);
     raise_barrier(search, last, end);
-    const char *name = first < last ? symbol_name(search, symbol) : NULL;
+    const char *name = first < last ? readable_name(search, symbol) : NULL;
     if (name)
         offer_to_range(search, first, last, &(struct candidate){start, end, name, symbol_rank(symbol, name)});
 }
 
 static void collect_symbol(void *context, const void *entry)
 {
-    struct search *search = context;
+    struct symbol_search *search = context;
     const Elf64_Sym *symbol = entry;
     const Elf64_Shdr *section = symbol_section(search, symbol);
     if (!section)
@@ -238,7 +239,8 @@ static void collect_symbol(void *context, const void *entry)
         collect_sized(search, symbol, end);
 }
 
-static void collect_table(struct search *search, const Elf64_Shdr *table, const struct elf_bytes *strings)
+static void collect_table(struct symbol_search *search, const Elf64_Shdr *table,
+                          const struct elf_bytes *strings)
 {
     const char *last_nul = strings->data ? memrchr(strings->data, 0, strings->bytes) : NULL;
     if (!last_nul)
@@ -248,27 +250,27 @@ static void collect_table(struct search *search, const Elf64_Shdr *table, const 
     elf_table_visit(search->image, table, sizeof(Elf64_Sym), collect_symbol, search);
 }
 
-/* Every query's own best: from the tree's inner nodes down to the leaves, and labels from left to right. */
-static void search_settle(struct search *search)
+/* Finds each query's best: from the tree's inner nodes down to the leaves, and labels from left to right. */
+static void choose_best(struct symbol_search *search)
 {
     for (size_t node = 1; node < search->count; node++) {
-        offer(&search->covering[2 * node], &search->covering[node]);
-        offer(&search->covering[2 * node + 1], &search->covering[node]);
+        offer_candidate(&search->covering[2 * node], &search->covering[node]);
+        offer_candidate(&search->covering[2 * node + 1], &search->covering[node]);
     }
     for (size_t i = 1; i < search->count; i++) {
         raise_barrier(search, i, search->barriers[i - 1]);
-        offer(&search->labels[i], &search->labels[i - 1]);
+        offer_candidate(&search->labels[i], &search->labels[i - 1]);
     }
 }
 
-static const char *keep_name(struct elf_names *names, const char *name)
+static const char *copy_name(struct elf_names *names, const char *name)
 {
     size_t bytes = strnlen(name, NAME_MAX_BYTES + 1);
-    return bytes <= NAME_MAX_BYTES ? name_store_add(&names->store, name, bytes) : NULL;
+    return bytes <= NAME_MAX_BYTES ? string_pool_add(&names->pool, name, bytes) : NULL;
 }
 
 /* The symbol for one query, or one without a name. */
-static struct candidate search_result(const struct search *search, size_t query, uint8_t *query_rank)
+static struct candidate search_result(const struct symbol_search *search, size_t query, uint8_t *query_rank)
 {
     *query_rank = QUERY_SIZED;
     if (search->covering[search->count + query].name)
@@ -280,9 +282,10 @@ static struct candidate search_result(const struct search *search, size_t query,
     return label;
 }
 
-static void search_answer(const struct search *search, struct elf_names *names, struct elf_query *queries)
+static void fill_queries(const struct symbol_search *search, struct elf_names *names,
+                         struct elf_query *queries)
 {
-    const char *last_found = NULL, *last_kept = NULL; /* neighbours mostly share a name, and then its copy */
+    const char *last_found = NULL, *last_kept = NULL; /* neighbours mostly share a name and its copy */
     for (size_t i = 0; i < search->count; i++) {
         struct elf_query *query = &queries[i];
         uint8_t rank;
@@ -292,7 +295,7 @@ static void search_answer(const struct search *search, struct elf_names *names, 
             continue;
         if (found.name != last_found) {
             last_found = found.name;
-            last_kept = keep_name(names, found.name);
+            last_kept = copy_name(names, found.name);
         }
         if (!last_kept)
             continue;
@@ -309,7 +312,7 @@ static int name_from_tables(struct elf_names *names, const struct elf_image *ima
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     enum { TABLES = sizeof types / sizeof *types };
     struct elf_bytes strings[TABLES] = {{NULL, 0}};
-    struct search search;
+    struct symbol_search search;
     int status = search_init(&search, image, queries, count);
     if (status < 0)
         return status;
@@ -320,8 +323,8 @@ static int name_from_tables(struct elf_names *names, const struct elf_image *ima
         strings[i] = elf_section_load(image, elf_section_strings(image, table));
         collect_table(&search, table, &strings[i]);
     }
-    search_settle(&search);
-    search_answer(&search, names, queries);
+    choose_best(&search);
+    fill_queries(&search, names, queries);
     for (size_t i = 0; i < TABLES; i++)
         elf_bytes_free(&strings[i]);
     scratch_free(search.covering, search.memory_bytes);
@@ -335,7 +338,7 @@ int elf_name_from_image(struct elf_names *names, const struct elf_image *image, 
     int status = count ? name_from_tables(names, image, queries, count) : 0;
     if (status < 0)
         return status;
-    elf_plt_name(image, &names->store, queries, count);
+    elf_plt_name(image, &names->pool, queries, count);
     for (size_t i = 0; i < count; i++)
         named += queries[i].name != NULL;
     return named;

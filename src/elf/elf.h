@@ -2,8 +2,8 @@
  * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a
  * fault.
  *
- * A file that shrinks while it is mapped would raise SIGBUS, so it is read
- * (pread) into scratch memory section by section instead.
+ * A file that shrinks while it is mapped would raise SIGBUS, so it is read (pread) into scratch memory
+ * section by section instead.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.
@@ -21,7 +21,7 @@ struct elf_query {
     uint64_t elf_address;    /* as in the file: run-time address minus load bias */
     uint64_t symbol_address; /* out: st_value of the symbol found */
     const char *name;        /* out: the linker's name, or NULL; lives as long as the struct elf_names */
-    uint64_t symbol_bytes;   /* out: how far the symbol reaches; 0 for a label without a size */
+    uint64_t symbol_bytes;   /* out: the size of the symbol; 0 for a label, which has none */
     uint8_t symbol_rank;     /* private to elf.c */
 };
 
@@ -30,7 +30,7 @@ struct elf_names;
 
 /*
  * Names queries[0..count) from .symtab and .dynsym of the file at path. Where build_id_bytes is not 0 the
- * file is used only if it carries that build-id (a binary replaced on disk is not believed). Queries that
+ * file is used only if it has that build-id (a binary replaced on disk is not believed). Queries that
  * have a name already keep it unless the new symbol is as good and starts nearer. Returns the number of
  * queries that have a name now, or -errno: -ENOENT and so on from open, -ENOEXEC for a file that is no ELF of
  * this machine's class and byte order, -ESTALE for another build-id.

@@ -1,7 +1,7 @@
 /*
- * Offsets and sizes of an ELF file are 64-bit numbers that anybody can have written: none is added to another
- * before it is known to be inside the image, and what is read is bounded by constants as well, so that
- * neither memory nor time depends on what a header claims.
+ * Offsets and sizes of an ELF file are 64-bit numbers that may be hostile: none is added to another before it
+ * is known to be inside the image. Constants bound what is read, so that neither memory nor time depends on
+ * what a header claims.
  */
 #include "elf_image.h"
 
@@ -25,7 +25,7 @@ enum {
     SECTION_MAX_BYTES = 1 << 30,
     TABLE_PIECE_BYTES = 48 * 1024,
     NOTES_MAX_BYTES = 64 * 1024, /* read of one note section or segment */
-    NOTES_MAX_COUNT = 64,        /* sections or segments looked at */
+    NOTES_MAX_COUNT = 64,        /* sections or segments searched */
     BUILD_ID_MAX_BYTES = 64,
     NOTE_ALIGN_BYTES = 4
 };
@@ -57,7 +57,7 @@ bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer
     return true;
 }
 
-/* With many sections their number does not fit into the header and stands in section 0 (gABI, e_shnum). */
+/* A large number of sections does not fit into the header and stands in section 0 (gABI, e_shnum). */
 static size_t section_count(const struct elf_image *image)
 {
     const Elf64_Ehdr *header = &image->header;
@@ -97,7 +97,7 @@ static int load_headers(struct elf_image *image)
     return 0;
 }
 
-static int open_regular(const char *path, uint64_t *size_bytes)
+static int open_regular_file(const char *path, uint64_t *size_bytes)
 {
     /* Not blocking: the path may have become a pipe since the program was started. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -118,7 +118,7 @@ static int open_regular(const char *path, uint64_t *size_bytes)
 int elf_image_open(struct elf_image *image, const char *path)
 {
     *image = (struct elf_image){.fd = -1};
-    int fd = open_regular(path, &image->size_bytes);
+    int fd = open_regular_file(path, &image->size_bytes);
     if (fd < 0)
         return fd;
     image->fd = fd;
@@ -221,7 +221,7 @@ static size_t note_padded(size_t bytes)
     return (bytes + NOTE_ALIGN_BYTES - 1) & ~(size_t)(NOTE_ALIGN_BYTES - 1);
 }
 
-/* Notes follow each other padded to 4 bytes; those padded to 8 (property notes) come out the same. */
+/* Notes are padded to 4 bytes; for those padded to 8 (property notes) the result is the same. */
 size_t elf_build_id_in_notes(const void *notes, size_t notes_bytes, uint8_t *build_id, size_t capacity)
 {
     const unsigned char *at = notes;
@@ -277,8 +277,7 @@ static bool segments_have_build_id(const struct elf_image *image, const uint8_t 
     return false;
 }
 
-/* In a separate debug file the segments' offsets are those of the stripped file: only its sections are true.
- */
+/* In a separate debug file the segments' offsets are those of the stripped file: only its sections count. */
 static bool sections_have_build_id(const struct elf_image *image, const uint8_t *build_id,
                                    size_t build_id_bytes)
 {

@@ -1,9 +1,9 @@
 /*
- * Reading an ELF image piece by piece, from a file, from memory, or from an object that is loaded in this
- * process, every access checked against its size.
+ * Reads an ELF image piece by piece, from a file, from memory, or from an object that is loaded in this
+ * process. Every access is checked against its size.
  *
- * What elf.c and elf_plt.c build on: a section header is only handed out when it lies inside the image, and a
- * section's bytes are copies, so nothing that happens to the file afterwards can hurt.
+ * elf.c and elf_plt.c build on it: a section header is only returned when it lies inside the image, and a
+ * section's bytes are copies, so later changes of the file do no harm.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  */
@@ -21,7 +21,7 @@ struct elf_image {
     uint64_t loaded_at;          /* run-time address of offset 0 of a loaded object (elf_loaded.h), else 0 */
     uint64_t size_bytes;
     Elf64_Ehdr header;
-    Elf64_Shdr *sections; /* owned; NULL when there are none that can be believed */
+    Elf64_Shdr *sections; /* owned; NULL when there are none */
     size_t section_count;
 };
 
@@ -31,18 +31,18 @@ struct elf_bytes {
     size_t bytes;
 };
 
-/* 0 or -errno with nothing held: from open, -EISDIR, -ENOEXEC for what is no ELF64 of this byte order. */
+/* 0 or -errno with nothing held: open's, -EISDIR, -ENOEXEC for what is no ELF64 of this byte order. */
 int elf_image_open(struct elf_image *image, const char *path);
 int elf_image_init(struct elf_image *image, const void *memory, size_t size_bytes);
 void elf_image_deinit(struct elf_image *image);
 
-/* Whether it is one of an ELF64 of this machine's byte order. */
+/* Whether it is the header of an ELF64 of this machine's byte order. */
 bool elf_header_is_ours(const Elf64_Ehdr *header);
 
 /* Exactly that many bytes, or false. */
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);
 
-/* How many bytes of a section there really are: its size, cut at the end of the image and at 1 GiB. */
+/* The bytes of a section that exist: its size, cut at the end of the image and at 1 GiB. */
 size_t elf_section_bytes(const struct elf_image *image, const Elf64_Shdr *section);
 
 /* A copy of the section as far as it exists, {NULL, 0} if not at all; NULL as section is allowed. */
@@ -50,8 +50,8 @@ struct elf_bytes elf_section_load(const struct elf_image *image, const Elf64_Shd
 void elf_bytes_free(struct elf_bytes *bytes);
 
 /*
- * Hands every whole entry of a table to visit, in order, reading it piece by piece: memory does not grow with
- * it. The entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, it ends early.
+ * Calls visit for every whole entry of a table, in order, reading it piece by piece in constant memory. The
+ * entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, it ends early.
  */
 typedef void elf_visit_fn(void *context, const void *entry);
 void elf_table_visit(const struct elf_image *image, const Elf64_Shdr *table, size_t entry_bytes,

@@ -1,6 +1,6 @@
 /*
- * Nothing that is read here is believed further than the bounds the caller gives: offsets are made from
- * addresses only when these lie inside.
+ * Nothing that is read here is believed beyond the bounds that the caller gives: an address becomes an offset
+ * only when it lies inside.
  */
 #include "elf_loaded.h"
 
@@ -11,13 +11,13 @@
 
 enum {
     SEGMENTS_MAX = 256,
-    DYNAMIC_MAX = 1024,   /* entries of the dynamic section looked at */
+    DYNAMIC_MAX = 1024,   /* entries of the dynamic section that are read */
     CHAIN_MAX = 1 << 16,  /* symbols in the last chain of a hash table */
     PIECE_NUMBERS = 1024, /* of a hash table read at once */
     SYMBOLS_MAX = 1 << 24,
 };
 
-/* Where the made-up sections stand; code and notes follow. */
+/* Indexes of the sections made here; code and notes follow. */
 enum { SECTION_SYMBOLS = 1, SECTION_STRINGS, SECTION_FIRST_SEGMENT };
 
 struct loaded {
@@ -80,7 +80,7 @@ static void read_dynamic(struct loaded *loaded, const Elf64_Phdr *segment)
 
 /* ---- how many symbols ---- */
 
-static bool read_number(const struct loaded *loaded, uint64_t offset, uint32_t *ret)
+static bool read_word(const struct loaded *loaded, uint64_t offset, uint32_t *ret)
 {
     return elf_image_read(loaded->image, offset, ret, sizeof *ret);
 }
@@ -99,7 +99,7 @@ static uint32_t greatest_number(const struct loaded *loaded, uint64_t offset, ui
     return greatest;
 }
 
-/* The last symbol is in the chain that begins last, and is marked as the end of it. */
+/* The last symbol is the end of the chain that begins last; a bit of its hash marks it. */
 static uint64_t count_by_gnu_hash(const struct loaded *loaded)
 {
     struct {
@@ -114,7 +114,7 @@ static uint64_t count_by_gnu_hash(const struct loaded *loaded)
     if (symbol < header.first_symbol)
         return header.first_symbol;
     for (uint32_t i = 0; i < CHAIN_MAX; i++, symbol++) {
-        if (!read_number(loaded, chains + (symbol - header.first_symbol) * sizeof hash, &hash))
+        if (!read_word(loaded, chains + (symbol - header.first_symbol) * sizeof hash, &hash))
             return 0;
         if (hash & 1)
             return symbol + 1;
@@ -126,7 +126,7 @@ static uint64_t count_symbols(const struct loaded *loaded)
 {
     uint32_t chain_count;
     uint64_t count = 0;
-    if (loaded->hash && read_number(loaded, loaded->hash + sizeof chain_count, &chain_count))
+    if (loaded->hash && read_word(loaded, loaded->hash + sizeof chain_count, &chain_count))
         count = chain_count;
     else if (loaded->gnu_hash)
         count = count_by_gnu_hash(loaded);
@@ -175,7 +175,7 @@ static int read_segments(struct loaded *loaded)
     return 0;
 }
 
-/* The header must not tell of other sections, nor of segments by their offsets in the file. */
+/* Hides sections that are not loaded, and segments, whose offsets are those in the file. */
 static void hide_headers(Elf64_Ehdr *header)
 {
     header->e_phnum = header->e_shnum = header->e_shstrndx = 0;

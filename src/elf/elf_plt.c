@@ -2,8 +2,7 @@
  * Only instructions that are certain are believed. x86_64: an optional endbr64 and bnd prefix, then an
  * indirect jump through a slot (System V psABI, procedure linkage table). aarch64: an optional bti c, adrp
  * x16 and ldr x17 from the slot, up to br x17 (ELF for the Arm 64-bit Architecture, AAELF64, 5.7.3). Lazy
- * entries that only push their number run once each and stay nameless, and so does what pushes for all of
- * them.
+ * entries that only push their number run once each and stay nameless, and so does their common entry.
  */
 #include "elf_plt.h"
 
@@ -211,7 +210,7 @@ static void visit_relocation(void *context, const void *entry)
     }
 }
 
-static void find_symbols(struct plt *plt, const Elf64_Shdr *dynsym)
+static void find_slot_symbols(struct plt *plt, const Elf64_Shdr *dynsym)
 {
     size_t looked_at = 0;
     for (size_t i = 1; i < plt->image->section_count && looked_at < RELOCATION_SECTIONS_MAX; i++) {
@@ -226,7 +225,7 @@ static void find_symbols(struct plt *plt, const Elf64_Shdr *dynsym)
 
 static void name_trampoline(const struct plt *plt, const struct trampoline *trampoline,
                             const Elf64_Shdr *dynsym, const struct elf_bytes *strings,
-                            struct name_store *names, struct elf_query *query)
+                            struct string_pool *names, struct elf_query *query)
 {
     Elf64_Sym symbol;
     uint64_t offset = (uint64_t)trampoline->symbol * sizeof symbol;
@@ -237,18 +236,18 @@ static void name_trampoline(const struct plt *plt, const struct trampoline *tram
     size_t bytes = target ? strnlen(target, TARGET_NAME_MAX_BYTES + 1) : 0;
     if (bytes == 0 || bytes > TARGET_NAME_MAX_BYTES)
         return;
-    query->name = name_store_join(names, target, bytes, "@plt");
+    query->name = string_pool_join(names, target, bytes, "@plt");
     query->symbol_address = trampoline->start;
     query->symbol_bytes = trampoline->bytes;
 }
 
-static void name_all(struct plt *plt, struct name_store *names, struct elf_query *queries)
+static void name_trampolines(struct plt *plt, struct string_pool *names, struct elf_query *queries)
 {
     const Elf64_Shdr *dynsym = elf_section_of_type(plt->image, SHT_DYNSYM, sizeof(Elf64_Sym));
     if (!dynsym)
         return;
     sort_records(plt->trampolines, plt->count, sizeof *plt->trampolines, compare_slots);
-    find_symbols(plt, dynsym);
+    find_slot_symbols(plt, dynsym);
     struct elf_bytes strings = elf_section_load(plt->image, elf_section_strings(plt->image, dynsym));
     for (size_t i = 0; i < plt->count; i++) {
         const struct trampoline *trampoline = &plt->trampolines[i];
@@ -271,7 +270,7 @@ static bool choose_machine(struct plt *plt)
     return plt->find != NULL;
 }
 
-void elf_plt_name(const struct elf_image *image, struct name_store *names, struct elf_query *queries,
+void elf_plt_name(const struct elf_image *image, struct string_pool *names, struct elf_query *queries,
                   size_t count)
 {
     struct plt plt = {.image = image};
@@ -285,6 +284,6 @@ void elf_plt_name(const struct elf_image *image, struct name_store *names, struc
             find_trampoline(&plt, queries[i].elf_address, i);
     }
     if (plt.count > 0)
-        name_all(&plt, names, queries);
+        name_trampolines(&plt, names, queries);
     scratch_free(plt.trampolines, bytes);
 }

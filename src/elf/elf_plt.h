@@ -1,9 +1,9 @@
 /*
  * Names for the linker's trampolines: an address in .plt, .plt.sec or .plt.got becomes "puts@plt".
  *
- * The slot of the global offset table that a trampoline jumps through is read off its instructions and looked
- * up among the relocations, so the order in which a linker lays out its tables does not matter. For files
- * of x86_64 and aarch64, whatever machine this is; of others nothing is named.
+ * The slot of the global offset table that a trampoline jumps through is read from its instructions and
+ * looked up among the relocations, so the order of a linker's tables does not matter. Files of x86_64 and
+ * aarch64 are understood on any machine; in others nothing is named.
  *
  * Called from: elf.c, for the addresses no symbol was found for.
  */
@@ -14,8 +14,8 @@
 #include "elf_image.h"
 #include "base/string_pool.h"
 
-/* Names the queries without a name that lie in a trampoline; the others are left alone. */
-void elf_plt_name(const struct elf_image *image, struct name_store *names, struct elf_query *queries,
+/* Names the queries without a name that lie in a trampoline. */
+void elf_plt_name(const struct elf_image *image, struct string_pool *names, struct elf_query *queries,
                   size_t count);
 
 #endif

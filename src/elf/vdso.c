@@ -1,6 +1,6 @@
 /*
- * What the kernel has mapped is believed, but not more than it says: symbols end where their strings begin,
- * as every linker lays them out; where that is not so, there is no function.
+ * What the kernel has mapped is believed. The number of symbols is not known: they end where their strings
+ * begin, as every linker lays them out; where that is not so, there is no function.
  */
 #include "vdso.h"
 
@@ -22,7 +22,7 @@ static const void *at(const struct object *object, uint64_t address)
     return (const void *)(uintptr_t)(object->bias + address);
 }
 
-static void read_dynamic(struct object *object, const Elf64_Dyn *dynamic)
+static void read_vdso_dynamic(struct object *object, const Elf64_Dyn *dynamic)
 {
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_SYMTAB)
@@ -48,7 +48,7 @@ static void read_object(struct object *object, const Elf64_Ehdr *header)
     if (!first || !dynamic)
         return;
     object->bias = (uint64_t)(uintptr_t)base + first->p_offset - first->p_vaddr;
-    read_dynamic(object, at(object, dynamic->p_vaddr));
+    read_vdso_dynamic(object, at(object, dynamic->p_vaddr));
 }
 
 Elf64_Addr vdso_function(const Elf64_Ehdr *header, const char *name)

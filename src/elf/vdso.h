@@ -1,8 +1,8 @@
 /*
  * Functions of the vDSO, the object that the kernel maps into every process.
  *
- * Found by the object itself: the loader's lists and dlsym are not asked, so this serves before anything
- * else. Called from: any thread. Standard: vdso(7); System V gABI chapter 5, Dynamic Section.
+ * Found in the object itself, not through the loader's lists or dlsym, so this works before anything else
+ * does. Called from: any thread. Standard: vdso(7); System V gABI chapter 5, Dynamic Section.
  */
 #ifndef WALLPROF_VDSO_H
 #define WALLPROF_VDSO_H
@@ -14,7 +14,7 @@
 /* NULL where there is no vDSO (emulators), or it has no such function. */
 sig_clock_fn *vdso_clock_gettime(void);
 
-/* For tests: the value of the function of this name, 0 without; in an object that begins with this header. */
+/* For tests: the value of the function of this name in the object that begins with this header; 0 without. */
 Elf64_Addr vdso_function(const Elf64_Ehdr *object, const char *name);
 
 #endif

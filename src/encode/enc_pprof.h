@@ -11,6 +11,6 @@
 #include "base/sink.h"
 
 /* Writes the whole message; the sink is left open. 0 or -ENOMEM. */
-int enc_pprof_write(const struct wp_profile *profile, struct sink *sink);
+int enc_pprof_write(const struct profile *profile, struct sink *sink);
 
 #endif

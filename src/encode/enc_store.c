@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct names {
-    const struct wp_symbols *symbols;
+    const struct symbols *symbols;
     struct store_symbols counts;
     struct store_symbols_layout layout;
     unsigned char *bytes; /* owned: the part up to the text */
@@ -17,7 +17,7 @@ struct names {
 
 /* ---- the header ---- */
 
-static arena_ref newest_thread(const struct wp_profile *profile)
+static arena_ref newest_thread(const struct profile *profile)
 {
     arena_ref newest = 0; /* a record is linked to the one made before it */
     for (uint32_t i = 1; i <= profile->thread_count; i++) {
@@ -27,14 +27,14 @@ static arena_ref newest_thread(const struct wp_profile *profile)
     return newest;
 }
 
-static uint64_t timeline_bytes(const struct wp_timeline *timeline)
+static uint64_t timeline_bytes(const struct timeline *timeline)
 {
     return timeline ? sizeof(struct store_timeline) + timeline->count * sizeof(struct timeline_record) +
                           timeline->event_count * sizeof(struct timeline_event)
                     : 0;
 }
 
-static void write_header(const struct wp_profile *profile, struct sink *sink, uint64_t symbols_bytes)
+static void write_header(const struct profile *profile, struct sink *sink, uint64_t symbols_bytes)
 {
     char page[STORE_HEADER_BYTES] = {0};
     const uint64_t symbols_offset = STORE_HEADER_BYTES + profile->arena->used_bytes;
@@ -73,7 +73,7 @@ static uint32_t text(struct names *names, const char *string)
 static void fill_functions(struct names *names, struct store_function *functions)
 {
     for (uint32_t i = 0; i < names->symbols->function_count; i++) {
-        const struct wp_function *function = &names->symbols->functions[i];
+        const struct symbol_function *function = &names->symbols->functions[i];
         functions[i] = (struct store_function){
             .name = text(names, function->name),
             .system_name = text(names, function->system_name),
@@ -87,7 +87,7 @@ static void fill_functions(struct names *names, struct store_function *functions
 static void fill_regions(struct names *names, struct store_region *regions)
 {
     for (uint32_t i = 0; i < names->symbols->region_count; i++) {
-        const struct outside_region *region = &names->symbols->regions[i];
+        const struct code_region *region = &names->symbols->regions[i];
         regions[i] = (struct store_region){
             .start = region->start,
             .end = region->end,
@@ -99,7 +99,7 @@ static void fill_regions(struct names *names, struct store_region *regions)
     }
 }
 
-static void fill_modules(const struct wp_symbols *symbols, struct store_module *modules)
+static void fill_modules(const struct symbols *symbols, struct store_module *modules)
 {
     for (uint32_t i = 0; i < symbols->module_count; i++) {
         const struct symbols_module *module = &symbols->modules[i];
@@ -111,7 +111,7 @@ static void fill_modules(const struct wp_symbols *symbols, struct store_module *
     }
 }
 
-static void fill_lost_files(const struct wp_symbols *symbols, struct store_lost_file *lost_files)
+static void fill_lost_files(const struct symbols *symbols, struct store_lost_file *lost_files)
 {
     for (uint32_t i = 0; i < symbols->lost_file_count; i++)
         lost_files[i] = (struct store_lost_file){symbols->lost_files[i].module, symbols->lost_files[i].error};
@@ -119,11 +119,12 @@ static void fill_lost_files(const struct wp_symbols *symbols, struct store_lost_
 
 static void fill_arrays(struct names *names)
 {
-    const struct wp_symbols *symbols = names->symbols;
+    const struct symbols *symbols = names->symbols;
     const struct store_symbols_layout *at = &names->layout;
     const size_t locations = symbols->location_count;
     fill_functions(names, (void *)(names->bytes + at->functions));
-    memcpy(names->bytes + at->frames, symbols->frames, names->counts.frame_count * sizeof(struct wp_frame));
+    memcpy(names->bytes + at->frames, symbols->frames,
+           names->counts.frame_count * sizeof(struct symbol_frame));
     memcpy(names->bytes + at->first_frame, symbols->first_frame, (locations + 1) * sizeof(uint32_t));
     memcpy(names->bytes + at->region_of, symbols->region_of, locations * sizeof(uint32_t));
     fill_regions(names, (void *)(names->bytes + at->regions));
@@ -132,7 +133,7 @@ static void fill_arrays(struct names *names)
 }
 
 /* 0 or -ENOMEM. */
-static int names_init(struct names *names, const struct wp_symbols *symbols)
+static int names_init(struct names *names, const struct symbols *symbols)
 {
     *names = (struct names){.symbols = symbols};
     names->counts = (struct store_symbols){
@@ -171,7 +172,7 @@ static void write_names(const struct names *names, struct sink *sink)
     sink_write(sink, zeros, store_padded(text_bytes) - text_bytes);
 }
 
-static void write_timeline(const struct wp_timeline *timeline, struct sink *sink)
+static void write_timeline(const struct timeline *timeline, struct sink *sink)
 {
     const struct store_timeline counts = {
         .start_ns = timeline->start_ns,
@@ -186,7 +187,7 @@ static void write_timeline(const struct wp_timeline *timeline, struct sink *sink
     sink_write(sink, timeline->events, counts.event_count * sizeof *timeline->events);
 }
 
-int enc_store_write_names(const struct wp_profile *profile, struct sink *sink, uint64_t *ret_bytes)
+int enc_store_write_names(const struct profile *profile, struct sink *sink, uint64_t *ret_bytes)
 {
     struct names names;
     int status = names_init(&names, profile->symbols);
@@ -197,7 +198,7 @@ int enc_store_write_names(const struct wp_profile *profile, struct sink *sink, u
     return status;
 }
 
-int enc_store_write(const struct wp_profile *profile, struct sink *sink)
+int enc_store_write(const struct profile *profile, struct sink *sink)
 {
     struct names names;
     int status = names_init(&names, profile->symbols);

@@ -10,9 +10,9 @@
 #include "base/sink.h"
 
 /* Writes the whole store; the sink is left open. 0 or -ENOMEM. */
-int enc_store_write(const struct wp_profile *profile, struct sink *sink);
+int enc_store_write(const struct profile *profile, struct sink *sink);
 
 /* Only the part with the names; ret_bytes: how long it is. 0 or -ENOMEM. */
-int enc_store_write_names(const struct wp_profile *profile, struct sink *sink, uint64_t *ret_bytes);
+int enc_store_write_names(const struct profile *profile, struct sink *sink, uint64_t *ret_bytes);
 
 #endif

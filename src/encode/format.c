@@ -1,8 +1,4 @@
 #include "format.h"
-#include "enc_callgrind.h"
-#include "enc_firefox.h"
-#include "enc_folded.h"
-#include "enc_html.h"
 #include "enc_pprof.h"
 #include "enc_store.h"
 
@@ -10,26 +6,20 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct format {
+struct format_entry {
     const char *word;
     const char *endings[4];
     const char *beginning; /* of names by another program's custom; NULL for none */
     bool needs_timeline;
-    int (*write)(const struct wp_profile *profile, struct sink *sink);
+    int (*write)(const struct profile *profile, struct sink *sink); /* NULL: only the tool writes it */
 };
 
-static const struct format formats[FORMAT_COUNT] = {
+static const struct format_entry formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
-    [FORMAT_CALLGRIND] = {.word = "callgrind",
-                          .endings = {".callgrind"},
-                          .beginning = "callgrind.out.",
-                          .write = enc_callgrind_write},
-    [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}, .write = enc_folded_write},
-    [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .write = enc_html_write},
-    [FORMAT_FIREFOX] = {.word = "firefox",
-                        .endings = {".json.gz", ".json"},
-                        .needs_timeline = true,
-                        .write = enc_firefox_write},
+    [FORMAT_CALLGRIND] = {.word = "callgrind", .endings = {".callgrind"}, .beginning = "callgrind.out."},
+    [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}},
+    [FORMAT_HTML] = {.word = "html", .endings = {".html"}},
+    [FORMAT_FIREFOX] = {.word = "firefox", .endings = {".json.gz", ".json"}, .needs_timeline = true},
     [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
 };
 
@@ -45,7 +35,7 @@ static bool begins_with(const char *name, size_t bytes, const char *beginning)
 }
 
 /* The format that a name says, FORMAT_COUNT if none. An ending has the last word. */
-static enum wp_format said_by(const char *name, size_t bytes)
+static enum file_format said_by(const char *name, size_t bytes)
 {
     for (int format = 0; format < FORMAT_COUNT; format++) {
         for (const char *const *ending = formats[format].endings; *ending; ending++) {
@@ -60,9 +50,9 @@ static enum wp_format said_by(const char *name, size_t bytes)
     return FORMAT_COUNT;
 }
 
-enum wp_format format_of_name(const char *name)
+enum file_format format_of_name(const char *name)
 {
-    enum wp_format said = said_by(name, strlen(name));
+    enum file_format said = said_by(name, strlen(name));
     return said == FORMAT_COUNT ? FORMAT_PPROF : said;
 }
 
@@ -72,7 +62,7 @@ bool format_is_said(const char *path, size_t length)
     return said_by(name, length - (size_t)(name - path)) != FORMAT_COUNT;
 }
 
-int format_of_word(const char *word, enum wp_format *ret)
+int format_of_word(const char *word, enum file_format *ret)
 {
     for (int format = 0; format < FORMAT_COUNT; format++) {
         if (strcmp(word, formats[format].word) == 0) {
@@ -83,17 +73,22 @@ int format_of_word(const char *word, enum wp_format *ret)
     return -EINVAL;
 }
 
-const char *format_word(enum wp_format format)
+const char *format_word(enum file_format format)
 {
     return formats[format].word;
 }
 
-bool format_needs_timeline(enum wp_format format)
+bool format_needs_tool(enum file_format format)
+{
+    return !formats[format].write;
+}
+
+bool format_needs_timeline(enum file_format format)
 {
     return formats[format].needs_timeline;
 }
 
-enum sink_coding format_coding(enum wp_format format, const char *name)
+enum sink_coding format_coding(enum file_format format, const char *name)
 {
     const size_t bytes = strlen(name);
     if (ends_in(name, bytes, ".gz") || (format == FORMAT_PPROF && !ends_in(name, bytes, ".pb")))
@@ -101,7 +96,7 @@ enum sink_coding format_coding(enum wp_format format, const char *name)
     return SINK_PLAIN;
 }
 
-int format_write(enum wp_format format, const struct wp_profile *profile, struct sink *sink)
+int format_write(enum file_format format, const struct profile *profile, struct sink *sink)
 {
-    return formats[format].write(profile, sink);
+    return formats[format].write ? formats[format].write(profile, sink) : -ENOTSUP;
 }

@@ -1,5 +1,6 @@
 /*
- * Which format a file is to have, by its name, and which encoder writes it.
+ * Which format a file is to have, by its name; and the writing of the two formats that the preloaded library
+ * knows: pprof, and the store. tool/formats/formats.h writes all of them.
  *
  * Called from: whoever exports; format_of_name also where a configuration is read.
  */
@@ -9,7 +10,7 @@
 #include "profile/profile.h"
 #include "base/sink.h"
 
-enum wp_format {
+enum file_format {
     FORMAT_PPROF,
     FORMAT_CALLGRIND,
     FORMAT_FOLDED,
@@ -20,25 +21,26 @@ enum wp_format {
 };
 
 /* By a file's ending, or by how its name begins; pprof where it says nothing. Names without a directory. */
-enum wp_format format_of_name(const char *name);
+enum file_format format_of_name(const char *name);
 
 /* Whether the first `length` bytes of a path say a format, so that it need not be guessed. */
 bool format_is_said(const char *path, size_t length);
 
 /* By what it is called on a command line (pprof, ...): 0, or -EINVAL. */
-int format_of_word(const char *word, enum wp_format *ret);
-const char *format_word(enum wp_format format);
+int format_of_word(const char *word, enum file_format *ret);
+const char *format_word(enum file_format format);
 
 /* Whether such a file tells when something happened: only a recording with a timeline can be written as one.
  */
-bool format_needs_timeline(enum wp_format format);
+bool format_needs_timeline(enum file_format format);
 
 /* Whether a file of that name and format is compressed. */
-enum sink_coding format_coding(enum wp_format format, const char *name);
+enum sink_coding format_coding(enum file_format format, const char *name);
 
-/* Writes the whole profile; the sink is left open. 0, -ENOMEM, or -ENODATA if it needs a timeline and has
- * none.
- */
-int format_write(enum wp_format format, const struct wp_profile *profile, struct sink *sink);
+/* Whether the library cannot write it. */
+bool format_needs_tool(enum file_format format);
+
+/* Writes the whole profile; the sink is left open. 0, -ENOMEM, or -ENOTSUP if the format needs the tool. */
+int format_write(enum file_format format, const struct profile *profile, struct sink *sink);
 
 #endif

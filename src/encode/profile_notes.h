@@ -1,16 +1,16 @@
 /*
- * What is said for people about how a profile came about, a line at a time: version, command, rate, samples
- * taken and missed, and files that are gone.
+ * Notes for people about how a profile was made, one line each: version, command, rate, samples taken and
+ * missed, and files that are gone.
  *
  * Called from: the encoders.
  */
-#ifndef WALLPROF_COMMENTS_H
-#define WALLPROF_COMMENTS_H
+#ifndef WALLPROF_PROFILE_NOTES_H
+#define WALLPROF_PROFILE_NOTES_H
 
 #include "profile/profile.h"
 
 /* Gives each line to `add`, which copies it. */
-typedef void comments_add_fn(void *context, const char *text);
-void comments_write(const struct wp_profile *profile, comments_add_fn *add, void *context);
+typedef void profile_notes_add_fn(void *context, const char *text);
+void profile_notes_write(const struct profile *profile, profile_notes_add_fn *add, void *context);
 
 #endif

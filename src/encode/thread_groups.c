@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Processes have different labels, each; time that no thread's tree has, has none of a thread. */
-static int compare_labels(const struct label_group_member *x, const struct label_group_member *y,
-                          enum wp_labels labels)
+/* Each process has labels of its own. Time that is in no thread's tree has no thread labels. */
+static int compare_labels(const struct thread_group_member *x, const struct thread_group_member *y,
+                          enum label_policy labels)
 {
-    const struct wp_thread_record *a = x->thread, *b = y->thread;
+    const struct thread_record *a = x->thread, *b = y->thread;
     bool a_tells = a && !a->is_spare, b_tells = b && !b->is_spare;
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
@@ -39,21 +39,21 @@ static int compare_by_id(const void *a, const void *b)
     return compare_labels(a, b, LABELS_ID);
 }
 
-int label_groups_init(struct label_groups *groups, const struct wp_profile *profile)
+int thread_groups_init(struct thread_groups *groups, const struct profile *profile)
 {
-    const struct wp_tree *tree = profile->tree;
-    *groups = (struct label_groups){0};
+    const struct tree *tree = profile->tree;
+    *groups = (struct thread_groups){0};
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
         groups->capacity++;
     groups->members = scratch_alloc(sizeof(*groups->members) * groups->capacity);
     if (!groups->members)
         return -ENOMEM;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        const struct wp_thread_record *thread = profile_thread(profile, tree_node(tree, root)->thread);
-        groups->members[groups->count++] = (struct label_group_member){root, thread,
-                                                                       thread               ? thread->process
-                                                                       : profile->is_merged ? UINT32_MAX
-                                                                                            : 0};
+        const struct thread_record *thread = profile_thread(profile, tree_node(tree, root)->thread);
+        groups->members[groups->count++] = (struct thread_group_member){root, thread,
+                                                                        thread               ? thread->process
+                                                                        : profile->is_merged ? UINT32_MAX
+                                                                                             : 0};
     }
     if (profile->labels != LABELS_NONE || profile->is_merged)
         sort_records(groups->members, groups->count, sizeof(*groups->members),
@@ -63,13 +63,13 @@ int label_groups_init(struct label_groups *groups, const struct wp_profile *prof
     return 0;
 }
 
-void label_groups_deinit(struct label_groups *groups)
+void thread_groups_deinit(struct thread_groups *groups)
 {
     scratch_free(groups->members, sizeof(*groups->members) * groups->capacity);
-    *groups = (struct label_groups){0};
+    *groups = (struct thread_groups){0};
 }
 
-size_t label_group_size(const struct label_groups *groups, const struct wp_profile *profile, size_t first)
+size_t thread_group_size(const struct thread_groups *groups, const struct profile *profile, size_t first)
 {
     size_t size = 1;
     while (first + size < groups->count &&
@@ -79,18 +79,18 @@ size_t label_group_size(const struct label_groups *groups, const struct wp_profi
 }
 
 /* What lies on a root itself is written as [overflow]: one of its threads may have a node for that. */
-static int move_root_values(const struct wp_tree *tree, struct wp_tree *merged, arena_ref root)
+static int move_root_values(const struct tree *tree, struct tree *merged, arena_ref root)
 {
     arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
     if (!child)
         return -ENOMEM;
     tree_add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
-    tree_node(merged, root)->self = (struct wp_values){0};
+    tree_node(merged, root)->self = (struct values){0};
     return 0;
 }
 
-int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
-                      size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root)
+int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
+                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root)
 {
     /* As much as all nodes would take, the reserve and tree_init's own records on top: it cannot fill up. */
     size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;

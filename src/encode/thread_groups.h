@@ -6,8 +6,8 @@
  *
  * Called from: the exporting thread.
  */
-#ifndef WALLPROF_LABEL_GROUPS_H
-#define WALLPROF_LABEL_GROUPS_H
+#ifndef WALLPROF_THREAD_GROUPS_H
+#define WALLPROF_THREAD_GROUPS_H
 
 #include "profile/profile.h"
 
@@ -15,29 +15,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct label_group_member {
+struct thread_group_member {
     arena_ref root;
-    const struct wp_thread_record *thread; /* NULL for the spare root */
-    uint32_t process;                      /* number; in a merged recording the spare root is of none */
+    const struct thread_record *thread; /* NULL for the spare root */
+    uint32_t process;                   /* number; in a merged recording the spare root is of none */
 };
 
-struct label_groups {
-    struct label_group_member *members; /* scratch; members of one group stand together */
+struct thread_groups {
+    struct thread_group_member *members; /* scratch; members of one group stand together */
     size_t count, capacity;
 };
 
 /* All roots of the profile in order of their labels. 0 or -ENOMEM. */
-int label_groups_init(struct label_groups *groups, const struct wp_profile *profile);
-void label_groups_deinit(struct label_groups *groups);
+int thread_groups_init(struct thread_groups *groups, const struct profile *profile);
+void thread_groups_deinit(struct thread_groups *groups);
 
 /* How many members the group that begins at `first` has. */
-size_t label_group_size(const struct label_groups *groups, const struct wp_profile *profile, size_t first);
+size_t thread_group_size(const struct thread_groups *groups, const struct profile *profile, size_t first);
 
 /*
  * One tree of the members [first, first + size): in `merged`, whose arena is made for it. Its locations are
  * the profile's. 0 or -ENOMEM.
  */
-int label_group_merge(const struct label_groups *groups, const struct wp_profile *profile, size_t first,
-                      size_t size, struct wp_arena *arena, struct wp_tree *merged, arena_ref *ret_root);
+int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
+                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root);
 
 #endif

@@ -2,17 +2,15 @@
 
 #include <errno.h>
 
-/* What all records of a node claim, what they have been given so far, and the node's place in the merged
- * tree.
- */
+/* What all records of a node claim, what they have been given so far, and the node of the merged tree. */
 struct timed_node {
-    struct wp_values claimed, done;
+    struct values claimed, done;
     arena_ref merged;
 };
 
 static size_t node_index(arena_ref node)
 {
-    return node / (sizeof(struct wp_node) / ARENA_UNIT_BYTES);
+    return node / (sizeof(struct tree_node) / ARENA_UNIT_BYTES);
 }
 
 static size_t nodes_bytes(const struct timed_samples *samples)
@@ -22,7 +20,7 @@ static size_t nodes_bytes(const struct timed_samples *samples)
 }
 
 /* A record as the tree would have counted it. */
-static struct wp_values claim_of(const struct timeline_record *record)
+static struct values claim_of(const struct timeline_record *record)
 {
     uint64_t wall_ns = record->wall_ns, cpu_ns = record->cpu_ns + record->later_cpu_ns;
     if (record->state == TIMELINE_RUNNING)
@@ -31,10 +29,10 @@ static struct wp_values claim_of(const struct timeline_record *record)
         cpu_ns = 0;
     else if (cpu_ns > wall_ns)
         cpu_ns = wall_ns;
-    return (struct wp_values){record->observations, cpu_ns, wall_ns - cpu_ns, wall_ns};
+    return (struct values){record->observations, cpu_ns, wall_ns - cpu_ns, wall_ns};
 }
 
-static void take(struct wp_values *sum, const struct wp_values *values)
+static void subtract_values(struct values *sum, const struct values *values)
 {
     sum->samples -= values->samples;
     sum->cpu_ns -= values->cpu_ns;
@@ -42,9 +40,9 @@ static void take(struct wp_values *sum, const struct wp_values *values)
     sum->wall_ns -= values->wall_ns;
 }
 
-int timed_samples_init(struct timed_samples *samples, const struct wp_profile *profile)
+int timed_samples_init(struct timed_samples *samples, const struct profile *profile)
 {
-    const struct wp_timeline *timeline = profile->timeline;
+    const struct timeline *timeline = profile->timeline;
     *samples = (struct timed_samples){.profile = profile};
     samples->nodes = scratch_alloc(nodes_bytes(samples));
     int status = timeline_index_init(&samples->index, timeline, profile->thread_count);
@@ -53,7 +51,7 @@ int timed_samples_init(struct timed_samples *samples, const struct wp_profile *p
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < timeline->count; i++) {
-        const struct wp_values claim = claim_of(&timeline->records[i]);
+        const struct values claim = claim_of(&timeline->records[i]);
         tree_add_values(&samples->nodes[node_index(timeline->records[i].node)].claimed, &claim);
     }
     return 0;
@@ -77,11 +75,10 @@ static uint64_t part(uint64_t done, uint64_t claim, uint64_t claimed, uint64_t t
     return reached(done + claim, claimed, true_value) - reached(done, claimed, true_value);
 }
 
-static struct wp_values part_of(struct timed_node *node, const struct wp_values *claim,
-                                const struct wp_values *self)
+static struct values part_of(struct timed_node *node, const struct values *claim, const struct values *self)
 {
-    const struct wp_values *done = &node->done, *claimed = &node->claimed;
-    const struct wp_values ret = {
+    const struct values *done = &node->done, *claimed = &node->claimed;
+    const struct values ret = {
         part(done->samples, claim->samples, claimed->samples, self->samples),
         part(done->cpu_ns, claim->cpu_ns, claimed->cpu_ns, self->cpu_ns),
         part(done->offcpu_ns, claim->offcpu_ns, claimed->offcpu_ns, self->offcpu_ns),
@@ -92,13 +89,13 @@ static struct wp_values part_of(struct timed_node *node, const struct wp_values 
 }
 
 /* Where each node of a member is in the merged tree. */
-static void find_merged(struct timed_samples *samples, arena_ref root, struct wp_tree *merged,
+static void find_merged(struct timed_samples *samples, arena_ref root, struct tree *merged,
                         arena_ref merged_root)
 {
-    const struct wp_tree *tree = samples->profile->tree;
+    const struct tree *tree = samples->profile->tree;
     samples->nodes[node_index(root)].merged = merged_root;
     for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
-        const struct wp_node *at = tree_node(tree, node);
+        const struct tree_node *at = tree_node(tree, node);
         samples->nodes[node_index(node)].merged =
             tree_child(merged, samples->nodes[node_index(at->parent)].merged, at->location);
     }
@@ -107,30 +104,30 @@ static void find_merged(struct timed_samples *samples, arena_ref root, struct wp
 /* No node of this group is in the next one's tree, whatever a timeline says. */
 static void forget_merged(struct timed_samples *samples, arena_ref root)
 {
-    const struct wp_tree *tree = samples->profile->tree;
+    const struct tree *tree = samples->profile->tree;
     for (arena_ref node = root; node; node = tree_next(tree, root, node))
         samples->nodes[node_index(node)].merged = 0;
 }
 
-static void emit_thread(struct timed_samples *samples, uint32_t thread, const struct wp_tree *merged,
+static void emit_thread(struct timed_samples *samples, uint32_t thread, const struct tree *merged,
                         timed_samples_emit_fn *emit, void *context)
 {
-    const struct wp_profile *profile = samples->profile;
+    const struct profile *profile = samples->profile;
     for (uint32_t i = 0; i < timeline_index_count(&samples->index, thread); i++) {
         const struct timeline_record *record = timeline_index_at(&samples->index, thread, i);
         struct timed_node *node = &samples->nodes[node_index(record->node)];
         if (!node->merged || !tree_node(profile->tree, record->node)->parent) /* memory was out */
             continue;
-        const struct wp_values claim = claim_of(record);
-        const struct wp_values values = part_of(node, &claim, &tree_node(profile->tree, record->node)->self);
-        take(&tree_node(merged, node->merged)->self, &values);
+        const struct values claim = claim_of(record);
+        const struct values values = part_of(node, &claim, &tree_node(profile->tree, record->node)->self);
+        subtract_values(&tree_node(merged, node->merged)->self, &values);
         emit(context, record->node, &values,
              profile->start_utc_ns + (record->last_ns - profile->timeline->start_ns));
     }
 }
 
-void timed_samples_each(struct timed_samples *samples, const struct label_group_member *members, size_t count,
-                        struct wp_tree *merged, arena_ref merged_root, timed_samples_emit_fn *emit,
+void timed_samples_each(struct timed_samples *samples, const struct thread_group_member *members,
+                        size_t count, struct tree *merged, arena_ref merged_root, timed_samples_emit_fn *emit,
                         void *context)
 {
     for (size_t i = 0; i < count; i++) {

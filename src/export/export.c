@@ -1,25 +1,26 @@
 #include "export.h"
+#include "export_store.h"
+#include "tool_export.h"
 #include "encode/enc_store.h"
 #include "encode/format.h"
-#include "tool_export.h"
 #include "modules/loader.h"
 #include "base/trusted_path.h"
 #include "names/symbolize.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
-static bool has_cxx_runtime(const struct wp_modules *modules)
+static bool has_cxx_runtime(const struct modules *modules)
 {
     for (uint32_t i = 0; i < modules->now.count; i++) {
         if (!modules->now.entries[i].record)
             continue;
-        const struct wp_module *module = arena_at(modules->arena, modules->now.entries[i].record);
-        const char *path = arena_at(modules->arena, module->path);
+        const struct module *module = arena_at(modules->list.arena, modules->now.entries[i].record);
+        const char *path = arena_at(modules->list.arena, module->path);
         if (strstr(path, "/libstdc++.so") || strstr(path, "/libc++abi.so"))
             return true;
     }
@@ -28,99 +29,45 @@ static bool has_cxx_runtime(const struct wp_modules *modules)
 
 /* The program's own demangler, if it carries one. A dlsym that finds nothing allocates its error message with
  * the program's malloc, so it is asked only where there is something to find. */
-static symbolize_demangle_fn *program_demangler(const struct wp_modules *modules)
+static symbolize_demangle_fn *program_demangler(const struct modules *modules)
 {
     if (!has_cxx_runtime(modules) || loader_has_no_lock()) /* dlsym takes it too */
         return NULL;
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }
 
-static int write_to(const struct wp_profile *profile, int spare_fd, int directory_fd, const char *name)
-{
-    int error;
-    enum wp_format format = format_of_name(name);
-    struct sink *sink = sink_create_with(spare_fd, directory_fd, name, format_coding(format, name), &error);
-    if (!sink)
-        return error;
-    int status = format_write(format, profile, sink);
-    if (status < 0)
-        sink_fail(sink, status);
-    return sink_commit(sink);
-}
+/* ---- the profile ---- */
 
-static int write_more(const struct wp_profile *profile, const struct wp_output *output)
-{
-    int directory_fd = place_open_directory(output->directory);
-    if (directory_fd < 0)
-        return directory_fd;
-    int error = write_to(profile, -1, directory_fd, output->name);
-    close(directory_fd);
-    return error;
-}
-
-static int write_all(const struct wp_profile *profile, const struct export_request *request)
-{
-    for (uint32_t i = 0; i < request->more_count; i++) {
-        const struct wp_output *output = &request->more[i];
-        int error = write_more(profile, output);
-        if (error < 0)
-            log_add(request->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s", output->directory,
-                    output->name, strerrordesc_np(-error));
-    }
-    return write_to(profile, request->spare_fd, request->directory_fd, request->name);
-}
-
-/* A store holds all there is to say already; and what is special (a FIFO) is opened once only. */
-static bool is_written_at_once(const struct export_request *request)
-{
-    return sink_is_special(request->directory_fd, request->name) ||
-           (format_of_name(request->name) == FORMAT_STORE && request->more_count == 0);
-}
-
-static int hand_over(const struct wp_profile *profile, const struct export_request *request)
-{
-    const struct handover handover = {.tool = request->tool,
-                                      .directory_fd = request->directory_fd,
-                                      .name = request->name,
-                                      .more = request->more,
-                                      .more_count = request->more_count};
-    if (!request->tool || is_written_at_once(request))
-        return -EINVAL;
-    int status = handover_write(&handover, profile);
-    if (status < 0)
-        log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
-                request->tool, strerrordesc_np(-status));
-    return status;
-}
-
-static void index_threads(const struct wp_sampler *sampler, arena_ref *thread_of_number)
+static void index_threads(const struct sampler *sampler, arena_ref *thread_of_number)
 {
     for (arena_ref ref = sampler->newest_record; ref;) {
-        const struct wp_thread_record *record = arena_at(&sampler->arena, ref);
+        const struct thread_record *record = arena_at(&sampler->arena, ref);
         thread_of_number[record->number] = ref;
         ref = record->next;
     }
 }
 
-typedef int use_fn(const struct wp_profile *profile, const struct export_request *request, void *context);
+typedef int use_fn(const struct profile *profile, const struct export_request *request, void *context);
 
 static int with_profile(const struct export_request *request, use_fn *use, void *context)
 {
-    const struct wp_sampler *sampler = request->sampler;
+    const struct sampler *sampler = request->sampler;
     uint32_t thread_count = sampler->thread_count;
     size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
     arena_ref *thread_of_number = scratch_alloc(index_bytes);
-    const struct symbolize_process process = {
-        .perf_maps = request->perf_maps, .start_utc_ns = request->process_utc_ns, .log = request->log};
-    struct wp_symbols *symbols =
-        symbolize_create(&sampler->tree, &sampler->modules, program_demangler(&sampler->modules), &process);
+    const struct symbolize_process process = {.modules = &sampler->modules,
+                                              .perf_maps = request->perf_maps,
+                                              .start_utc_ns = request->process_utc_ns,
+                                              .log = request->log};
+    struct symbols *symbols = symbolize_create(&sampler->tree, &sampler->modules.list,
+                                               program_demangler(&sampler->modules), &process);
     int status = -ENOMEM;
     if (thread_of_number && symbols) {
         index_threads(sampler, thread_of_number);
-        const struct wp_profile profile = {
+        const struct profile profile = {
             .arena = &sampler->arena,
             .tree = &sampler->tree,
-            .modules = &sampler->modules,
+            .modules = &sampler->modules.list,
             .symbols = symbols,
             .timeline = sampler->timeline,
             .thread_of_number = thread_of_number,
@@ -131,8 +78,8 @@ static int with_profile(const struct export_request *request, use_fn *use, void 
             .has_timed_samples = request->has_timed_samples,
             .start_utc_ns = request->start_utc_ns,
             .duration_ns = request->duration_ns,
-            .period_ns = sampler->fold.period_ns,
-            .threads_per_tick = sampler->schedule.looks_per_tick,
+            .period_ns = sampler->account.fold.period_ns,
+            .threads_per_tick = sampler->schedule.samples_per_tick,
             .counters = sampler->counters,
             .restraint = request->restraint,
             .command = request->command,
@@ -144,11 +91,152 @@ static int with_profile(const struct export_request *request, use_fn *use, void 
     return status;
 }
 
-static int write_files(const struct wp_profile *profile, const struct export_request *request, void *unused)
+/* ---- the files: 0 is the one in directory_fd, 1, 2 ... are in `more` ---- */
+
+struct export_writer {
+    const struct profile *profile;
+    const struct export_request *request;
+    int spare_fd; /* the request's until it is used, then -1 */
+};
+
+static const char *file_name(const struct export_request *request, uint32_t index)
 {
+    return index == 0 ? request->name : request->more[index - 1].name;
+}
+
+static const char *file_directory(const struct export_request *request, uint32_t index)
+{
+    return index == 0 ? request->directory : request->more[index - 1].directory;
+}
+
+static int open_directory(const struct export_request *request, uint32_t index)
+{
+    return index == 0 ? request->directory_fd
+                      : trusted_path_open_directory(request->more[index - 1].directory);
+}
+
+static void close_directory(uint32_t index, int fd)
+{
+    if (index > 0 && fd >= 0)
+        close(fd);
+}
+
+static int write_to(const struct profile *profile, int spare_fd, int directory_fd, const char *name)
+{
+    int error;
+    enum file_format format = format_of_name(name);
+    struct sink *sink = sink_create_with(spare_fd, directory_fd, name, format_coding(format, name), &error);
+    if (!sink)
+        return error;
+    int status = format_write(format, profile, sink);
+    if (status < 0)
+        sink_fail(sink, status);
+    return sink_commit(sink);
+}
+
+/* Under that name, in the directory of a file. The spare descriptor is for the directory of the first. */
+static int write_file(struct export_writer *writer, uint32_t index, int directory_fd, const char *name)
+{
+    int spare_fd = index == 0 ? writer->spare_fd : -1;
+    if (index == 0)
+        writer->spare_fd = -1;
+    return write_to(writer->profile, spare_fd, directory_fd, name);
+}
+
+static int write_own_format(struct export_writer *writer, uint32_t index)
+{
+    int directory_fd = open_directory(writer->request, index);
+    if (directory_fd < 0)
+        return directory_fd;
+    int status = write_file(writer, index, directory_fd, file_name(writer->request, index));
+    close_directory(index, directory_fd);
+    return status;
+}
+
+/* For a file whose format needs the tool. */
+static int leave_store(struct export_writer *writer, uint32_t index, const char *reason)
+{
+    char store[NAME_MAX + 1];
+    const struct export_request *request = writer->request;
+    const char *name = file_name(request, index), *directory = file_directory(request, index);
+    if (format_needs_timeline(format_of_name(name)) && !writer->profile->timeline)
+        return -ENODATA;
+    int directory_fd = open_directory(request, index);
+    if (directory_fd < 0)
+        return directory_fd;
+    int status =
+        export_store_choose_name(directory_fd, name, request->process->pid, request->process_utc_ns, store);
+    if (status == 0)
+        status = write_file(writer, index, directory_fd, store);
+    if (status == 0)
+        export_store_explain(request->log, directory, store, name, reason);
+    close_directory(index, directory_fd);
+    return status < 0 ? status : EXPORT_LEFT_STORE;
+}
+
+static int write_one(struct export_writer *writer, uint32_t index, const char *reason)
+{
+    const char *name = file_name(writer->request, index);
+    return export_needs_tool(name) ? leave_store(writer, index, reason) : write_own_format(writer, index);
+}
+
+/* All but those that are written already. What becomes of the first is returned, of others said. */
+static int write_rest(struct export_writer *writer, uint32_t written, const char *reason)
+{
+    const struct export_request *request = writer->request;
+    for (uint32_t i = 1; i <= request->more_count; i++) {
+        int error = written >> i & 1 ? 0 : write_one(writer, i, reason);
+        if (error < 0)
+            log_add(request->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s",
+                    file_directory(request, i), file_name(request, i), strerrordesc_np(-error));
+    }
+    return written & 1 ? 0 : write_one(writer, 0, reason);
+}
+
+/*
+ * Not what the library writes as well: a short recording, which takes less time than a start of the tool; a
+ * store, which holds everything already, by itself; and into what is special (a FIFO), which is opened once
+ * only.
+ */
+static bool is_for_tool(const struct export_request *request, uint32_t index)
+{
+    const char *name = file_name(request, index);
+    if (export_needs_tool(name))
+        return true;
+    if (request->is_short || (index == 0 && sink_is_special(request->directory_fd, name)))
+        return false;
+    return format_of_name(name) != FORMAT_STORE || request->more_count > 0;
+}
+
+static uint32_t choose_for_tool(const struct export_request *request)
+{
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; request->tool && i <= request->more_count; i++)
+        chosen |= (uint32_t)is_for_tool(request, i) << i;
+    return chosen;
+}
+
+static int write_files(const struct profile *profile, const struct export_request *request, void *unused)
+{
+    const char *reason = "was not run";
+    uint32_t written = 0;
+    struct export_writer writer = {profile, request, request->spare_fd};
+    const struct tool_export handover = {.tool = request->tool,
+                                         .directory_fd = request->directory_fd,
+                                         .name = request->name,
+                                         .more = request->more,
+                                         .wanted = choose_for_tool(request)};
     (void)unused;
-    int status = hand_over(profile, request);
-    return status < 0 ? write_all(profile, request) : status;
+    int status = handover.wanted ? tool_export_write(&handover, profile, &written) : 0;
+    if (status < 0) {
+        log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
+                request->tool, strerrordesc_np(-status));
+        reason = status == -ETIME ? "took too long" : "failed";
+    }
+    status = write_rest(&writer, written, reason);
+    if (writer.spare_fd >= 0)
+        close(writer.spare_fd);
+    return status;
 }
 
 int export_write(const struct export_request *request)
@@ -156,14 +244,16 @@ int export_write(const struct export_request *request)
     return with_profile(request, write_files, NULL);
 }
 
-struct names_place {
+/* ---- only the names ---- */
+
+struct names_target {
     int fd;
     struct store_part *part;
 };
 
-static int write_names(const struct wp_profile *profile, const struct export_request *request, void *context)
+static int write_names(const struct profile *profile, const struct export_request *request, void *context)
 {
-    struct names_place *place = context;
+    struct names_target *place = context;
     (void)request;
     struct sink *sink = lseek(place->fd, (off_t)place->part->offset, SEEK_SET) < 0
                             ? NULL
@@ -181,6 +271,6 @@ static int write_names(const struct wp_profile *profile, const struct export_req
 
 int export_names(const struct export_request *request, int fd, struct store_part *part)
 {
-    struct names_place place = {fd, part};
+    struct names_target place = {fd, part};
     return with_profile(request, write_names, &place);
 }

@@ -1,6 +1,7 @@
 #include "profile_path.h"
 #include "base/clock.h"
-#include "config/config.h"
+#include "base/name_pattern.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +19,10 @@ static const char *default_pattern(int32_t rank)
     return rank >= 0 ? "wallprof.%r.%h.%p.pb.gz" : "wallprof.%p.pb.gz";
 }
 
-void output_command_line(char *ret, size_t capacity)
+void profile_path_command_line(char *ret, size_t capacity)
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? 0 : read(fd, ret, capacity - 1);
+    ssize_t bytes = fd < 0 ? 0 : raw_read(fd, ret, capacity - 1);
     if (fd >= 0)
         close(fd);
     while (bytes > 0 && ret[bytes - 1] == '\0')
@@ -33,7 +34,7 @@ void output_command_line(char *ret, size_t capacity)
     ret[bytes > 0 ? bytes : 0] = '\0';
 }
 
-void output_anchor(char *pattern, size_t capacity, int32_t rank)
+void profile_path_anchor(char *pattern, size_t capacity, int32_t rank)
 {
     char directory[PATH_MAX], anchored[2 * PATH_MAX];
     size_t used = 0;
@@ -52,7 +53,7 @@ void output_anchor(char *pattern, size_t capacity, int32_t rank)
     strcpy(pattern, anchored);
 }
 
-const char *output_program_name(char *buffer, size_t capacity)
+const char *profile_path_program_name(char *buffer, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
     if (length <= 0) /* when the main thread has ended */
@@ -79,7 +80,7 @@ static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH
 }
 
 /* Splits a path, made absolute, into directory and name. */
-static int split(struct wp_output *output, const char *path)
+static int split(struct profile_path *output, const char *path)
 {
     char absolute[PATH_MAX] = "";
     size_t length = 0;
@@ -106,32 +107,32 @@ static int insert_number(char *path, size_t capacity, const char *text, unsigned
 {
     char inserted[NAME_MAX + 16];
     snprintf(inserted, sizeof(inserted), "%.*s%s%u", NAME_MAX, text, *text ? "-" : "", number);
-    return config_insert(path, capacity, inserted);
+    return name_pattern_insert(path, capacity, inserted);
 }
 
-int output_choose(struct wp_output *output, const char *pattern, pid_t pid, int32_t rank,
-                  uint64_t start_utc_ns, bool is_child)
+int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
+                        uint64_t start_utc_ns, bool is_child)
 {
     char path[PATH_MAX], buffer[PATH_MAX], named[PATH_MAX];
     struct utsname host;
     bool has_pid;
     pattern = with_name(pattern, rank, named);
     uname(&host);
-    struct config_names names = {
+    struct pattern_values names = {
         .pid = (uint32_t)pid,
-        .program = output_program_name(buffer, sizeof(buffer)),
+        .program = profile_path_program_name(buffer, sizeof(buffer)),
         .host = host.nodename,
         .start_utc_s = start_utc_ns / NS_PER_S,
         .rank = rank,
     };
-    int status = config_expand(pattern, &names, path, sizeof(path), &has_pid);
+    int status = name_pattern_expand(pattern, &names, path, sizeof(path), &has_pid);
     output->has_pid = has_pid || is_child;
     if (status == 0 && is_child && !has_pid)
         status = insert_number(path, sizeof(path), "", names.pid);
     return status == 0 ? split(output, path) : status;
 }
 
-void output_insert_pid(struct wp_output *output, pid_t pid)
+void profile_path_insert_pid(struct profile_path *output, pid_t pid)
 {
     char name[NAME_MAX + 1];
     strcpy(name, output->name);
@@ -141,31 +142,36 @@ void output_insert_pid(struct wp_output *output, pid_t pid)
     output->has_pid = true;
 }
 
-/* The first of sh, sh-2, sh-3 ... that is not there yet; the last one in any case. */
-static int insert_free_name(char *path, size_t capacity, int directory_fd, const char *program)
+/* The first of sh, sh-2, sh-3 ... that is not there yet with this ending; the last one in any case. */
+static int insert_free_name(char path[NAME_MAX + 1], const char *ending, int directory_fd,
+                            const char *program)
 {
-    char plain[NAME_MAX + 1];
+    char plain[NAME_MAX + 1], whole[2 * NAME_MAX];
     struct stat ignored;
     strcpy(plain, path);
-    int status = config_insert(path, capacity, program);
+    int status = name_pattern_insert(path, NAME_MAX + 1 - strlen(ending), program);
     for (unsigned number = 2; number < names_before_exec_max && status == 0; number++) {
-        if (fstatat(directory_fd, path, &ignored, AT_SYMLINK_NOFOLLOW) < 0)
+        snprintf(whole, sizeof whole, "%s%s", path, ending);
+        if (fstatat(directory_fd, whole, &ignored, AT_SYMLINK_NOFOLLOW) < 0)
             break;
         strcpy(path, plain);
-        status = insert_number(path, capacity, program, number);
+        status = insert_number(path, NAME_MAX + 1 - strlen(ending), program, number);
     }
     return status;
 }
 
-int output_name_before_exec(const struct wp_output *output, int directory_fd, pid_t pid, char *ret,
-                            size_t capacity)
+int profile_path_name_before_exec(const struct profile_path *output, int directory_fd, pid_t pid,
+                                  const char *ending, char ret[NAME_MAX + 1])
 {
     char buffer[PATH_MAX];
     int status = 0;
     strcpy(ret, output->name);
     if (!output->has_pid)
-        status = insert_number(ret, capacity, "", (unsigned)pid);
-    return status == 0
-               ? insert_free_name(ret, capacity, directory_fd, output_program_name(buffer, sizeof(buffer)))
-               : status;
+        status = insert_number(ret, NAME_MAX + 1, "", (unsigned)pid);
+    if (status == 0)
+        status =
+            insert_free_name(ret, ending, directory_fd, profile_path_program_name(buffer, sizeof(buffer)));
+    if (status == 0)
+        strcat(ret, ending);
+    return status;
 }

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "encode/enc_store.h"
 #include "sig/sys/sig_arch.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,12 @@ enum {
     TIME_MAX_S = 30,
     ENVIRONMENT_MAX = 9,
     FIRST_SPARE_FD = 10,
-    REPLY_BYTES = 256
+    FILES_MAX = 1 + CONFIG_MORE_OUTS_MAX,
+    NAME_BYTES = PATH_MAX + NAME_MAX + 2
 };
+
+static const char reply_word[] =
+    "written: "; /* what `wallprof export --verbose` says of a file, then its name */
 
 extern char **environ;
 
@@ -42,7 +47,7 @@ static bool is_there(const char *path)
     return access(path, X_OK) == 0;
 }
 
-int handover_find(const char *library, char *ret, size_t capacity)
+int tool_export_find(const char *library, char *ret, size_t capacity)
 {
     /* built; installed as PREFIX/lib and PREFIX/bin; and with a directory for the machine in between */
     static const char *const places[] = {"wallprof", "../bin/wallprof", "../../bin/wallprof"};
@@ -64,12 +69,14 @@ int handover_find(const char *library, char *ret, size_t capacity)
 /* ---- what it is given ---- */
 
 struct arguments {
-    char *list[2 * (1 + CONFIG_MORE_OUTS_MAX) + 5];
-    char names[1 + CONFIG_MORE_OUTS_MAX][PATH_MAX + NAME_MAX + 2];
+    char *list[2 * FILES_MAX + 5];
+    char names[FILES_MAX][NAME_BYTES]; /* "" for one that is not wanted */
+    char reply[FILES_MAX * (sizeof reply_word + NAME_BYTES) + 1];
+    size_t reply_bytes;
 };
 
 /* A nameless file with the store, from its beginning; or -errno. */
-static int store_fd(const struct wp_profile *profile)
+static int store_fd(const struct profile *profile)
 {
     int fd = memfd_create("wallprof", MFD_CLOEXEC);
     if (fd < 0)
@@ -89,7 +96,7 @@ static int store_fd(const struct wp_profile *profile)
 /* What the tool is told by that it is ours, where it gets the library too (/etc/ld.so.preload). */
 static char tool_mark[] = "WALLPROF_HANDOVER=1";
 
-bool handover_is_tool(char *const *environment)
+bool tool_export_is_tool(char *const *environment)
 {
     for (; environment && *environment; environment++) {
         if (strcmp(*environment, tool_mark) == 0)
@@ -120,9 +127,10 @@ static void choose_environment(char *ret[ENVIRONMENT_MAX])
 /* ---- the two processes: bare system calls, lest they meet our hooks in the memory that they share ---- */
 
 struct launch {
-    const struct handover *handover;
+    const struct tool_export *handover;
     int store_fd, reply_fd;
-    char **environment, **arguments;
+    char **environment;
+    struct arguments *arguments;
     unsigned char *stack; /* of the grandchild */
     int error;            /* why there is no grandchild */
 };
@@ -187,14 +195,14 @@ static int become_tool(void *argument)
     struct launch *launch = argument;
     int directory = launch->handover->directory_fd;
     if (directory != AT_FDCWD && fchdir(directory) < 0)
-        _exit(127);
+        raw_exit(127);
     if (!arrange_descriptors(launch))
-        _exit(127);
+        raw_exit(127);
     arrange_signals();
     offer_for_killing();
-    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments, (long)launch->environment,
-                 0);
-    _exit(127);
+    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments->list,
+                 (long)launch->environment, 0);
+    raw_exit(127);
 }
 
 /* The child. */
@@ -203,7 +211,7 @@ static int launch_tool(void *argument)
     struct launch *launch = argument;
     if (clone(become_tool, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, launch) < 0)
         launch->error = -errno;
-    _exit(0);
+    raw_exit(0);
 }
 
 /* 0 once the tool runs, or has failed to. */
@@ -216,7 +224,7 @@ static int run(struct launch *launch)
     uint64_t mask = set_mask(UINT64_MAX); /* no handler of the program's in what shares its memory */
     pid_t child = clone(launch_tool, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
     int status = child < 0 ? -errno : 0;
-    while (child >= 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
+    while (child >= 0 && raw_waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
         ;
     set_mask(mask);
     scratch_free(stacks, (size_t)2 * STACK_BYTES);
@@ -225,12 +233,13 @@ static int run(struct launch *launch)
 
 /* ---- how it fares ---- */
 
-/* The tool says a line for each file that it has written. */
-static int await_reply(int fd, uint32_t wanted_lines)
+/* Everything that the tool says until it ends: 0 or -errno. */
+static int await_reply(int fd, struct arguments *arguments)
 {
-    char reply[REPLY_BYTES];
     uint64_t deadline_ns = clock_monotonic_ns() + (TIME_MAX_S + 1) * (uint64_t)NS_PER_S;
-    for (uint32_t lines = 0;;) {
+    for (;;) {
+        char *rest = arguments->reply + arguments->reply_bytes;
+        size_t rest_bytes = sizeof arguments->reply - 1 - arguments->reply_bytes;
         struct pollfd wait = {.fd = fd, .events = POLLIN};
         uint64_t now_ns = clock_monotonic_ns();
         struct timespec left = clock_ns_timespec(now_ns < deadline_ns ? deadline_ns - now_ns : 0);
@@ -238,12 +247,28 @@ static int await_reply(int fd, uint32_t wanted_lines)
         if (got == 0)
             return -ETIME;
         if (got > 0)
-            got = sig_syscall4(SYS_read, fd, (long)reply, (long)sizeof reply, 0);
-        for (long i = 0; i < got; i++)
-            lines += reply[i] == '\n';
+            got = sig_syscall4(SYS_read, fd, (long)rest, (long)rest_bytes, 0);
+        if (got > 0)
+            arguments->reply_bytes += (size_t)got;
         if (got <= 0 && got != -EINTR)
-            return lines == wanted_lines ? 0 : -ECHILD;
+            return (int)got;
     }
+}
+
+/* The tool says a line for each file that it has written, in the order of its arguments. */
+static uint32_t read_reply(const struct arguments *arguments)
+{
+    uint32_t written = 0;
+    const char *at = arguments->reply;
+    for (uint32_t i = 0; i < FILES_MAX; i++) {
+        char line[sizeof reply_word + NAME_BYTES];
+        int length = snprintf(line, sizeof line, "%s%s\n", reply_word, arguments->names[i]);
+        if (!*arguments->names[i] || strncmp(at, line, (size_t)length) != 0)
+            continue;
+        written |= UINT32_C(1) << i;
+        at += length;
+    }
+    return written;
 }
 
 static int run_and_await(struct launch *launch)
@@ -255,23 +280,24 @@ static int run_and_await(struct launch *launch)
     int status = run(launch);
     close(reply[1]);
     if (status == 0)
-        status = await_reply(reply[0], 1 + launch->handover->more_count);
+        status = await_reply(reply[0], launch->arguments);
     close(reply[0]);
     return status;
 }
 
-static void choose_arguments(const struct handover *handover, struct arguments *arguments)
+static void choose_arguments(const struct tool_export *handover, struct arguments *arguments)
 {
     size_t count = 0;
     char **list = arguments->list;
     list[count++] = "wallprof";
     list[count++] = "export";
     list[count++] = "--verbose";
-    snprintf(arguments->names[0], sizeof arguments->names[0], "./%s", handover->name); /* it is no option */
-    for (uint32_t i = 0; i < handover->more_count; i++)
-        snprintf(arguments->names[1 + i], sizeof arguments->names[1 + i], "%s/%s",
-                 handover->more[i].directory, handover->more[i].name);
-    for (uint32_t i = 0; i <= handover->more_count; i++) {
+    for (uint32_t i = 0; i < FILES_MAX; i++) {
+        const struct profile_path *more = i > 0 ? &handover->more[i - 1] : NULL;
+        if (!(handover->wanted >> i & 1))
+            continue;
+        snprintf(arguments->names[i], NAME_BYTES, "%s/%s", more ? more->directory : ".", /* no option */
+                 more ? more->name : handover->name);
         list[count++] = "-o";
         list[count++] = arguments->names[i];
     }
@@ -279,7 +305,7 @@ static void choose_arguments(const struct handover *handover, struct arguments *
     list[count] = NULL;
 }
 
-static int write_by_tool(const struct handover *handover, int store)
+static int write_by_tool(const struct tool_export *handover, int store, uint32_t *ret_written)
 {
     char *environment[ENVIRONMENT_MAX];
     struct arguments *arguments = scratch_alloc(sizeof *arguments);
@@ -288,17 +314,22 @@ static int write_by_tool(const struct handover *handover, int store)
     choose_environment(environment);
     choose_arguments(handover, arguments);
     struct launch launch = {
-        .handover = handover, .store_fd = store, .environment = environment, .arguments = arguments->list};
+        .handover = handover, .store_fd = store, .environment = environment, .arguments = arguments};
     int status = run_and_await(&launch);
+    *ret_written = read_reply(arguments);
     scratch_free(arguments, sizeof *arguments);
-    return status;
+    if (*ret_written == handover->wanted)
+        return 0;
+    return status < 0 ? status : -ECHILD;
 }
 
-int handover_write(const struct handover *handover, const struct wp_profile *profile)
+int tool_export_write(const struct tool_export *handover, const struct profile *profile,
+                      uint32_t *ret_written)
 {
     int saved_errno = errno;
     int store = store_fd(profile);
-    int status = store < 0 ? store : write_by_tool(handover, store);
+    *ret_written = 0;
+    int status = store < 0 ? store : write_by_tool(handover, store, ret_written);
     if (store >= 0)
         close(store);
     errno = saved_errno;

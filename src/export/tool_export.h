@@ -7,8 +7,8 @@
  *
  * Called from: the exporting thread.
  */
-#ifndef WALLPROF_HANDOVER_H
-#define WALLPROF_HANDOVER_H
+#ifndef WALLPROF_TOOL_EXPORT_H
+#define WALLPROF_TOOL_EXPORT_H
 
 #include "profile_path.h"
 #include "profile/profile.h"
@@ -18,21 +18,24 @@
 #include <stdint.h>
 
 /* Where the tool is if it was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
-int handover_find(const char *library, char *ret, size_t capacity);
+int tool_export_find(const char *library, char *ret, size_t capacity);
 
 /* Whether this process is the tool, run by us. It is not profiled: we may be preloaded into every program. */
-bool handover_is_tool(char *const *environment);
+bool tool_export_is_tool(char *const *environment);
 
-struct handover {
-    const char *tool;             /* its path */
-    int directory_fd;             /* where to, AT_FDCWD included */
-    const char *name;             /* the file in it; its ending says the format */
-    const struct wp_output *more; /* further files, more_count of them */
-    uint32_t more_count;
+struct tool_export {
+    const char *tool;                /* its path */
+    int directory_fd;                /* where to, AT_FDCWD included */
+    const char *name;                /* file 0, in that directory; its ending says the format */
+    const struct profile_path *more; /* files 1, 2 ..., at most CONFIG_MORE_OUTS_MAX */
+    uint32_t wanted;                 /* bit i: file i is to be written */
 };
 
-/* 0 when all files have been written; -errno when one has not, for whatever reason: -ETIME when that took too
- * long, -ECHILD when the tool failed. errno is kept. */
-int handover_write(const struct handover *handover, const struct wp_profile *profile);
+/*
+ * Bit i of *ret_written: file i has been written, whole. 0 when all wanted files have been; else -errno:
+ * -ETIME when the tool took too long, -ECHILD when it failed. errno is kept.
+ */
+int tool_export_write(const struct tool_export *handover, const struct profile *profile,
+                      uint32_t *ret_written);
 
 #endif

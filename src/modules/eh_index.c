@@ -10,7 +10,7 @@
 
 static const uint64_t section_max_bytes = 1U << 30; /* distances in a search table are 32-bit numbers */
 
-static struct sig_module plain_view(const struct wp_module *module)
+static struct sig_module plain_view(const struct module *module)
 {
     return (struct sig_module){.start_pc = module->start_pc,
                                .end_pc = module->end_pc,
@@ -19,9 +19,9 @@ static struct sig_module plain_view(const struct wp_module *module)
                                .cfi_high = module->cfi_high};
 }
 
-/* ---- a copy of the module's own ---- */
+/* ---- a copy of the module's own table ---- */
 
-static void copy_table(struct wp_arena *tables, struct wp_module *module, uint64_t entries, uint64_t count)
+static void copy_table(struct arena *tables, struct module *module, uint64_t entries, uint64_t count)
 {
     size_t bytes = count * sizeof(struct sig_search_entry);
     arena_ref ref = count <= UINT32_MAX ? arena_alloc(tables, bytes) : 0;
@@ -45,7 +45,7 @@ static void section_free(struct section *section)
     section->copy = NULL;
 }
 
-/* Copies a stretch of the module; false when not all of it is there. */
+/* Copies a part of the module; false when not all of it is there. */
 static bool section_copy(struct section *section, uint64_t address, uint64_t bytes)
 {
     *section = (struct section){.address = address, .bytes = bytes};
@@ -76,7 +76,7 @@ static const Elf64_Shdr *section_named(const struct elf_image *image, const char
 
 /* Whether the section is where the module was mapped, byte for byte. */
 static bool section_matches(struct section *section, const struct elf_image *image, const Elf64_Shdr *header,
-                            const struct wp_module *module)
+                            const struct module *module)
 {
     uint64_t address = module->load_bias + header->sh_addr;
     if (!(header->sh_flags & SHF_ALLOC) || address < module->loaded_low || address >= module->loaded_high ||
@@ -91,7 +91,7 @@ static bool section_matches(struct section *section, const struct elf_image *ima
     return is_equal;
 }
 
-static bool find_in_file(struct section *section, const char *path, const struct wp_module *module)
+static bool find_section_in_file(struct section *section, const char *path, const struct module *module)
 {
     struct elf_image image;
     if (path[0] != '/' || elf_image_open(&image, path) < 0)
@@ -111,9 +111,8 @@ static struct sig_module section_view(const struct section *section)
                                .cfi_shift = (int64_t)((uintptr_t)section->copy - section->address)};
 }
 
-/* Where the FDE's function starts; 0 for what is none of the module's, such as a function that was discarded.
- */
-static uint64_t function_at(const struct sig_module *view, uint64_t at, const struct wp_module *module)
+/* Where the FDE's function starts; 0 for one outside the module, such as a function that was discarded. */
+static uint64_t fde_function_start(const struct sig_module *view, uint64_t at, const struct module *module)
 {
     struct sig_cie cie;
     struct sig_fde fde;
@@ -123,62 +122,61 @@ static uint64_t function_at(const struct sig_module *view, uint64_t at, const st
     return is_good ? fde.start_pc : 0;
 }
 
-/* Counts the FDEs, and notes them if there is room for them. */
-static uint32_t walk(const struct section *section, const struct wp_module *module,
-                     struct sig_search_entry *room)
+/* Counts the FDEs. Writes them to entries unless that is NULL. */
+static uint32_t list_fdes(const struct section *section, const struct module *module,
+                          struct sig_search_entry *entries)
 {
     struct sig_module view = section_view(section);
     uint32_t count = 0;
     for (uint64_t at = section->address, next; at; at = next) {
         next = sig_eh_frame_next(&view, at, false);
-        uint64_t start = next ? function_at(&view, at, module) : 0;
+        uint64_t start = next ? fde_function_start(&view, at, module) : 0;
         if (!start)
             continue;
-        if (room)
-            room[count] = (struct sig_search_entry){(int32_t)(start - section->address),
-                                                    (int32_t)(at - section->address)};
+        if (entries)
+            entries[count] = (struct sig_search_entry){(int32_t)(start - section->address),
+                                                       (int32_t)(at - section->address)};
         count++;
     }
     return count;
 }
 
-static int compare_starts(const void *left, const void *right)
+static int compare_start_pcs(const void *left, const void *right)
 {
     const struct sig_search_entry *a = left, *b = right;
     return (a->start_pc > b->start_pc) - (a->start_pc < b->start_pc);
 }
 
-static void make_table(struct wp_arena *tables, struct wp_module *module, const struct section *section)
+static void build_table(struct arena *tables, struct module *module, const struct section *section)
 {
-    uint32_t count = walk(section, module, NULL);
+    uint32_t count = list_fdes(section, module, NULL);
     arena_ref ref = count ? arena_alloc(tables, count * sizeof(struct sig_search_entry)) : 0;
     if (!ref)
         return;
-    walk(section, module, arena_at(tables, ref));
-    sort_records(arena_at(tables, ref), count, sizeof(struct sig_search_entry), compare_starts);
+    list_fdes(section, module, arena_at(tables, ref));
+    sort_records(arena_at(tables, ref), count, sizeof(struct sig_search_entry), compare_start_pcs);
     module->search = ref;
     module->search_count = count;
     module->search_base = module->cfi_low = section->address;
     module->cfi_high = section->address + section->bytes;
 }
 
-void eh_index_make(struct wp_arena *tables, const char *path, struct wp_module *module)
+void eh_index_build(struct arena *tables, const char *path, struct module *module)
 {
     struct sig_module view = plain_view(module);
     struct section section;
     uint64_t entries, count, eh_frame;
     if (sig_eh_frame_search_table(&view, true, &entries, &count, &eh_frame)) {
-        /* Without a build-id it may be another one when it comes back to the same place under the same name.
-         */
+        /* Without a build-id another module may come to the same address under the same name. */
         if (!module->is_permanent && module->build_id_bytes > 0)
             copy_table(tables, module, entries, count);
         return;
     }
     bool is_found = eh_frame >= module->cfi_low && eh_frame < module->cfi_high
                         ? section_copy(&section, eh_frame, module->cfi_high - eh_frame)
-                        : find_in_file(&section, path, module);
+                        : find_section_in_file(&section, path, module);
     if (!is_found)
         return;
-    make_table(tables, module, &section);
+    build_table(tables, module, &section);
     section_free(&section);
 }

@@ -1,12 +1,12 @@
 /*
- * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD is handed over. What
- * the headers say is not believed further than the segments that are mapped.
+ * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD is reported. What the
+ * headers say is believed only as far as the segments are mapped.
  */
 #include "loader.h"
 #include "elf/elf.h"
 #include "modules.h"
 #include "sig/sys/sig_atomic.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
 #include "sig/sys/sig_memory.h"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ static int ask_first(struct dl_phdr_info *info, size_t size, void *data)
 
 /* ---- without the lock ---- */
 
-static bool is_without_lock; /* atomic; nothing else is agreed on by it */
+static bool is_without_lock; /* atomic; it orders nothing else */
 
 void loader_do_without_lock(bool does)
 {
@@ -53,9 +53,9 @@ bool loader_has_no_lock(void)
     return sig_load_relaxed(&is_without_lock);
 }
 
-/* The program headers of an object, where they can be read: the program's are the kernel's word, others'
- * lie behind the ELF header at the start of what is mapped. */
-static bool headers_of(const struct link_map *object, bool is_first, struct dl_phdr_info *ret)
+/* The program headers of an object, where they can be read: the kernel tells the program's, others follow the
+ * ELF header at the start of what is mapped. */
+static bool read_headers(const struct link_map *object, bool is_first, struct dl_phdr_info *ret)
 {
     ElfW(Ehdr) header;
     *ret = (struct dl_phdr_info){
@@ -80,7 +80,7 @@ static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, voi
     const struct link_map *first = _r_debug.r_map;
     for (const struct link_map *object = first; object; object = object->l_next) {
         struct dl_phdr_info info;
-        if (headers_of(object, object == first, &info) && visit(&info, sizeof(info), data))
+        if (read_headers(object, object == first, &info) && visit(&info, sizeof(info), data))
             return;
     }
 }
@@ -97,9 +97,9 @@ static void iterate(int (*visit)(struct dl_phdr_info *, size_t, void *), void *d
 
 void loader_ask(struct loader_state *ret)
 {
-    ret->before = sig_handler_unloads();
+    ret->before = sig_unloads_read();
     iterate(ask_first, ret);
-    ret->after = sig_handler_unloads();
+    ret->after = sig_unloads_read();
 }
 
 #if __GLIBC_PREREQ(2, 35)
@@ -140,7 +140,7 @@ static bool readable_segment(const struct dl_phdr_info *info, uint64_t address, 
     return false;
 }
 
-static void note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct wp_module *ret)
+static void note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct module *ret)
 {
     uint64_t start = info->dlpi_addr + header->p_vaddr, low, high;
     if (!readable_segment(info, start, &low, &high))
@@ -150,7 +150,7 @@ static void note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * he
                                                           ret->build_id, sizeof(ret->build_id));
 }
 
-static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret)
+static void object_bounds(const struct dl_phdr_info *info, struct module *ret)
 {
     ret->loaded_low = UINT64_MAX;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -170,7 +170,7 @@ static void object_bounds(const struct dl_phdr_info *info, struct wp_module *ret
         ret->eh_frame_hdr = 0;
 }
 
-static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct wp_module *ret)
+static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct module *ret)
 {
     uint64_t start = info->dlpi_addr + header->p_vaddr, into_page = start & (PAGE_BYTES - 1);
     ret->start_pc = start - into_page;
@@ -180,10 +180,10 @@ static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * h
 
 /*
  * What was loaded with the program stands in the list up to the loader itself, or a little further; what came
- * by dlopen is behind it (glibc's elf/rtld.c puts the loader where the search order has it,
+ * by dlopen follows (glibc's elf/rtld.c puts the loader where the search order has it,
  * _dl_add_to_namespace_list appends). The former is never unloaded (dl-close.c: only lt_loaded).
  */
-static void note_end_of_permanent(struct visit *visit, const struct wp_module *object)
+static void note_end_of_permanent(struct visit *visit, const struct module *object)
 {
     if (visit->interpreter >= object->loaded_low && visit->interpreter < object->loaded_high)
         visit->is_permanent = false;
@@ -192,10 +192,10 @@ static void note_end_of_permanent(struct visit *visit, const struct wp_module *o
 static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct visit *visit = data;
-    struct wp_module object = {.load_bias = info->dlpi_addr,
-                               .is_main = visit->is_first_object,
-                               .is_permanent = visit->is_permanent,
-                               .is_first_segment = true};
+    struct module object = {.load_bias = info->dlpi_addr,
+                            .is_main = visit->is_first_object,
+                            .is_permanent = visit->is_permanent,
+                            .is_first_segment = true};
     (void)size;
     note_state(info, visit->state);
     object_bounds(info, &object);
@@ -207,7 +207,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
             continue;
-        struct wp_module segment = object;
+        struct module segment = object;
         segment_bounds(info, header, &segment);
         segment.is_own = here >= segment.start_pc && here < segment.end_pc;
         visit->segment(visit->context, &segment, name);
@@ -227,7 +227,7 @@ void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *co
                           .interpreter = _r_debug.r_ldbase,
                           .is_first_object = true,
                           .is_permanent = _r_debug.r_ldbase != 0};
-    ret->before = sig_handler_unloads();
+    ret->before = sig_unloads_read();
     iterate(visit_object, &visit);
-    ret->after = sig_handler_unloads();
+    ret->after = sig_unloads_read();
 }

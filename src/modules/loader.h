@@ -8,22 +8,22 @@
 #define WALLPROF_LOADER_H
 
 #include "sig/ground/sig_modules.h"
+#include "sig/ground/sig_unloads.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wp_module;
+struct module;
 
-/* How far the loader is: two equal pairs of counts mean the same objects. */
+/* The loader's state: two equal pairs of counts mean the same objects. */
 struct loader_state {
     uint64_t loads, unloads;          /* objects so far, by its own count */
     struct sig_unloads before, after; /* read just before and just after the loader was asked */
 };
 
 /*
- * From now on the list is read without its lock, which somebody holds who is not
- * there any more. Nothing can come or go then: that takes the same lock. Taken back by who has got the lock
- * after all.
+ * true: from now on the list is read without its lock, because the thread that holds it is gone (after fork).
+ * Nothing can be loaded or unloaded then, which takes the same lock. false once the lock could be taken.
  */
 void loader_do_without_lock(bool does);
 bool loader_has_no_lock(void);
@@ -38,11 +38,11 @@ sig_find_object_fn *loader_find_object(void);
 uint64_t loader_unloaded(void);
 
 /*
- * Hands over every executable segment of every object, in the loader's order, with the state they are of. The
- * record is filled but for what modules.c keeps for itself; name is the loader's own, and "" for the program.
- * Nothing is unmapped meanwhile.
+ * Calls `segment` for every executable segment of every object, in the loader's order, and returns the state
+ * that they are of. The record is filled except for what modules.c sets; name is the loader's own, "" for the
+ * program. Nothing is unmapped meanwhile.
  */
-typedef void loader_segment_fn(void *context, const struct wp_module *segment, const char *name);
+typedef void loader_segment_fn(void *context, const struct module *segment, const char *name);
 void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *context);
 
 #endif

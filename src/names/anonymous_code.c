@@ -12,7 +12,7 @@ static const char anonymous_path[] = "[anonymous executable]";
 
 /* ---- lists ---- */
 
-static void log_refusal(struct wp_log *log, const char *path, int error)
+static void log_refusal(struct log *log, const char *path, int error)
 {
     if (!log || error == -ENOENT)
         return;
@@ -26,7 +26,7 @@ static void log_refusal(struct wp_log *log, const char *path, int error)
         log_add(log, LOG_WARNING, "%s cannot be read: %s", path, strerrordesc_np(-error));
 }
 
-static void name_from_list(struct outside *outside, const struct perf_map_source *source, struct wp_log *log,
+static void name_from_list(struct anonymous_code *code, const struct perf_map_source *source, struct log *log,
                            struct perf_map_query *queries, size_t count)
 {
     char path[PERF_MAP_PATH_BYTES];
@@ -36,7 +36,7 @@ static void name_from_list(struct outside *outside, const struct perf_map_source
         log_refusal(log, path, fd);
         return;
     }
-    uint64_t malformed = perf_map_name(fd, source->bytes, &outside->names, queries, count);
+    uint64_t malformed = perf_map_name(fd, source->bytes, &code->names, queries, count);
     close(fd);
     if (malformed > 0 && log)
         log_add(log, LOG_INFO, "%s: %llu lines are no entries and were skipped", path,
@@ -44,8 +44,8 @@ static void name_from_list(struct outside *outside, const struct perf_map_source
 }
 
 /* The last entry counts, so the process's own list comes first, then those it inherited. */
-static int name_from_lists(struct outside *outside, const struct perf_maps *perf_maps, struct wp_log *log,
-                           struct outside_address *addresses, size_t count)
+static int name_from_lists(struct anonymous_code *code, const struct perf_maps *perf_maps, struct log *log,
+                           struct anonymous_address *addresses, size_t count)
 {
     struct perf_map_query *queries = scratch_alloc(count * sizeof *queries);
     if (!queries)
@@ -53,10 +53,10 @@ static int name_from_lists(struct outside *outside, const struct perf_maps *perf
     for (size_t i = 0; i < count; i++)
         queries[i].address = addresses[i].address;
     for (uint32_t i = perf_maps ? perf_maps->count : 0; i-- > 0;)
-        name_from_list(outside, &perf_maps->sources[i], log, queries, count);
+        name_from_list(code, &perf_maps->sources[i], log, queries, count);
     for (size_t i = 0; i < count; i++) {
         addresses[i].name = queries[i].name;
-        addresses[i].kind = queries[i].name ? OUTSIDE_LISTED : OUTSIDE_ANONYMOUS;
+        addresses[i].kind = queries[i].name ? ANONYMOUS_LISTED : ANONYMOUS_MEMORY;
     }
     scratch_free(queries, count * sizeof *queries);
     return 0;
@@ -64,87 +64,88 @@ static int name_from_lists(struct outside *outside, const struct perf_maps *perf
 
 /* ---- regions ---- */
 
-/* Code that is made piece by piece lies in many mappings, one behind the other. */
-static bool continues(const struct outside_region *last, const struct outside_region *next)
+/* Code that is made piece by piece lies in many mappings, one after the other. */
+static bool continues(const struct code_region *last, const struct code_region *next)
 {
     return last->path[0] == '[' && next->path[0] == '[' && last->is_gone == next->is_gone &&
            (last->end == next->start || (last->is_gone && next->start - last->end <= GONE_GAP_MAX_BYTES));
 }
 
-static struct outside_region *add_region(struct outside *outside, const struct outside_region *region)
+static struct code_region *add_region(struct anonymous_code *code, const struct code_region *region)
 {
-    outside->regions[outside->region_count] = *region;
-    return &outside->regions[outside->region_count++];
+    code->regions[code->region_count] = *region;
+    return &code->regions[code->region_count++];
 }
 
 /* Addresses come in ascending order, so it is the last region or a new one. */
-static struct outside_region *region_for(struct outside *outside, const struct outside_region *region)
+static struct code_region *region_for(struct anonymous_code *code, const struct code_region *region)
 {
-    struct outside_region *last = outside->region_count ? &outside->regions[outside->region_count - 1] : NULL;
+    struct code_region *last = code->region_count ? &code->regions[code->region_count - 1] : NULL;
     if (!last || (region->end > last->end && !continues(last, region)))
-        return add_region(outside, region);
+        return add_region(code, region);
     if (region->end > last->end)
         last->end = region->end;
     return last;
 }
 
-static struct outside_region mapped_region(const struct memory_region *found)
+static struct code_region mapped_region(const struct memory_region *found)
 {
     bool has_file = memory_region_has_file(found);
-    return (struct outside_region){.start = found->start,
-                                   .end = found->end,
-                                   .file_offset = has_file ? found->file_offset : 0,
-                                   .path = has_file ? found->path : anonymous_path};
+    return (struct code_region){.start = found->start,
+                                .end = found->end,
+                                .file_offset = has_file ? found->file_offset : 0,
+                                .path = has_file ? found->path : anonymous_path};
 }
 
-static struct outside_region gone_region(uint64_t address)
+static struct code_region gone_region(uint64_t address)
 {
     uint64_t start = address & ~(uint64_t)(PAGE_BYTES - 1);
-    return (struct outside_region){
+    return (struct code_region){
         .start = start, .end = start + PAGE_BYTES, .path = anonymous_path, .is_gone = true};
 }
 
 /* What is there now but cannot be executed was put there later, or is being written to. */
-static void place(struct outside *outside, const struct memory_region *found, struct outside_address *address)
+static void locate_address(struct anonymous_code *code, const struct memory_region *found,
+                           struct anonymous_address *address)
 {
-    struct outside_region wanted =
+    struct code_region wanted =
         found && found->is_executable ? mapped_region(found) : gone_region(address->address);
-    struct outside_region *region = region_for(outside, &wanted);
-    address->region = (uint32_t)(region - outside->regions) + 1;
-    if (address->kind == OUTSIDE_LISTED) {
+    struct code_region *region = region_for(code, &wanted);
+    address->region = (uint32_t)(region - code->regions) + 1;
+    if (address->kind == ANONYMOUS_LISTED) {
         region->has_names = true;
         if (region->path[0] == '[')
             region->path = "[JIT]";
     } else if (region->path[0] == '/') {
-        address->kind = OUTSIDE_FILE;
+        address->kind = ANONYMOUS_FILE;
         address->name = strrchr(region->path, '/') + 1;
         address->file_offset = region->file_offset + (address->address - region->start);
     }
 }
 
-int outside_init(struct outside *outside, const struct wp_modules *modules, struct memory_map *memory,
-                 const struct perf_maps *perf_maps, struct wp_log *log, struct outside_address *addresses,
-                 size_t count)
+int anonymous_code_init(struct anonymous_code *code, const struct modules *modules, struct memory_map *memory,
+                        const struct perf_maps *perf_maps, struct log *log,
+                        struct anonymous_address *addresses, size_t count)
 {
-    *outside = (struct outside){.capacity = count};
+    *code = (struct anonymous_code){.capacity = count};
     if (count == 0)
         return 0;
-    outside->regions = scratch_alloc(count * sizeof *outside->regions);
-    if (!outside->regions || name_from_lists(outside, perf_maps, log, addresses, count) < 0) {
-        outside_deinit(outside);
+    code->regions = scratch_alloc(count * sizeof *code->regions);
+    if (!code->regions || name_from_lists(code, perf_maps, log, addresses, count) < 0) {
+        anonymous_code_deinit(code);
         return -ENOMEM;
     }
     memory_map_read(memory);
     for (size_t i = 0; i < count; i++) {
-        if (!modules_find(modules, addresses[i].address))
-            place(outside, memory_map_find(memory, addresses[i].address), &addresses[i]);
+        if (!modules || !modules_find(modules, addresses[i].address))
+            locate_address(code, memory_map_find(memory, addresses[i].address), &addresses[i]);
     }
     return 0;
 }
 
-void outside_deinit(struct outside *outside)
+void anonymous_code_deinit(struct anonymous_code *code)
 {
-    scratch_free(outside->regions, outside->capacity * sizeof *outside->regions);
-    name_store_deinit(&outside->names);
-    *outside = (struct outside){0};
+    scratch_free(code->regions, code->capacity * sizeof *code->regions);
+    string_pool_deinit(&code->names);
+    *code = (struct anonymous_code){0};
 }

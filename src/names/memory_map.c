@@ -17,7 +17,7 @@ struct cursor {
     const char *at, *end;
 };
 
-/* At least one digit; what follows is left to be looked at. */
+/* Reads at least one digit and stops at the first character that is none. */
 static bool read_number(struct cursor *cursor, unsigned base, uint64_t *ret)
 {
     const char *begin = cursor->at;
@@ -70,7 +70,7 @@ static bool read_region(const struct line *line, struct memory_region *ret, stru
 
 /* ---- the map ---- */
 
-static bool reserve(struct memory_map *map)
+static bool reserve_region(struct memory_map *map)
 {
     if (map->count < map->capacity)
         return true;
@@ -82,7 +82,7 @@ static bool reserve(struct memory_map *map)
     return map->regions != NULL;
 }
 
-static const char *keep_path(struct memory_map *map, struct cursor path, bool *ret_is_deleted)
+static const char *copy_path(struct memory_map *map, struct cursor path, bool *ret_is_deleted)
 {
     size_t bytes = (size_t)(path.end - path.at), suffix_bytes = sizeof deleted - 1;
     *ret_is_deleted = bytes > suffix_bytes && memcmp(path.end - suffix_bytes, deleted, suffix_bytes) == 0;
@@ -90,15 +90,15 @@ static const char *keep_path(struct memory_map *map, struct cursor path, bool *r
         bytes -= suffix_bytes;
     if (bytes == 0 || memchr(path.at, 0, bytes))
         return "";
-    /* The segments of an object stand one behind the other. */
+    /* The segments of an object stand one after the other. */
     const char *last = map->count > 0 ? map->regions[map->count - 1].path : "";
     if (strlen(last) == bytes && memcmp(last, path.at, bytes) == 0)
         return last;
-    const char *kept = name_store_add(&map->paths, path.at, bytes);
+    const char *kept = string_pool_add(&map->paths, path.at, bytes);
     return kept ? kept : "";
 }
 
-/* What is not in ascending order, as the kernel always has it, could not be found again. */
+/* The kernel's order is ascending; memory_map_find needs that. */
 static bool is_in_order(const struct memory_map *map, const struct memory_region *region)
 {
     return map->count == 0 || map->regions[map->count - 1].end <= region->start;
@@ -116,8 +116,8 @@ void memory_map_read_fd(struct memory_map *map, int fd)
     while (lines_next(&lines, &line)) {
         if (!read_region(&line, &region, &path) || !is_in_order(map, &region))
             continue;
-        region.path = keep_path(map, path, &region.is_deleted);
-        if (!reserve(map))
+        region.path = copy_path(map, path, &region.is_deleted);
+        if (!reserve_region(map))
             break;
         map->regions[map->count++] = region;
     }
@@ -139,7 +139,7 @@ void memory_map_read(struct memory_map *map)
 void memory_map_deinit(struct memory_map *map)
 {
     scratch_free(map->regions, map->capacity * sizeof *map->regions);
-    name_store_deinit(&map->paths);
+    string_pool_deinit(&map->paths);
     *map = (struct memory_map){0};
 }
 

@@ -1,9 +1,9 @@
 /*
  * What is mapped into this process, as the kernel tells it: /proc/thread-self/maps, read once.
  *
- * The kernel knows the file behind a mapping whatever happened to its path since, so this is what a path on
- * disk is compared with, and what code that the loader does not know of belongs to. It is the state at the
- * time of reading, not at the time of a sample.
+ * The kernel knows the file of a mapping whatever happened to its path since. So a path on disk is compared
+ * with this, and it tells what code outside all modules belongs to. It is the state at the time of reading,
+ * not at the time of a sample.
  *
  * Called from: the exporting thread. Scratch memory only.
  * Format: proc_pid_maps(5). Not /proc/self: that is the main thread's, which may have ended.
@@ -26,12 +26,12 @@ struct memory_region {
     bool is_deleted; /* the file has no name any more */
 };
 
-/* A zeroed struct is one that has not been read. */
+/* A zeroed struct has not been read. */
 struct memory_map {
     bool is_read;
     struct memory_region *regions; /* owned; ascending */
     size_t count, capacity;
-    struct name_store paths;
+    struct string_pool paths;
 };
 
 /* Reads the map, once: later calls do nothing. Without /proc, or without memory, it stays empty. */
@@ -43,8 +43,8 @@ void memory_map_deinit(struct memory_map *map);
 /* The region an address lies in, or NULL; valid as long as the map. */
 const struct memory_region *memory_map_find(const struct memory_map *map, uint64_t address);
 
-/* Whether the region is of a file that has a name: of plain memory, and of what is made to look like it
- * (memfd, shared and deleted files), it is not. */
+/* Whether the region is of a file that has a name: not plain memory, memfd, shared memory or a deleted file.
+ */
 bool memory_region_has_file(const struct memory_region *region);
 
 #endif

@@ -12,33 +12,33 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* One module's questions. */
-struct request {
+struct name_request {
     const struct module_names *names;
-    const struct wp_module *module;
+    const struct module *module;
     const struct memory_region *region; /* its code, while it is mapped from a file; NULL when not known */
     struct elf_query *queries;
     size_t count;
 };
 
-const char *module_names_path(const struct wp_arena *arena, const struct wp_module *module)
+const char *module_names_path(const struct arena *arena, const struct module *module)
 {
     return module->path ? arena_at(arena, module->path) : "[unknown]";
 }
 
-/* ---- whether a file is the one ---- */
+/* ---- whether a file is the right one ---- */
 
-/* Its change time: what a package brings has the modification time of the day it was built. */
-static bool is_older_than_process(const struct request *request, const struct stat *status)
+/* By its change time: a package's files have the modification time of the day they were built. */
+static bool is_older_than_process(const struct name_request *request, const struct stat *status)
 {
     const uint64_t start_utc_ns = request->names->start_utc_ns;
     return start_utc_ns == 0 || clock_timespec_ns(&status->st_ctim) <= start_utc_ns;
 }
 
-/* Not by the device: what stacked file systems (containers) tell of it is not what the kernel prints. */
-static bool is_mapped_file(const struct request *request, const struct elf_image *image)
+/* The device is not compared: on stacked file systems (containers) stat tells another than the kernel prints.
+ */
+static bool is_mapped_file(const struct name_request *request, const struct elf_image *image)
 {
-    const struct wp_module *module = request->module;
+    const struct module *module = request->module;
     struct stat status;
     if (module->build_id_bytes > 0)
         return elf_image_has_build_id(image, module->build_id, module->build_id_bytes);
@@ -50,7 +50,7 @@ static bool is_mapped_file(const struct request *request, const struct elf_image
 }
 
 /* The number of names, or -errno: -ESTALE when it is another file. */
-static int name_from_file(const struct request *request, const char *path)
+static int name_from_file(const struct name_request *request, const char *path)
 {
     struct elf_image image;
     int status = elf_image_open(&image, path);
@@ -65,10 +65,10 @@ static int name_from_file(const struct request *request, const char *path)
 
 /* ---- where the file may be ---- */
 
-/* The module's code in the memory map. A library that was unloaded is not there, whatever is in its place. */
-static const struct memory_region *find_region(const struct request *request)
+/* The module's code in the memory map. An unloaded library's is not there; another file may be. */
+static const struct memory_region *find_region(const struct name_request *request)
 {
-    const struct wp_module *module = request->module;
+    const struct module *module = request->module;
     if (!module->is_loaded)
         return NULL;
     memory_map_read(request->names->memory);
@@ -79,8 +79,9 @@ static const struct memory_region *find_region(const struct request *request)
     return region;
 }
 
-/* Its links lead to the mapped file itself, without a name; they are the main thread's only. */
-static int name_from_map_files(const struct request *request)
+/* The links there lead to the mapped file itself, whatever its name; only the main thread's directory exists.
+ */
+static int name_from_map_files(const struct name_request *request)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", (unsigned long long)request->region->start,
@@ -88,8 +89,8 @@ static int name_from_map_files(const struct request *request)
     return name_from_file(request, path);
 }
 
-/* Names from elsewhere than the recorded path, which had none to give. */
-static int name_from_other_path(const struct request *request)
+/* Names from another path than the recorded one, which gave none. */
+static int name_from_other_path(const struct name_request *request)
 {
     int status = -ENOENT;
     if (request->region && memory_region_has_file(request->region))
@@ -101,9 +102,8 @@ static int name_from_other_path(const struct request *request)
     return status;
 }
 
-/* With a build-id the file at its path tells by itself whether it is the one; the memory map is not needed.
- */
-static int name_from_any_file(struct request *request)
+/* With a build-id the memory map is not needed to tell whether the file at the path is the right one. */
+static int name_from_any_file(struct name_request *request)
 {
     const char *path = module_names_path(request->names->arena, request->module);
     if (request->module->build_id_bytes == 0)
@@ -117,12 +117,12 @@ static int name_from_any_file(struct request *request)
     return other < 0 ? status : other;
 }
 
-/* ---- other places ---- */
+/* ---- other sources ---- */
 
-/* The vDSO's section headers lie behind its only segment, but still in the pages that are mapped for it. */
-static void name_from_vdso(const struct request *request)
+/* The vDSO's section headers come after its only segment, but still in the pages that are mapped for it. */
+static void name_from_vdso(const struct name_request *request)
 {
-    const struct wp_module *module = request->module;
+    const struct module *module = request->module;
     const uint64_t image = getauxval(AT_SYSINFO_EHDR);
     const uint64_t end = (module->loaded_high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
     if (image == 0 || image < module->loaded_low || image >= end)
@@ -131,9 +131,9 @@ static void name_from_vdso(const struct request *request)
                                 request->queries, request->count);
 }
 
-static void name_from_memory(const struct request *request)
+static void name_from_memory(const struct name_request *request)
 {
-    const struct wp_module *module = request->module;
+    const struct module *module = request->module;
     struct elf_image image;
     if (!module->is_loaded || (module->build_id_bytes == 0 && !request->region) ||
         elf_loaded_open(&image, module->load_bias, module->loaded_low, module->loaded_high) < 0)
@@ -144,11 +144,11 @@ static void name_from_memory(const struct request *request)
     elf_image_deinit(&image);
 }
 
-/* Where distributions put what they strip: the build-id is the name. */
-static void name_from_debug_file(const struct request *request)
+/* Distributions put stripped symbols there, under the build-id. */
+static void name_from_debug_file(const struct name_request *request)
 {
     static const char directory[] = "/usr/lib/debug/.build-id/";
-    const struct wp_module *module = request->module;
+    const struct module *module = request->module;
     char path[sizeof directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"];
     size_t used = sizeof directory - 1;
     if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
@@ -161,10 +161,10 @@ static void name_from_debug_file(const struct request *request)
                        request->queries, request->count);
 }
 
-int module_names_find(const struct module_names *names, const struct wp_module *module,
+int module_names_find(const struct module_names *names, const struct module *module,
                       struct elf_query *queries, size_t count)
 {
-    struct request request = {.names = names, .module = module, .queries = queries, .count = count};
+    struct name_request request = {.names = names, .module = module, .queries = queries, .count = count};
     if (strcmp(module_names_path(names->arena, module), "[vdso]") == 0) {
         name_from_vdso(&request);
         return 0;

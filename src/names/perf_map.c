@@ -1,11 +1,11 @@
 /*
- * Two passes over the list. The first leaves at every address that is asked for where in the file the last
- * entry stands that covers it; the second reads those entries and keeps their names. So a list that is all
- * about one address costs no more than another, in memory or in time.
+ * Two passes over the list. The first finds for every query the offset of the last entry that covers it; the
+ * second reads those entries and copies their names. So a list in which all entries cover one address costs
+ * no more than another, in memory or in time.
  *
  * The first pass uses a segment tree (as elf.c does): an entry that covers the queries [first, last) writes
- * its place to the O(log queries) nodes that make up this range. Places only grow, so the last entry for a
- * query is the greatest place on the way from its leaf to the root.
+ * its mark (offset + 1) to the O(log queries) nodes that make up this range. Marks only grow, so the last
+ * entry for a query is the greatest mark on the way from its leaf to the root.
  */
 #include "perf_map.h"
 
@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file's time can lie this much before the clock's: the kernel's coarse clock, file systems that keep
- * seconds. */
+/* A file's time can be this much before the clock's: the kernel's clock for files is coarse, and some file
+ * systems store seconds. */
 static const uint64_t file_time_slack_ns = NS_PER_S;
 
 /* ---- whose lists ---- */
@@ -66,8 +66,8 @@ static void add_source(struct perf_maps *maps, const struct perf_map_source *sou
     maps->sources[maps->count++] = *source;
 }
 
-/* Of the parent's own list, what is there now: what it writes from here on is not about our code. */
-static void inherit(struct perf_maps *maps, struct perf_map_source source)
+/* Only as much of an ancestor's list as is there now: what it writes from here on is not about our code. */
+static void inherit_source(struct perf_maps *maps, struct perf_map_source source)
 {
     char path[PERF_MAP_PATH_BYTES];
     struct stat status;
@@ -83,13 +83,13 @@ void perf_maps_init(struct perf_maps *maps, pid_t pid, uint64_t start_utc_ns, co
 {
     maps->count = 0;
     for (uint32_t i = 0; parent && i < parent->count; i++)
-        inherit(maps, parent->sources[i]);
+        inherit_source(maps, parent->sources[i]);
     add_source(maps, &(struct perf_map_source){pid, start_utc_ns, UINT64_MAX});
 }
 
 /* ---- one entry ---- */
 
-struct entry {
+struct perf_entry {
     uint64_t start, end;
     const char *name; /* not terminated */
     size_t name_bytes;
@@ -120,7 +120,7 @@ static bool skip_spaces(const char **at, const char *end)
     return *at > begin;
 }
 
-static bool read_entry(const struct line *line, struct entry *ret)
+static bool read_entry(const struct line *line, struct perf_entry *ret)
 {
     const char *at = line->text, *end = at + line->bytes;
     uint64_t bytes;
@@ -135,9 +135,8 @@ static bool read_entry(const struct line *line, struct entry *ret)
     return end > at;
 }
 
-/* Names come from the program's own sources: a newline in one ends the line, the rest becomes harmless here.
- */
-static const char *keep_name(struct name_store *names, const struct entry *entry)
+/* Makes control characters and invalid UTF-8 in a name harmless. */
+static const char *copy_clean_name(struct string_pool *names, const struct perf_entry *entry)
 {
     char name[PERF_MAP_NAME_BYTES + 1];
     size_t bytes = entry->name_bytes < PERF_MAP_NAME_BYTES ? entry->name_bytes : PERF_MAP_NAME_BYTES;
@@ -147,20 +146,20 @@ static const char *keep_name(struct name_store *names, const struct entry *entry
     }
     name[bytes] = '\0';
     utf8_repair(name);
-    return name_store_add(names, name, bytes);
+    return string_pool_add(names, name, bytes);
 }
 
 /* ---- the first pass ---- */
 
-/* Node 1 is the root, query i is leaf count + i; places are file offsets + 1, 0 for none. */
-struct search {
+/* Node 1 is the root, query i is leaf count + i; a mark is a file offset + 1, 0 for none. */
+struct perf_search {
     const struct perf_map_query *queries;
     size_t count;
-    uint64_t *places; /* 2 * count */
+    uint64_t *marks; /* 2 * count */
 };
 
 /* Index of the first query at or after an address. */
-static size_t first_query(const struct search *search, uint64_t address)
+static size_t first_query_from(const struct perf_search *search, uint64_t address)
 {
     size_t low = 0, high = search->count;
     while (low < high) {
@@ -173,44 +172,43 @@ static size_t first_query(const struct search *search, uint64_t address)
     return low;
 }
 
-static void note_entry(struct search *search, const struct entry *entry, uint64_t place)
+static void note_entry(struct perf_search *search, const struct perf_entry *entry, uint64_t mark)
 {
-    size_t first = first_query(search, entry->start);
+    size_t first = first_query_from(search, entry->start);
     if (first == search->count || search->queries[first].address >= entry->end)
         return;
-    size_t left = first + search->count, right = first_query(search, entry->end) + search->count;
+    size_t left = first + search->count, right = first_query_from(search, entry->end) + search->count;
     for (; left < right; left /= 2, right /= 2) {
         if (left & 1)
-            search->places[left++] = place;
+            search->marks[left++] = mark;
         if (right & 1)
-            search->places[--right] = place;
+            search->marks[--right] = mark;
     }
 }
 
-static uint64_t place_of(const struct search *search, size_t query)
+static uint64_t mark_of(const struct perf_search *search, size_t query)
 {
-    uint64_t place = 0;
+    uint64_t mark = 0;
     for (size_t node = query + search->count; node > 0; node /= 2)
-        place = search->places[node] > place ? search->places[node] : place;
-    return place;
+        mark = search->marks[node] > mark ? search->marks[node] : mark;
+    return mark;
 }
 
-/* Where reading begins in a file of that many bytes: behind a newline, as a line that begins before is cut.
- */
+/* Where reading begins in a file of that many bytes. */
 static uint64_t first_offset(uint64_t bytes)
 {
     return bytes > perf_map_max_bytes ? bytes - perf_map_max_bytes : 0;
 }
 
-static uint64_t note_entries(struct search *search, int fd, uint64_t bytes)
+static uint64_t note_entries(struct perf_search *search, int fd, uint64_t bytes)
 {
     struct lines lines;
     struct line line;
-    struct entry entry;
+    struct perf_entry entry;
     uint64_t malformed = 0, offset = first_offset(bytes);
     if (lines_init(&lines, fd, offset, bytes) < 0)
         return 0;
-    if (offset > 0)
+    if (offset > 0) /* the first line is cut */
         lines_next(&lines, &line);
     while (lines_next(&lines, &line)) {
         if (read_entry(&line, &entry))
@@ -225,10 +223,10 @@ static uint64_t note_entries(struct search *search, int fd, uint64_t bytes)
 /* ---- the second pass ---- */
 
 /* The file can have changed between the passes: an entry counts if it still says the same. */
-static const char *name_at(int fd, uint64_t offset, struct name_store *names, uint64_t address)
+static const char *name_at(int fd, uint64_t offset, struct string_pool *names, uint64_t address)
 {
     char text[LINE_MAX_BYTES];
-    struct entry entry;
+    struct perf_entry entry;
     ssize_t got = pread(fd, text, sizeof text, (off_t)offset);
     if (got <= 0)
         return NULL;
@@ -236,39 +234,39 @@ static const char *name_at(int fd, uint64_t offset, struct name_store *names, ui
     struct line line = {.text = text, .bytes = newline ? (size_t)(newline - text) : (size_t)got};
     if (!read_entry(&line, &entry) || address < entry.start || address >= entry.end)
         return NULL;
-    return keep_name(names, &entry);
+    return copy_clean_name(names, &entry);
 }
 
-static void read_names(const struct search *search, int fd, struct name_store *names,
+static void read_names(const struct perf_search *search, int fd, struct string_pool *names,
                        struct perf_map_query *queries)
 {
-    uint64_t last_place = 0; /* neighbours mostly share an entry, and then its name */
+    uint64_t last_mark = 0; /* neighbours mostly share an entry */
     const char *last_name = NULL;
     for (size_t i = 0; i < search->count; i++) {
-        uint64_t place = place_of(search, i);
-        if (place == 0 || queries[i].name)
+        uint64_t mark = mark_of(search, i);
+        if (mark == 0 || queries[i].name)
             continue;
-        if (place != last_place)
-            last_name = name_at(fd, place - 1, names, queries[i].address);
-        last_place = place;
+        if (mark != last_mark)
+            last_name = name_at(fd, mark - 1, names, queries[i].address);
+        last_mark = mark;
         queries[i].name = last_name;
     }
 }
 
-uint64_t perf_map_name(int fd, uint64_t bytes, struct name_store *names, struct perf_map_query *queries,
+uint64_t perf_map_name(int fd, uint64_t bytes, struct string_pool *names, struct perf_map_query *queries,
                        size_t count)
 {
-    struct search search = {.queries = queries, .count = count};
+    struct perf_search search = {.queries = queries, .count = count};
     struct stat status;
     if (count == 0 || fstat(fd, &status) < 0)
         return 0;
     if (bytes > (uint64_t)status.st_size)
         bytes = (uint64_t)status.st_size;
-    search.places = scratch_alloc(2 * count * sizeof *search.places);
-    if (!search.places)
+    search.marks = scratch_alloc(2 * count * sizeof *search.marks);
+    if (!search.marks)
         return 0;
     uint64_t malformed = note_entries(&search, fd, bytes);
     read_names(&search, fd, names, queries);
-    scratch_free(search.places, 2 * count * sizeof *search.places);
+    scratch_free(search.marks, 2 * count * sizeof *search.marks);
     return malformed;
 }

@@ -1,11 +1,10 @@
 /*
- * Every location becomes an entry that knows by what it is to be called; entries are sorted twice. By module
- * and address, so that each module's file is read once with all of its questions; then by the function they
- * belong to, so that those of one function stand together and share one record, however nested or split
- * functions are.
+ * Every location becomes an entry. Entries are sorted twice: by module and address, so that each module's
+ * file is read once with all of its queries; then by function, so that those of one function stand together
+ * and share one record, however nested or split functions are.
  *
- * Whatever fails (a file that is gone or was replaced, no memory for a name) costs names, never locations:
- * what is left then is the module and the offset, which says exactly as much as is known.
+ * A failure (a file that is gone or was replaced, no memory for a name) costs names, never locations: the
+ * module and the offset remain.
  */
 #include "symbolize.h"
 
@@ -24,16 +23,15 @@ enum {
 
 static const char no_memory_name[] = "[no memory for the name]";
 
-/* What a function is identified by, and what struct entry.key and .name are then. */
+/* What identifies a function, and the meaning of struct symbolize_entry.key and .name. */
 enum entry_kind {
-    ENTRY_FIXED,  /* name: of a pseudo-frame, or what stands for code without a name; no key */
-    ENTRY_LISTED, /* name: from a perf map; no key: what is compiled again is still one function to a reader
-                   */
+    ENTRY_FIXED,  /* name: of a pseudo-frame, or [anonymous code]; no key */
+    ENTRY_LISTED, /* name: from a perf map; no key: a function that is compiled again is the same function */
     ENTRY_OFFSET, /* key: offset in the module or file; name: its base name */
     ENTRY_SYMBOL  /* key: address of the symbol in the file; name: the linker's */
 };
 
-struct entry {
+struct symbolize_entry {
     uint64_t elf_address; /* outside all modules: the run-time address; of a pseudo-frame: 0 */
     uint64_t key;
     const char *name;
@@ -41,51 +39,51 @@ struct entry {
     arena_ref module; /* 0 for none */
     enum entry_kind kind;
 };
-_Static_assert(sizeof(struct entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
+_Static_assert(sizeof(struct symbolize_entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
-/* What symbolize_create returns, and what its strings live in. */
+/* What symbolize_create returns, and the memory of its strings. */
 struct symbolized {
-    struct wp_symbols symbols;   /* first: symbolize_destroy gets it */
-    struct name_store store;     /* names that are not the linker's */
+    struct symbols symbols;      /* first: symbolize_destroy gets it */
+    struct string_pool names;    /* those that are not the linker's */
     struct elf_names *elf_names; /* the linker's */
-    struct outside outside;
+    struct anonymous_code anonymous;
     struct memory_map memory;
 };
 
-/* What is needed while names are found only. */
-struct naming {
+/* What is needed only while names are found. */
+struct symbolizing {
     struct symbolized *symbolized;
-    struct wp_symbols *symbols; /* in it */
-    const struct wp_tree *tree;
-    const struct wp_arena *arena;
-    const struct wp_modules *modules;
+    struct symbols *symbols; /* in it */
+    const struct tree *tree;
+    const struct arena *arena;
     const struct symbolize_process *process;
     symbolize_demangle_fn *demangle;
     struct module_names module_names;
-    struct entry *entries;     /* one per location */
-    struct elf_query *queries; /* room for all entries of one module; NULL without memory */
+    struct symbolize_entry *entries; /* one per location */
+    struct elf_query *queries;       /* room for all entries of one module; NULL without memory */
 };
 
 /* ---- entries ---- */
 
-static const struct wp_module *entry_module(const struct naming *naming, const struct entry *entry)
+static const struct module *entry_module(const struct symbolizing *naming,
+                                         const struct symbolize_entry *entry)
 {
     return arena_at(naming->arena, entry->module);
 }
 
-static const char *frame_name(struct naming *naming, const struct wp_location *location)
+static const char *frame_name(struct symbolizing *naming, const struct location *location)
 {
     char buffer[TREE_LABEL_NAME_BYTES];
     const char *name = tree_frame_name(naming->arena, location, buffer);
     if (name == buffer)
-        name = name_store_add(&naming->symbolized->store, buffer, strlen(buffer));
+        name = string_pool_add(&naming->symbolized->names, buffer, strlen(buffer));
     return name ? name : no_memory_name;
 }
 
-static struct entry entry_for(struct naming *naming, arena_ref ref)
+static struct symbolize_entry entry_for(struct symbolizing *naming, arena_ref ref)
 {
-    const struct wp_location *location = tree_location_at(naming->tree, ref);
-    struct entry entry = {.location = ref};
+    const struct location *location = tree_location_at(naming->tree, ref);
+    struct symbolize_entry entry = {.location = ref};
     if (location->pseudo) {
         entry.name = frame_name(naming, location);
     } else if (!location->module) {
@@ -94,7 +92,7 @@ static struct entry entry_for(struct naming *naming, arena_ref ref)
     } else {
         entry.kind = ENTRY_OFFSET;
         entry.module = location->module;
-        const struct wp_module *module = entry_module(naming, &entry);
+        const struct module *module = entry_module(naming, &entry);
         const char *path = module_names_path(naming->arena, module), *slash = strrchr(path, '/');
         entry.elf_address = location->address - module->load_bias;
         entry.key =
@@ -111,14 +109,13 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static int compare_for_lookup(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct symbolize_entry *a = left, *b = right;
     int order = compare_numbers(a->module, b->module);
     return order ? order : compare_numbers(a->elf_address, b->elf_address);
 }
 
-/* Equal means one function. Two incarnations of a library have symbols of their own but share made-up names.
- */
-static int compare_functions(const struct entry *a, const struct entry *b)
+/* Equal means one function. Two libraries of one name have symbols of their own, but share offset names. */
+static int compare_functions(const struct symbolize_entry *a, const struct symbolize_entry *b)
 {
     int order = compare_numbers(a->kind, b->kind);
     if (order == 0 && a->kind == ENTRY_SYMBOL)
@@ -128,43 +125,42 @@ static int compare_functions(const struct entry *a, const struct entry *b)
     return order ? order : compare_numbers(a->key, b->key);
 }
 
-/* The last word is the address, so that which entry stands first in a function does not depend on the
- * sorting. */
+/* The address decides last, so that the first entry of a function does not depend on the sorting. */
 static int compare_for_functions(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct symbolize_entry *a = left, *b = right;
     int order = compare_functions(a, b);
     return order ? order : compare_for_lookup(left, right);
 }
 
 /* ---- symbols ---- */
 
-static bool is_believed(const struct elf_query *query, const struct entry *entry,
-                        const struct wp_location *location)
+static bool is_believed(const struct elf_query *query, const struct symbolize_entry *entry,
+                        const struct location *location)
 {
     return query->name && symbols_is_believed(query->symbol_address, query->symbol_bytes,
                                               location->function_start ? entry->key : 0);
 }
 
 /* The executable segments of one object are modules of their own, with one file. */
-static void note_lost_file(struct naming *naming, arena_ref module, int error)
+static void note_lost_file(struct symbolizing *naming, arena_ref module, int error)
 {
-    struct wp_symbols *symbols = naming->symbols;
-    const struct wp_module *record = arena_at(naming->arena, module);
+    struct symbols *symbols = naming->symbols;
+    const struct module *record = arena_at(naming->arena, module);
     const char *path = module_names_path(naming->arena, record);
     if (path[0] != '/')
         return;
     for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
-        const struct wp_module *other = arena_at(naming->arena, symbols->lost_files[i].module);
+        const struct module *other = arena_at(naming->arena, symbols->lost_files[i].module);
         if (strcmp(module_names_path(naming->arena, other), path) == 0)
             return;
     }
     symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
 }
 
-static void name_module(struct naming *naming, struct entry *entries, size_t count)
+static void name_module(struct symbolizing *naming, struct symbolize_entry *entries, size_t count)
 {
-    struct wp_symbols *symbols = naming->symbols;
+    struct symbols *symbols = naming->symbols;
     bool has_names = false;
     for (size_t i = 0; i < count; i++)
         naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
@@ -186,7 +182,7 @@ static void name_module(struct naming *naming, struct entry *entries, size_t cou
             (struct symbols_module){.module = entries[0].module, .has_functions = true};
 }
 
-static void name_modules(struct naming *naming)
+static void name_modules(struct symbolizing *naming)
 {
     const uint32_t count = naming->symbols->location_count;
     for (uint32_t first = 0, end; first < count; first = end) {
@@ -199,39 +195,39 @@ static void name_modules(struct naming *naming)
 
 /* ---- code outside all modules ---- */
 
-static void name_outside_entry(struct naming *naming, struct entry *entry,
-                               const struct outside_address *address)
+static void name_anonymous_entry(struct symbolizing *naming, struct symbolize_entry *entry,
+                                 const struct anonymous_address *address)
 {
-    const struct wp_location *location = tree_location_at(naming->tree, entry->location);
+    const struct location *location = tree_location_at(naming->tree, entry->location);
     if (location->pseudo) /* code at address 0 would stand among them */
         return;
     naming->symbols->region_of[location->index] = address->region;
-    if (address->kind == OUTSIDE_ANONYMOUS)
+    if (address->kind == ANONYMOUS_MEMORY)
         return;
-    entry->kind = address->kind == OUTSIDE_LISTED ? ENTRY_LISTED : ENTRY_OFFSET;
+    entry->kind = address->kind == ANONYMOUS_LISTED ? ENTRY_LISTED : ENTRY_OFFSET;
     entry->name = address->name;
     entry->key = address->file_offset;
 }
 
-static void name_outside(struct naming *naming, struct entry *entries, size_t count)
+static void name_anonymous_entries(struct symbolizing *naming, struct symbolize_entry *entries, size_t count)
 {
     struct symbolized *symbolized = naming->symbolized;
-    struct outside_address *addresses = count ? scratch_alloc(count * sizeof *addresses) : NULL;
+    struct anonymous_address *addresses = count ? scratch_alloc(count * sizeof *addresses) : NULL;
     if (!addresses)
         return;
     for (size_t i = 0; i < count; i++)
         addresses[i].address = entries[i].elf_address;
-    outside_init(&symbolized->outside, naming->modules, &symbolized->memory, naming->process->perf_maps,
-                 naming->process->log, addresses, count);
-    naming->symbols->regions = symbolized->outside.regions;
-    naming->symbols->region_count = symbolized->outside.region_count;
+    anonymous_code_init(&symbolized->anonymous, naming->process->modules, &symbolized->memory,
+                        naming->process->perf_maps, naming->process->log, addresses, count);
+    naming->symbols->regions = symbolized->anonymous.regions;
+    naming->symbols->region_count = symbolized->anonymous.region_count;
     for (size_t i = 0; i < count; i++)
-        name_outside_entry(naming, &entries[i], &addresses[i]);
+        name_anonymous_entry(naming, &entries[i], &addresses[i]);
     scratch_free(addresses, count * sizeof *addresses);
 }
 
-/* Those without a module stand first, and of these the pseudo-frames. */
-static void name_all_outside(struct naming *naming)
+/* Entries without a module stand first, and among them the pseudo-frames. */
+static void name_anonymous_code(struct symbolizing *naming)
 {
     const uint32_t count = naming->symbols->location_count;
     uint32_t first = 0, end;
@@ -239,13 +235,13 @@ static void name_all_outside(struct naming *naming)
         first++;
     for (end = first; end < count && !naming->entries[end].module;)
         end++;
-    name_outside(naming, naming->entries + first, end - first);
+    name_anonymous_entries(naming, naming->entries + first, end - first);
 }
 
 /* ---- functions ---- */
 
-/* What follows the mangled name proper, as in _Z3foov@plt or _Z3foov@@V2, is put behind the demangled one. */
-static const char *demangled(struct naming *naming, const char *name)
+/* What follows the mangled name, as in _Z3foov@plt or _Z3foov@@V2, is appended to the demangled one. */
+static const char *demangle_name(struct symbolizing *naming, const char *name)
 {
     char buffer[MANGLED_MAX_BYTES];
     const char *suffix = strchrnul(name, '@'), *kept = NULL;
@@ -258,35 +254,35 @@ static const char *demangled(struct naming *naming, const char *name)
     char *result = naming->demangle(buffer, NULL, NULL, &status);
     size_t result_bytes = result ? strnlen(result, DEMANGLED_MAX_BYTES) : 0;
     if (result_bytes > 0 && result_bytes < DEMANGLED_MAX_BYTES)
-        kept = name_store_join(&naming->symbolized->store, result, result_bytes, suffix);
+        kept = string_pool_join(&naming->symbolized->names, result, result_bytes, suffix);
     free(result);
     return kept ? kept : name;
 }
 
-static const char *made_up_name(struct naming *naming, const struct entry *entry)
+static const char *offset_name(struct symbolizing *naming, const struct symbolize_entry *entry)
 {
     char name[SYMBOLS_OFFSET_NAME_BYTES];
     int length = symbols_offset_name(name, entry->name, entry->key);
-    const char *kept = name_store_add(&naming->symbolized->store, name, (size_t)length);
+    const char *kept = string_pool_add(&naming->symbolized->names, name, (size_t)length);
     return kept ? kept : no_memory_name;
 }
 
-static struct wp_function function_for(struct naming *naming, const struct entry *entry)
+static struct symbol_function function_for(struct symbolizing *naming, const struct symbolize_entry *entry)
 {
-    struct wp_function function = {.system_name = entry->name,
-                                   .is_symbol = entry->kind == ENTRY_SYMBOL || entry->kind == ENTRY_LISTED};
+    struct symbol_function function = {
+        .system_name = entry->name, .is_symbol = entry->kind == ENTRY_SYMBOL || entry->kind == ENTRY_LISTED};
     if (entry->kind == ENTRY_OFFSET)
-        function.system_name = made_up_name(naming, entry);
-    function.name = function.is_symbol ? demangled(naming, function.system_name) : function.system_name;
+        function.system_name = offset_name(naming, entry);
+    function.name = function.is_symbol ? demangle_name(naming, function.system_name) : function.system_name;
     return function;
 }
 
-static void number_functions(struct naming *naming)
+static void number_functions(struct symbolizing *naming)
 {
-    struct wp_symbols *symbols = naming->symbols;
+    struct symbols *symbols = naming->symbols;
     sort_records(naming->entries, symbols->location_count, sizeof *naming->entries, compare_for_functions);
     for (uint32_t i = 0; i < symbols->location_count; i++) {
-        const struct entry *entry = &naming->entries[i];
+        const struct symbolize_entry *entry = &naming->entries[i];
         if (i == 0 || compare_functions(entry, entry - 1) != 0)
             symbols->functions[symbols->function_count++] = function_for(naming, entry);
         symbols->frames[tree_location_at(naming->tree, entry->location)->index].function =
@@ -301,7 +297,7 @@ static struct symbolized *symbolized_create(uint32_t location_count)
     struct symbolized *symbolized = scratch_alloc(sizeof *symbolized);
     if (!symbolized)
         return NULL;
-    struct wp_symbols *symbols = &symbolized->symbols;
+    struct symbols *symbols = &symbolized->symbols;
     symbols->location_count = location_count;
     symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
     symbols->frames = scratch_alloc(location_count * sizeof *symbols->frames);
@@ -317,32 +313,32 @@ static struct symbolized *symbolized_create(uint32_t location_count)
     return NULL;
 }
 
-/* One frame for each: what was inlined only debug information knows. */
-static void number_frames(struct wp_symbols *symbols)
+/* One frame for each location: only debug information knows of inlined calls. */
+static void number_frames(struct symbols *symbols)
 {
     for (uint32_t i = 0; i <= symbols->location_count; i++)
         symbols->first_frame[i] = i;
 }
 
-static void name_entries(struct naming *naming)
+static void name_entries(struct symbolizing *naming)
 {
-    struct entry *entry = naming->entries;
+    struct symbolize_entry *entry = naming->entries;
     for (arena_ref ref = naming->tree->newest_location; ref; ref = tree_location_at(naming->tree, ref)->next)
         *entry++ = entry_for(naming, ref);
     sort_records(naming->entries, naming->symbols->location_count, sizeof *naming->entries,
                  compare_for_lookup);
-    name_all_outside(naming);
+    name_anonymous_code(naming);
     if (naming->queries && !naming->process->without_files)
         name_modules(naming);
     number_functions(naming);
 }
 
-struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,
-                                    symbolize_demangle_fn *demangle, const struct symbolize_process *process)
+struct symbols *symbolize_create(const struct tree *tree, const struct module_list *modules,
+                                 symbolize_demangle_fn *demangle, const struct symbolize_process *process)
 {
     const size_t count = tree->location_count;
-    struct naming naming = {
-        .tree = tree, .arena = modules->arena, .modules = modules, .process = process, .demangle = demangle};
+    struct symbolizing naming = {
+        .tree = tree, .arena = modules->arena, .process = process, .demangle = demangle};
     naming.symbolized = symbolized_create(tree->location_count);
     naming.entries = scratch_alloc(count * sizeof *naming.entries);
     naming.queries = scratch_alloc(count * sizeof *naming.queries);
@@ -352,8 +348,8 @@ struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_
                                                     .elf_names = naming.symbolized->elf_names,
                                                     .memory = &naming.symbolized->memory,
                                                     .start_utc_ns = process->start_utc_ns,
-                                                    .is_another = process->is_another};
-        naming.symbolized->memory.is_read = process->is_another;
+                                                    .is_another = !process->modules};
+        naming.symbolized->memory.is_read = !process->modules;
         number_frames(naming.symbols);
         name_entries(&naming);
     } else {
@@ -365,15 +361,15 @@ struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_
     return naming.symbols;
 }
 
-void symbolize_destroy(struct wp_symbols *symbols)
+void symbolize_destroy(struct symbols *symbols)
 {
     if (!symbols)
         return;
     struct symbolized *symbolized = (struct symbolized *)symbols;
     const size_t count = symbols->location_count;
     elf_names_destroy(symbolized->elf_names);
-    name_store_deinit(&symbolized->store);
-    outside_deinit(&symbolized->outside);
+    string_pool_deinit(&symbolized->names);
+    anonymous_code_deinit(&symbolized->anonymous);
     memory_map_deinit(&symbolized->memory);
     scratch_free(symbols->functions, count * sizeof *symbols->functions);
     scratch_free(symbols->frames, count * sizeof *symbols->frames);

@@ -1,9 +1,9 @@
 /*
  * From addresses to names, once, when the profile is written.
  *
- * Code in a module is named by module_names.h. What has no symbol is called by its module and the offset of
- * its function, as far as unwind information knows it: [libfoo.so+0x1234]. Code outside all modules is named
- * by outside.h; without a name it is [anonymous code].
+ * Code in a module is named by module_names.h. Code without a symbol is called by its module and the offset
+ * of its function, if unwind information knows that: [libfoo.so+0x1234]. Code outside all modules is named by
+ * anonymous_code.h; without a name it is [anonymous code].
  *
  * Called from: the exporting thread, with the profile's arena at rest.
  */
@@ -21,12 +21,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What else is known of the process. All of it can be left out. */
+/* What else is known of the process. All of it is optional. */
 struct symbolize_process {
+    const struct modules *modules; /* of this process; NULL: it is another one, whose memory cannot be read */
     const struct perf_maps *perf_maps; /* the lists of run-time code that count */
-    uint64_t start_utc_ns;             /* 0: files are not judged by their times */
-    struct wp_log *log;
-    bool is_another;    /* not this one: nothing is known of its memory */
+    uint64_t start_utc_ns;             /* 0: files' times are not compared with it */
+    struct log *log;
     bool without_files; /* modules' files are left for later: their functions are called by module and offset
                          */
 };
@@ -36,8 +36,8 @@ struct symbolize_process {
  * it allocates with the program's malloc. NULL is returned only when there is no memory at all.
  */
 typedef char *symbolize_demangle_fn(const char *mangled, char *buffer, size_t *length, int *status);
-struct wp_symbols *symbolize_create(const struct wp_tree *tree, const struct wp_modules *modules,
-                                    symbolize_demangle_fn *demangle, const struct symbolize_process *process);
-void symbolize_destroy(struct wp_symbols *symbols);
+struct symbols *symbolize_create(const struct tree *tree, const struct module_list *modules,
+                                 symbolize_demangle_fn *demangle, const struct symbolize_process *process);
+void symbolize_destroy(struct symbols *symbols);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * How another process asks the sampler for something (wallprof ctl): a nameless file of the sampler's, which
- * nobody but the same user finds (/proc/PID/task/TID/fd), mapped by both.
+ * How another process sends the sampler a request (wallprof ctl): through a nameless file of the sampler's,
+ * which only the same user and root can open (/proc/PID/task/TID/fd), mapped by both.
  *
- * One at a time asks: it has a lock on the file (flock). It writes what it wants, then `asked`, one more than
- * it was, counts `wake` up and wakes it; and waits until `answered` is the same. The sampler believes nothing
- * of what it finds there: it copies what was asked once, into memory of its own, and bounds it.
+ * One process at a time has the lock on the file (flock). It writes its request, increments `request_number`
+ * and `wake`, wakes the sampler, and waits until `reply_number` is the same. The sampler believes nothing
+ * that it finds there: it copies the request once, into its own memory, and bounds it.
  *
- * Both sides are of one build: others are refused by `layout`.
+ * Both sides must be of one build: `layout` tells.
  */
 #ifndef WALLPROF_CONTROL_PAGE_H
 #define WALLPROF_CONTROL_PAGE_H
@@ -20,12 +20,12 @@ enum { CONTROL_PAGE_BYTES = 16384, CONTROL_PAGE_LAYOUT = 0x77700001, CONTROL_PRO
 
 enum control_kind { CONTROL_NONE, CONTROL_START, CONTROL_STOP, CONTROL_DUMP, CONTROL_STATUS };
 
-/* What the sampler says with every answer. */
+/* A part of every reply. */
 struct control_status {
     int32_t pid; /* as the process itself sees it */
     uint32_t is_recording;
-    uint64_t since_utc_ns; /* it has been, or has not been, since then */
-    uint64_t recorded_ns;  /* of what has not been written by interval yet */
+    uint64_t since_utc_ns; /* when is_recording became what it is */
+    uint64_t recorded_ns;  /* that has not been written by interval yet */
     uint32_t threads_live, threads_seen;
     uint64_t samples;
     uint32_t files; /* written by interval so far */
@@ -34,12 +34,12 @@ struct control_status {
 };
 
 struct control_page {
-    uint32_t layout;   /* CONTROL_PAGE_LAYOUT when all is there */
-    uint32_t wake;     /* atomic, shared futex: what the sampler waits on */
-    uint32_t asked;    /* atomic: number of the last request */
-    uint32_t answered; /* atomic, shared futex: and of the last that has been answered */
-    uint32_t kind;     /* enum control_kind */
-    int32_t result;    /* as the functions of wallprof.h return it */
+    uint32_t layout;         /* CONTROL_PAGE_LAYOUT when all is there */
+    uint32_t wake;           /* atomic, shared futex: what the sampler waits on */
+    uint32_t request_number; /* atomic: of the last request */
+    uint32_t reply_number;   /* atomic, shared futex: of the last request that has its reply */
+    uint32_t kind;           /* enum control_kind */
+    int32_t result;          /* as the functions of wallprof.h return it */
     char path[PATH_MAX];
     struct control_status status;
 };

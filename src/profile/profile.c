@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number)
+const struct thread_record *profile_thread(const struct profile *profile, uint32_t number)
 {
     if (number == 0 || number > profile->thread_count)
         return NULL;
@@ -13,7 +13,7 @@ const struct wp_thread_record *profile_thread(const struct wp_profile *profile, 
     return ref ? arena_at(profile->arena, ref) : NULL;
 }
 
-void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_NAME_BYTES + 1])
+void profile_thread_name(const struct thread_record *thread, char ret[THREAD_NAME_BYTES + 1])
 {
     memcpy(ret, thread->name, THREAD_NAME_BYTES);
     ret[THREAD_NAME_BYTES] = '\0';
@@ -22,18 +22,18 @@ void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_
         strcpy(ret, "[nameless]");
 }
 
-const struct wp_process *profile_process(const struct wp_profile *profile,
-                                         const struct wp_thread_record *thread)
+const struct process_record *profile_process(const struct profile *profile,
+                                             const struct thread_record *thread)
 {
     uint32_t process = thread ? thread->process : 0;
     bool is_known = process < profile->process_count && (thread || profile->process_count == 1);
     return is_known ? &profile->processes[process] : NULL;
 }
 
-const char *profile_process_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+const char *profile_process_title(const struct profile *profile, const struct thread_record *thread,
                                   char ret[PROCESS_TITLE_BYTES])
 {
-    const struct wp_process *process = profile->is_merged ? profile_process(profile, thread) : NULL;
+    const struct process_record *process = profile->is_merged ? profile_process(profile, thread) : NULL;
     char pid[24] = "", rank[24] = "";
     *ret = '\0';
     if (!process)
@@ -47,7 +47,7 @@ const char *profile_process_title(const struct wp_profile *profile, const struct
     return ret;
 }
 
-const char *profile_thread_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+const char *profile_thread_title(const struct profile *profile, const struct thread_record *thread,
                                  char ret[THREAD_TITLE_BYTES])
 {
     char name[THREAD_NAME_BYTES + 1] = "";

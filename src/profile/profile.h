@@ -1,41 +1,41 @@
 /*
- * A finished profile as the encoders see it: everything at rest, nothing to be measured any more.
+ * A finished profile as the encoders see it: nothing in it changes any more.
  *
- * Who fills it: session, once the sampler has stopped. Who reads it: the encoders, which are pure functions
- * from it to a sink. All pointers are borrowed and outlive the export.
+ * Who fills it: session, once the sampler has stopped; in the tool, the readers. Who reads it: the encoders,
+ * which are pure functions from it to a sink. All pointers are borrowed and outlive the export.
  */
 #ifndef WALLPROF_PROFILE_H
 #define WALLPROF_PROFILE_H
 
 #include "base/arena.h"
-#include "modules/modules.h"
-#include "names/symbolize.h"
+#include "module.h"
+#include "symbols.h"
 #include "timeline.h"
 #include "tree.h"
 
 #include <stdint.h>
 
 /* Which labels a sample carries. */
-enum wp_labels { LABELS_NONE, LABELS_NAME, LABELS_ID };
+enum label_policy { LABELS_NONE, LABELS_NAME, LABELS_ID };
 
 enum { THREAD_NAME_BYTES = 16 };
 
 /* One thread of the program, from its start to its end; lives in the arena. */
-struct wp_thread_record {
+struct thread_record {
     arena_ref next;               /* the record made before this one */
-    arena_ref root;               /* its tree; the spare root when memory was out */
-    uint32_t number;              /* 1.. in the order of registration; struct wp_node.thread of its root */
+    arena_ref root;               /* its tree; the spare root when there was no memory */
+    uint32_t number;              /* 1.. in the order of registration; struct tree_node.thread of its root */
     int32_t tid;                  /* the kernel's thread id; may be used again by a later thread */
     uint64_t start_ns;            /* CLOCK_MONOTONIC */
     uint64_t end_ns;              /* 0 while it lives */
-    char name[THREAD_NAME_BYTES]; /* the name it had last */
-    uint32_t process;             /* index into struct wp_profile.processes */
-    arena_ref state;              /* struct wp_thread_state; 0 for a thread that has ended */
-    bool is_spare;                /* no thread, but its process's time that no thread's tree has */
+    char name[THREAD_NAME_BYTES]; /* its last name */
+    uint32_t process;             /* index into struct profile.processes */
+    arena_ref state;              /* struct thread_state; 0 for a thread that has ended */
+    bool is_spare;                /* no thread: the time of its process that is in no thread's tree */
 };
 
-/* Of a thread that lives, where the recording is a file: what its end would have to know of it (fold.h). */
-struct wp_thread_state {
+/* Of a live thread, in a mapped store: what is needed to account for its end (fold.h). */
+struct thread_state {
     arena_ref node, credited;
     uint32_t was_running;
     arena_ref next_free;
@@ -44,7 +44,7 @@ struct wp_thread_state {
 };
 
 /* One process that was recorded. */
-struct wp_process {
+struct process_record {
     const char *name;   /* base name of its program; "" if not known */
     int32_t pid;        /* 0 if not known */
     int32_t rank;       /* in a parallel run, PROCESS_NO_RANK without */
@@ -53,77 +53,76 @@ struct wp_process {
 
 enum { PROCESS_NO_RANK = -1 };
 
-/* What happened while recording, for the comments. */
-struct wp_counters {
-    uint64_t ticks;          /* performed */
-    uint64_t late_ticks;     /* periods that passed without a tick because one came late */
-    uint64_t samples;        /* observations folded in */
-    uint64_t unchanged;      /* of them: the thread had not run since the last one */
-    uint64_t walked;         /* it was blocked, and its stack was walked from outside */
-    uint64_t answered;       /* it answered a signal */
-    uint64_t unanswered;     /* it did not, in time */
-    uint64_t truncated;      /* stacks whose root was not reached */
-    uint64_t full_walks;     /* stacks that took the walk with every register */
-    uint64_t stray;          /* late or foreign signals recognised and dropped */
-    uint64_t sampler_cpu_ns; /* CPU time of the sampler thread */
-    uint64_t answers_cpu_ns; /* of the program's threads, for our handler: about */
+/* What happened while recording, for the profile's notes. */
+struct counters {
+    uint64_t ticks;           /* performed */
+    uint64_t late_ticks;      /* periods that passed without a tick because one came late */
+    uint64_t samples;         /* samples added to the tree; of them: */
+    uint64_t unchanged;       /* the thread had not run since the last one */
+    uint64_t walked;          /* it was blocked, and the sampler thread walked its stack */
+    uint64_t replies;         /* it replied to a request */
+    uint64_t missing_replies; /* it did not reply in time */
+    uint64_t truncated;       /* stacks whose root was not reached */
+    uint64_t full_walks;      /* stacks that took the walk with every register */
+    uint64_t stray;           /* late or foreign signals recognised and dropped */
+    uint64_t sampler_cpu_ns;  /* CPU time of the sampler thread */
+    uint64_t handler_cpu_ns;  /* estimate: of the program's threads in our handler */
 };
 
-struct wp_profile {
-    const struct wp_arena *arena;
-    const struct wp_tree *tree;
-    const struct wp_modules *modules;
-    const struct wp_symbols *symbols;
-    const struct wp_timeline *timeline; /* NULL when there is none */
-    const arena_ref *thread_of_number;  /* [1..thread_count]: struct wp_thread_record, 0 for one without */
+struct profile {
+    const struct arena *arena;
+    const struct tree *tree;
+    const struct module_list *modules;
+    const struct symbols *symbols;
+    const struct timeline *timeline;   /* NULL when there is none */
+    const arena_ref *thread_of_number; /* [1..thread_count]: struct thread_record, 0 for one without */
     uint32_t thread_count;
-    const struct wp_process *processes; /* one, or several where recordings were merged; NULL: not known */
+    const struct process_record *processes; /* one, or several in a merged profile; NULL: not known */
     uint32_t process_count;
-    bool is_merged; /* of several recordings: samples say of which process they are */
-    enum wp_labels labels;
-    bool has_timed_samples; /* pprof: a sample for each record of the timeline */
+    bool is_merged; /* from several recordings: samples say which process they are of */
+    enum label_policy labels;
+    bool has_timed_samples; /* pprof has a sample for each record of the timeline */
     uint64_t start_utc_ns;  /* since the epoch */
     uint64_t duration_ns;
     uint64_t period_ns; /* between ticks, as asked for */
     uint32_t threads_per_tick;
-    struct wp_counters counters;
-    const char *restraint; /* that the rate was lowered, and why, for people; "" when it was not */
+    struct counters counters;
+    const char *restraint; /* for people: that the rate was lowered, and why; "" when it was not */
     const char *command;   /* the command line, for people */
-    /* Of a profile that was read from a pprof file, its comments, which are written again as they are; else
-     * NULL, and they are made from the above. */
+    /* Of a profile from a pprof file: its comments, which are written again as they are. Else NULL, and they
+     * are made from the above. */
     const char *const *comments;
     uint32_t comment_count;
 };
 
-/* A thread's name as it is written: valid UTF-8, and something also for a thread without a name. */
-void profile_thread_name(const struct wp_thread_record *thread, char ret[THREAD_NAME_BYTES + 1]);
+/* A thread's name as it is written: valid UTF-8; "[nameless]" for a thread without one. */
+void profile_thread_name(const struct thread_record *thread, char ret[THREAD_NAME_BYTES + 1]);
 
-/* The thread record with a number, or NULL for the spare root's 0. */
-const struct wp_thread_record *profile_thread(const struct wp_profile *profile, uint32_t number);
+/* The thread record with a number, or NULL; the spare root's number, 0, has none. */
+const struct thread_record *profile_thread(const struct profile *profile, uint32_t number);
 
-/* Whether samples of a thread, or of none (NULL), say which one they are of. */
-static inline bool profile_tells_thread(const struct wp_profile *profile,
-                                        const struct wp_thread_record *thread)
+/* Whether the samples of a thread (NULL: of none) say which one they are of. */
+static inline bool profile_tells_thread(const struct profile *profile, const struct thread_record *thread)
 {
     return thread && !thread->is_spare && profile->labels != LABELS_NONE;
 }
 
-/* The process of a thread, or of time that is no thread's (NULL); NULL if it is not known. */
-const struct wp_process *profile_process(const struct wp_profile *profile,
-                                         const struct wp_thread_record *thread);
+/* The process of a thread, or of time that belongs to no thread (NULL); NULL if it is not known. */
+const struct process_record *profile_process(const struct profile *profile,
+                                             const struct thread_record *thread);
 
 /*
- * What the process of a thread is called where there are several: "app (1234), rank 3", as far as it is
- * known. Returns ret; "" in a profile that is not merged.
+ * The title of a thread's process in a merged profile: "app (1234), rank 3", as far as it is known. "" in
+ * another profile. Returns ret.
  */
 enum { PROCESS_TITLE_BYTES = 256 + 48 };
-const char *profile_process_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+const char *profile_process_title(const struct profile *profile, const struct thread_record *thread,
                                   char ret[PROCESS_TITLE_BYTES]);
 
-/* What its samples say of a thread, but for its id: "app (1234), rank 3: worker", or a part of that, or "".
+/* What samples say of their thread, without its id: "app (1234), rank 3: worker", or a part of that, or "".
  * Returns ret. */
 enum { THREAD_TITLE_BYTES = PROCESS_TITLE_BYTES + 2 + THREAD_NAME_BYTES };
-const char *profile_thread_title(const struct wp_profile *profile, const struct wp_thread_record *thread,
+const char *profile_thread_title(const struct profile *profile, const struct thread_record *thread,
                                  char ret[THREAD_TITLE_BYTES]);
 
 #endif

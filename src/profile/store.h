@@ -1,10 +1,9 @@
 /*
  * The store: a recording as a file, complete, for the tool to read.
  *
- * What lies in memory while recording is written as it is: the arena, whose records refer to each other by
- * offset; in front of it a header that leads to them, behind it the names that the process knew. Everything
- * is in the byte order and with the record sizes of the machine that wrote it; the header says which, and a
- * reader refuses others.
+ * The memory of the recording is written as it is: a header that leads to the records; the arena, whose
+ * records refer to each other by offset; then the names that the process knew. Byte order and record sizes
+ * are those of the machine that wrote it. The header says which, and a reader refuses others.
  *
  *     header | arena | symbols | timeline
  *
@@ -13,18 +12,18 @@
 #ifndef WALLPROF_STORE_H
 #define WALLPROF_STORE_H
 
-#include "names/perf_map.h"
 #include "profile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
 #define STORE_MAGIC "wpstore\n"
 
-/* What those are called that are recorded into, and the file in a directory of them that is locked by whoever
- * gathers them. */
+/* Names of stores that are being recorded into, and of the file in their directory that the gathering process
+ * locks. */
 #define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, something random and the ending */
 #define STORE_LIVE_ENDING  ".live.store"
 #define STORE_RUN_NAME     "run"
@@ -38,11 +37,20 @@ static inline bool store_is_live_name(const char *name)
 enum {
     STORE_VERSION = 2,
     STORE_BYTE_ORDER = 0x01020304,
-    STORE_HEADER_BYTES = 4096, /* a page, so that the arena behind it can be mapped */
+    STORE_HEADER_BYTES = 4096, /* a page, so that the arena after it can be mapped */
     STORE_COMMAND_BYTES = 1024,
     STORE_RESTRAINT_BYTES = 512,
     STORE_PROGRAM_BYTES = 256,
     STORE_ENDING_BYTES = 128
+};
+
+enum { PERF_MAPS_MAX = 8 }; /* generations of processes whose lists are remembered */
+
+/* One process's list of code that it made at run time (names/perf_map.h). */
+struct perf_map_source {
+    pid_t pid;             /* as the process itself sees it */
+    uint64_t since_utc_ns; /* a file not written to since then belongs to an earlier process */
+    uint64_t bytes;        /* how much of it counts */
 };
 
 /* A part of the file; both multiples of 8. */
@@ -50,7 +58,7 @@ struct store_part {
     uint64_t offset, bytes;
 };
 
-/* Where the records of the arena begin, and what they add up to. */
+/* Where the lists of the arena's records begin, and how many records there are. */
 struct store_tree {
     arena_ref newest_root, newest_location, spare_root, newest_module, newest_thread;
     arena_ref pseudo[PSEUDO_COUNT];
@@ -59,13 +67,13 @@ struct store_tree {
     uint64_t overflows;
 };
 
-/* struct wp_process. */
+/* struct process_record. */
 struct store_process {
     int32_t pid, rank;
     char program[STORE_PROGRAM_BYTES], ending[STORE_ENDING_BYTES];
 };
 
-/* The part with the timeline begins with this; then the records and the events, as they are in memory. */
+/* The part with the timeline begins with this. The records and the events follow as they are in memory. */
 struct store_timeline {
     uint64_t start_ns, thinned, dropped, dropped_events;
     uint32_t count, event_count;
@@ -73,9 +81,9 @@ struct store_timeline {
 
 enum store_state {
     STORE_WHOLE,    /* written at the end: as described above */
-    STORE_LIVE,     /* being recorded into, or what a process left that was ended (live.h) */
-    STORE_CLOSED,   /* recorded into to the end: without names, but everything else is there */
-    STORE_GIVEN_UP, /* the recording went on in memory; what is here is of the time until then */
+    STORE_LIVE,     /* being recorded into, or left by a process that was killed (mapped_store.h) */
+    STORE_CLOSED,   /* recorded into to the end: everything but the names is there */
+    STORE_GIVEN_UP, /* the recording went on in memory; this is what it had until then */
 };
 
 enum store_end {
@@ -85,47 +93,47 @@ enum store_end {
     STORE_END_EXEC,  /* it became another program, if it did */
 };
 
-/* What a process said when it was about to end. All atomic. */
+/* What a process noted when it was about to end. All atomic. */
 struct store_noted_end {
-    uint64_t time_ns; /* CLOCK_MONOTONIC; 0: it has said nothing */
+    uint64_t time_ns; /* CLOCK_MONOTONIC; 0: nothing was noted */
     uint32_t kind;    /* enum store_end */
     int32_t value;
 };
 
-enum { STORE_OUTPUTS_MAX = 8, STORE_CHECKPOINTS = 2, STORE_DEATHS = 48 };
+enum { STORE_PROFILE_PATHS_MAX = 8, STORE_CHECKPOINTS = 2, STORE_DEATHS = 48 };
 
-/* A child that a signal has ended. */
+/* A child that a signal has killed. */
 struct store_death {
     uint64_t time_ns; /* CLOCK_MONOTONIC, when the parent was told */
     int32_t pid, signal;
 };
 
 /*
- * Of a store that is being recorded into. The arena and the timeline have the sizes that they may grow to, in
- * a file with holes; what is used of them stands here. Lists may have records that the header does not lead
- * to yet, and the last observation may have been put in half: whoever reads it makes it whole
- * (tool/store_mend.c).
+ * Of a store that is being recorded into. The arena and the timeline have their largest sizes, in a file with
+ * holes; how much of them is used stands here. There may be records that the header does not lead to yet, and
+ * the last sample may be half written: the reader repairs that (tool/read/store_mend.c).
  */
 struct store_live {
-    uint32_t state; /* atomic: enum store_state; 0 in a whole store, as all that follows */
+    uint32_t state; /* atomic: enum store_state; in a whole store 0, like all that follows */
     int32_t error;  /* of STORE_GIVEN_UP: why */
     uint64_t arena_used_bytes;
     uint64_t begin_ns;   /* CLOCK_MONOTONIC at start_utc_ns */
     uint64_t beat_ns;    /* the last moment at which it was recording */
-    uint64_t stopped_ns; /* for so long in between it was stopped */
+    uint64_t stopped_ns; /* how long in between the recording was stopped */
     uint64_t tick;       /* the last that has come */
     struct store_noted_end end;
-    uint32_t timeline_is_moving; /* its records are being moved, or have been and are fewer than it says */
-    uint32_t output_count;
-    arena_ref outputs[STORE_OUTPUTS_MAX]; /* strings: where the profile would go */
-    struct store_part records, events;    /* of the timeline; header.timeline is of no bytes */
+    uint32_t timeline_is_moving; /* records are being moved, or there are fewer than timeline.count says */
+    uint32_t profile_path_count;
+    arena_ref profile_paths[STORE_PROFILE_PATHS_MAX]; /* strings: where the profile would go */
+    struct store_part records, events;                /* of the timeline; header.timeline is of no bytes */
     struct store_timeline timeline;
     uint32_t perf_map_count;
-    uint32_t is_stopped; /* the recording was, at beat_ns; what comes after that is not of it */
+    uint32_t is_stopped; /* the recording was stopped at beat_ns; what came later is not a part of it */
     struct perf_map_source perf_maps[PERF_MAPS_MAX];
-    uint32_t death_count, reserved3; /* atomic: so many, of which the last are there, in a ring */
+    uint32_t death_count, reserved3; /* atomic: of all deaths; deaths is a ring with the last of them */
     struct store_death deaths[STORE_DEATHS];
-    /* The lists as they were a while ago: after a crash of the machine the file may be of several moments. */
+    /* Earlier states of the lists: after a crash of the machine the file may have parts of several moments.
+     */
     struct store_checkpoint {
         uint64_t time_ns;
         uint64_t arena_used_bytes;
@@ -142,20 +150,19 @@ struct store_header {
     struct store_part arena, symbols;
     struct store_part timeline; /* of no bytes if there is none */
     struct store_tree tree;
-    uint32_t labels, threads_per_tick, has_timed_samples,
-        reserved; /* and what follows: struct wp_profile's */
+    uint32_t labels, threads_per_tick, has_timed_samples, reserved; /* and what follows: struct profile's */
     uint64_t start_utc_ns, duration_ns, period_ns;
-    struct wp_counters counters;
+    struct counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
     struct store_process process;
     struct store_live live;
 };
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
 
-/* The lists as they are. newest_thread, thread_count: struct wp_thread_record. */
-static inline struct store_tree store_describe_tree(const struct wp_tree *tree,
-                                                    const struct wp_modules *modules, arena_ref newest_thread,
-                                                    uint32_t thread_count)
+/* The lists as they are. newest_thread, thread_count: struct thread_record. */
+static inline struct store_tree store_describe_tree(const struct tree *tree,
+                                                    const struct module_list *modules,
+                                                    arena_ref newest_thread, uint32_t thread_count)
 {
     struct store_tree lists = {
         .newest_root = tree->newest_root,
@@ -173,7 +180,7 @@ static inline struct store_tree store_describe_tree(const struct wp_tree *tree,
     return lists;
 }
 
-static inline void store_describe_process(struct store_process *ret, const struct wp_process *process)
+static inline void store_describe_process(struct store_process *ret, const struct process_record *process)
 {
     ret->pid = process->pid;
     ret->rank = process->pid > 0 ? process->rank : 0; /* as where no process is known */
@@ -181,24 +188,24 @@ static inline void store_describe_process(struct store_process *ret, const struc
     snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
 }
 
-/* What a header says of how it was written, which a reader compares with how it would write it. */
+/* The part of a header that describes the build. A reader compares it with its own. */
 static inline void store_describe_build(struct store_header *header)
 {
     memcpy(header->magic, STORE_MAGIC, sizeof header->magic);
     header->version = STORE_VERSION;
     header->byte_order = STORE_BYTE_ORDER;
     header->header_bytes = sizeof *header;
-    header->node_bytes = sizeof(struct wp_node);
-    header->location_bytes = sizeof(struct wp_location);
-    header->module_bytes = sizeof(struct wp_module);
-    header->thread_bytes = sizeof(struct wp_thread_record);
-    header->counters_bytes = sizeof(struct wp_counters);
+    header->node_bytes = sizeof(struct tree_node);
+    header->location_bytes = sizeof(struct location);
+    header->module_bytes = sizeof(struct module);
+    header->thread_bytes = sizeof(struct thread_record);
+    header->counters_bytes = sizeof(struct counters);
     header->record_bytes = sizeof(struct timeline_record);
     header->event_bytes = sizeof(struct timeline_event);
 }
 
-/* The part with the names begins with this; behind it the arrays in this order, each padded to a multiple of
- * 8, and at the end the strings, NUL-terminated, the first one empty. Text is an offset into them. */
+/* The part with the names begins with this. Then come the arrays in this order, each padded to a multiple of
+ * 8, and the strings, NUL-terminated, the first one empty. A text is an offset into the strings. */
 struct store_symbols {
     uint32_t location_count, function_count, frame_count, module_count, region_count, lost_file_count;
     uint64_t text_bytes;
@@ -210,7 +217,7 @@ struct store_function {
     uint32_t is_symbol;
 };
 
-/* Then struct wp_frame [frame_count], and what leads from a location to its frames and its region:
+/* Then struct symbol_frame [frame_count], and what leads from a location to its frames and its region:
  * uint32_t [location_count + 1] and [location_count]. */
 
 struct store_region {
@@ -239,14 +246,14 @@ static inline uint64_t store_padded(uint64_t bytes)
     return (bytes + 7) & ~(uint64_t)7;
 }
 
-/* No overflow whatever the counts, but for text_bytes, which must be below 2^62. */
+/* text_bytes must be below 2^62; then nothing overflows, whatever the counts are. */
 static inline struct store_symbols_layout store_symbols_layout(const struct store_symbols *counts)
 {
     struct store_symbols_layout layout;
     const uint64_t locations = counts->location_count;
     layout.functions = store_padded(sizeof *counts);
     layout.frames = store_padded(layout.functions + counts->function_count * sizeof(struct store_function));
-    layout.first_frame = store_padded(layout.frames + counts->frame_count * sizeof(struct wp_frame));
+    layout.first_frame = store_padded(layout.frames + counts->frame_count * sizeof(struct symbol_frame));
     layout.region_of = store_padded(layout.first_frame + (locations + 1) * sizeof(uint32_t));
     layout.regions = store_padded(layout.region_of + locations * sizeof(uint32_t));
     layout.modules = store_padded(layout.regions + counts->region_count * sizeof(struct store_region));

@@ -15,7 +15,7 @@ int symbols_offset_name(char ret[SYMBOLS_OFFSET_NAME_BYTES], const char *module,
                     name + has_brackets, (unsigned long long)offset);
 }
 
-struct symbols_module symbols_module(const struct wp_symbols *symbols, arena_ref module)
+struct symbols_module symbols_module(const struct symbols *symbols, arena_ref module)
 {
     uint32_t low = 0, high = symbols->module_count;
     while (low < high) {

@@ -1,5 +1,5 @@
 /*
- * A thread's last record is found by its place, or by its id when records have been moved since: ids ascend,
+ * A thread's last record is found by its index, or by its id when records have been moved since: ids ascend,
  * and thinning keeps their order.
  *
  * Cost: thinning makes a pass over the older half for each level of detail, at most, and frees a sixteenth of
@@ -13,28 +13,28 @@
 
 enum {
     EVENTS_SHARE = 32,
-    ROOM_SHARE = 16,
+    MEMORY_LIMIT_SHARE = 16,
     PENDING_BITS = 14,
     PENDING_COUNT = 1 << PENDING_BITS,
     LEVEL_MAX = 63
 };
 
-/* Late ticks that follow each other by less are one event. */
+/* Late ticks that are less far apart are one event. */
 static const uint64_t late_apart_ns = 100 * NS_PER_MS;
 
-static size_t record_bytes(const struct wp_timeline *timeline)
+static size_t record_bytes(const struct timeline *timeline)
 {
     return sizeof(struct timeline_record) * timeline->capacity;
 }
 
-static size_t event_bytes(const struct wp_timeline *timeline)
+static size_t event_bytes(const struct timeline *timeline)
 {
     return sizeof(struct timeline_event) * timeline->event_capacity;
 }
 
-struct wp_timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t seed)
+struct timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t seed)
 {
-    struct wp_timeline *timeline = scratch_alloc(sizeof(*timeline));
+    struct timeline *timeline = scratch_alloc(sizeof(*timeline));
     if (!timeline)
         return NULL;
     timeline->start_ns = start_ns;
@@ -50,7 +50,7 @@ struct wp_timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t se
     return NULL;
 }
 
-void timeline_destroy(struct wp_timeline *timeline)
+void timeline_destroy(struct timeline *timeline)
 {
     if (!timeline)
         return;
@@ -60,7 +60,7 @@ void timeline_destroy(struct wp_timeline *timeline)
     scratch_free(timeline, sizeof(*timeline));
 }
 
-void timeline_clear(struct wp_timeline *timeline, uint64_t start_ns)
+void timeline_clear(struct timeline *timeline, uint64_t start_ns)
 {
     timeline->start_ns = start_ns;
     timeline->count = timeline->event_count = 0;
@@ -77,22 +77,22 @@ void timeline_begin(struct timeline_thread *thread, uint32_t number, uint64_t ti
 /* ---- thinning ---- */
 
 /* Multiplied by 2^32 over the golden ratio: numbers that follow each other lie far apart. */
-static uint32_t *pending_of(const struct wp_timeline *timeline, uint32_t thread)
+static uint32_t *pending_of(const struct timeline *timeline, uint32_t thread)
 {
     return &timeline->pending[(uint32_t)(thread * 2654435769U) >> (32 - PENDING_BITS)];
 }
 
-/* Whether the second of two is the one that is kept. */
-static bool draw_second(struct wp_random *random, const struct timeline_record *a,
+/* Draws whether the second of two is kept. */
+static bool draw_second(struct random_state *random, const struct timeline_record *a,
                         const struct timeline_record *b)
 {
     uint64_t all = (uint64_t)a->ticks + b->ticks;
     return all > 0 && random_next(random) % all >= a->ticks;
 }
 
-/* The finer one makes the coarser one half as much again, or a quarter, ...: that often it is a level more.
- */
-static unsigned level_of_both(struct wp_timeline *timeline, const struct timeline_record *a,
+/* Two records of one level make one of the next. A finer one makes the coarser 1/2, 1/4, ... larger, so the
+ * level rises with that probability. */
+static unsigned level_of_both(struct timeline *timeline, const struct timeline_record *a,
                               const struct timeline_record *b)
 {
     unsigned level = a->level > b->level ? a->level : b->level, apart = 2 * level - a->level - b->level;
@@ -101,7 +101,8 @@ static unsigned level_of_both(struct wp_timeline *timeline, const struct timelin
 }
 
 /* Two records of a thread that follow each other become the first of them. */
-static void merge(struct wp_timeline *timeline, struct timeline_record *a, const struct timeline_record *b)
+static void merge_records(struct timeline *timeline, struct timeline_record *a,
+                          const struct timeline_record *b)
 {
     if (draw_second(&timeline->random, a, b)) {
         a->node = b->node;
@@ -116,8 +117,8 @@ static void merge(struct wp_timeline *timeline, struct timeline_record *a, const
     timeline->thinned++;
 }
 
-/* The record has a partner, which it has become a part of. */
-static bool finds_partner(struct wp_timeline *timeline, const struct timeline_record *record, uint32_t level)
+/* Merges the record into its partner, if it has one. */
+static bool finds_partner(struct timeline *timeline, const struct timeline_record *record, uint32_t level)
 {
     uint32_t *pending = pending_of(timeline, record->thread);
     struct timeline_record *partner = *pending ? &timeline->records[*pending - 1] : NULL;
@@ -126,12 +127,12 @@ static bool finds_partner(struct wp_timeline *timeline, const struct timeline_re
     *pending = 0;
     if (record->is_open || record->level > level)
         return false;
-    merge(timeline, partner, record);
+    merge_records(timeline, partner, record);
     return true;
 }
 
 /* Merges pairs up to a level among the first `count` records. Returns how many are left. */
-static uint32_t thin(struct wp_timeline *timeline, uint32_t count, uint32_t level)
+static uint32_t thin_level(struct timeline *timeline, uint32_t count, uint32_t level)
 {
     uint32_t left = 0;
     memset(timeline->pending, 0, sizeof(uint32_t) * PENDING_COUNT);
@@ -146,9 +147,8 @@ static uint32_t thin(struct wp_timeline *timeline, uint32_t count, uint32_t leve
     return left;
 }
 
-/* Of the first `count` records every other one, at random, but for what is open. Returns how many are left.
- */
-static uint32_t drop(struct wp_timeline *timeline, uint32_t count)
+/* Drops about half of the first `count` records, at random, but no open ones. Returns how many are left. */
+static uint32_t drop_half(struct timeline *timeline, uint32_t count)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -160,7 +160,7 @@ static uint32_t drop(struct wp_timeline *timeline, uint32_t count)
     return left;
 }
 
-static uint32_t highest_level(const struct wp_timeline *timeline, uint32_t count)
+static uint32_t highest_level(const struct timeline *timeline, uint32_t count)
 {
     uint32_t level = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -169,20 +169,20 @@ static uint32_t highest_level(const struct wp_timeline *timeline, uint32_t count
 }
 
 /*
- * From the finest level up, and only as far as it takes: what has been coarse for long is made coarser only
- * when nothing finer in the older half would give enough.
+ * Thins from the finest level up until enough is free: coarse records become coarser only when the finer ones
+ * of the older half do not suffice.
  */
-static void make_room(struct wp_timeline *timeline)
+static void thin_older_half(struct timeline *timeline)
 {
     if (timeline->is_moving)
         sig_store_relaxed(timeline->is_moving, 1);
     sig_keep_order();
-    uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / ROOM_SHARE;
+    uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / MEMORY_LIMIT_SHARE;
     uint32_t highest = highest_level(timeline, old);
     for (uint32_t level = 0; old - left < enough && level <= highest; level++)
-        left = thin(timeline, left, level);
+        left = thin_level(timeline, left, level);
     if (old - left < enough)
-        left = drop(timeline, left);
+        left = drop_half(timeline, left);
     memmove(timeline->records + left, timeline->records + old,
             sizeof(struct timeline_record) * (timeline->count - old));
     timeline->count -= old - left;
@@ -192,7 +192,7 @@ static void make_room(struct wp_timeline *timeline)
 
 /* ---- recording ---- */
 
-static struct timeline_record *find(const struct wp_timeline *timeline, uint64_t id)
+static struct timeline_record *find_record(const struct timeline *timeline, uint64_t id)
 {
     uint32_t low = 0, high = timeline->count;
     while (low < high) {
@@ -205,25 +205,25 @@ static struct timeline_record *find(const struct wp_timeline *timeline, uint64_t
     return low < timeline->count && timeline->records[low].id == id ? &timeline->records[low] : NULL;
 }
 
-static struct timeline_record *last_of(const struct wp_timeline *timeline, struct timeline_thread *thread)
+static struct timeline_record *last_of(const struct timeline *timeline, struct timeline_thread *thread)
 {
     if (thread->last_id == 0)
         return NULL;
     if (thread->generation == timeline->generation)
         return &timeline->records[thread->last_index];
-    struct timeline_record *last = find(timeline, thread->last_id);
+    struct timeline_record *last = find_record(timeline, thread->last_id);
     thread->generation = timeline->generation;
     thread->last_index = last ? (uint32_t)(last - timeline->records) : 0;
     return last;
 }
 
-/* A place for one more, or NULL. Where all is open there is nothing to be thinned: it is tried again when as
- * many have been refused as a pass is worth. */
-static struct timeline_record *add(struct wp_timeline *timeline)
+/* Space for one more, or NULL. Where all records are open nothing can be thinned: the next attempt comes when
+ * as many have been refused as a pass frees. */
+static struct timeline_record *add_record(struct timeline *timeline)
 {
-    uint32_t pause = timeline->capacity / ROOM_SHARE;
+    uint32_t pause = timeline->capacity / MEMORY_LIMIT_SHARE;
     if (timeline->count == timeline->capacity && (timeline->refused == 0 || timeline->refused > pause))
-        make_room(timeline);
+        thin_older_half(timeline);
     if (timeline->count < timeline->capacity) {
         arena_back(timeline->record_backing, ((size_t)timeline->count + 1) * sizeof *timeline->records);
         return &timeline->records[timeline->count++];
@@ -233,7 +233,7 @@ static struct timeline_record *add(struct wp_timeline *timeline)
     return NULL;
 }
 
-void timeline_end(struct wp_timeline *timeline, struct timeline_thread *thread)
+void timeline_end(struct timeline *timeline, struct timeline_thread *thread)
 {
     struct timeline_record *last = last_of(timeline, thread);
     if (last)
@@ -241,8 +241,8 @@ void timeline_end(struct wp_timeline *timeline, struct timeline_thread *thread)
     thread->last_id = 0;
 }
 
-/* Ticks that have come and that nothing stands for yet, up to one of them. */
-static uint32_t account(struct timeline_thread *thread, uint64_t until_tick, uint64_t tick)
+/* Claims the ticks up to until_tick that have come and belong to no record yet. Returns how many. */
+static uint32_t account_ticks(struct timeline_thread *thread, uint64_t until_tick, uint64_t tick)
 {
     uint64_t to = until_tick < tick ? until_tick : tick;
     uint64_t ticks = to > thread->tick ? to - thread->tick : 0;
@@ -251,38 +251,40 @@ static uint32_t account(struct timeline_thread *thread, uint64_t until_tick, uin
 }
 
 /* A range goes on only without CPU time: that of its first observation is all it has. */
-static bool goes_on(const struct timeline_record *last, const struct timeline_look *look)
+static bool continues_record(const struct timeline_record *last,
+                             const struct timeline_observation *observation)
 {
-    return look->node == last->node && look->state == last->state && look->cpu_ns == 0 &&
-           (look->is_unchanged || look->state == TIMELINE_WAITING);
+    return observation->node == last->node && observation->state == last->state && observation->cpu_ns == 0 &&
+           (observation->is_unchanged || observation->state == TIMELINE_WAITING);
 }
 
-static void extend(struct timeline_record *last, const struct timeline_look *look, uint32_t ticks)
+static void extend_record(struct timeline_record *last, const struct timeline_observation *observation,
+                          uint32_t ticks)
 {
-    if (look->time_ns > last->last_ns)
-        last->last_ns = look->time_ns;
-    last->wall_ns += look->wall_ns;
+    if (observation->time_ns > last->last_ns)
+        last->last_ns = observation->time_ns;
+    last->wall_ns += observation->wall_ns;
     last->ticks += ticks;
-    last->observations += !look->is_rest;
+    last->observations += !observation->is_rest;
 }
 
-static void begin_record(struct wp_timeline *timeline, struct timeline_thread *thread,
-                         const struct timeline_look *look, uint32_t ticks)
+static void begin_record(struct timeline *timeline, struct timeline_thread *thread,
+                         const struct timeline_observation *observation, uint32_t ticks)
 {
-    struct timeline_record *record = add(timeline);
+    struct timeline_record *record = add_record(timeline);
     if (!record)
         return;
     *record = (struct timeline_record){
-        .first_ns = look->time_ns,
-        .last_ns = look->time_ns,
-        .cpu_ns = look->cpu_ns,
-        .wall_ns = look->wall_ns,
+        .first_ns = observation->time_ns,
+        .last_ns = observation->time_ns,
+        .cpu_ns = observation->cpu_ns,
+        .wall_ns = observation->wall_ns,
         .thread = thread->number,
-        .node = look->node,
-        .observations = !look->is_rest,
+        .node = observation->node,
+        .observations = !observation->is_rest,
         .ticks = ticks,
         .id = ++timeline->newest_id,
-        .state = look->state,
+        .state = observation->state,
         .is_open = true,
     };
     thread->last_id = record->id;
@@ -290,28 +292,29 @@ static void begin_record(struct wp_timeline *timeline, struct timeline_thread *t
     thread->generation = timeline->generation;
 }
 
-void timeline_observe(struct wp_timeline *timeline, struct timeline_thread *thread,
-                      const struct timeline_look *look)
+void timeline_observe(struct timeline *timeline, struct timeline_thread *thread,
+                      const struct timeline_observation *observation)
 {
     struct timeline_record *last = last_of(timeline, thread);
-    uint32_t behind = look->is_unchanged ? 0 : account(thread, thread->until_tick, timeline->tick);
+    uint32_t previous_ticks =
+        observation->is_unchanged ? 0 : account_ticks(thread, thread->until_tick, timeline->tick);
     if (last) {
-        last->wall_ns += look->behind_ns;
-        last->ticks += behind;
+        last->wall_ns += observation->previous_wall_ns;
+        last->ticks += previous_ticks;
     }
-    uint32_t ticks = account(thread, look->until_tick, timeline->tick);
-    if (!look->is_rest)
-        thread->until_tick = look->until_tick;
-    bool is_nothing = look->is_rest && look->cpu_ns == 0 && look->wall_ns == 0;
-    if (last && goes_on(last, look) && !is_nothing)
-        extend(last, look, ticks);
+    uint32_t ticks = account_ticks(thread, observation->until_tick, timeline->tick);
+    if (!observation->is_rest)
+        thread->until_tick = observation->until_tick;
+    bool is_nothing = observation->is_rest && observation->cpu_ns == 0 && observation->wall_ns == 0;
+    if (last && continues_record(last, observation) && !is_nothing)
+        extend_record(last, observation, ticks);
     else if (!is_nothing) {
         timeline_end(timeline, thread);
-        begin_record(timeline, thread, look, ticks);
+        begin_record(timeline, thread, observation, ticks);
     }
 }
 
-void timeline_event(struct wp_timeline *timeline, const struct timeline_event *event)
+void timeline_event(struct timeline *timeline, const struct timeline_event *event)
 {
     struct timeline_event *last =
         timeline->event_count > 0 ? &timeline->events[timeline->event_count - 1] : NULL;

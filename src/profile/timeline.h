@@ -2,20 +2,20 @@
  * The timeline: every observation with its time, for viewers that show when something happened and not only
  * how much of it.
  *
- * A record is one observation of one thread, or a range of them: while a thread provably has not run, or
- * waits where it waited without having used CPU time, its last record is extended. So what a blocked thread
- * costs does not depend on how long it is blocked.
+ * A record is one sample of one thread, or a range of them: while a thread provably has not run, or waits
+ * where it waited without having used CPU time, its last record is extended. So the cost of a blocked thread
+ * does not depend on how long it is blocked.
  *
- * What a record weighs. Looks are not equally far apart (schedule.h): a record counts the ticks that its
- * looks stand for. Where each look stands for one tick, that is their number; a thread that is looked at in
- * every 50th tick has as much weight as one that is looked at in each. Its wall time is kept beside that,
- * exact as in the tree (fold.h): sums over the records of a node are what the node was given.
+ * The weight of a record is the number of ticks that its samples stand for: samples are not equally far apart
+ * (schedule.h). A thread that is sampled in every 50th tick weighs as much as one that is sampled in each.
+ * The wall time of a record is exact as in the tree (fold.h): the records of a node add up to the node's
+ * time.
  *
- * Memory is bounded. When it is full, the older half is thinned, the finest of it first: of two neighbouring
- * records of a thread one is kept, chosen at random in proportion to what they weigh, and has the sums of
- * both. So a thread's sums are exact, shares of functions are right on average, and what is old is about
- * equally coarse throughout. Where many threads leave a record each there are no neighbours: of those, half
- * are dropped. Both are counted.
+ * Memory is bounded. When it is full, the older half is thinned, the finest records first: of two
+ * neighbouring records of a thread one is kept, chosen at random in proportion to their weights, and has the
+ * sums of both. So a thread's sums are exact, shares of functions are right on average, and old records are
+ * about equally coarse. Where many threads have a record each there are no neighbours: half of those are
+ * dropped. Both are counted.
  *
  * Called from: the sampler thread only; read by the exporting thread once the sampler is at rest.
  * Records and events hold no pointers: the same bytes are valid wherever the arena's are.
@@ -35,27 +35,27 @@
 enum timeline_state {
     TIMELINE_RUNNING,
     TIMELINE_WAITING, /* in a system call, or for a CPU */
-    TIMELINE_UNKNOWN, /* it did not answer, or was not looked at again before its end */
+    TIMELINE_UNKNOWN, /* it did not reply, or was not sampled again before its end */
 };
 
 /* Times are CLOCK_MONOTONIC. */
 struct timeline_record {
-    uint64_t first_ns, last_ns; /* the first and the last observation; equal for a single one */
-    uint64_t cpu_ns;            /* CPU time from the thread's observation before to the first */
+    uint64_t first_ns, last_ns; /* the first and the last sample; equal for a single one */
+    uint64_t cpu_ns;            /* CPU time from the thread's sample before to the first */
     uint64_t later_cpu_ns;      /* from the first to the last: 0 unless it was thinned */
     uint64_t wall_ns;           /* elapsed time that it stands for */
-    uint32_t thread;            /* struct wp_thread_record.number */
-    arena_ref node;             /* struct wp_node */
-    uint32_t observations;      /* 0: it is a thread's rest, which no observation stands for */
-    uint32_t ticks;             /* that it stands for */
+    uint32_t thread;            /* struct thread_record.number */
+    arena_ref node;             /* struct tree_node */
+    uint32_t observations;      /* samples; 0: the rest of a thread's time, which no sample stands for */
+    uint32_t ticks;             /* its weight */
     uint64_t id : 48;           /* ascending */
     uint64_t state : 2;         /* enum timeline_state */
     uint64_t is_open : 1;       /* its thread's last: it may be extended yet */
-    uint64_t level : 6;         /* it has about 2^level thinned ones in it */
+    uint64_t level : 6;         /* about 2^level records were merged into it */
 };
 
 enum timeline_event_kind {
-    EVENT_FORK,     /* number: how many children were forked since the tick before */
+    EVENT_FORK,     /* number: of children forked since the tick before */
     EVENT_EXEC,     /* the process is about to execute another program */
     EVENT_LOADED,   /* name: the library */
     EVENT_UNLOADED, /* likewise */
@@ -71,67 +71,67 @@ struct timeline_event {
     uint32_t kind;
 };
 
-struct wp_timeline {
-    uint64_t start_ns; /* the moment that struct wp_profile.start_utc_ns names */
+struct timeline {
+    uint64_t start_ns; /* the moment that struct profile.start_utc_ns names */
     uint64_t tick;     /* the last that has come; the sampler sets it */
     struct timeline_record *records;
     uint32_t count, capacity;
     struct timeline_event *events;
     uint32_t event_count, event_capacity;
-    struct arena_backing *record_backing, *event_backing; /* of their memory; as struct wp_arena's */
+    struct arena_backing *record_backing, *event_backing; /* as in struct arena */
     uint64_t thinned;                                     /* records that have been merged into a neighbour */
-    uint64_t dropped;                                     /* records that are gone with all they stood for */
-    uint64_t dropped_events;                              /* that found no room */
+    uint64_t dropped;                                     /* records that are gone with what they stood for */
+    uint64_t dropped_events;                              /* for lack of memory */
     uint64_t newest_id;
-    uint32_t generation; /* of the records' places */
-    uint32_t refused;    /* records since it was found that nothing can be thinned */
+    uint32_t generation; /* of the records' indexes */
+    uint32_t refused;    /* records refused since it was found that nothing can be thinned */
     uint64_t late_ticks; /* noted so far (events.h) */
-    struct wp_random random;
-    uint32_t *is_moving; /* set when records are moved, until whoever has told how many there are now clears
-                            it; NULL: nobody tells */
-    uint32_t *pending;   /* scratch: where a thread's record stands that has no partner yet */
+    struct random_state random;
+    uint32_t *is_moving; /* set before records are moved; the mapped store clears it once its header has the
+                            new count. NULL without one */
+    uint32_t *pending;   /* scratch: the index of a thread's record that has no partner yet */
 };
 
 /* One thread's part. */
 struct timeline_thread {
     uint64_t last_id;    /* of its last record; 0 without */
-    uint32_t last_index; /* where that was in this generation */
+    uint32_t last_index; /* its index in this generation */
     uint32_t generation;
     uint32_t number;
     uint64_t tick;       /* accounted for up to here */
-    uint64_t until_tick; /* the last observation stands for the ticks up to here */
+    uint64_t until_tick; /* the last sample stands for the ticks up to here */
 };
 
-/* What an observation tells. */
-struct timeline_look {
+/* One sample, or the rest of a thread's time. */
+struct timeline_observation {
     arena_ref node;
     enum timeline_state state;
-    bool is_unchanged;   /* the thread provably has not run since it was last seen */
-    bool is_rest;        /* not an observation: the thread's end, and what is left until then */
-    uint64_t time_ns;    /* when */
-    uint64_t cpu_ns;     /* used since the last observation */
-    uint64_t behind_ns;  /* elapsed since, and stood for by the last observation */
-    uint64_t wall_ns;    /* elapsed since, and stood for by this one */
-    uint64_t until_tick; /* this observation stands for the ticks up to here */
+    bool is_unchanged;         /* the thread provably has not run since the last one */
+    bool is_rest;              /* no sample: the thread's end, and its time up to then */
+    uint64_t time_ns;          /* when */
+    uint64_t cpu_ns;           /* used since the last one */
+    uint64_t previous_wall_ns; /* elapsed since, in the stretch of the last one */
+    uint64_t wall_ns;          /* elapsed since, in the stretch of this one */
+    uint64_t until_tick;       /* the last tick of its stretch */
 };
 
 /* Memory is touched as it is used. NULL without. seed: any. */
-struct wp_timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t seed);
-void timeline_destroy(struct wp_timeline *timeline);
+struct timeline *timeline_create(size_t bytes, uint64_t start_ns, uint64_t seed);
+void timeline_destroy(struct timeline *timeline);
 
-/* Nothing has been recorded yet, from start_ns on. Threads must begin anew (timeline_begin). */
-void timeline_clear(struct wp_timeline *timeline, uint64_t start_ns);
+/* Empties the timeline; it starts anew at start_ns. Threads must begin anew too (timeline_begin). */
+void timeline_clear(struct timeline *timeline, uint64_t start_ns);
 
-/* A thread begins; tick: the last that had come then. */
+/* A thread begins; tick: the last one so far. */
 void timeline_begin(struct timeline_thread *thread, uint32_t number, uint64_t tick);
 
-/* O(1), but when memory is full, and is thinned. */
-void timeline_observe(struct wp_timeline *timeline, struct timeline_thread *thread,
-                      const struct timeline_look *look);
+/* O(1), except when memory is full and is thinned. */
+void timeline_observe(struct timeline *timeline, struct timeline_thread *thread,
+                      const struct timeline_observation *observation);
 
 /* The thread's last record is closed: it has ended. */
-void timeline_end(struct wp_timeline *timeline, struct timeline_thread *thread);
+void timeline_end(struct timeline *timeline, struct timeline_thread *thread);
 
-void timeline_event(struct wp_timeline *timeline, const struct timeline_event *event);
+void timeline_event(struct timeline *timeline, const struct timeline_event *event);
 
 #endif

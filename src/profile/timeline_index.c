@@ -8,14 +8,13 @@ static size_t order_bytes(const struct timeline_index *index)
     return sizeof(uint32_t) * ((size_t)index->timeline->count + 1);
 }
 
-/* One behind the last thread for where its records end, and one more for the sort. */
+/* One after the last thread for the end of its records, and one more for the sort. */
 static size_t first_bytes(const struct timeline_index *index)
 {
     return sizeof(uint32_t) * ((size_t)index->thread_count + 3);
 }
 
-int timeline_index_init(struct timeline_index *index, const struct wp_timeline *timeline,
-                        uint32_t thread_count)
+int timeline_index_init(struct timeline_index *index, const struct timeline *timeline, uint32_t thread_count)
 {
     *index = (struct timeline_index){.timeline = timeline, .thread_count = thread_count};
     index->order = scratch_alloc(order_bytes(index));
@@ -24,7 +23,7 @@ int timeline_index_init(struct timeline_index *index, const struct wp_timeline *
         timeline_index_deinit(index);
         return -ENOMEM;
     }
-    uint32_t *next = index->first + 1; /* of thread t: next[t], which is first[t] when all are placed */
+    uint32_t *next = index->first + 1; /* next[t] is of thread t: where its next record goes */
     for (uint32_t i = 0; i < timeline->count; i++) {
         if (timeline->records[i].thread <= thread_count)
             next[timeline->records[i].thread + 1]++;

@@ -11,15 +11,14 @@
 #include <stdint.h>
 
 struct timeline_index {
-    const struct wp_timeline *timeline; /* not owned */
-    uint32_t *order;                    /* of all records */
-    uint32_t *first;                    /* by thread number: where its own begin in there */
+    const struct timeline *timeline; /* not owned */
+    uint32_t *order;                 /* of all records */
+    uint32_t *first;                 /* by thread number: the index in order of its first record */
     uint32_t thread_count;
 };
 
 /* Of the threads 0..thread_count; records of others are left out. 0 or -ENOMEM. */
-int timeline_index_init(struct timeline_index *index, const struct wp_timeline *timeline,
-                        uint32_t thread_count);
+int timeline_index_init(struct timeline_index *index, const struct timeline *timeline, uint32_t thread_count);
 void timeline_index_deinit(struct timeline_index *index);
 
 /* How many records a thread has, and the i-th of them. */

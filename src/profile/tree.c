@@ -18,7 +18,7 @@ static const char *const pseudo_names[PSEUDO_KINDS] = {
     [PSEUDO_UNLOADED] = "[unloaded]",   [PSEUDO_UNINTERESTING] = "[uninteresting]",
 };
 
-const char *tree_pseudo_name(enum wp_pseudo pseudo)
+const char *tree_pseudo_name(enum pseudo_frame pseudo)
 {
     return pseudo_names[pseudo];
 }
@@ -43,9 +43,9 @@ static uint64_t location_hash(arena_ref module, uint64_t address)
     return hash_mix(address ^ (uint64_t)module << 48 ^ module);
 }
 
-static uint64_t node_hash_of(const struct wp_tree *tree, arena_ref ref)
+static uint64_t node_hash_of(const struct tree *tree, arena_ref ref)
 {
-    const struct wp_node *node = tree_node(tree, ref);
+    const struct tree_node *node = tree_node(tree, ref);
     return node_hash(node->parent, node->location);
 }
 
@@ -60,15 +60,15 @@ static uint64_t label_hash(const char *key, const char *value)
     return hash_mix(hash);
 }
 
-static uint64_t location_hash_of(const struct wp_tree *tree, arena_ref ref)
+static uint64_t location_hash_of(const struct tree *tree, arena_ref ref)
 {
-    const struct wp_location *location = tree_location_at(tree, ref);
+    const struct location *location = tree_location_at(tree, ref);
     if (tree_is_label(location))
         return label_hash(tree_label_key(tree->arena, location), tree_label_value(tree->arena, location));
     return location_hash(location->module, location->address);
 }
 
-typedef uint64_t index_hash_fn(const struct wp_tree *tree, arena_ref ref);
+typedef uint64_t index_hash_fn(const struct tree *tree, arena_ref ref);
 
 static void index_place(struct tree_index *index, uint64_t hash, arena_ref ref)
 {
@@ -93,8 +93,8 @@ static void index_deinit(struct tree_index *index)
     *index = (struct tree_index){0};
 }
 
-/* Room for one more: at most half of the slots are in use, so a probe is short and always ends. */
-static bool index_reserve(const struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of)
+/* Space for one more: at most half of the slots are in use, so a probe is short and always ends. */
+static bool index_reserve(const struct tree *tree, struct tree_index *index, index_hash_fn *hash_of)
 {
     if (index->used * 2 < index->capacity)
         return true;
@@ -112,8 +112,7 @@ static bool index_reserve(const struct wp_tree *tree, struct tree_index *index, 
     return true;
 }
 
-/* What there is from the beginning. */
-static int make_first(struct wp_tree *tree)
+static int make_first_records(struct tree *tree)
 {
     for (int i = 0; i < PSEUDO_COUNT; i++) {
         tree->pseudo[i] = tree_location(tree, 0, (uint64_t)i + 1, 0);
@@ -125,20 +124,20 @@ static int make_first(struct wp_tree *tree)
     return tree->spare_root ? 0 : -ENOMEM;
 }
 
-int tree_init(struct wp_tree *tree, struct wp_arena *arena)
+int tree_init(struct tree *tree, struct arena *arena)
 {
-    *tree = (struct wp_tree){.arena = arena};
+    *tree = (struct tree){.arena = arena};
     int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
     if (status == 0)
         status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
     if (status == 0)
-        status = make_first(tree);
+        status = make_first_records(tree);
     if (status < 0)
         tree_deinit(tree);
     return status;
 }
 
-static int index_one(struct wp_tree *tree, struct tree_index *index, index_hash_fn *hash_of, arena_ref ref)
+static int index_one(struct tree *tree, struct tree_index *index, index_hash_fn *hash_of, arena_ref ref)
 {
     if (!index_reserve(tree, index, hash_of))
         return -ENOMEM;
@@ -146,7 +145,7 @@ static int index_one(struct wp_tree *tree, struct tree_index *index, index_hash_
     return 0;
 }
 
-int tree_index_all(struct wp_tree *tree)
+int tree_index_all(struct tree *tree)
 {
     int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
     if (status == 0)
@@ -161,13 +160,13 @@ int tree_index_all(struct wp_tree *tree)
     return status;
 }
 
-void tree_deinit(struct wp_tree *tree)
+void tree_deinit(struct tree *tree)
 {
     index_deinit(&tree->node_index);
     index_deinit(&tree->location_index);
 }
 
-/* Where there is no memory for a small one the large one is kept. */
+/* Without memory for a small one the large one is kept. */
 static void index_clear(struct tree_index *index)
 {
     struct tree_index fresh;
@@ -180,24 +179,23 @@ static void index_clear(struct tree_index *index)
     index->used = 0;
 }
 
-void tree_clear(struct wp_tree *tree)
+void tree_clear(struct tree *tree)
 {
     struct tree_index node_index = tree->node_index, location_index = tree->location_index;
     index_clear(&node_index);
     index_clear(&location_index);
-    *tree =
-        (struct wp_tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
-    make_first(tree); /* there was room for that once */
+    *tree = (struct tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
+    make_first_records(tree); /* there was room for that once */
 }
 
-arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
+arena_ref tree_root(struct tree *tree, uint32_t thread_number)
 {
-    arena_ref ref = arena_alloc_reserved(tree->arena, sizeof(struct wp_node));
+    arena_ref ref = arena_alloc_reserved(tree->arena, sizeof(struct tree_node));
     if (!ref) {
         tree->overflows++;
         return tree->spare_root;
     }
-    struct wp_node *root = tree_node(tree, ref);
+    struct tree_node *root = tree_node(tree, ref);
     root->thread = thread_number;
     root->next_sibling = tree->newest_root;
     sig_keep_order();
@@ -206,26 +204,26 @@ arena_ref tree_root(struct wp_tree *tree, uint32_t thread_number)
     return ref;
 }
 
-arena_ref tree_find_location(const struct wp_tree *tree, arena_ref module, uint64_t address)
+arena_ref tree_find_location(const struct tree *tree, arena_ref module, uint64_t address)
 {
     uint32_t mask = tree->location_index.capacity - 1;
     uint32_t at = (uint32_t)location_hash(module, address) & mask;
     for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
-        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        const struct location *location = tree_location_at(tree, tree->location_index.slots[at]);
         if (location->address == address && location->module == module)
             return tree->location_index.slots[at];
     }
     return 0;
 }
 
-/* What is linked is whole: the recording may be read at any moment. Not yet in the index; 0 when memory is
- * out. */
-static arena_ref add_location(struct wp_tree *tree, const struct wp_location *what)
+/* The record is complete before it is linked: a mapped store may be left to its reader at any moment. Not yet
+ * in the index; 0 without memory. */
+static arena_ref link_location(struct tree *tree, const struct location *what)
 {
-    arena_ref ref = arena_alloc(tree->arena, sizeof(struct wp_location));
+    arena_ref ref = arena_alloc(tree->arena, sizeof(struct location));
     if (!ref)
         return 0;
-    struct wp_location *location = tree_location_at(tree, ref);
+    struct location *location = tree_location_at(tree, ref);
     *location = *what;
     location->index = tree->location_count++;
     location->next = tree->newest_location;
@@ -234,59 +232,59 @@ static arena_ref add_location(struct wp_tree *tree, const struct wp_location *wh
     return ref;
 }
 
-arena_ref tree_add_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
 {
-    return add_location(
-        tree, &(struct wp_location){.module = module, .address = address, .function_start = function_start});
+    return link_location(
+        tree, &(struct location){.module = module, .address = address, .function_start = function_start});
 }
 
-/* And in the index. */
-static arena_ref make_location(struct wp_tree *tree, const struct wp_location *what)
+/* The same, and in the index. */
+static arena_ref add_indexed_location(struct tree *tree, const struct location *what)
 {
     if (!index_reserve(tree, &tree->location_index, location_hash_of))
         return 0;
-    arena_ref ref = add_location(tree, what);
+    arena_ref ref = link_location(tree, what);
     if (ref)
         index_place(&tree->location_index, location_hash_of(tree, ref), ref);
     return ref;
 }
 
-arena_ref tree_location(struct wp_tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
+arena_ref tree_location(struct tree *tree, arena_ref module, uint64_t address, uint64_t function_start)
 {
     arena_ref ref = tree_find_location(tree, module, address);
     return ref ? ref
-               : make_location(tree, &(struct wp_location){.module = module,
-                                                           .address = address,
-                                                           .function_start = function_start});
+               : add_indexed_location(tree, &(struct location){.module = module,
+                                                               .address = address,
+                                                               .function_start = function_start});
 }
 
-const char *tree_label_key(const struct wp_arena *arena, const struct wp_location *label)
+const char *tree_label_key(const struct arena *arena, const struct location *label)
 {
     return arena_at(arena, (arena_ref)(label->address & ~TREE_LABEL_ADDRESS));
 }
 
-const char *tree_label_value(const struct wp_arena *arena, const struct wp_location *label)
+const char *tree_label_value(const struct arena *arena, const struct location *label)
 {
     const char *key = tree_label_key(arena, label);
     return key + strlen(key) + 1;
 }
 
-const char *tree_frame_name(const struct wp_arena *arena, const struct wp_location *location,
+const char *tree_frame_name(const struct arena *arena, const struct location *location,
                             char buffer[TREE_LABEL_NAME_BYTES])
 {
     if (!tree_is_label(location))
-        return tree_pseudo_name((enum wp_pseudo)(location->pseudo - 1));
+        return tree_pseudo_name((enum pseudo_frame)(location->pseudo - 1));
     snprintf(buffer, TREE_LABEL_NAME_BYTES, "{%.200s=%.300s}", tree_label_key(arena, location),
              tree_label_value(arena, location));
     return buffer;
 }
 
-static arena_ref find_label(const struct wp_tree *tree, const char *key, const char *value, uint64_t hash)
+static arena_ref find_label(const struct tree *tree, const char *key, const char *value, uint64_t hash)
 {
     uint32_t mask = tree->location_index.capacity - 1;
     uint32_t at = (uint32_t)hash & mask;
     for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
-        const struct wp_location *location = tree_location_at(tree, tree->location_index.slots[at]);
+        const struct location *location = tree_location_at(tree, tree->location_index.slots[at]);
         if (tree_is_label(location) && strcmp(tree_label_key(tree->arena, location), key) == 0 &&
             strcmp(tree_label_value(tree->arena, location), value) == 0)
             return tree->location_index.slots[at];
@@ -294,8 +292,8 @@ static arena_ref find_label(const struct wp_tree *tree, const char *key, const c
     return 0;
 }
 
-/* Both texts, one behind the other; 0 when memory is out. */
-static arena_ref label_text(struct wp_tree *tree, const char *key, const char *value)
+/* Both texts, one after the other; 0 without memory. */
+static arena_ref label_text(struct tree *tree, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     arena_ref ref = arena_alloc(tree->arena, key_bytes + value_bytes);
@@ -306,32 +304,32 @@ static arena_ref label_text(struct wp_tree *tree, const char *key, const char *v
     return ref;
 }
 
-arena_ref tree_label(struct wp_tree *tree, const char *key, const char *value)
+arena_ref tree_label(struct tree *tree, const char *key, const char *value)
 {
     uint64_t hash = label_hash(key, value);
     arena_ref ref = find_label(tree, key, value, hash);
     if (ref)
         return ref;
     arena_ref text = label_text(tree, key, value);
-    const struct wp_location label = {.address = TREE_LABEL_ADDRESS | text, .pseudo = 1 + PSEUDO_LABEL};
-    return text ? make_location(tree, &label) : 0;
+    const struct location label = {.address = TREE_LABEL_ADDRESS | text, .pseudo = 1 + PSEUDO_LABEL};
+    return text ? add_indexed_location(tree, &label) : 0;
 }
 
-static arena_ref find_child(const struct wp_tree *tree, arena_ref parent, arena_ref location)
+static arena_ref find_child(const struct tree *tree, arena_ref parent, arena_ref location)
 {
     uint32_t mask = tree->node_index.capacity - 1;
     uint32_t at = (uint32_t)node_hash(parent, location) & mask;
     for (; tree->node_index.slots[at]; at = (at + 1) & mask) {
-        const struct wp_node *node = tree_node(tree, tree->node_index.slots[at]);
+        const struct tree_node *node = tree_node(tree, tree->node_index.slots[at]);
         if (node->parent == parent && node->location == location)
             return tree->node_index.slots[at];
     }
     return 0;
 }
 
-typedef arena_ref arena_alloc_fn(struct wp_arena *arena, size_t bytes);
+typedef arena_ref arena_alloc_fn(struct arena *arena, size_t bytes);
 
-static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, arena_ref location,
+static arena_ref find_or_make_child(struct tree *tree, arena_ref parent, arena_ref location,
                                     arena_alloc_fn *alloc)
 {
     arena_ref ref = find_child(tree, parent, location);
@@ -339,10 +337,10 @@ static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, aren
         return ref;
     if (!index_reserve(tree, &tree->node_index, node_hash_of))
         return 0;
-    ref = alloc(tree->arena, sizeof(struct wp_node));
+    ref = alloc(tree->arena, sizeof(struct tree_node));
     if (!ref)
         return 0;
-    struct wp_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
+    struct tree_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
     node->parent = parent;
     node->location = location;
     node->depth = above->depth + 1;
@@ -354,21 +352,21 @@ static arena_ref find_or_make_child(struct wp_tree *tree, arena_ref parent, aren
     return ref;
 }
 
-arena_ref tree_child(struct wp_tree *tree, arena_ref parent, arena_ref location)
+arena_ref tree_child(struct tree *tree, arena_ref parent, arena_ref location)
 {
     return find_or_make_child(tree, parent, location, arena_alloc);
 }
 
-arena_ref tree_pseudo_location(struct wp_tree *tree, enum wp_pseudo pseudo)
+arena_ref tree_pseudo_location(struct tree *tree, enum pseudo_frame pseudo)
 {
     if (pseudo < PSEUDO_COUNT)
         return tree->pseudo[pseudo];
     arena_ref ref = tree_find_location(tree, 0, (uint64_t)pseudo + 1);
-    const struct wp_location location = {.address = (uint64_t)pseudo + 1, .pseudo = 1 + (uint32_t)pseudo};
-    return ref ? ref : make_location(tree, &location);
+    const struct location location = {.address = (uint64_t)pseudo + 1, .pseudo = 1 + (uint32_t)pseudo};
+    return ref ? ref : add_indexed_location(tree, &location);
 }
 
-arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseudo pseudo)
+arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_frame pseudo)
 {
     arena_ref location = tree_pseudo_location(tree, pseudo);
     arena_ref child = location ? find_or_make_child(tree, parent, location, arena_alloc_reserved) : 0;
@@ -377,48 +375,10 @@ arena_ref tree_pseudo_child(struct wp_tree *tree, arena_ref parent, enum wp_pseu
     return child ? child : parent;
 }
 
-arena_ref tree_next(const struct wp_tree *tree, arena_ref root, arena_ref node)
+arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node)
 {
     arena_ref next = tree_node(tree, node)->first_child;
     for (; !next && node != root; node = tree_node(tree, node)->parent)
         next = tree_node(tree, node)->next_sibling;
     return next;
-}
-
-static arena_ref merged_location(const struct tree_merging *merging, arena_ref location)
-{
-    return merging->location_of ? merging->location_of[tree_location_at(merging->from, location)->index]
-                                : location;
-}
-
-static void merge_node(const struct tree_merging *merging, arena_ref node, arena_ref twin)
-{
-    const struct wp_node *from = tree_node(merging->from, node);
-    struct wp_node *into = tree_node(merging->into, twin);
-    tree_add_values(&into->self, &from->self);
-    into->calls += from->calls;
-    if (merging->node_of)
-        merging->node_of[tree_place(node)] = twin;
-}
-
-/* The next node in depth-first order, and in step with it the matching one. */
-int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root)
-{
-    const struct wp_tree *from = merging->from;
-    arena_ref node = root, twin = into_root;
-    for (;;) {
-        merge_node(merging, node, twin);
-        arena_ref next = tree_node(from, node)->first_child;
-        while (!next) {
-            if (node == root)
-                return 0;
-            next = tree_node(from, node)->next_sibling;
-            node = tree_node(from, node)->parent;
-            twin = tree_node(merging->into, twin)->parent;
-        }
-        node = next;
-        twin = tree_child(merging->into, twin, merged_location(merging, tree_node(from, node)->location));
-        if (!twin)
-            return -ENOMEM;
-    }
 }

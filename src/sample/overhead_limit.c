@@ -1,4 +1,4 @@
-/* See restraint.h for the rules. All amounts are of CPU time, in ns, and of one window. */
+/* See overhead_limit.h for the rules. All amounts are of CPU time, in ns, and of one window. */
 #include "overhead_limit.h"
 #include "base/clock.h"
 
@@ -6,14 +6,14 @@
 
 /*
  * A window: long enough for the kernel, which adds to the clocks of other running threads every 1 to 10 ms
- * only, and for looks that differ in price. Where there are many looks the first of them must not go on for
- * long at what they cost; where they are far apart, one is a window.
+ * only, and for samples that differ in price. Where there are many samples the first of them must not go on
+ * for long at what they cost; where they are far apart, one is a window.
  */
 static const uint64_t window_ns = 250 * NS_PER_MS;
 static const uint64_t short_window_ns = 25 * NS_PER_MS;
 enum { SHORT_WINDOW_TICKS = 25 };
 
-/* A single look says little about the price: those of so many ticks before the window count too. */
+/* A single sample says little about the price: those of so many ticks before the window count too. */
 enum { TICKS_REMEMBERED = 4 };
 
 static const uint64_t period_max_ns = 10 * (uint64_t)NS_PER_S;
@@ -34,29 +34,30 @@ static const uint64_t walk_max_ns = 50 * NS_PER_US;
 static const uint64_t frame_max_ns = 2 * NS_PER_US; /* its rule worked out, from tables read by the kernel */
 
 struct window {
-    uint64_t wall_ns, looks;
+    uint64_t wall_ns, samples;
     uint64_t used_ns, upkeep_ns;
     double income_ns;
     double per_horizon; /* what share of the horizon it is */
 };
 
-void restraint_init(struct wp_restraint *restraint, uint32_t limit_ppm, uint64_t asked_ns, uint32_t longest)
+void overhead_limit_init(struct overhead_limit *limit, uint32_t limit_ppm, uint64_t asked_ns,
+                         uint32_t longest)
 {
-    *restraint = (struct wp_restraint){.limit_ppm = limit_ppm,
-                                       .asked_ns = asked_ns,
-                                       .longest_ns = asked_ns * longest,
-                                       .period_ns = asked_ns};
-    if (restraint->longest_ns > period_max_ns)
-        restraint->longest_ns = period_max_ns;
+    *limit = (struct overhead_limit){.limit_ppm = limit_ppm,
+                                     .asked_ns = asked_ns,
+                                     .longest_ns = asked_ns * longest,
+                                     .period_ns = asked_ns};
+    if (limit->longest_ns > period_max_ns)
+        limit->longest_ns = period_max_ns;
 }
 
-bool restraint_is_due(const struct wp_restraint *restraint, uint64_t now_ns, uint64_t looks)
+bool overhead_limit_is_due(const struct overhead_limit *limit, uint64_t now_ns, uint64_t samples)
 {
-    if (!restraint->has_begun)
-        return restraint->limit_ppm != 0;
-    uint64_t passed_ns = now_ns - restraint->at.now_ns, made = looks - restraint->at.looks;
+    if (!limit->has_begun)
+        return limit->limit_ppm != 0;
+    uint64_t passed_ns = now_ns - limit->at.now_ns, made = samples - limit->at.samples;
     return (passed_ns >= window_ns && made > 0) ||
-           (passed_ns >= short_window_ns && made >= restraint->at.looks_per_tick * SHORT_WINDOW_TICKS);
+           (passed_ns >= short_window_ns && made >= limit->at.samples_per_tick * SHORT_WINDOW_TICKS);
 }
 
 /* The clocks of two threads are not read at one instant: their difference may seem to go back. */
@@ -65,107 +66,106 @@ static uint64_t since(uint64_t before, uint64_t now)
     return now > before ? now - before : 0;
 }
 
-static struct window window_of(const struct wp_restraint *restraint, const struct restraint_use *use)
+static struct window window_of(const struct overhead_limit *limit, const struct overhead_limit_use *use)
 {
-    const struct restraint_use *begin = &restraint->at;
+    const struct overhead_limit_use *begin = &limit->at;
     struct window window = {.wall_ns = since(begin->now_ns, use->now_ns),
-                            .looks = since(begin->looks, use->looks),
+                            .samples = since(begin->samples, use->samples),
                             .used_ns = since(begin->own_cpu_ns, use->own_cpu_ns),
                             .upkeep_ns = since(begin->upkeep_cpu_ns, use->upkeep_cpu_ns)};
     uint64_t program_ns = since(begin->program_cpu_ns, use->program_cpu_ns);
     uint64_t core_ns = window.wall_ns / use->processes;
     uint64_t base_ns = program_ns > core_ns ? program_ns : core_ns;
-    uint64_t horizon_ns = horizon_min_ns + HORIZON_PERIODS * restraint->period_ns;
-    window.income_ns = (double)base_ns * restraint->limit_ppm / 1e6;
+    uint64_t horizon_ns = horizon_min_ns + HORIZON_PERIODS * limit->period_ns;
+    window.income_ns = (double)base_ns * limit->limit_ppm / 1e6;
     window.per_horizon = (double)window.wall_ns / (double)horizon_ns;
     return window;
 }
 
-static void settle(struct wp_restraint *restraint, const struct window *window)
+static void settle_account(struct overhead_limit *limit, const struct window *window)
 {
     double horizon_income_ns = window->income_ns / window->per_horizon;
-    double account_ns = (double)restraint->account_ns + window->income_ns - (double)window->used_ns;
+    double account_ns = (double)limit->account_ns + window->income_ns - (double)window->used_ns;
     double most_ns = horizon_income_ns * saved_horizons_max,
            least_ns = -horizon_income_ns * DEBT_HORIZONS_MAX;
-    restraint->account_ns = (int64_t)(account_ns > most_ns    ? most_ns
-                                      : account_ns < least_ns ? least_ns
-                                                              : account_ns);
+    limit->account_ns = (int64_t)(account_ns > most_ns    ? most_ns
+                                  : account_ns < least_ns ? least_ns
+                                                          : account_ns);
 }
 
-static double price_of_look(struct wp_restraint *restraint, const struct window *window)
+static double price_of_sample(struct overhead_limit *limit, const struct window *window)
 {
-    uint64_t most = (uint64_t)restraint->at.looks_per_tick * TICKS_REMEMBERED;
-    if (restraint->priced_looks > most) {
-        restraint->priced_ns = restraint->priced_ns * most / restraint->priced_looks;
-        restraint->priced_looks = most;
+    uint64_t most = (uint64_t)limit->at.samples_per_tick * TICKS_REMEMBERED;
+    if (limit->priced_samples > most) {
+        limit->priced_ns = limit->priced_ns * most / limit->priced_samples;
+        limit->priced_samples = most;
     }
-    restraint->priced_ns += since(window->upkeep_ns, window->used_ns);
-    restraint->priced_looks += window->looks;
-    return (double)restraint->priced_ns / (double)restraint->priced_looks;
+    limit->priced_ns += since(window->upkeep_ns, window->used_ns);
+    limit->priced_samples += window->samples;
+    return (double)limit->priced_ns / (double)limit->priced_samples;
 }
 
-static double spendable(const struct wp_restraint *restraint, const struct window *window)
+static double spendable(const struct overhead_limit *limit, const struct window *window)
 {
     double least_ns = window->income_ns * least_spendable;
     double spendable_ns =
-        window->income_ns - (double)window->upkeep_ns + (double)restraint->account_ns * window->per_horizon;
+        window->income_ns - (double)window->upkeep_ns + (double)limit->account_ns * window->per_horizon;
     return spendable_ns > least_ns ? spendable_ns : least_ns;
 }
 
-static uint64_t bounded(const struct wp_restraint *restraint, double period_ns)
+static uint64_t bounded(const struct overhead_limit *limit, double period_ns)
 {
-    uint64_t least_ns = restraint->period_ns / 2;
-    if (period_ns >= (double)restraint->longest_ns)
-        return restraint->longest_ns;
-    if (least_ns < restraint->asked_ns)
-        least_ns = restraint->asked_ns;
+    uint64_t least_ns = limit->period_ns / 2;
+    if (period_ns >= (double)limit->longest_ns)
+        return limit->longest_ns;
+    if (least_ns < limit->asked_ns)
+        least_ns = limit->asked_ns;
     return period_ns > (double)least_ns ? (uint64_t)period_ns : least_ns;
 }
 
-/* Of so much time, that of the ticks which there would have been but for restraint. */
-static double left_out_ns(const struct wp_restraint *restraint, uint64_t passed_ns)
+/* Of so much time, that of the ticks which there would have been but for limit. */
+static double left_out_ns(const struct overhead_limit *limit, uint64_t passed_ns)
 {
-    return (double)passed_ns * (1 - (double)restraint->asked_ns / (double)restraint->period_ns);
+    return (double)passed_ns * (1 - (double)limit->asked_ns / (double)limit->period_ns);
 }
 
-void restraint_judge(struct wp_restraint *restraint, const struct restraint_use *use)
+void overhead_limit_judge(struct overhead_limit *limit, const struct overhead_limit_use *use)
 {
-    struct window window = window_of(restraint, use);
-    bool is_first = !restraint->has_begun;
-    restraint->at = *use;
-    restraint->has_begun = true;
-    if (is_first || !window.wall_ns || !window.looks)
+    struct window window = window_of(limit, use);
+    bool is_first = !limit->has_begun;
+    limit->at = *use;
+    limit->has_begun = true;
+    if (is_first || !window.wall_ns || !window.samples)
         return;
-    restraint->left_out_ns += left_out_ns(restraint, window.wall_ns);
-    settle(restraint, &window);
-    double tick_price_ns = price_of_look(restraint, &window) * use->looks_per_tick;
-    restraint->period_ns =
-        bounded(restraint, tick_price_ns * (double)window.wall_ns / spendable(restraint, &window));
-    restraint->has_restrained |= restraint->period_ns > restraint->asked_ns;
+    limit->left_out_ns += left_out_ns(limit, window.wall_ns);
+    settle_account(limit, &window);
+    double tick_price_ns = price_of_sample(limit, &window) * use->samples_per_tick;
+    limit->period_ns = bounded(limit, tick_price_ns * (double)window.wall_ns / spendable(limit, &window));
+    limit->has_limited |= limit->period_ns > limit->asked_ns;
 }
 
-uint64_t restraint_answer_ns(uint64_t took_ns, uint32_t depth)
+uint64_t overhead_limit_reply_ns(uint64_t took_ns, uint32_t depth)
 {
     uint64_t most_ns = walk_max_ns + depth * frame_max_ns;
     return delivery_ns + (took_ns < most_ns ? took_ns : most_ns);
 }
 
-void restraint_describe(const struct wp_restraint *restraint, uint64_t start_ns, uint64_t end_ns,
-                        char ret[RESTRAINT_TEXT_BYTES])
+void overhead_limit_describe(const struct overhead_limit *limit, uint64_t start_ns, uint64_t end_ns,
+                             char ret[OVERHEAD_LIMIT_TEXT_BYTES])
 {
     *ret = '\0';
-    if (!restraint->has_restrained)
+    if (!limit->has_limited)
         return;
-    double saved_ns = restraint->left_out_ns + left_out_ns(restraint, since(restraint->at.now_ns, end_ns));
+    double saved_ns = limit->left_out_ns + left_out_ns(limit, since(limit->at.now_ns, end_ns));
     double share = 1 - saved_ns / (double)(end_ns - start_ns);
-    snprintf(ret, RESTRAINT_TEXT_BYTES,
+    snprintf(ret, OVERHEAD_LIMIT_TEXT_BYTES,
              "restrained to %g %% of the program's CPU time: as with %.4g ticks a second on average; "
              "WALLPROF_OVERHEAD=off keeps the rate",
-             restraint->limit_ppm / 1e4, share * NS_PER_S / (double)restraint->asked_ns);
+             limit->limit_ppm / 1e4, share * NS_PER_S / (double)limit->asked_ns);
 }
 
-void restraint_describe_from(struct wp_restraint *restraint, uint64_t now_ns)
+void overhead_limit_describe_from(struct overhead_limit *limit, uint64_t now_ns)
 {
-    restraint->has_restrained = restraint->period_ns > restraint->asked_ns;
-    restraint->left_out_ns = -left_out_ns(restraint, since(restraint->at.now_ns, now_ns));
+    limit->has_limited = limit->period_ns > limit->asked_ns;
+    limit->left_out_ns = -left_out_ns(limit, since(limit->at.now_ns, now_ns));
 }

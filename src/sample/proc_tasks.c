@@ -1,5 +1,6 @@
 #include "proc_tasks.h"
 #include "base/clock.h"
+#include "base/raw_calls.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,27 +15,27 @@
 /* Of an entry whose name is a digit: 19 bytes before it (struct linux_dirent64), rounded up to 8. */
 enum { ENTRY_BYTES_MIN = 24 };
 
-int tasks_open(void)
+int proc_tasks_open(void)
 {
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-uint32_t tasks_count(int directory_fd)
+uint32_t proc_tasks_count(int directory_fd)
 {
     struct stat status; /* proc_task_getattr adds the number of threads to the links of the directory */
     return fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
 /* getdents64 itself: opendir would allocate. */
-int tasks_next(int directory_fd, pid_t ret_tids[TASKS_NEXT_MAX])
+int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX])
 {
-    char buffer[TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
+    char buffer[PROC_TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
     int count = 0;
-    long bytes = syscall(SYS_getdents64, directory_fd, buffer, sizeof(buffer));
+    ssize_t bytes = raw_getdents(directory_fd, buffer, sizeof(buffer));
     if (bytes < 0)
         return -errno;
-    for (long at = 0; at < bytes;) {
+    for (ssize_t at = 0; at < bytes;) {
         const struct dirent64 *entry = (const void *)(buffer + at);
         if (entry->d_name[0] != '.')
             ret_tids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -43,7 +44,7 @@ int tasks_next(int directory_fd, pid_t ret_tids[TASKS_NEXT_MAX])
     return count;
 }
 
-void tasks_rewind(int directory_fd)
+void proc_tasks_rewind(int directory_fd)
 {
     lseek(directory_fd, 0, SEEK_SET);
 }
@@ -56,7 +57,7 @@ static bool read_file(int directory_fd, pid_t tid, const char *name, char *text,
     int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    ssize_t bytes = read(fd, text, capacity - 1);
+    ssize_t bytes = raw_read(fd, text, capacity - 1);
     close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;
@@ -70,7 +71,7 @@ static uint64_t start_on_monotonic_ns(uint64_t start_ticks)
     return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
 }
 
-bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns)
+bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns)
 {
     char text[1024];
     if (!read_file(directory_fd, tid, "stat", text, sizeof(text)))
@@ -86,7 +87,7 @@ bool tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_star
     return at != NULL;
 }
 
-void tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity)
+void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity)
 {
     char text[64] = "";
     read_file(directory_fd, tid, "comm", text, sizeof(text));
@@ -105,11 +106,11 @@ static uint64_t read_set(const char *text, const char *label)
     return line ? strtoull(line + strlen(label), NULL, 16) : 0;
 }
 
-struct tasks_signals tasks_signals(int directory_fd, pid_t tid)
+struct proc_tasks_signals proc_tasks_signals(int directory_fd, pid_t tid)
 {
     char text[4096];
     if (!read_file(directory_fd, tid, "status", text, sizeof(text)))
-        return (struct tasks_signals){0};
-    return (struct tasks_signals){
+        return (struct proc_tasks_signals){0};
+    return (struct proc_tasks_signals){
         .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};
 }

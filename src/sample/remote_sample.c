@@ -1,4 +1,4 @@
-/* See blocked.h. The rules for what is proof and what is not are in docs/design.md. */
+/* See remote_sample.h. The rules for what is proof and what is not are in docs/design/sample.md. */
 #include "remote_sample.h"
 #include "base/arena.h"
 #include "cut_short.h"
@@ -8,36 +8,36 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* A thread that has run while it was looked at may be blocked again. */
+/* A thread that has run while it was sampled may be blocked again. */
 enum { TRIES = 2, COPY_BYTES = 256 * 1024 };
 
-int blocked_init(struct wp_blocked *blocked, uint32_t depth)
+int remote_sample_init(struct remote_sampler *sampler, uint32_t depth)
 {
-    *blocked =
-        (struct wp_blocked){.capacity = depth, .copy = {.capacity_bytes = COPY_BYTES, .mem_descriptor = -1}};
-    watch_init(&blocked->watches, -1, false);
-    blocked->addresses = scratch_alloc(sizeof(uint64_t) * depth);
-    blocked->copy.words = scratch_alloc(COPY_BYTES);
-    if (blocked->addresses && blocked->copy.words)
+    *sampler = (struct remote_sampler){.capacity = depth,
+                                       .copy = {.capacity_bytes = COPY_BYTES, .mem_descriptor = -1}};
+    thread_stats_init(&sampler->stats, -1, false);
+    sampler->addresses = scratch_alloc(sizeof(uint64_t) * depth);
+    sampler->copy.words = scratch_alloc(COPY_BYTES);
+    if (sampler->addresses && sampler->copy.words)
         return 0;
-    blocked_deinit(blocked);
+    remote_sample_deinit(sampler);
     return -ENOMEM;
 }
 
-void blocked_deinit(struct wp_blocked *blocked)
+void remote_sample_deinit(struct remote_sampler *sampler)
 {
-    scratch_free(blocked->addresses, sizeof(uint64_t) * blocked->capacity);
-    scratch_free(blocked->copy.words, COPY_BYTES);
-    blocked->addresses = NULL;
-    blocked->copy.words = NULL;
+    scratch_free(sampler->addresses, sizeof(uint64_t) * sampler->capacity);
+    scratch_free(sampler->copy.words, COPY_BYTES);
+    sampler->addresses = NULL;
+    sampler->copy.words = NULL;
 }
 
-void blocked_open_memory(struct wp_blocked *blocked)
+void remote_sample_open_memory(struct remote_sampler *sampler)
 {
     uint64_t word = 0, copied;
     bool is_copied = sig_memory_copy(&copied, (uint64_t)(uintptr_t)&word, sizeof(word));
     if (!is_copied && !sig_memory_has_copies())
-        blocked->copy.mem_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
+        sampler->copy.mem_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
 }
 
 /* FNV-1a over words: to tell one stack from another of the same thread at the same place. (That is the first
@@ -55,89 +55,88 @@ static bool is_whole(enum sig_unwind_end end)
     return end == SIG_UNWIND_ROOT || end == SIG_UNWIND_DEPTH;
 }
 
-/* With the registers of its last answer, if it stands where it stood then. They are right if they lead
+/* With the registers of its last reply, if it stands where it stood then. They are right if they lead
  * through the same calls. */
-static bool walk_as_answered(const struct blocked_memory *memory, struct sig_other *other)
+static bool walk_as_answered(const struct remote_memory *memory, struct sig_remote_walk *walk)
 {
-    if (memory->answered.pc != other->place.pc || memory->answered.sp != other->place.sp)
+    if (memory->replied.pc != walk->blocked_regs.pc || memory->replied.sp != walk->blocked_regs.sp)
         return false;
-    other->place.fp = &memory->answered.fp;
-    sig_handler_walk_other(other);
-    return hash_stack(other->addresses, other->depth) == memory->answered.stack;
+    walk->blocked_regs.fp = &memory->replied.fp;
+    sig_remote_walk(walk);
+    return hash_stack(walk->addresses, walk->depth) == memory->replied.stack;
 }
 
-/* The stack of a thread that stands still there: false when it has to be asked. */
-static bool walk_call(const struct blocked_thread *thread, const struct watch_call *call,
-                      struct sig_other *other)
+/* The stack of a thread that stands still there: false when it needs a request. */
+static bool walk_call(const struct remote_thread *thread, const struct thread_stat_call *call,
+                      struct sig_remote_walk *walk)
 {
-    struct blocked_memory *memory = thread->memory;
+    struct remote_memory *memory = thread->memory;
     bool is_cut_short = cut_short_by_signal(call->number, call->arguments);
-    other->place = (struct sig_place){
+    walk->blocked_regs = (struct sig_blocked_regs){
         .pc = call->pc, .sp = call->sp, .arguments = call->number >= 0 ? call->arguments : NULL};
-    other->copy->expected_bytes = memory->stack_bytes;
-    sig_handler_walk_other(other);
-    memory->stack_bytes = (uint32_t)other->bytes;
-    memory->lacks_register = other->end == SIG_UNWIND_INEXPRESSIBLE;
-    if (is_whole(other->end) || walk_as_answered(memory, other))
+    walk->copy->expected_bytes = memory->stack_bytes;
+    sig_remote_walk(walk);
+    memory->stack_bytes = (uint32_t)walk->bytes;
+    memory->lacks_register = walk->end == SIG_UNWIND_INEXPRESSIBLE;
+    if (is_whole(walk->end) || walk_as_answered(memory, walk))
         return true;
-    if (other->place.fp) {
-        other->place.fp = NULL;
-        sig_handler_walk_other(other);
+    if (walk->blocked_regs.fp) {
+        walk->blocked_regs.fp = NULL;
+        sig_remote_walk(walk);
     }
     return is_cut_short || thread->is_silent;
 }
 
 /* Reference, place, walk, and the run count again: what was seen holds if it has not moved. */
-enum blocked_result blocked_look(struct wp_blocked *blocked, const struct blocked_thread *thread,
-                                 struct blocked_look *ret)
+enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
+                                 struct remote_sample *ret)
 {
-    struct wp_watches *watches = &blocked->watches;
-    struct blocked_memory *memory = thread->memory;
-    struct watch_runs before, after;
-    struct watch_call call;
-    struct sig_other other = {.stack_low = thread->stack_low,
-                              .stack_high = thread->stack_high,
-                              .copy = &blocked->copy,
-                              .addresses = blocked->addresses,
-                              .capacity = blocked->capacity};
-    enum watch_state state = watch_runs(watches, thread->watch, thread->tid, &before);
+    struct thread_stats *stats = &sampler->stats;
+    struct remote_memory *memory = thread->memory;
+    struct thread_stat_runs before, after;
+    struct thread_stat_call call;
+    struct sig_remote_walk walk = {.stack_low = thread->stack_low,
+                                   .stack_high = thread->stack_high,
+                                   .copy = &sampler->copy,
+                                   .addresses = sampler->addresses,
+                                   .capacity = sampler->capacity};
+    enum thread_stat_state state = thread_stat_runs(stats, thread->stat, thread->tid, &before);
     ret->cpu_ns = 0;
-    for (int i = 0; i < TRIES && state == WATCH_KNOWN; i++, before = after) {
+    for (int i = 0; i < TRIES && state == THREAD_STAT_KNOWN; i++, before = after) {
         ret->cpu_ns = before.cpu_ns;
         if (memory->is_reference && memory->reference == before.count)
-            return BLOCKED_UNCHANGED;
+            return REMOTE_UNCHANGED;
         memory->is_reference = false;
-        state = watch_call(watches, thread->watch, thread->tid, &call);
-        if (state != WATCH_KNOWN || !walk_call(thread, &call, &other))
+        state = thread_stat_call(stats, thread->stat, thread->tid, &call);
+        if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk))
             break;
         ret->labels = thread->labels_at ? sig_load_acquire(thread->labels_at) : 0;
-        state = watch_runs(watches, thread->watch, thread->tid, &after);
-        if (state != WATCH_KNOWN || after.count != before.count)
+        state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
+        if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
-        memory->is_reference = is_whole(other.end);
+        memory->is_reference = is_whole(walk.end);
         memory->reference = after.count;
-        ret->depth = other.depth;
-        ret->end = other.end;
-        ret->unloads = other.unloads;
-        ret->addresses = other.addresses;
-        return BLOCKED_WALKED;
+        ret->depth = walk.depth;
+        ret->end = walk.end;
+        ret->unloads = walk.unloads;
+        ret->addresses = walk.addresses;
+        return REMOTE_WALKED;
     }
-    return state == WATCH_GONE ? BLOCKED_GONE : BLOCKED_ASK;
+    return state == THREAD_STAT_GONE ? REMOTE_GONE : REMOTE_SIGNAL;
 }
 
-bool blocked_has_not_run(struct wp_blocked *blocked, pid_t tid, struct watch *watch,
-                         const struct blocked_memory *memory)
+bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
+                               const struct remote_memory *memory)
 {
-    struct watch_runs runs;
-    return memory->is_reference && watch_runs(&blocked->watches, watch, tid, &runs) == WATCH_KNOWN &&
+    struct thread_stat_runs runs;
+    return memory->is_reference && thread_stat_runs(&sampler->stats, stat, tid, &runs) == THREAD_STAT_KNOWN &&
            runs.count == memory->reference;
 }
 
-void blocked_learn(struct blocked_memory *memory, const struct sig_slot *slot)
+void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply)
 {
-    bool is_usable = slot->was_blocked && !slot->by_memo;
-    memory->answered.sp = is_usable ? slot->sp : 0;
-    memory->answered.pc = is_usable ? slot->pc : 0;
-    memory->answered.fp = slot->fp;
-    memory->answered.stack = hash_stack(slot->addresses, slot->depth);
+    memory->replied.sp = reply->sp;
+    memory->replied.pc = reply->pc;
+    memory->replied.fp = reply->fp;
+    memory->replied.stack = hash_stack(reply->addresses, reply->depth);
 }

@@ -1,5 +1,5 @@
 /*
- * See schedule.h for the rules. A look and the next one of a thread are less than two longest stretches
+ * See schedule.h for the rules. A sample and the next one of a thread are less than two longest stretches
  * apart, so one turn of the wheel holds every plan, and a slot keeps its tick's moment for as long as a
  * stretch may have begun there.
  */
@@ -9,24 +9,24 @@
 #include <errno.h>
 #include <string.h>
 
-/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 look a tick,
+/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 sample a tick,
  * both before they are spread: as if ticks were that much longer. */
 enum { ONE_TICK = 256, ONE_LOOK = 65536, IDLE_PART = 4, GROWTH = 2 };
 
 static const uint64_t not_planned = UINT64_MAX;
 
-int schedule_init(struct wp_schedule *schedule, uint32_t looks_per_tick, struct wp_random *random)
+int schedule_init(struct schedule *schedule, uint32_t samples_per_tick, struct random_state *random)
 {
-    *schedule = (struct wp_schedule){
-        .random = random, .looks_per_tick = looks_per_tick, .spread = SCHEDULE_SPREAD_ONE};
+    *schedule = (struct schedule){
+        .random = random, .samples_per_tick = samples_per_tick, .spread = SCHEDULE_SPREAD_ONE};
     schedule->slots = scratch_alloc(sizeof(*schedule->slots) * SCHEDULE_SLOTS);
     return schedule->slots ? 0 : -ENOMEM;
 }
 
-void schedule_deinit(struct wp_schedule *schedule)
+void schedule_deinit(struct schedule *schedule)
 {
     scratch_free(schedule->slots, sizeof(*schedule->slots) * SCHEDULE_SLOTS);
-    *schedule = (struct wp_schedule){0};
+    *schedule = (struct schedule){0};
 }
 
 /* ---- rings ---- */
@@ -65,21 +65,21 @@ static void append_all(struct schedule_thread **ring, struct schedule_thread **m
     first->previous = last;
 }
 
-static struct schedule_slot *slot_of(const struct wp_schedule *schedule, uint64_t tick)
+static struct schedule_slot *slot_of(const struct schedule *schedule, uint64_t tick)
 {
     return &schedule->slots[tick % SCHEDULE_SLOTS];
 }
 
-static struct schedule_thread **ring_of(struct wp_schedule *schedule, const struct schedule_thread *thread)
+static struct schedule_thread **ring_of(struct schedule *schedule, const struct schedule_thread *thread)
 {
     if (thread->due == not_planned)
         return &schedule->fresh;
     return thread->due > schedule->tick ? &slot_of(schedule, thread->due)->threads : &schedule->due;
 }
 
-/* The moment of a tick; of one that has been forgotten (its thread's look came very late) the oldest known.
+/* The moment of a tick; of one that has been forgotten (its thread's sample came very late) the oldest known.
  */
-static uint64_t time_of(const struct wp_schedule *schedule, uint64_t tick)
+static uint64_t time_of(const struct schedule *schedule, uint64_t tick)
 {
     bool is_known = schedule->tick - tick < SCHEDULE_SLOTS;
     return slot_of(schedule, is_known ? tick : schedule->tick + 1)->time_ns;
@@ -102,30 +102,31 @@ static uint64_t length_of_rate(uint64_t threads, uint64_t rate)
     return threads * ONE_TICK * ONE_LOOK / larger(rate, 1);
 }
 
-/* With half of all looks, or with what the idle ones leave that are looked at IDLE_PART times more rarely. */
-static uint64_t active_length(const struct wp_schedule *schedule)
+/* With half of all samples, or with what the idle ones leave that are sampled IDLE_PART times more rarely. */
+static uint64_t active_length(const struct schedule *schedule)
 {
     uint64_t by_half = (uint64_t)schedule->active * 2 * ONE_TICK;
     uint64_t by_rest =
         (uint64_t)schedule->active * ONE_TICK + (uint64_t)schedule->idle * ONE_TICK / IDLE_PART;
-    return larger(smaller(by_half, by_rest) / schedule->looks_per_tick, ONE_TICK);
+    return larger(smaller(by_half, by_rest) / schedule->samples_per_tick, ONE_TICK);
 }
 
-/* The looks that are meant for idle threads. Active ones need less as long as some have not begun yet. */
-static uint64_t idle_rate(const struct wp_schedule *schedule)
+/* The samples that are meant for idle threads. Active ones need less as long as some have not begun yet. */
+static uint64_t idle_rate(const struct schedule *schedule)
 {
-    uint64_t all = (uint64_t)schedule->looks_per_tick * ONE_LOOK;
+    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_LOOK;
     uint64_t active = (uint64_t)schedule->active * ONE_TICK * ONE_LOOK / active_length(schedule);
     return all - smaller(active, all);
 }
 
 /*
- * Of an idle thread, not counted at the moment. At rest it has its share of the looks that all others leave;
- * no less than half of what idle ones are meant to have is kept for that. Until then its stretches grow.
+ * Of an idle thread, not counted at the moment. At rest it has its share of the samples that all others
+ * leave; no less than half of what idle ones are meant to have is kept for that. Until then its stretches
+ * grow.
  */
-static uint64_t idle_length(const struct wp_schedule *schedule, uint32_t last_length, bool *is_resting)
+static uint64_t idle_length(const struct schedule *schedule, uint32_t last_length, bool *is_resting)
 {
-    uint64_t all = (uint64_t)schedule->looks_per_tick * ONE_LOOK, kept = idle_rate(schedule) / 2;
+    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_LOOK, kept = idle_rate(schedule) / 2;
     uint64_t left = all - smaller(schedule->taken, all);
     uint64_t at_rest = length_of_rate(schedule->resting + 1, larger(left, kept));
     uint64_t grown = (uint64_t)last_length * GROWTH * ONE_TICK * SCHEDULE_SPREAD_ONE / schedule->spread;
@@ -135,14 +136,14 @@ static uint64_t idle_length(const struct wp_schedule *schedule, uint32_t last_le
 }
 
 /* Rounded up or down at random, so that it is right on average. */
-static uint32_t whole_length(struct wp_schedule *schedule, uint64_t length)
+static uint32_t whole_length(struct schedule *schedule, uint64_t length)
 {
     if (length >= SCHEDULE_LENGTH_MAX * ONE_TICK)
         return SCHEDULE_LENGTH_MAX;
     return (uint32_t)((length + random_below(schedule->random, ONE_TICK)) / ONE_TICK);
 }
 
-static void uncount(struct wp_schedule *schedule, struct schedule_thread *thread)
+static void uncount(struct schedule *schedule, struct schedule_thread *thread)
 {
     schedule->taken -= thread->rate;
     schedule->resting -= thread->is_resting;
@@ -150,19 +151,19 @@ static void uncount(struct wp_schedule *schedule, struct schedule_thread *thread
     thread->is_resting = false;
 }
 
-/* A thread's rate until its next look is one look in the time that is to be expected until then. */
-static void count(struct wp_schedule *schedule, struct schedule_thread *thread, bool is_resting)
+/* A thread's rate until its next sample is one sample in the time that is to be expected until then. */
+static void count(struct schedule *schedule, struct schedule_thread *thread, bool is_resting)
 {
     uint64_t to_begin = thread->begin > schedule->tick ? thread->begin - schedule->tick : 0;
     thread->is_resting = is_resting;
-    uint64_t look = (uint64_t)ONE_LOOK * schedule->spread / SCHEDULE_SPREAD_ONE;
-    thread->rate = is_resting ? 0 : (uint32_t)(2 * look / (2 * to_begin + thread->length + 1));
+    uint64_t sample = (uint64_t)ONE_LOOK * schedule->spread / SCHEDULE_SPREAD_ONE;
+    thread->rate = is_resting ? 0 : (uint32_t)(2 * sample / (2 * to_begin + thread->length + 1));
     schedule->resting += thread->is_resting;
     schedule->taken += thread->rate;
 }
 
-/* Settles the stretch that begins at tick `begin`, and draws its look. */
-static void plan(struct wp_schedule *schedule, struct schedule_thread *thread)
+/* Settles the stretch that begins at tick `begin`, and draws its sample. */
+static void plan(struct schedule *schedule, struct schedule_thread *thread)
 {
     bool is_resting = false;
     uncount(schedule, thread);
@@ -176,14 +177,14 @@ static void plan(struct wp_schedule *schedule, struct schedule_thread *thread)
 
 /* ---- threads ---- */
 
-void schedule_add(struct wp_schedule *schedule, struct schedule_thread *thread)
+void schedule_add(struct schedule *schedule, struct schedule_thread *thread)
 {
     *thread = (struct schedule_thread){.begin = schedule->tick, .due = not_planned, .is_active = true};
     append(&schedule->fresh, thread);
     schedule->active++;
 }
 
-void schedule_remove(struct wp_schedule *schedule, struct schedule_thread *thread)
+void schedule_remove(struct schedule *schedule, struct schedule_thread *thread)
 {
     cut_out(ring_of(schedule, thread), thread);
     uncount(schedule, thread);
@@ -191,7 +192,7 @@ void schedule_remove(struct wp_schedule *schedule, struct schedule_thread *threa
     schedule->idle -= !thread->is_active;
 }
 
-void schedule_seen(struct wp_schedule *schedule, struct schedule_thread *thread, bool is_active)
+void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, bool is_active)
 {
     if (thread->is_active == is_active)
         return;
@@ -206,7 +207,7 @@ void schedule_seen(struct wp_schedule *schedule, struct schedule_thread *thread,
 
 uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns)
 {
-    if (*time_ns >= thread->look_ns)
+    if (*time_ns >= thread->sample_ns)
         return thread->goes_on ? UINT64_MAX : 0;
     if (*time_ns > thread->begin_ns)
         *time_ns = thread->begin_ns;
@@ -219,7 +220,7 @@ uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t un
     return is_of_look_before ? thread->begin_tick : thread->begin;
 }
 
-uint64_t schedule_until(const struct wp_schedule *schedule, const struct schedule_thread *thread)
+uint64_t schedule_until(const struct schedule *schedule, const struct schedule_thread *thread)
 {
     return thread->begin <= schedule->tick ? time_of(schedule, thread->begin) : UINT64_MAX;
 }
@@ -227,7 +228,7 @@ uint64_t schedule_until(const struct wp_schedule *schedule, const struct schedul
 /* ---- ticks ---- */
 
 /* New threads are planned when all of them are counted. */
-void schedule_tick(struct wp_schedule *schedule, uint64_t now_ns)
+void schedule_tick(struct schedule *schedule, uint64_t now_ns)
 {
     schedule->tick++;
     struct schedule_slot *slot = slot_of(schedule, schedule->tick);
@@ -238,26 +239,26 @@ void schedule_tick(struct wp_schedule *schedule, uint64_t now_ns)
     }
     append_all(&schedule->due, &slot->threads);
     slot->time_ns = now_ns;
-    schedule->looks_left = schedule->looks_per_tick * SCHEDULE_BURST;
+    schedule->samples_left = schedule->samples_per_tick * SCHEDULE_BURST;
 }
 
-struct schedule_thread *schedule_next(struct wp_schedule *schedule, uint64_t now_ns)
+struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns)
 {
     struct schedule_thread *thread = schedule->due;
-    if (!thread || schedule->looks_left == 0)
+    if (!thread || schedule->samples_left == 0)
         return NULL;
-    schedule->looks_left--;
+    schedule->samples_left--;
     cut_out(&schedule->due, thread);
     thread->begin_ns = time_of(schedule, thread->begin);
     thread->begin_tick = thread->begin;
-    thread->look_ns = now_ns;
+    thread->sample_ns = now_ns;
     thread->begin = larger(thread->begin + thread->length, schedule->tick);
     thread->goes_on = thread->begin > schedule->tick;
     plan(schedule, thread);
     return thread;
 }
 
-uint32_t schedule_empty_ticks(const struct wp_schedule *schedule, uint32_t most)
+uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most)
 {
     uint32_t count = 0;
     if (schedule->due || schedule->fresh)
@@ -267,8 +268,8 @@ uint32_t schedule_empty_ticks(const struct wp_schedule *schedule, uint32_t most)
     return count;
 }
 
-uint32_t schedule_looks_per_tick(const struct wp_schedule *schedule)
+uint32_t schedule_samples_per_tick(const struct schedule *schedule)
 {
     uint32_t threads = schedule->active + schedule->idle;
-    return threads < schedule->looks_per_tick ? threads : schedule->looks_per_tick;
+    return threads < schedule->samples_per_tick ? threads : schedule->samples_per_tick;
 }

@@ -1,5 +1,8 @@
-/* See census.h. What is met at one look is judged at the next, so nothing is judged by one sight of it. */
+/* See thread_scan.h. A thread that is met in one scan is judged in the next, so none is judged by being seen
+ * once.
+ */
 #include "thread_scan.h"
+#include "thread.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
@@ -15,47 +18,47 @@ static const uint64_t interval_ns = 100 * NS_PER_MS;
 /* The kernel tells a thread's start to 10 ms, always the same; converting it between clocks adds less. */
 static const uint64_t start_precision_ns = NS_PER_MS;
 
-static const size_t left_bytes = sizeof(struct census_task) * CENSUS_LEFT_MAX;
+static const size_t left_bytes = sizeof(struct thread_scan_task) * THREAD_SCAN_LEFT_MAX;
 
 /* ---- life ---- */
 
-int census_init(struct wp_census *census)
+int thread_scan_init(struct thread_scan *scan)
 {
-    census->task_directory = -1;
-    census->foreign_capacity = FOREIGN_FIRST_CAPACITY;
-    census->foreign = scratch_alloc(sizeof(*census->foreign) * census->foreign_capacity);
-    census->left = scratch_alloc(left_bytes);
-    return census->foreign && census->left ? 0 : -ENOMEM;
+    scan->task_directory = -1;
+    scan->foreign_capacity = FOREIGN_FIRST_CAPACITY;
+    scan->foreign = scratch_alloc(sizeof(*scan->foreign) * scan->foreign_capacity);
+    scan->left = scratch_alloc(left_bytes);
+    return scan->foreign && scan->left ? 0 : -ENOMEM;
 }
 
-void census_deinit(struct wp_census *census)
+void thread_scan_deinit(struct thread_scan *scan)
 {
-    scratch_free(census->foreign, sizeof(*census->foreign) * census->foreign_capacity);
-    scratch_free(census->left, left_bytes);
-    census->foreign = NULL;
-    census->left = NULL;
+    scratch_free(scan->foreign, sizeof(*scan->foreign) * scan->foreign_capacity);
+    scratch_free(scan->left, left_bytes);
+    scan->foreign = NULL;
+    scan->left = NULL;
 }
 
-void census_open(struct wp_census *census)
+void thread_scan_open(struct thread_scan *scan)
 {
-    census->own_tid = gettid();
-    census->task_directory = tasks_open();
+    scan->own_tid = gettid();
+    scan->task_directory = proc_tasks_open();
 }
 
 /* ---- strangers ---- */
 
 /* Between its last hook and its end in the kernel: same tid, started before that one left. */
-static bool has_left(const struct wp_census *census, const struct census_task *task)
+static bool has_left(const struct thread_scan *scan, const struct thread_scan_task *task)
 {
-    const struct census_task *left = &census->left[(uint32_t)task->tid % CENSUS_LEFT_MAX];
+    const struct thread_scan_task *left = &scan->left[(uint32_t)task->tid % THREAD_SCAN_LEFT_MAX];
     return left->tid == task->tid && task->time_ns < left->time_ns;
 }
 
 /* Whether a thread of this tid is alive; its start. */
-static bool is_there(const struct wp_census *census, pid_t tid, uint64_t *ret_start_ns)
+static bool is_there(const struct thread_scan *scan, pid_t tid, uint64_t *ret_start_ns)
 {
     char state;
-    return tasks_stat(census->task_directory, tid, &state, ret_start_ns) && state != 'Z' && state != 'X';
+    return proc_tasks_stat(scan->task_directory, tid, &state, ret_start_ns) && state != 'Z' && state != 'X';
 }
 
 static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
@@ -64,46 +67,46 @@ static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
 }
 
 /* Reads on in the kernel's list. Returns how many threads were on it; 0 at its end, then it starts over. */
-static int meet_some(const struct wp_census *census, const struct wp_threads *threads,
-                     struct census_list *list)
+static int meet_some(const struct thread_scan *scan, const struct threads *threads,
+                     struct thread_scan_list *list)
 {
-    pid_t tids[TASKS_NEXT_MAX];
-    int count = tasks_next(census->task_directory, tids);
+    pid_t tids[PROC_TASKS_NEXT_MAX];
+    int count = proc_tasks_next(scan->task_directory, tids);
     list->count = 0;
     for (int i = 0; i < count; i++) {
-        struct census_task task = {.tid = tids[i]};
-        if (task.tid != census->own_tid && !threads_find(threads, task.tid) &&
-            is_there(census, task.tid, &task.time_ns) && !has_left(census, &task))
+        struct thread_scan_task task = {.tid = tids[i]};
+        if (task.tid != scan->own_tid && !threads_find(threads, task.tid) &&
+            is_there(scan, task.tid, &task.time_ns) && !has_left(scan, &task))
             list->tasks[list->count++] = task;
     }
     if (count <= 0)
-        tasks_rewind(census->task_directory);
+        proc_tasks_rewind(scan->task_directory);
     return count;
 }
 
-static bool are_there_others(const struct wp_census *census, const struct wp_threads *threads)
+static bool are_there_others(const struct thread_scan *scan, const struct threads *threads)
 {
-    return tasks_count(census->task_directory) != threads->live_count + 1;
+    return proc_tasks_count(scan->task_directory) != threads->live_count + 1;
 }
 
-bool census_look_at_start(struct wp_census *census, const struct wp_threads *threads)
+bool thread_scan_start(struct thread_scan *scan, const struct threads *threads)
 {
-    return census->task_directory >= 0 && are_there_others(census, threads) &&
-           meet_some(census, threads, &census->strangers) > 0;
+    return scan->task_directory >= 0 && are_there_others(scan, threads) &&
+           meet_some(scan, threads, &scan->strangers) > 0;
 }
 
-/* The list is read on with nobody left to judge, or not at all. */
-static void look_for_strangers(struct wp_census *census, struct wp_threads *threads, bool is_different)
+/* The list is read on when no thread is left to judge, or not at all. */
+static void find_strangers(struct thread_scan *scan, struct threads *threads, bool is_different)
 {
-    if (census->is_turned && threads_have_come(threads)) {
-        census->strangers = census->met;
-        census->met.count = 0;
-        census->is_turned = false;
+    if (scan->is_turned && threads_have_come(threads)) {
+        scan->strangers = scan->met;
+        scan->met.count = 0;
+        scan->is_turned = false;
     }
-    if (is_different && census->met.count == 0 && meet_some(census, threads, &census->met) <= 0)
-        meet_some(census, threads, &census->met);
-    if (census->met.count > 0 && !census->is_turned)
-        census->is_turned = threads_turn(threads);
+    if (is_different && scan->met.count == 0 && meet_some(scan, threads, &scan->met) <= 0)
+        meet_some(scan, threads, &scan->met);
+    if (scan->met.count > 0 && !scan->is_turned)
+        scan->is_turned = threads_turn(threads);
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -111,26 +114,27 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-bool census_look(struct wp_census *census, struct wp_threads *threads, uint64_t now_ns)
+bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64_t now_ns)
 {
-    if (census->task_directory < 0 || now_ns < census->next_ns)
+    if (scan->task_directory < 0 || now_ns < scan->next_ns)
         return false;
-    census->next_ns = now_ns + interval_ns;
-    bool is_different = are_there_others(census, threads);
+    scan->next_ns = now_ns + interval_ns;
+    bool is_different = are_there_others(scan, threads);
     uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
-    look_for_strangers(census, threads, is_different);
-    census->foreign_checks = smaller(checks, census->foreign_count);
-    census->live_checks = smaller(checks, threads->live_count);
+    find_strangers(scan, threads, is_different);
+    scan->foreign_checks = smaller(checks, scan->foreign_count);
+    scan->live_checks = smaller(checks, threads->live_count);
     return true;
 }
 
-bool census_next_stranger(struct wp_census *census, const struct wp_threads *threads, struct census_task *ret)
+bool thread_scan_next_stranger(struct thread_scan *scan, const struct threads *threads,
+                               struct thread_scan_task *ret)
 {
-    while (census->strangers.count > 0) {
+    while (scan->strangers.count > 0) {
         uint64_t start_ns;
-        *ret = census->strangers.tasks[--census->strangers.count];
-        if (!threads_find(threads, ret->tid) && !has_left(census, ret) &&
-            is_there(census, ret->tid, &start_ns) && is_same_start(ret->time_ns, start_ns))
+        *ret = scan->strangers.tasks[--scan->strangers.count];
+        if (!threads_find(threads, ret->tid) && !has_left(scan, ret) && is_there(scan, ret->tid, &start_ns) &&
+            is_same_start(ret->time_ns, start_ns))
             return true;
     }
     return false;
@@ -138,34 +142,34 @@ bool census_next_stranger(struct wp_census *census, const struct wp_threads *thr
 
 /* ---- those that are gone ---- */
 
-static struct wp_thread *next_gone_foreign(struct wp_census *census)
+static struct thread *next_gone_foreign(struct thread_scan *scan)
 {
-    for (; census->foreign_checks > 0 && census->foreign_count > 0; census->foreign_at++) {
+    for (; scan->foreign_checks > 0 && scan->foreign_count > 0; scan->foreign_at++) {
         uint64_t start_ns;
-        census->foreign_checks--;
-        census->foreign_at %= census->foreign_count;
-        const struct census_foreign *foreign = &census->foreign[census->foreign_at];
-        if (!is_there(census, foreign->thread->tid, &start_ns) || !is_same_start(foreign->start_ns, start_ns))
+        scan->foreign_checks--;
+        scan->foreign_at %= scan->foreign_count;
+        const struct thread_scan_foreign *foreign = &scan->foreign[scan->foreign_at];
+        if (!is_there(scan, foreign->thread->tid, &start_ns) || !is_same_start(foreign->start_ns, start_ns))
             return foreign->thread;
     }
     return NULL;
 }
 
-/* The hook's word comes before the thread's end: so it is asked for after. */
-static bool is_gone(const struct wp_thread *thread)
+/* The hook reports before the thread ends: so its report is read after the clock. */
+static bool is_gone(const struct thread *thread)
 {
     struct timespec unused;
     return sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL &&
            sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
 }
 
-struct wp_thread *census_next_gone(struct wp_census *census, const struct wp_threads *threads)
+struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct threads *threads)
 {
-    struct wp_thread *gone = next_gone_foreign(census);
-    for (; !gone && census->live_checks > 0 && threads->live_count > 0; census->live_at++) {
-        census->live_checks--;
-        census->live_at %= threads->live_count;
-        struct wp_thread *thread = threads->live[census->live_at];
+    struct thread *gone = next_gone_foreign(scan);
+    for (; !gone && scan->live_checks > 0 && threads->live_count > 0; scan->mapped_store_at++) {
+        scan->live_checks--;
+        scan->mapped_store_at %= threads->live_count;
+        struct thread *thread = threads->live[scan->mapped_store_at];
         if (!thread->is_foreign && is_gone(thread))
             gone = thread;
     }
@@ -174,30 +178,31 @@ struct wp_thread *census_next_gone(struct wp_census *census, const struct wp_thr
 
 /* ---- what becomes of them ---- */
 
-int census_adopt(struct wp_census *census, struct wp_thread *thread, const struct census_task *stranger)
+int thread_scan_adopt(struct thread_scan *scan, struct thread *thread,
+                      const struct thread_scan_task *stranger)
 {
-    if (census->foreign_count == census->foreign_capacity) {
-        size_t bytes = sizeof(*census->foreign) * census->foreign_capacity;
-        struct census_foreign *larger = scratch_alloc(bytes * 2);
+    if (scan->foreign_count == scan->foreign_capacity) {
+        size_t bytes = sizeof(*scan->foreign) * scan->foreign_capacity;
+        struct thread_scan_foreign *larger = scratch_alloc(bytes * 2);
         if (!larger)
             return -ENOMEM;
-        memcpy(larger, census->foreign, bytes);
-        scratch_free(census->foreign, bytes);
-        census->foreign = larger;
-        census->foreign_capacity *= 2;
+        memcpy(larger, scan->foreign, bytes);
+        scratch_free(scan->foreign, bytes);
+        scan->foreign = larger;
+        scan->foreign_capacity *= 2;
     }
     thread->is_foreign = true;
-    thread->foreign_index = census->foreign_count;
-    census->foreign[census->foreign_count++] = (struct census_foreign){thread, stranger->time_ns};
+    thread->foreign_index = scan->foreign_count;
+    scan->foreign[scan->foreign_count++] = (struct thread_scan_foreign){thread, stranger->time_ns};
     return 0;
 }
 
-void census_forget(struct wp_census *census, struct wp_thread *thread, uint64_t end_ns)
+void thread_scan_forget(struct thread_scan *scan, struct thread *thread, uint64_t end_ns)
 {
-    census->left[(uint32_t)thread->tid % CENSUS_LEFT_MAX] = (struct census_task){thread->tid, end_ns};
+    scan->left[(uint32_t)thread->tid % THREAD_SCAN_LEFT_MAX] = (struct thread_scan_task){thread->tid, end_ns};
     if (!thread->is_foreign)
         return;
-    struct census_foreign last = census->foreign[--census->foreign_count];
-    census->foreign[thread->foreign_index] = last;
+    struct thread_scan_foreign last = scan->foreign[--scan->foreign_count];
+    scan->foreign[thread->foreign_index] = last;
     last.thread->foreign_index = thread->foreign_index;
 }

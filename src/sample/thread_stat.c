@@ -17,120 +17,121 @@ enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, OWN_FRAMES
 
 /* ---- the list of those that keep descriptors ---- */
 
-static bool is_listed(const struct watch *watch)
+static bool is_listed(const struct thread_stat *stat)
 {
-    return watch->schedstat || watch->syscall;
+    return stat->schedstat || stat->syscall;
 }
 
-static void unlink_watch(struct wp_watches *watches, struct watch *watch)
+static void unlink_stat(struct thread_stats *stats, struct thread_stat *stat)
 {
-    *(watch->newer ? &watch->newer->older : &watches->newest) = watch->older;
-    *(watch->older ? &watch->older->newer : &watches->oldest) = watch->newer;
-    watch->newer = watch->older = NULL;
+    *(stat->newer ? &stat->newer->older : &stats->newest) = stat->older;
+    *(stat->older ? &stat->older->newer : &stats->oldest) = stat->newer;
+    stat->newer = stat->older = NULL;
 }
 
-static void link_newest(struct wp_watches *watches, struct watch *watch)
+static void link_newest(struct thread_stats *stats, struct thread_stat *stat)
 {
-    watch->older = watches->newest;
-    *(watches->newest ? &watches->newest->newer : &watches->oldest) = watch;
-    watches->newest = watch;
+    stat->older = stats->newest;
+    *(stats->newest ? &stats->newest->newer : &stats->oldest) = stat;
+    stats->newest = stat;
 }
 
-static void close_descriptor(struct wp_watches *watches, int *descriptor)
+static void close_descriptor(struct thread_stats *stats, int *descriptor)
 {
     if (!*descriptor)
         return;
     close(*descriptor);
     *descriptor = 0;
-    watches->kept--;
+    stats->kept--;
 }
 
-void watch_close(struct wp_watches *watches, struct watch *watch)
+void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat)
 {
-    if (!is_listed(watch))
+    if (!is_listed(stat))
         return;
-    unlink_watch(watches, watch);
-    close_descriptor(watches, &watch->schedstat);
-    close_descriptor(watches, &watch->syscall);
+    unlink_stat(stats, stat);
+    close_descriptor(stats, &stat->schedstat);
+    close_descriptor(stats, &stat->syscall);
 }
 
-void watch_drop_all(struct wp_watches *watches)
+void thread_stats_drop_all(struct thread_stats *stats)
 {
-    while (watches->newest) {
-        struct watch *watch = watches->newest;
-        unlink_watch(watches, watch);
-        watch->schedstat = watch->syscall = 0;
+    while (stats->newest) {
+        struct thread_stat *stat = stats->newest;
+        unlink_stat(stats, stat);
+        stat->schedstat = stat->syscall = 0;
     }
-    watches->kept = 0;
-    watches->task_directory = -1;
+    stats->kept = 0;
+    stats->task_directory = -1;
 }
 
-/* For one more. The watch keeps what it has. */
-static void make_room(struct wp_watches *watches, const struct watch *watch)
+/* For one more. The stat keeps what it has. */
+static void make_room(struct thread_stats *stats, const struct thread_stat *stat)
 {
-    while (watches->kept >= watches->kept_max && watches->oldest && watches->oldest != watch)
-        watch_close(watches, watches->oldest);
+    while (stats->kept >= stats->kept_max && stats->oldest && stats->oldest != stat)
+        thread_stat_close(stats, stats->oldest);
 }
 
-static void mark_used(struct wp_watches *watches, struct watch *watch)
+static void mark_used(struct thread_stats *stats, struct thread_stat *stat)
 {
-    if (watches->newest == watch || !is_listed(watch))
+    if (stats->newest == stat || !is_listed(stat))
         return;
-    unlink_watch(watches, watch);
-    link_newest(watches, watch);
+    unlink_stat(stats, stat);
+    link_newest(stats, stat);
 }
 
 /* ---- reading ---- */
 
-static int open_file(const struct wp_watches *watches, pid_t tid, const char *name)
+static int open_file(const struct thread_stats *stats, pid_t tid, const char *name)
 {
     char path[48];
-    if (watches->task_directory < 0)
+    if (stats->task_directory < 0)
         return -ENOENT;
     snprintf(path, sizeof(path), "%d/%s", tid, name);
-    int descriptor = openat(watches->task_directory, path, O_RDONLY | O_CLOEXEC);
+    int descriptor = openat(stats->task_directory, path, O_RDONLY | O_CLOEXEC);
     return descriptor < 0 ? -errno : descriptor;
 }
 
 /* The program may have lowered its limit of open files, or the system be out of them: then fewer are kept. */
-static int open_within_limits(struct wp_watches *watches, pid_t tid, const char *name)
+static int open_within_limits(struct thread_stats *stats, pid_t tid, const char *name)
 {
-    int opened = open_file(watches, tid, name);
-    while ((opened == -EMFILE || opened == -ENFILE) && watches->kept > 0) {
-        watch_close(watches, watches->oldest);
-        watches->kept_max = watches->kept > 0 ? watches->kept : 1;
-        opened = open_file(watches, tid, name);
+    int opened = open_file(stats, tid, name);
+    while ((opened == -EMFILE || opened == -ENFILE) && stats->kept > 0) {
+        thread_stat_close(stats, stats->oldest);
+        stats->kept_max = stats->kept > 0 ? stats->kept : 1;
+        opened = open_file(stats, tid, name);
     }
     return opened;
 }
 
 /* Whether fewer descriptors have been read since than are kept: then keeping its own pays. */
-static bool is_read_often(const struct wp_watches *watches, const struct watch *watch)
+static bool is_read_often(const struct thread_stats *stats, const struct thread_stat *stat)
 {
-    return watch->read_at != 0 && watches->reads - watch->read_at < watches->kept_max;
+    return stat->read_at != 0 && stats->reads - stat->read_at < stats->kept_max;
 }
 
-static int keep(struct wp_watches *watches, struct watch *watch, int *descriptor, int opened)
+static int keep_descriptor(struct thread_stats *stats, struct thread_stat *stat, int *descriptor, int opened)
 {
-    if (!is_listed(watch))
-        link_newest(watches, watch);
-    watches->kept++;
+    if (!is_listed(stat))
+        link_newest(stats, stat);
+    stats->kept++;
     return *descriptor = opened;
 }
 
-/* One of a watch's two files, to be given back: a descriptor or -errno. */
-static int take(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid, const char *name)
+/* One of a stat's two files, to be given back: a descriptor or -errno. */
+static int open_descriptor(struct thread_stats *stats, struct thread_stat *stat, int *descriptor, pid_t tid,
+                           const char *name)
 {
-    bool is_often = is_read_often(watches, watch);
-    mark_used(watches, watch);
-    watch->read_at = ++watches->reads;
-    if (*descriptor || watches->kept_max == 0)
+    bool is_often = is_read_often(stats, stat);
+    mark_used(stats, stat);
+    stat->read_at = ++stats->reads;
+    if (*descriptor || stats->kept_max == 0)
         return *descriptor ? *descriptor : -EMFILE;
     if (is_often)
-        make_room(watches, watch);
-    int opened = open_within_limits(watches, tid, name);
-    bool is_kept = opened >= 0 && (is_often || watches->kept < watches->kept_max);
-    return is_kept ? keep(watches, watch, descriptor, opened) : opened;
+        make_room(stats, stat);
+    int opened = open_within_limits(stats, tid, name);
+    bool is_kept = opened >= 0 && (is_often || stats->kept < stats->kept_max);
+    return is_kept ? keep_descriptor(stats, stat, descriptor, opened) : opened;
 }
 
 static void give_back(const int *descriptor, int taken)
@@ -139,80 +140,80 @@ static void give_back(const int *descriptor, int taken)
         close(taken);
 }
 
-void watch_open(struct wp_watches *watches, struct watch *watch, pid_t tid)
+void thread_stat_open(struct thread_stats *stats, struct thread_stat *stat, pid_t tid)
 {
-    give_back(&watch->schedstat, take(watches, watch, &watch->schedstat, tid, "schedstat"));
-    give_back(&watch->syscall, take(watches, watch, &watch->syscall, tid, "syscall"));
+    give_back(&stat->schedstat, open_descriptor(stats, stat, &stat->schedstat, tid, "schedstat"));
+    give_back(&stat->syscall, open_descriptor(stats, stat, &stat->syscall, tid, "syscall"));
 }
 
-static enum watch_state state_of_error(int error)
+static enum thread_stat_state state_of_error(int error)
 {
-    return error == -ESRCH || error == -ENOENT ? WATCH_GONE : WATCH_UNREADABLE;
+    return error == -ESRCH || error == -ENOENT ? THREAD_STAT_GONE : THREAD_STAT_UNREADABLE;
 }
 
-/* One of the two files as a string; WATCH_KNOWN when it has been read. */
-static enum watch_state read_file(struct wp_watches *watches, struct watch *watch, int *descriptor, pid_t tid,
-                                  const char *name, char *text)
+/* One of the two files as a string; THREAD_STAT_KNOWN when it has been read. */
+static enum thread_stat_state read_file(struct thread_stats *stats, struct thread_stat *stat, int *descriptor,
+                                        pid_t tid, const char *name, char *text)
 {
-    if (watches->task_directory < 0)
-        return WATCH_UNREADABLE;
-    int taken = take(watches, watch, descriptor, tid, name);
+    if (stats->task_directory < 0)
+        return THREAD_STAT_UNREADABLE;
+    int taken = open_descriptor(stats, stat, descriptor, tid, name);
     if (taken < 0)
         return state_of_error(taken);
     ssize_t bytes = pread(taken, text, TEXT_BYTES - 1, 0);
     int error = bytes < 0 ? -errno : 0;
     give_back(descriptor, taken);
     if (bytes <= 0)
-        return error ? state_of_error(error) : WATCH_UNREADABLE;
+        return error ? state_of_error(error) : THREAD_STAT_UNREADABLE;
     text[bytes] = '\0';
-    return WATCH_KNOWN;
+    return THREAD_STAT_KNOWN;
 }
 
 /* The kernel of a machine without these statistics writes three zeros. */
-static enum watch_state parse_runs(const char *text, struct watch_runs *ret)
+static enum thread_stat_state parse_runs(const char *text, struct thread_stat_runs *ret)
 {
     char *at;
     ret->cpu_ns = strtoull(text, &at, 10);
     strtoull(at, &at, 10); /* the time it waited for a CPU */
     ret->count = strtoull(at, &at, 10);
-    return ret->count > 0 ? WATCH_KNOWN : WATCH_UNREADABLE;
+    return ret->count > 0 ? THREAD_STAT_KNOWN : THREAD_STAT_UNREADABLE;
 }
 
-enum watch_state watch_runs(struct wp_watches *watches, struct watch *watch, pid_t tid,
-                            struct watch_runs *ret)
+enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
+                                        struct thread_stat_runs *ret)
 {
     char text[TEXT_BYTES];
-    enum watch_state state = read_file(watches, watch, &watch->schedstat, tid, "schedstat", text);
-    return state == WATCH_KNOWN ? parse_runs(text, ret) : state;
+    enum thread_stat_state state = read_file(stats, stat, &stat->schedstat, tid, "schedstat", text);
+    return state == THREAD_STAT_KNOWN ? parse_runs(text, ret) : state;
 }
 
 /* A thread that is ending has let go of its stack, or will: its owner may have unmapped it. */
-static bool is_ending(const struct watch_call *call)
+static bool is_ending(const struct thread_stat_call *call)
 {
     return call->number == SYS_exit || call->number == SYS_exit_group || call->sp == 0;
 }
 
-static enum watch_state parse_call(const char *text, struct watch_call *ret)
+static enum thread_stat_state parse_call(const char *text, struct thread_stat_call *ret)
 {
     char *at, *end;
     if (strncmp(text, "running", strlen("running")) == 0)
-        return WATCH_RUNNING;
-    *ret = (struct watch_call){.number = strtol(text, &at, 10)};
+        return THREAD_STAT_RUNNING;
+    *ret = (struct thread_stat_call){.number = strtol(text, &at, 10)};
     for (int i = 0; i < 6 && ret->number >= 0; i++)
         ret->arguments[i] = strtoull(at, &at, 16);
     ret->sp = strtoull(at, &at, 16);
     ret->pc = strtoull(at, &end, 16);
     if (end == at)
-        return WATCH_UNREADABLE;
-    return is_ending(ret) ? WATCH_GONE : WATCH_KNOWN;
+        return THREAD_STAT_UNREADABLE;
+    return is_ending(ret) ? THREAD_STAT_GONE : THREAD_STAT_KNOWN;
 }
 
-enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid_t tid,
-                            struct watch_call *ret)
+enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
+                                        struct thread_stat_call *ret)
 {
     char text[TEXT_BYTES];
-    enum watch_state state = read_file(watches, watch, &watch->syscall, tid, "syscall", text);
-    return state == WATCH_KNOWN ? parse_call(text, ret) : state;
+    enum thread_stat_state state = read_file(stats, stat, &stat->syscall, tid, "syscall", text);
+    return state == THREAD_STAT_KNOWN ? parse_call(text, ret) : state;
 }
 
 /* ---- start ---- */
@@ -220,9 +221,9 @@ enum watch_state watch_call(struct wp_watches *watches, struct watch *watch, pid
 /* Found out once: the same holds in whatever is forked. */
 static enum { UNKNOWN, ABOUT_US, ABOUT_OTHERS } about;
 
-static bool read_own(const struct wp_watches *watches, const char *name, char *text)
+static bool read_own(const struct thread_stats *stats, const char *name, char *text)
 {
-    int fd = open_file(watches, gettid(), name);
+    int fd = open_file(stats, gettid(), name);
     ssize_t bytes = fd < 0 ? -1 : pread(fd, text, TEXT_BYTES - 1, 0);
     if (fd >= 0)
         close(fd);
@@ -232,33 +233,33 @@ static bool read_own(const struct wp_watches *watches, const char *name, char *t
 
 /* Whether what the kernel tells is about the threads as we know them: behind an emulator it is about that. So
  * this thread looks at itself. */
-static bool is_about_us(const struct wp_watches *watches)
+static bool is_about_us(const struct thread_stats *stats)
 {
     char text[TEXT_BYTES];
-    struct watch_runs runs;
-    struct watch_call call;
+    struct thread_stat_runs runs;
+    struct thread_stat_call call;
     uint64_t here = (uint64_t)(uintptr_t)&call;
-    return read_own(watches, "schedstat", text) && parse_runs(text, &runs) == WATCH_KNOWN &&
-           read_own(watches, "syscall", text) && parse_call(text, &call) == WATCH_KNOWN &&
+    return read_own(stats, "schedstat", text) && parse_runs(text, &runs) == THREAD_STAT_KNOWN &&
+           read_own(stats, "syscall", text) && parse_call(text, &call) == THREAD_STAT_KNOWN &&
            call.number == SYS_pread64 && call.sp < here && here - call.sp < OWN_FRAMES_BYTES_MAX;
 }
 
-void watch_find_out(void)
+void thread_stat_find_out(void)
 {
-    struct wp_watches watches = {.task_directory = about == UNKNOWN ? tasks_open() : -1};
-    if (watches.task_directory < 0)
+    struct thread_stats stats = {.task_directory = about == UNKNOWN ? proc_tasks_open() : -1};
+    if (stats.task_directory < 0)
         return;
-    about = is_about_us(&watches) ? ABOUT_US : ABOUT_OTHERS;
-    close(watches.task_directory);
+    about = is_about_us(&stats) ? ABOUT_US : ABOUT_OTHERS;
+    close(stats.task_directory);
 }
 
-void watch_init(struct wp_watches *watches, int task_directory, bool is_private)
+void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_private)
 {
     struct rlimit files = {.rlim_cur = 0};
-    *watches = (struct wp_watches){.task_directory = is_private ? task_directory : -1};
+    *stats = (struct thread_stats){.task_directory = is_private ? task_directory : -1};
     getrlimit(RLIMIT_NOFILE, &files);
     uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
-    watches->kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX;
-    if (about == UNKNOWN ? !is_about_us(watches) : about == ABOUT_OTHERS)
-        watches->task_directory = -1;
+    stats->kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX;
+    if (about == UNKNOWN ? !is_about_us(stats) : about == ABOUT_OTHERS)
+        stats->task_directory = -1;
 }

@@ -4,6 +4,7 @@
  * record that left and came back (ABA).
  */
 #include "threads.h"
+#include "thread.h"
 #include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -13,9 +14,9 @@
 
 enum { LIVE_FIRST_CAPACITY = 256 };
 
-static const size_t chunk_bytes = sizeof(struct wp_thread) * THREADS_PER_CHUNK;
+static const size_t chunk_bytes = sizeof(struct thread) * THREADS_PER_CHUNK;
 
-int threads_init(struct wp_threads *threads)
+int threads_init(struct threads *threads)
 {
     memset(threads, 0, sizeof(*threads));
     threads->live_capacity = LIVE_FIRST_CAPACITY;
@@ -27,7 +28,7 @@ int threads_init(struct wp_threads *threads)
     return -ENOMEM;
 }
 
-void threads_deinit(struct wp_threads *threads)
+void threads_deinit(struct threads *threads)
 {
     for (uint32_t i = 0; i < THREADS_CHUNK_COUNT; i++)
         scratch_free(threads->chunks[i], chunk_bytes);
@@ -36,19 +37,19 @@ void threads_deinit(struct wp_threads *threads)
     memset(threads, 0, sizeof(*threads));
 }
 
-static struct wp_thread *at_index(struct wp_threads *threads, uint32_t index)
+static struct thread *at_index(struct threads *threads, uint32_t index)
 {
     /* Acquire: partner of the release in ensure_chunk. */
     return &sig_load_acquire(&threads->chunks[index / THREADS_PER_CHUNK])[index % THREADS_PER_CHUNK];
 }
 
-static bool ensure_chunk(struct wp_threads *threads, uint32_t chunk)
+static bool ensure_chunk(struct threads *threads, uint32_t chunk)
 {
     if (chunk >= THREADS_CHUNK_COUNT)
         return false;
     if (sig_load_acquire(&threads->chunks[chunk]))
         return true;
-    struct wp_thread *fresh = scratch_alloc(chunk_bytes), *none = NULL;
+    struct thread *fresh = scratch_alloc(chunk_bytes), *none = NULL;
     if (!fresh)
         return false;
     if (!sig_cas_acq_rel(&threads->chunks[chunk], &none, fresh)) /* release: partner in at_index */
@@ -56,11 +57,11 @@ static bool ensure_chunk(struct wp_threads *threads, uint32_t chunk)
     return true;
 }
 
-static struct wp_thread *pop_free(struct wp_threads *threads)
+static struct thread *pop_free(struct threads *threads)
 {
     uint64_t head = sig_load_acquire(&threads->free_head); /* partner: the release in threads_release */
     while ((uint32_t)head != 0) {
-        struct wp_thread *thread = at_index(threads, (uint32_t)head - 1);
+        struct thread *thread = at_index(threads, (uint32_t)head - 1);
         uint64_t next = ((head >> 32) + 1) << 32 | sig_load_relaxed(&thread->next_free);
         if (sig_cas_acq_rel(&threads->free_head, &head, next))
             return thread;
@@ -68,27 +69,26 @@ static struct wp_thread *pop_free(struct wp_threads *threads)
     return NULL;
 }
 
-static struct wp_thread *take_fresh(struct wp_threads *threads)
+static struct thread *take_fresh(struct threads *threads)
 {
     uint32_t index = sig_load_relaxed(&threads->fresh);
     do {
         if (!ensure_chunk(threads, index / THREADS_PER_CHUNK))
             return NULL;
     } while (!sig_cas_acq_rel(&threads->fresh, &index, index + 1));
-    struct wp_thread *thread = at_index(threads, index);
+    struct thread *thread = at_index(threads, index);
     thread->index = index;
     return thread;
 }
 
-struct wp_thread *threads_acquire(struct wp_threads *threads)
+struct thread *threads_acquire(struct threads *threads)
 {
-    struct wp_thread *thread = pop_free(threads);
+    struct thread *thread = pop_free(threads);
     if (!thread)
         thread = take_fresh(threads);
     if (!thread)
         return NULL;
-    size_t kept_bytes =
-        offsetof(struct wp_thread, number); /* index and next_free: others may be reading them */
+    size_t kept_bytes = offsetof(struct thread, number); /* index and next_free: others may be reading them */
     memset((char *)thread + kept_bytes, 0, sizeof(*thread) - kept_bytes);
     thread->observe.slot = -1;
     thread->turn = sig_load_relaxed(&threads->turn) % 2;
@@ -99,12 +99,12 @@ struct wp_thread *threads_acquire(struct wp_threads *threads)
 }
 
 /* After it has arrived: partner of the acquire in threads_have_come. */
-static void cease_coming(struct wp_threads *threads, uint8_t turn)
+static void cease_coming(struct threads *threads, uint8_t turn)
 {
     sig_sub_seq_cst(&threads->coming[turn], 1);
 }
 
-void threads_uncount(struct wp_threads *threads, struct wp_thread *thread)
+void threads_uncount(struct threads *threads, struct thread *thread)
 {
     if (thread->is_coming)
         cease_coming(threads, thread->turn);
@@ -112,7 +112,7 @@ void threads_uncount(struct wp_threads *threads, struct wp_thread *thread)
     sig_sub_seq_cst(&threads->registered, 1);
 }
 
-void threads_release(struct wp_threads *threads, struct wp_thread *thread)
+void threads_release(struct threads *threads, struct thread *thread)
 {
     uint64_t head = sig_load_relaxed(&threads->free_head), next;
     do {
@@ -121,7 +121,7 @@ void threads_release(struct wp_threads *threads, struct wp_thread *thread)
     } while (!sig_cas_acq_rel(&threads->free_head, &head, next)); /* release: partner in pop_free */
 }
 
-void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t tid, uint64_t start_ns,
+void threads_enter(struct threads *threads, struct thread *thread, pid_t tid, uint64_t start_ns,
                    uint64_t start_cpu_ns)
 {
     thread->tid = tid;
@@ -130,38 +130,38 @@ void threads_enter(struct wp_threads *threads, struct wp_thread *thread, pid_t t
     thread->start_cpu_ns = start_cpu_ns;
     thread->is_coming = false;
     uint8_t turn = thread->turn; /* the record is the sampler's too, once it has arrived */
-    struct wp_thread *head = sig_load_relaxed(&threads->arrived);
+    struct thread *head = sig_load_relaxed(&threads->arrived);
     do
         thread->next_arrived = head;
     while (!sig_cas_acq_rel(&threads->arrived, &head, thread)); /* release: partner in threads_take_arrived */
     cease_coming(threads, turn);
 }
 
-int threads_leave(struct wp_threads *threads, struct wp_thread *thread, const char *name)
+int threads_leave(struct threads *threads, struct thread *thread, const char *name)
 {
     memcpy(thread->end_name, name, sizeof(thread->end_name));
     thread->end_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     sig_store_release(&thread->end_ns, clock_monotonic_ns()); /* partner: the acquire in observe.c */
-    struct wp_thread *head = sig_load_relaxed(&threads->left);
+    struct thread *head = sig_load_relaxed(&threads->left);
     do
         thread->next_left = head;
     while (!sig_cas_acq_rel(&threads->left, &head, thread)); /* release: partner in threads_take_left */
     return sig_sub_seq_cst(&threads->registered, 1) - 1;
 }
 
-struct wp_thread *threads_take_arrived(struct wp_threads *threads)
+struct thread *threads_take_arrived(struct threads *threads)
 {
     return sig_swap_acq_rel(&threads->arrived, NULL);
 }
 
-struct wp_thread *threads_take_left(struct wp_threads *threads)
+struct thread *threads_take_left(struct threads *threads)
 {
     return sig_swap_acq_rel(&threads->left, NULL);
 }
 
 /* ---- the sampler's own ---- */
 
-bool threads_turn(struct wp_threads *threads)
+bool threads_turn(struct threads *threads)
 {
     uint32_t other = (threads->turn + 1) % 2;
     if (sig_load_acquire(&threads->coming[other]) != 0)
@@ -170,37 +170,37 @@ bool threads_turn(struct wp_threads *threads)
     return true;
 }
 
-bool threads_have_come(const struct wp_threads *threads)
+bool threads_have_come(const struct threads *threads)
 {
     uint32_t before = (threads->turn + 1) % 2;
     return sig_load_acquire(&threads->coming[before]) == 0; /* partner: cease_coming */
 }
 
 /* Tids are given out in ascending order: their lowest bits spread them as well as any hash. */
-static struct wp_thread **bucket_of(const struct wp_threads *threads, pid_t tid)
+static struct thread **bucket_of(const struct threads *threads, pid_t tid)
 {
     return &threads->by_tid[(uint32_t)tid & (threads->live_capacity - 1)];
 }
 
-static void link_tid(struct wp_threads *threads, struct wp_thread *thread)
+static void link_tid(struct threads *threads, struct thread *thread)
 {
-    struct wp_thread **bucket = bucket_of(threads, thread->tid);
+    struct thread **bucket = bucket_of(threads, thread->tid);
     thread->next_of_tid = *bucket;
     *bucket = thread;
 }
 
-static void unlink_tid(struct wp_threads *threads, struct wp_thread *thread)
+static void unlink_tid(struct threads *threads, struct thread *thread)
 {
-    struct wp_thread **at = bucket_of(threads, thread->tid);
+    struct thread **at = bucket_of(threads, thread->tid);
     while (*at != thread)
         at = &(*at)->next_of_tid;
     *at = thread->next_of_tid;
 }
 
-static int double_capacity(struct wp_threads *threads)
+static int double_capacity(struct threads *threads)
 {
-    size_t bytes = sizeof(struct wp_thread *) * threads->live_capacity;
-    struct wp_thread **live = scratch_alloc(bytes * 2), **by_tid = scratch_alloc(bytes * 2);
+    size_t bytes = sizeof(struct thread *) * threads->live_capacity;
+    struct thread **live = scratch_alloc(bytes * 2), **by_tid = scratch_alloc(bytes * 2);
     if (!live || !by_tid) {
         scratch_free(live, bytes * 2);
         scratch_free(by_tid, bytes * 2);
@@ -217,7 +217,7 @@ static int double_capacity(struct wp_threads *threads)
     return 0;
 }
 
-int threads_add(struct wp_threads *threads, struct wp_thread *thread)
+int threads_add(struct threads *threads, struct thread *thread)
 {
     if (threads->live_count == threads->live_capacity && double_capacity(threads) < 0)
         return -ENOMEM;
@@ -227,17 +227,17 @@ int threads_add(struct wp_threads *threads, struct wp_thread *thread)
     return 0;
 }
 
-void threads_remove(struct wp_threads *threads, struct wp_thread *thread)
+void threads_remove(struct threads *threads, struct thread *thread)
 {
-    struct wp_thread *last = threads->live[--threads->live_count];
+    struct thread *last = threads->live[--threads->live_count];
     threads->live[thread->live_index] = last;
     last->live_index = thread->live_index;
     unlink_tid(threads, thread);
 }
 
-struct wp_thread *threads_find(const struct wp_threads *threads, pid_t tid)
+struct thread *threads_find(const struct threads *threads, pid_t tid)
 {
-    struct wp_thread *thread = *bucket_of(threads, tid);
+    struct thread *thread = *bucket_of(threads, tid);
     while (thread && (thread->tid != tid || sig_load_acquire(&thread->end_ns) != 0)) /* as in observe.c */
         thread = thread->next_of_tid;
     return thread;

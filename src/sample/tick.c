@@ -1,20 +1,20 @@
 #include "tick.h"
 
-static uint64_t interval(const struct wp_tick *tick, struct wp_random *random)
+static uint64_t interval(const struct tick *tick, struct random_state *random)
 {
     uint64_t period = tick->period_ns;
     return period / 2 + random_below(random, (uint32_t)(period < UINT32_MAX ? period : UINT32_MAX));
 }
 
-void tick_init(struct wp_tick *tick, uint64_t period_ns, uint64_t now_ns, struct wp_random *random)
+void tick_init(struct tick *tick, uint64_t period_ns, uint64_t now_ns, struct random_state *random)
 {
-    *tick = (struct wp_tick){.period_ns = period_ns};
+    *tick = (struct tick){.period_ns = period_ns};
     /* The first phase is uniform over one period: a program's start must not be in step with us either. */
     tick->deadline_ns =
         now_ns + random_below(random, (uint32_t)(period_ns < UINT32_MAX ? period_ns : UINT32_MAX));
 }
 
-void tick_advance(struct wp_tick *tick, uint64_t now_ns, struct wp_random *random)
+void tick_advance(struct tick *tick, uint64_t now_ns, struct random_state *random)
 {
     if (now_ns >= tick->deadline_ns + tick->period_ns) {
         tick->late += (now_ns - tick->deadline_ns) / tick->period_ns;

@@ -1,6 +1,7 @@
 /* /proc/self/statm is read only where there is a limit: it takes a descriptor of the program's for a moment.
  */
 #include "memory_limit.h"
+#include "base/raw_calls.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static uint64_t used_bytes(int field)
     char text[256], *at = text;
     uint64_t pages = 0;
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    ssize_t bytes = fd < 0 ? 0 : raw_read(fd, text, sizeof(text) - 1);
     if (fd >= 0)
         close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
@@ -40,7 +41,7 @@ static uint64_t left(uint64_t limit_bytes, int field)
     return used < limit_bytes ? limit_bytes - used : 0;
 }
 
-uint64_t room_bytes(const char **ret_limit)
+uint64_t memory_limit_left_bytes(const char **ret_limit)
 {
     enum { STATM_SIZE = 0, STATM_DATA = 5 };
     uint64_t space = left(limit_of(RLIMIT_AS), STATM_SIZE), data = left(limit_of(RLIMIT_DATA), STATM_DATA);
@@ -48,7 +49,7 @@ uint64_t room_bytes(const char **ret_limit)
     return space <= data ? space : data;
 }
 
-uint64_t room_share(uint64_t wanted_bytes, uint64_t left_bytes)
+uint64_t memory_limit_share(uint64_t wanted_bytes, uint64_t left_bytes)
 {
     uint64_t share = left_bytes / SHARE_PARTS < share_min_bytes ? share_min_bytes : left_bytes / SHARE_PARTS;
     return wanted_bytes < share ? wanted_bytes : share;

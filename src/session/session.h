@@ -12,29 +12,24 @@
 #ifndef WALLPROF_SESSION_H
 #define WALLPROF_SESSION_H
 
-#include "sig/signal/sig_handler.h"
+#include "sample/thread.h"
 #include "sample/threads.h"
+#include "sig/signal/sig_action.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The C library's functions under the hooks: what the engine must call so as not to meet itself. */
-struct session_libc {
-    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    int (*pthread_join)(pthread_t, void **);
-    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
-    sig_sigaction_fn *sigaction;
-};
+struct libc; /* libc.h */
 
 /*
  * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
- * starts recording and returns when the sampler runs. The calling thread is registered
+ * starts recording and returns when the sampler runs. libc is kept. The calling thread is registered
  * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
  * nothing.
  */
-int session_start(const struct session_libc *libc, char **environment);
+int session_start(const struct libc *libc, char **environment);
 
 /* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
  * signal handlers. */
@@ -69,22 +64,22 @@ void session_end(const char *why);
 void session_note_exit(int status);
 void session_note_daemon(void);
 void session_note_abort(void);
-void session_take_back_end(void);
+void session_cancel_exit_note(void);
 
 /* A child of the process has been ended by a signal: the same. errno is kept. */
 void session_note_death(pid_t child, int signal);
 
 /* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
  * a moment ends the recording. */
-void session_leave_children(void);
+void session_ignore_children(void);
 
 /*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
  * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
  * NULL if it had none; it is not valid afterwards. Its labels, and the name that it was given, the child's
- * has too. A child that is not to be followed is left without us: then sig_handler_signal() is 0.
+ * has too. A child that is not to be followed is left without us: then sig_numbers_current() is 0.
  */
-void session_restart_in_child(const struct wp_thread *forking);
+void session_restart_in_child(const struct thread *forking);
 
 /*
  * Around fork: no signal is sent and none is outstanding between the two. Nests; any thread. A fork is not
@@ -97,9 +92,9 @@ void session_release(void);
 /*
  * Around exec the same, or the new program is killed by a signal that it does not know; release only where it
  * has failed. Before that what has been recorded so far is written, if it is 100 ms at least, to a file of
- * its own (output.h) lest the new program's takes its place; or left in its store to who gathers it. Any
- * thread, also in a handler. Waits for each of the two for 5 s at most, as whatever the sampler waits for may
- * be the calling thread's. release keeps errno.
+ * its own (profile_path.h) lest the new program's takes its place; or left in its store to who gathers it.
+ * Any thread, also in a handler. Waits for each of the two for 5 s at most, as whatever the sampler waits for
+ * may be the calling thread's. release keeps errno.
  */
 void session_hold_for_exec(void);
 void session_release_after_exec(void);
@@ -123,14 +118,14 @@ void session_stand_up(const struct session_absence *absence);
  * created. stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high
  * while that pointer lies between the two; 0 and 0 when not known.
  */
-struct wp_thread *session_thread_prepare(void);
-void *session_thread_start_space(struct wp_thread *thread,
+struct thread *session_thread_prepare(void);
+void *session_thread_start_space(struct thread *thread,
                                  size_t bytes); /* in the record, until it is entered */
-void session_thread_discard(struct wp_thread *thread);
-void session_thread_enter(struct wp_thread *thread, uint64_t stack_low, uint64_t stack_high);
-void session_thread_leave(struct wp_thread *thread);
+void session_thread_discard(struct thread *thread);
+void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t stack_high);
+void session_thread_leave(struct thread *thread);
 
 /* The main thread's record, for the hook that sees it leave by pthread_exit. */
-struct wp_thread *session_main_thread(void);
+struct thread *session_main_thread(void);
 
 #endif

@@ -1,10 +1,13 @@
 /* A forked child's session: begun at the fork with as little as can be, set up by its sampler soon after. */
 #include "session_internal.h"
+#include "libc.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "modules/loader.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_control.h"
+#include "sig/signal/sig_setup.h"
+#include "base/raw_calls.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,7 +30,7 @@ static void inherit_settings(struct session *session, const struct session *pare
     session->config = parent->config;
     log_init(&session->log, parent->config.log_level);
     strcpy(session->log.path, parent->log.path);
-    strcpy(session->command_text, parent->command_text);
+    strcpy(session->birth.command_text, parent->birth.command_text);
 }
 
 /*
@@ -35,46 +38,48 @@ static void inherit_settings(struct session *session, const struct session *pare
  * (session_hold_for_fork): its memory is whole, but of no use here. Little is done at once, as many children
  * do not live to see more.
  */
-void session_restart_in_child(const struct wp_thread *forking)
+void session_restart_in_child(const struct thread *forking)
 {
     struct session *parent = session_current();
-    if (!parent || parent->pid == getpid())
+    if (!parent || parent->birth.pid == getpid())
         return;
     session_forget_holds();
-    sig_handler_forget_parent();
-    if (parent->leaves_children) {
+    sig_setup_forget_parent();
+    if (parent->handshake.ignores_children) {
         sig_control_uninstall();
-        sig_handler_retire();
+        sig_setup_retire();
         session_make_current(NULL);
         return;
     }
     session_make_current(NULL);
     struct session *session = NULL;
     if (parent->config.follows_fork)
-        session = session_create(&parent->libc, forking ? forking->stack_low : 0,
-                                 forking ? forking->stack_high : 0);
+        session =
+            session_create(parent->libc, forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
     if (!session) {
         sig_control_uninstall();
-        sig_handler_uninstall();
+        sig_setup_uninstall();
         return;
     }
-    if (forking && session->main_thread)
-        session->main_thread->marks = forking->marks; /* it goes on where the parent's thread was */
-    session->is_child = true;
-    session->inherited = parent;
-    family_join(&session->sampler.family, &parent->sampler.family);
-    perf_maps_init(&session->perf_maps, session->pid, session->start_utc_ns, &parent->perf_maps);
+    if (forking && session->birth.main_thread)
+        session->birth.main_thread->annotations =
+            forking->annotations; /* it goes on where the parent's thread was */
+    session->birth.is_child = true;
+    session->birth.inherited = parent;
+    overhead_group_join(&session->sampler.overhead_group, &parent->sampler.overhead_group);
+    perf_maps_init(&session->birth.perf_maps, session->birth.pid, session->birth.start_utc_ns,
+                   &parent->birth.perf_maps);
     inherit_settings(session, parent);
-    session_control_inherit(session, parent);
+    session_control_inherit(&session->recording, &parent->recording);
     if (session->config.control_signal)
-        sig_control_wake(&session->control.page->wake);
-    int status = session_create_thread(session, &session->thread, session_run, session);
+        sig_control_wake(&session->requests.page->wake);
+    int status = session_create_thread(session, &session->surroundings.thread, session_run, session);
     if (status == 0) {
         session_make_current(session);
         return;
     }
     sig_control_uninstall();
-    sig_handler_uninstall();
+    sig_setup_uninstall();
     log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
     log_flush(&session->log);
 }
@@ -85,11 +90,11 @@ static void *probe_main(void *argument)
 {
     struct session *session = argument;
     struct loader_state state;
-    prctl(PR_SET_NAME, "wallprof");
+    raw_prctl(PR_SET_NAME, (long)"wallprof");
     loader_ask(&state);
     loader_do_without_lock(false); /* also if it was only slow */
-    sig_store_seq_cst(&session->loader_is_free, 1);
-    futex_wake_all(&session->loader_is_free);
+    sig_store_seq_cst(&session->surroundings.loader_is_free, 1);
+    futex_wake_all(&session->surroundings.loader_is_free);
     return NULL;
 }
 
@@ -104,48 +109,45 @@ static void find_out_about_loader(struct session *session)
     if (session_create_thread(session, &probe, probe_main, session) < 0)
         return;
     uint64_t deadline_ns = clock_monotonic_ns() + loader_patience_ns;
-    while (!sig_load_seq_cst(&session->loader_is_free) && clock_monotonic_ns() < deadline_ns)
-        futex_wait(&session->loader_is_free, 0, deadline_ns);
-    session->has_probe = !sig_load_seq_cst(&session->loader_is_free);
-    if (session->has_probe)
+    while (!sig_load_seq_cst(&session->surroundings.loader_is_free) && clock_monotonic_ns() < deadline_ns)
+        futex_wait(&session->surroundings.loader_is_free, 0, deadline_ns);
+    session->surroundings.has_probe = !sig_load_seq_cst(&session->surroundings.loader_is_free);
+    if (session->surroundings.has_probe)
         loader_do_without_lock(true);
     else
-        session->libc.pthread_join(probe, NULL);
+        session->libc->pthread_join(probe, NULL);
 }
 
 /* What the child has of its ancestors' sessions is of no use to it. One that was at work at the fork is not
  * whole, and is left where it is. */
 static void discard_inherited(struct session *session)
 {
-    struct session *ancestor = session->inherited, *next;
-    session->inherited = NULL;
+    struct session *ancestor = session->birth.inherited, *next;
+    session->birth.inherited = NULL;
     for (; ancestor; ancestor = next) {
-        next = ancestor->inherited;
-        if (sig_load_seq_cst(&ancestor->standstill.busy))
+        next = ancestor->birth.inherited;
+        if (sig_load_seq_cst(&ancestor->handshake.pause.busy))
             continue;
-        sampler_deinit(&ancestor->sampler);
-        threads_deinit(&ancestor->threads);
-        session_control_discard(ancestor);
-        scratch_free(ancestor, sizeof(*ancestor));
+        session_destroy(ancestor);
     }
 }
 
 /* In a forked child's sampler: when the time has come, or somebody is in need of it. */
 int session_be_born(struct session *session)
 {
-    uint64_t period_ns = NS_PER_S / session->config.hz;
+    uint64_t period_ns = NS_PER_S / session->config.sampler.hz;
     uint64_t after_ns = period_ns < birth_min_ns   ? birth_min_ns
                         : period_ns > birth_max_ns ? birth_max_ns
                                                    : period_ns;
-    session_sleep_until(session, session->start_ns + after_ns);
-    standstill_work(
-        &session->standstill); /* a fork meanwhile would leave its child our locks in the C library */
+    session_sleep_until(session, session->birth.start_ns + after_ns);
+    sampler_pause_work(
+        &session->handshake.pause); /* a fork meanwhile would leave its child our locks in the C library */
     find_out_about_loader(session);
     discard_inherited(session);
     int status = session_prepare(session);
     if (status == 0) /* its first tick, too, at random */
         tick_init(&session->sampler.tick, period_ns, clock_monotonic_ns(), &session->sampler.random);
-    standstill_rest(&session->standstill);
+    sampler_pause_rest(&session->handshake.pause);
     session_report_settings(session);
     return status;
 }

@@ -1,118 +1,58 @@
 /*
- * The recording at will: it is started and stopped, written now and then, by the program itself (wallprof.h),
- * by another process (control_page.h), by a signal (sig_control.h), and by the clock.
+ * When it is recorded: starting and stopping, on request and by the clock, and one profile after another.
  *
- * All of it is done in the sampler, between ticks. A thread of the program leaves its request here and waits
- * for the answer; another process does so in a page that both have mapped, and a signal's handler counts.
- * What they wake the sampler by is one word, which lies in that page.
+ * All of it is done in the sampler, between ticks. Other threads read is_stopped, and count in `left`.
  */
 #ifndef WALLPROF_SESSION_CONTROL_H
 #define WALLPROF_SESSION_CONTROL_H
 
-#include "config/config.h"
-#include "profile/control_page.h"
-#include "export/profile_path.h"
-
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct session;
 
-/* The answer to a request; also what wallprof.h promises. Positive: an errno. */
-enum control_result {
-    CONTROL_NOT_RECORDED = -2,
-    CONTROL_ALREADY = -3,
-    CONTROL_BUSY = -4,
-    CONTROL_TIMED_OUT = -5,
-    CONTROL_NOTHING = -6,
-};
-
-enum request_state { REQUEST_NONE, REQUEST_ASKED, REQUEST_TAKEN, REQUEST_LEFT, REQUEST_DONE };
-
-/* A request of a thread of the program's. */
-struct session_request {
-    uint32_t turn;  /* atomic, futex: the tid of who is asking, 0 for nobody */
-    uint32_t state; /* atomic, futex: enum request_state */
-    enum control_kind kind;
-    int result;
-    char path[PATH_MAX];
-};
-
-/* Who has written the files of an interval. */
-struct interval_file {
-    uint32_t number; /* 0: none */
-    dev_t device;
-    ino_t inode;
-};
-
-struct session_control {
-    struct control_page *page; /* shared with the tool once the sampler has entered; before that memory */
-    struct session_request request;
-    uint32_t is_stopped; /* atomic: nothing is recorded */
-    uint32_t left;       /* atomic: how many threads have left while it was stopped */
+struct session_recording {
+    uint32_t is_stopped; /* atomic, relaxed: nothing is recorded; no partner, it tells of nothing else */
+    uint32_t left;       /* atomic, relaxed: how many threads have ended while it was stopped; no partner */
 
     /* The sampler's own. */
-    bool has_recorded;          /* something that is in no file yet that will stay */
-    bool has_begun;             /* something has been recorded in this profile */
-    uint64_t profile_ns;        /* its begin, CLOCK_MONOTONIC, */
-    uint64_t profile_utc_ns;    /* and since the epoch */
-    uint64_t changed_utc_ns;    /* when it was last started or stopped */
-    uint64_t span_ns;           /* while it records: since when */
-    uint64_t recorded_ns;       /* the spans before that */
-    uint64_t start_at_ns;       /* when it starts by itself, 0: not */
-    uint64_t stop_at_ns;        /* and stops, */
-    uint64_t renew_at_ns;       /* and begins anew, */
-    uint64_t idle_at_ns;        /* and, while it is stopped, looks at who has come and gone */
-    uint32_t answered;          /* the page's */
-    uint32_t toggles;           /* sig_control_count when they were last looked at */
-    bool is_loss_reported;      /* of the control signal, to the program */
-    uint32_t files;             /* by interval, so far */
-    struct interval_file *kept; /* the last config.interval_keep of each output */
-    struct wp_output numbered[1 + CONFIG_MORE_OUTS_MAX]; /* the names of the present interval */
+    bool has_recorded;       /* something that is in no file yet that will stay */
+    bool has_begun;          /* something has been recorded in this profile */
+    uint64_t profile_ns;     /* the beginning of the profile, CLOCK_MONOTONIC */
+    uint64_t profile_utc_ns; /* the same since the epoch */
+    uint64_t end_ns;         /* of the whole recording; 0: it goes on */
+    uint64_t changed_utc_ns; /* when it was last started or stopped */
+    uint64_t span_ns;        /* while it records: since when */
+    uint64_t recorded_ns;    /* the time of the spans before that */
+    uint64_t start_at_ns;    /* when it starts by itself; 0: it does not. Likewise: */
+    uint64_t stop_at_ns;     /* when it stops */
+    uint64_t renew_at_ns;    /* when another profile begins */
+    uint64_t idle_at_ns;     /* while it is stopped: when the sampler looks for threads that have ended */
 };
 
-/* ---- the program's threads ---- */
-
-/* What wallprof.h promises of them. path: absolute, NULL for the profile's own. */
-int session_control_ask(enum control_kind kind, const char *path);
-int session_control_is_active(void);
-
-/* A thread of the program has left: the sampler looks at who has come and gone now and then. */
+/* A thread of the program has ended: while recording is stopped the sampler has to notice now and then. */
 void session_control_note_left(struct session *session);
 
-/* Any thread: the sampler is to look at what it has been told. */
-void session_wake(struct session *session);
-
-/* ---- the life of a session ---- */
-
-/* With the session. 0 or -ENOMEM. discard: with it, or with a copy of it in a child. */
-int session_control_init(struct session *session);
-void session_control_discard(struct session *session);
-
-/* In a forked child, which begins as its parent is: */
-void session_control_inherit(struct session *session, const struct session *parent);
-
-/* In the sampler: the page is for others to be found from now on. Every time a sampler enters. */
-void session_control_open(struct session *session);
+/* In a forked child, which begins as its parent is. */
+void session_control_inherit(struct session_recording *recording, const struct session_recording *parent);
 
 /* In the sampler, once, when it has entered. */
 void session_control_begin(struct session *session);
 
-/* Any moment: whether there is something to be done, or the sampler's sleep is to end. */
-bool session_control_is_asked(const struct session *session);
+/* Any thread: whether the sampler's sleep is to end for a request. */
+bool session_control_is_pending(const struct session *session);
 
-/* In the sampler, between ticks: until when it may sleep, 0 for as long as nobody wakes it. */
+/* In the sampler, between ticks: until when it may sleep; 0: until somebody wakes it. */
 uint64_t session_control_deadline(const struct session *session);
 
 /* In the sampler, between ticks: does what is due. */
 void session_control_act(struct session *session);
 
-/* In the sampler that ends, or in whoever stands in for it: what has been asked is not done any more. */
-void session_control_end(struct session *session);
+/* In the sampler. 0 or CONTROL_ALREADY. */
+int session_control_start(struct session *session, uint64_t now_ns);
+int session_control_stop(struct session *session, uint64_t now_ns);
 
-/* How much has been recorded of this profile up to a moment. */
-uint64_t session_control_recorded_ns(const struct session *session, uint64_t now_ns);
+/* How much time has been recorded in this profile up to a moment. */
+uint64_t session_recorded_ns(const struct session_recording *recording, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,9 @@
 /* A profile for each interval: numbered files, the oldest of which are removed. */
+#include "export/export_store.h"
 #include "session_internal.h"
 #include "base/clock.h"
+#include "base/name_pattern.h"
 #include "base/sink.h"
-#include "sample/proc_tasks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,67 +15,48 @@
 /* Sooner than that no process has written one: what is older is of the run before. */
 static const uint64_t first_file_ns = 50 * NS_PER_MS;
 
-/* app.pb.gz and 12 -> app.000012.pb.gz; a device or a FIFO has no number. 0 or -errno. */
-static int insert_number(struct wp_output *output, int directory_fd, uint32_t number)
+/* app.pb.gz and 12 -> app.000012.pb.gz; a device or a FIFO has no number. What needs the tool is left as a
+ * store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
+static int insert_number(struct profile_path *output, int directory_fd, uint32_t number)
 {
     char text[16];
-    if (sink_is_special(directory_fd, output->name))
+    const char *ending = export_needs_tool(output->name) ? EXPORT_STORE_ENDING : "";
+    if (!*ending && sink_is_special(directory_fd, output->name))
         return 0;
     snprintf(text, sizeof(text), "%06u", number);
-    return config_insert(output->name, sizeof(output->name), text);
+    int status = name_pattern_insert(output->name, sizeof(output->name) - strlen(ending), text);
+    if (status == 0)
+        strcat(output->name, ending);
+    return status;
 }
 
-static int open_output(const struct wp_output *output)
+static int open_output(const struct profile_path *output)
 {
     return open(output->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The outputs, the first one and those behind it. */
-static uint32_t output_count(const struct session *session)
+static int name_output(const struct profile_path *output, uint32_t number, struct profile_path *ret)
 {
-    return 1 + session->more_output_count;
-}
-
-static const struct wp_output *output_at(const struct session *session, uint32_t index)
-{
-    return index == 0 ? &session->output : &session->more_outputs[index - 1];
-}
-
-static int name_output(struct session *session, uint32_t index, uint32_t number)
-{
-    struct wp_output *named = &session->control.numbered[index];
-    *named = *output_at(session, index);
-    int directory_fd = open_output(named);
-    int status = insert_number(named, directory_fd, number);
+    *ret = *output;
+    int directory_fd = open_output(ret);
+    int status = insert_number(ret, directory_fd, number);
     if (directory_fd >= 0)
         close(directory_fd);
     return status;
 }
 
-static int name_outputs(struct session *session, uint32_t number)
+static int name_outputs(struct session_intervals *intervals, const struct session_outputs *outputs,
+                        uint32_t number)
 {
     int status = 0;
-    for (uint32_t i = 0; i < output_count(session) && status == 0; i++)
-        status = name_output(session, i, number);
+    for (uint32_t i = 0; i < outputs->count && status == 0; i++)
+        status = name_output(&outputs->paths[i], number, &intervals->numbered[i]);
     return status;
 }
 
-static uint64_t process_start(struct session *session)
-{
-    uint64_t start_ns;
-    char state;
-    if (session->process_utc_ns == 0)
-        session->process_utc_ns =
-            tasks_stat(session->sampler.census.task_directory, session->pid, &state, &start_ns)
-                ? session->start_utc_ns - (session->start_ns - start_ns)
-                : session->start_utc_ns;
-    return session->process_utc_ns;
-}
-
 /* By this process as another program, before an exec; or by another process that has the same names. */
-static bool is_taken(struct session *session)
+static bool is_taken(const struct profile_path *named, uint64_t process_utc_ns)
 {
-    const struct wp_output *named = &session->control.numbered[0];
     struct stat status;
     int directory_fd = open_output(named);
     bool is_there =
@@ -82,30 +64,43 @@ static bool is_taken(struct session *session)
     if (directory_fd >= 0)
         close(directory_fd);
     return is_there && S_ISREG(status.st_mode) &&
-           clock_timespec_ns(&status.st_mtim) > process_start(session) + first_file_ns;
+           clock_timespec_ns(&status.st_mtim) > process_utc_ns + first_file_ns;
 }
 
 int session_name_interval(struct session *session, uint32_t *ret_number)
 {
+    struct session_intervals *intervals = &session->intervals;
+    uint64_t process_utc_ns =
+        session_birth_process_utc_ns(&session->birth, session->sampler.thread_scan.task_directory);
     int status;
-    *ret_number = session->control.files;
+    *ret_number = intervals->files;
     do
-        status = name_outputs(session, ++*ret_number);
-    while (status == 0 && is_taken(session));
+        status = name_outputs(intervals, &session->outputs, ++*ret_number);
+    while (status == 0 && is_taken(&intervals->numbered[0], process_utc_ns));
     return status;
 }
 
 /* ---- those that are too many ---- */
 
-static struct interval_file *place_of(const struct session *session, uint32_t index, uint32_t number)
+static size_t bytes_of(const struct session_intervals *intervals)
 {
-    const struct session_control *control = &session->control;
-    uint32_t keep = session->config.interval_keep;
-    return control->kept ? &control->kept[(size_t)index * keep + number % keep] : NULL;
+    return sizeof(*intervals->kept) * intervals->keep * (1 + CONFIG_MORE_OUTS_MAX);
+}
+
+void session_intervals_init(struct session_intervals *intervals, uint32_t keep)
+{
+    intervals->keep = keep;
+    intervals->kept = keep ? scratch_alloc(bytes_of(intervals)) : NULL;
+}
+
+void session_intervals_discard(struct session_intervals *intervals)
+{
+    scratch_free(intervals->kept, bytes_of(intervals));
 }
 
 /* Nobody else's file, though it has the name now. */
-static void remove_if_same(const struct wp_output *output, int directory_fd, const struct interval_file *file)
+static void remove_if_same(const struct profile_path *output, int directory_fd,
+                           const struct interval_file *file)
 {
     struct stat now;
     if (fstatat(directory_fd, output->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == file->device &&
@@ -113,51 +108,67 @@ static void remove_if_same(const struct wp_output *output, int directory_fd, con
         unlinkat(directory_fd, output->name, 0);
 }
 
-/* The new file takes the place of the one that is `interval_keep` older, which goes. */
-static void keep_file(struct session *session, uint32_t index, uint32_t number)
+/* The new file's record replaces that of the file which is `keep` older, and which is removed. */
+static void keep_file(struct session_intervals *intervals, uint32_t index, const struct profile_path *output)
 {
-    struct interval_file *place = place_of(session, index, number);
-    const struct wp_output *named = &session->control.numbered[index];
-    int directory_fd = place ? open_output(named) : -1;
+    const struct profile_path *named = &intervals->numbered[index];
+    int directory_fd = intervals->kept ? open_output(named) : -1;
     struct stat written;
     if (directory_fd < 0)
         return;
-    if (place->number) {
-        struct wp_output old = *output_at(session, index);
-        if (insert_number(&old, directory_fd, place->number) == 0)
-            remove_if_same(&old, directory_fd, place);
+    uint32_t number = intervals->files, keep = intervals->keep;
+    struct interval_file *file = &intervals->kept[(size_t)index * keep + number % keep];
+    if (file->number) {
+        struct profile_path old = *output;
+        if (insert_number(&old, directory_fd, file->number) == 0)
+            remove_if_same(&old, directory_fd, file);
     }
-    *place = (struct interval_file){0};
+    *file = (struct interval_file){0};
     if (fstatat(directory_fd, named->name, &written, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(written.st_mode))
-        *place = (struct interval_file){.number = number, .device = written.st_dev, .inode = written.st_ino};
+        *file = (struct interval_file){.number = number, .device = written.st_dev, .inode = written.st_ino};
     close(directory_fd);
 }
 
 /* ---- writing ---- */
 
+/* How to go on with the stores of a recording is said of the first. */
+static void explain_stores(struct session *session)
+{
+    for (uint32_t i = 0; i < session->outputs.count; i++) {
+        const struct profile_path *named = &session->intervals.numbered[i];
+        if (export_needs_tool(session->outputs.paths[i].name))
+            export_store_explain(&session->log, named->directory, named->name, NULL,
+                                 "is not run at the end of an interval");
+    }
+}
+
 /* Not by the tool: nothing would be recorded meanwhile, and the files of a recording are alike. */
 static void write_numbered(struct session *session, uint64_t end_ns)
 {
-    struct session_control *control = &session->control;
-    const struct session_writing writing = {.name = control->numbered[0].name,
+    struct session_intervals *intervals = &session->intervals;
+    const struct session_outputs *outputs = &session->outputs;
+    const struct session_writing writing = {.name = intervals->numbered[0].name,
                                             .directory_fd = -1,
                                             .end_ns = end_ns,
-                                            .more = &control->numbered[1],
-                                            .more_count = session->more_output_count};
+                                            .more = &intervals->numbered[1],
+                                            .more_count = outputs->count - 1};
     if (session_write(session, &writing) < 0)
         return;
-    session_forget_exec(session);
-    for (uint32_t i = 0; i < output_count(session); i++)
-        keep_file(session, i, control->files);
+    session_outputs_forget_exec(&session->outputs);
+    for (uint32_t i = 0; i < outputs->count; i++)
+        keep_file(intervals, i, &outputs->paths[i]);
 }
 
 void session_write_interval(struct session *session, uint64_t end_ns)
 {
-    int status = session_name_interval(session, &session->control.files);
+    bool is_first = session->intervals.files == 0;
+    int status = session_name_interval(session, &session->intervals.files);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile of an interval cannot be written to %s: %s",
-                session->output.name, strerrordesc_np(-status));
+                session->outputs.paths[0].name, strerrordesc_np(-status));
     else
         session_write_on_the_way(session, end_ns, write_numbered);
-    session->control.has_recorded = false;
+    if (status == 0 && is_first)
+        explain_stores(session);
+    session->recording.has_recorded = false;
 }

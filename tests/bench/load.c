@@ -185,7 +185,7 @@ static void *busy_thread(void *argument)
     return NULL;
 }
 
-static void *blocked_thread(void *argument)
+static void *remote_thread(void *argument)
 {
     struct task *task = argument;
     if (ProfilerRegisterThread)
@@ -324,7 +324,7 @@ static void measure(unsigned long busy, unsigned long blocked, uint64_t units, u
     }
     for (unsigned long i = busy; i < count; i++) {
         tasks[i].body = ways_to_wait[(i - busy) % WAYS_TO_WAIT];
-        start(blocked_thread, &tasks[i]);
+        start(remote_thread, &tasks[i]);
     }
     wait_until_waiting(count);
     if (for_ns) {

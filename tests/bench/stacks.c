@@ -25,9 +25,9 @@ enum {
     PERIOD_NS = 10000000
 };
 
-static struct wp_arena arena;
-static struct wp_tree tree;
-static struct wp_modules modules = {.arena = &arena};
+static struct arena arena;
+static struct tree tree;
+static struct module_list modules = {.arena = &arena};
 static arena_ref module_refs[MODULES], locations[FUNCTIONS * SITES], thread_of_number[THREADS + 1],
     roots[THREADS];
 static uint64_t random_state = 1;
@@ -50,8 +50,8 @@ static void make_modules(void)
 {
     char path[NAME_BYTES];
     for (unsigned i = 0; i < MODULES; i++) {
-        module_refs[i] = arena_alloc(&arena, sizeof(struct wp_module));
-        struct wp_module *module = arena_at(&arena, module_refs[i]);
+        module_refs[i] = arena_alloc(&arena, sizeof(struct module));
+        struct module *module = arena_at(&arena, module_refs[i]);
         snprintf(path, sizeof path, "/nonexistent/lib/libpart%u.so.1", i);
         module->start_pc = ((uint64_t)i + 1) << 32;
         module->end_pc = module->start_pc + FUNCTIONS * FUNCTION_BYTES;
@@ -72,7 +72,7 @@ static void make_locations(void)
         uint32_t function = i / SITES;
         arena_ref module = module_refs[function % MODULES];
         uint64_t start =
-            ((const struct wp_module *)arena_at(&arena, module))->start_pc + function * FUNCTION_BYTES;
+            ((const struct module *)arena_at(&arena, module))->start_pc + function * FUNCTION_BYTES;
         locations[i] = tree_location(&tree, module, start + 16 + 32 * (i % SITES), start);
     }
 }
@@ -81,8 +81,8 @@ static void make_threads(void)
 {
     for (uint32_t i = 0; i < THREADS; i++) {
         roots[i] = tree_root(&tree, i + 1);
-        thread_of_number[i + 1] = arena_alloc(&arena, sizeof(struct wp_thread_record));
-        struct wp_thread_record *record = arena_at(&arena, thread_of_number[i + 1]);
+        thread_of_number[i + 1] = arena_alloc(&arena, sizeof(struct thread_record));
+        struct thread_record *record = arena_at(&arena, thread_of_number[i + 1]);
         record->next = thread_of_number[i];
         record->root = roots[i];
         record->number = i + 1;
@@ -117,13 +117,13 @@ static arena_ref next_stack(arena_ref path[DEPTH_MAX + 1], uint32_t sites[DEPTH_
     return path[wanted];
 }
 
-static void add_stacks(struct wp_timeline *timeline, uint32_t stacks, uint32_t thread)
+static void add_stacks(struct timeline *timeline, uint32_t stacks, uint32_t thread)
 {
     arena_ref path[DEPTH_MAX + 1] = {roots[thread]};
     uint32_t sites[DEPTH_MAX + 1] = {thread * SITES}, depth = 0;
     for (uint32_t made = 0; made < stacks;) {
         arena_ref ref = next_stack(path, sites, &depth);
-        struct wp_node *node = tree_node(&tree, ref);
+        struct tree_node *node = tree_node(&tree, ref);
         uint64_t cpu_ns = draw(PERIOD_NS), time_ns = (uint64_t)made * PERIOD_NS;
         made += node->self.samples == 0;
         node->self.samples++;
@@ -142,10 +142,10 @@ static void add_stacks(struct wp_timeline *timeline, uint32_t stacks, uint32_t t
     }
 }
 
-static void make_names(struct wp_symbols *symbols)
+static void make_names(struct symbols *symbols)
 {
     const uint32_t pseudos = PSEUDO_COUNT, count = pseudos + FUNCTIONS * SITES;
-    *symbols = (struct wp_symbols){.location_count = count, .function_count = pseudos + FUNCTIONS};
+    *symbols = (struct symbols){.location_count = count, .function_count = pseudos + FUNCTIONS};
     symbols->functions = take(symbols->function_count, sizeof *symbols->functions);
     symbols->frames = take(count, sizeof *symbols->frames);
     symbols->first_frame = take(count + 1, sizeof *symbols->first_frame);
@@ -154,10 +154,10 @@ static void make_names(struct wp_symbols *symbols)
         char *name = take(2, NAME_BYTES), *file = name + NAME_BYTES;
         snprintf(name, NAME_BYTES, "space_%u::klass_%u::method_%u(int, char const*)", i % 40, i % 1000, i);
         snprintf(file, NAME_BYTES, "/usr/src/app/space_%u/klass_%u.cc", i % 40, i % FILES);
-        symbols->functions[i] = (struct wp_function){name, name, file, 1 + i % 900, true};
+        symbols->functions[i] = (struct symbol_function){name, name, file, 1 + i % 900, true};
         if (i < pseudos)
             symbols->functions[i] =
-                (struct wp_function){.name = tree_pseudo_name(i), .system_name = tree_pseudo_name(i)};
+                (struct symbol_function){.name = tree_pseudo_name(i), .system_name = tree_pseudo_name(i)};
     }
     for (uint32_t i = 0; i < count; i++) {
         symbols->first_frame[i + 1] = i + 1;
@@ -166,7 +166,7 @@ static void make_names(struct wp_symbols *symbols)
     }
 }
 
-static int write_store(const struct wp_profile *profile, const char *path)
+static int write_store(const struct profile *profile, const char *path)
 {
     int error, fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct sink *sink = sink_create(fd, path, SINK_PLAIN, &error);
@@ -177,8 +177,8 @@ static int write_store(const struct wp_profile *profile, const char *path)
 
 int main(int argc, char **argv)
 {
-    static struct wp_symbols symbols;
-    static struct wp_timeline timeline;
+    static struct symbols symbols;
+    static struct timeline timeline;
     const uint32_t stacks = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : STACKS;
     if (argc < 2 || arena_init(&arena, (size_t)1 << 30) < 0 || tree_init(&tree, &arena) < 0)
         return 2;
@@ -190,19 +190,19 @@ int main(int argc, char **argv)
     for (uint32_t thread = 0; thread < THREADS; thread++)
         add_stacks(&timeline, stacks / THREADS, thread);
     make_names(&symbols);
-    const struct wp_profile profile = {.arena = &arena,
-                                       .tree = &tree,
-                                       .modules = &modules,
-                                       .symbols = &symbols,
-                                       .timeline = &timeline,
-                                       .thread_of_number = thread_of_number,
-                                       .thread_count = THREADS,
-                                       .labels = LABELS_ID,
-                                       .duration_ns = (uint64_t)stacks * PERIOD_NS,
-                                       .period_ns = PERIOD_NS,
-                                       .threads_per_tick = 8,
-                                       .restraint = "",
-                                       .command = "made up"};
+    const struct profile profile = {.arena = &arena,
+                                    .tree = &tree,
+                                    .modules = &modules,
+                                    .symbols = &symbols,
+                                    .timeline = &timeline,
+                                    .thread_of_number = thread_of_number,
+                                    .thread_count = THREADS,
+                                    .labels = LABELS_ID,
+                                    .duration_ns = (uint64_t)stacks * PERIOD_NS,
+                                    .period_ns = PERIOD_NS,
+                                    .threads_per_tick = 8,
+                                    .restraint = "",
+                                    .command = "made up"};
     fprintf(stdout, "stacks %u\nnodes %u\nlocations %u\n", stacks, tree.node_count, tree.location_count);
     return write_store(&profile, argv[1]);
 }

@@ -16,23 +16,23 @@ static backtrace_fn *glibc_backtrace;
 
 /* Of the one thread that walks. */
 static union {
-    struct sig_memo memo;
-    char bytes[sizeof(struct sig_memo) + 2 * WALK_CAPACITY * sizeof(struct sig_memo_frame)];
-} kept = {.memo.capacity = 2 * WALK_CAPACITY};
+    struct sig_stack_cache stack_cache;
+    char bytes[sizeof(struct sig_stack_cache) + 2 * WALK_CAPACITY * sizeof(struct sig_stack_cache_frame)];
+} kept = {.stack_cache.capacity = 2 * WALK_CAPACITY};
 
-static size_t walk_with(struct sig_memo *memo, const ucontext_t *context, const struct bounds *bounds,
-                        uint64_t *addresses)
+static size_t walk_with(struct sig_stack_cache *stack_cache, const ucontext_t *context,
+                        const struct bounds *bounds, uint64_t *addresses)
 {
     enum sig_unwind_end end;
     struct sig_unwind_request request = {.modules = modules_in_use,
                                          .stack_low = bounds->low,
                                          .stack_high = bounds->high,
                                          .use_cache = true,
-                                         .memo = memo,
+                                         .stack_cache = stack_cache,
                                          .addresses = addresses,
                                          .capacity = WALK_CAPACITY};
     size_t count = sig_unwind(&request, context, &end);
-    return memo ? count + memo->shared : count;
+    return stack_cache ? count + stack_cache->shared : count;
 }
 
 static size_t walk_ours(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses)
@@ -42,12 +42,12 @@ static size_t walk_ours(const ucontext_t *context, const struct bounds *bounds, 
 
 static size_t walk_keeping(const ucontext_t *context, const struct bounds *bounds, uint64_t *addresses)
 {
-    return walk_with(&kept.memo, context, bounds, addresses);
+    return walk_with(&kept.stack_cache, context, bounds, addresses);
 }
 
 static void forget_stack(void)
 {
-    kept.memo.count = 0;
+    kept.stack_cache.count = 0;
 }
 
 static void forget_stack_and_rules(void)
@@ -122,8 +122,8 @@ const struct walker walkers[WALKER_COUNT] = {
 
 int walkers_init(void)
 {
-    static struct wp_arena arena;
-    static struct wp_modules modules;
+    static struct arena arena;
+    static struct modules modules;
     void *first[WALK_CAPACITY];
     /* libunwind has a function of that name too. */
     void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);

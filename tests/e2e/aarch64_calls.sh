@@ -2,6 +2,7 @@
 # Calls through the linker's trampolines, which have no unwind tables on aarch64, and signed return addresses: no frame
 # is missing, whether the sample falls into the caller, the trampoline or a leaf that has saved nothing. Only under
 # emulation: qemu delivers signals where a jump leads, so a fair share of them to a trampoline's first instruction.
+# test: aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated || skip "a processor would be interrupted in a trampoline once in a thousand samples"

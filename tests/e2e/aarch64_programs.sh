@@ -1,5 +1,6 @@
 #!/bin/bash
 # Debian's own programs for aarch64: whole stacks to the root, named functions, every thread.
+# test: aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated || skip "on the machine itself the other tests do it"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What target_own_signal shows of the program's own signal is the same with and without us, on the other machine too.
+# test: aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated || skip "e2e_own_signal.sh is for the machine itself"

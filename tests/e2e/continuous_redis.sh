@@ -10,7 +10,7 @@ need redis-server redis-benchmark redis-cli
 seconds=${CONTINUOUS_SECONDS:-600} interval=${CONTINUOUS_INTERVAL:-60}
 server=''
 
-# shellcheck disable=SC2317 # lib.sh calls it
+# shellcheck disable=SC2317 # e2e.sh calls it
 on_exit() {
     [ -z "$server" ] || kill "$server" 2>/dev/null
 }

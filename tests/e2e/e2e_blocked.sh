@@ -4,6 +4,7 @@
 #
 # BLOCKED_SECONDS: for how long each case runs; 10 to 60 for runs by hand, the default is what there is time for, which
 # is for the short form not every case.
+# test: long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 ! is_emulated || skip "an emulator's own stacks are what the kernel knows of"
@@ -97,7 +98,7 @@ stop_and_go() { # SECONDS
 # As daemons do, which the kernel then lets look at less of themselves than before.
 as_nobody() { # SECONDS
     if [ "$(id -u)" -ne 0 ]; then
-        echo "== as nobody: not run, only root can become somebody else"
+        leave_out as-nobody "only root can become somebody else"
         return
     fi
     chmod 711 "$TMP"

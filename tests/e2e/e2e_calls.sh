@@ -1,6 +1,7 @@
 #!/bin/bash
 # The system calls that are made for us are those that docs/transparency.md has a table of, and preload/hook_seccomp.c lists
 # of: the two agree, real programs make no others, and under a filter that ends the process at any other nobody is ended.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -49,7 +50,7 @@ assert_equal "with nothing allowed for our thread" "$?" 159
 # ---- what real programs call, with us and without ----
 
 if ! strace -f -o /dev/null true 2>"$TMP/err"; then
-    echo "real programs are left out, strace does not work here: $(cat "$TMP/err")"
+    leave_out real-programs "strace does not work here: $(cat "$TMP/err")"
     exit
 fi
 

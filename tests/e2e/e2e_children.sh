@@ -1,5 +1,6 @@
 #!/bin/bash
 # Children born at a bad moment or in an unusual way: they end as they would without us, and leave a profile if they live.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # wallprof ctl: another process starts and stops the recording, has it written, and asks how it is.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -8,7 +9,7 @@ target=$TARGETS/target_control
 tool=$BUILD/wallprof
 [ -x "$tool" ] || skip "there is no tool for this machine"
 
-# shellcheck disable=SC2317 # lib.sh calls it
+# shellcheck disable=SC2317 # e2e.sh calls it
 on_exit() {
     [ -z "${program-}" ] || kill "$program" 2>/dev/null
     [ -z "${child-}" ] || kill "$child" 2>/dev/null
@@ -100,6 +101,14 @@ for line in "program     target_control" "pid         $program" "threads     1 s
 done
 refuses 1 'No such file or directory' "$program" dump /nonexistent/x.pb.gz
 refuses 1 'Is a directory' "$program" dump "$TMP/"
+refuses 1 'No such file or directory' "$program" dump /nonexistent/x.folded
+assert_equal 'stores left by dumps in formats of the tool' "$(find "$TMP" -name '*.store')" ''
+
+# What cannot be written after all is not lost.
+refuses 1 'has left what it recorded in' "$program" dump "$TMP/untimed.json"
+"$tool" export "$TMP"/untimed.json.*.store -o "$TMP/untimed.folded" || fail 'a store that a dump has left'
+grep -q work_during "$TMP/untimed.folded" || fail 'nothing of the program in a store that a dump has left'
+rm "$TMP"/untimed.json.*.store
 
 # ---- while it is stopped its sampler does not run at all ----
 
@@ -141,6 +150,14 @@ refuses 2 'PID and what to do' x status
 refuses 2 'is not a number of seconds' --timeout 0 1 status
 WALLPROF_OUT=$TMP/strict.pb.gz WALLPROF_SECCOMP=strict start_target during=600000
 refuses 1 'cannot be controlled' "$program" status
+kill "$program"
+wait "$program"
+
+# Without a PATH it is the profile's own name that says the format.
+WALLPROF_OUT=$TMP/own.folded start_target during=600000
+does dump
+[ -s "$TMP/own.folded" ] || fail "no own.folded: $(ls "$TMP")"
+assert_equal 'stores left by a dump to the own name' "$(find "$TMP" -name '*.store')" ''
 kill "$program"
 wait "$program"
 

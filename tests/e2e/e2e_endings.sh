@@ -5,6 +5,7 @@
 # ENDINGS_MODES  preload, run or both (both)
 # ENDINGS_JOBS   how many of the six parts run at a time (3)
 # ENDINGS_KILLS  how many processes are killed at random moments (200)
+# test: long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 need timeout
@@ -12,7 +13,7 @@ is_emulated && skip "the emulator's end is another"
 [ -x "$PPROF" ] || fail "there is no $PPROF: scripts/build-pprof $PPROF makes it"
 export BUILD PPROF
 
-# shellcheck disable=SC2317 # called by lib.sh
+# shellcheck disable=SC2317 # called by e2e.sh
 on_exit() { # a group that could not be removed while a process was dying in it
     rmdir /sys/fs/cgroup/memory/wallprof-endings-* /sys/fs/cgroup/wallprof-endings-* 2>/dev/null
 }

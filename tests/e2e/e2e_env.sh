@@ -158,7 +158,7 @@ unwritable_places() {
 # Not /dev/full itself: should the profiler replace the file, root would lose the device.
 full_device() {
     if ! mknod "$TMP/full" c 1 7 2>/dev/null || ! (: >"$TMP/full") 2>/dev/null; then
-        echo "a full device: not run, devices cannot be made here"
+        leave_out full-device "devices cannot be made here"
         return
     fi
     unwritable full-device "$TMP/full" "$TMP/full" 'No space left'
@@ -168,7 +168,7 @@ full_device() {
 # As another user, into a directory of root's.
 no_permission() {
     if [ "$(id -u)" != 0 ] || ! setpriv --reuid=65534 --clear-groups "$program" status 0 >/dev/null 2>&1; then
-        echo "a directory without permission: not run, another user cannot be had here"
+        leave_out no-permission "another user cannot be had here"
         return
     fi
     mkdir -m 755 "$TMP/not-yours"

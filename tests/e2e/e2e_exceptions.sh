@@ -1,5 +1,6 @@
 #!/bin/bash
 # C++ exceptions through many frames and across threads, while every few of them are interrupted for a sample.
+# test: aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

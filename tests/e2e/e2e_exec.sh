@@ -1,5 +1,6 @@
 #!/bin/bash
 # A process that executes another program leaves a profile of what it was before, beside that of what it becomes.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

@@ -13,7 +13,7 @@ reader() { # COMMAND...
     HOME=$TMP node "$READER" "$@" --session "$SESSION"
 }
 
-# shellcheck disable=SC2317 # lib.sh calls it
+# shellcheck disable=SC2317 # e2e.sh calls it
 on_exit() {
     HOME=$TMP node "$READER" stop --all >/dev/null 2>&1
 }

@@ -2,6 +2,7 @@
 # One recording is the same in every format, whether the program's end wrote it or the tool wrote it again from the store;
 # pprof shows it with the lines of its sources, in a terminal and in its pages; and a store that was cut or changed anywhere
 # is read or refused.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated && skip "the tool is for the machine it is built on"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # WALLPROF_HIDE: the program's environment is as it would be without the profiler, other preloaded libraries are still
 # named, and what it executes is profiled all the same.
+# test: quick
 # shellcheck disable=SC2016 # what stands in single quotes is expanded by an inner shell
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"

@@ -2,6 +2,7 @@
 # Pages of the HTML format in a real browser, from their files, without a network: what they say is held against the
 # same profiles written as pprof files, and they are used by mouse and by keyboard (html_page.mjs). playwright-core drives
 # the browser and axe-core judges how accessible the pages are; both are fetched from npm once, into build/npm.
+# test: long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

@@ -6,7 +6,7 @@
 export WALLPROF_OVERHEAD=off
 target=$TARGETS/target_control
 
-# shellcheck disable=SC2317 # lib.sh calls it
+# shellcheck disable=SC2317 # e2e.sh calls it
 on_exit() {
     [ -z "${program-}" ] || kill -KILL "$program" 2>/dev/null
 }
@@ -64,7 +64,7 @@ awk '
     }
     END { exit bad || count != 6 }' "$TMP/sums" frozen="$(awk '$1 == "frozen" { print $2 }' "$TMP/said")" "$TMP/said" || fail 'the parts are not the whole'
 
-# Several outputs, each numbered; and those of forked processes have their own.
+# Several outputs, each numbered, and a store for what only the tool writes; those of forked processes have their own.
 mkdir "$TMP/more"
 WALLPROF_INTERVAL_DUMP=300ms WALLPROF_OUT=$TMP/more/a.pb.gz,$TMP/more/b.folded LD_PRELOAD=$LIBRARY "$target" \
     forked=2000 >"$TMP/said" || fail "more: status $?"
@@ -73,8 +73,11 @@ for ((i = 0; i < 100; i++)); do
     [ -d "/proc/$child" ] || break
     sleep 0.1
 done
-for file in a.000001.pb.gz a.000002.pb.gz b.000001.folded b.000002.folded "a.$child.000001.pb.gz" "b.$child.000002.folded"; do
+for file in a.000001.pb.gz a.000002.pb.gz b.000001.folded.store b.000002.folded.store "a.$child.000001.pb.gz" "b.$child.000002.folded.store"; do
     [ -s "$TMP/more/$file" ] || fail "no $file: $(ls "$TMP/more")"
+done
+for file in "$TMP"/more/b.00000?.folded.store; do
+    "$BUILD/wallprof" export "$file" -o "${file%.store}" || fail "$file cannot be exported"
 done
 # A machine that is busy elsewhere may leave out one.
 [ "$(grep -l work_during "$TMP"/more/b.00000?.folded | wc -l)" -ge 2 ] ||
@@ -82,9 +85,9 @@ done
 
 # ---- old ones go ----
 
-# Only what this process has written: a file of that name that is another's stays.
+# Only what this process has written: a file of that name that is another's stays. No run is as long as that number.
 mkdir "$TMP/kept"
-: >"$TMP/kept/app.000099.pb.gz"
+: >"$TMP/kept/app.900000.pb.gz"
 WALLPROF_INTERVAL_DUMP=100ms WALLPROF_INTERVAL_KEEP=10 LD_PRELOAD=$LIBRARY WALLPROF_OUT=$TMP/kept/app.pb.gz "$target" \
     active during=4000 >"$TMP/said" &
 program=$!
@@ -96,7 +99,7 @@ program=
 files=$(numbered kept)
 echo "$files" | tr '\n' ' '
 assert_equal 'files that are kept' "$(wc -l <<<"$files")" 12
-grep -qx app.000099.pb.gz <<<"$files" || fail "a file that it has not written is gone"
+grep -qx app.900000.pb.gz <<<"$files" || fail "a file that it has not written is gone"
 grep -qx app.000001.pb.gz <<<"$files" && fail 'the first is still there'
 
 # ---- stopped in between ----

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Waits that are left by siglongjmp, pthread_exit or cancellation: the thread's mask is what it was, and it waits again,
 # in calls without a hook too; see target_leaving.c.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 rounds=${LEAVING_ROUNDS:-15}

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a user reads and installs says what there is: every option and variable stands in a manual page, in the README
 # and in the completion, and none that does not exist; what is installed works where it is, and goes away again.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -75,7 +76,7 @@ check_page_options() {
 # ---- variables ----
 
 our_variables() {
-    grep -oE '^    \{"WALLPROF_[A-Z_]+"' "$ROOT/src/config/config.c" | grep -oE 'WALLPROF_[A-Z_]+' | LC_ALL=C sort -u
+    sed -nE 's/^(OPTION|OPTION_RARE|VARIABLE)\(([A-Z_]+),.*/WALLPROF_\2/p' "$ROOT/src/config/options.def" | LC_ALL=C sort -u
 }
 
 # The header's codes are none.
@@ -86,7 +87,7 @@ named_variables() {
 
 check_variables() {
     local file
-    [ "$(our_variables | wc -l)" -ge 18 ] || fail "no variables in src/config/config.c"
+    [ "$(our_variables | wc -l)" -ge 18 ] || fail "no variables in src/config/options.def"
     same_lines 'variables in wallprof(7)' "$(named_variables <"$TMP/wallprof.7")" "$(our_variables)"
     same_lines 'variables in README.md' "$(named_variables <"$ROOT/README.md")" "$(our_variables)"
     for file in "$TMP/wallprof.1" "$TMP/wallprof-run.1" "$ROOT/docs/formats.md"; do
@@ -96,6 +97,23 @@ check_variables() {
         grep -q "$variable" "$TMP/wallprof.1" || complain "wallprof(1) says nothing of $variable"
         grep -rq "\"$variable=\?\"" "$ROOT"/src/tool "$ROOT/src/export/tool_export.c" || complain "nothing reads $variable"
     done
+}
+
+# What is made of the list is as it says, and a list with another variable or another default is not passed.
+# shellcheck disable=SC2016 # backquotes are the README's
+check_list() {
+    "$ROOT/scripts/options" --check >"$TMP/options" || complain "options.def: $(cat "$TMP/options")"
+    mkdir -p "$TMP/copy/src/session" "$TMP/copy/docs"
+    cp -r "$ROOT/scripts" "$ROOT/README.md" "$TMP/copy"
+    cp -r "$manuals" "$TMP/copy/docs"
+    sed 's/"1024"/"512"/' "$ROOT/src/config/options.def" >"$TMP/copy/src/config/options.def"
+    echo 'VARIABLE(PLANTED, "only here (none)")' >>"$TMP/copy/src/config/options.def"
+    ! "$TMP/copy/scripts/options" --check >"$TMP/options" || complain "a planted variable is not found"
+    assert_equal 'what is found' "$(sed 's/:* .*//' "$TMP/options" | tr '\n' ' ')" \
+        'scripts/wallprof-run README.md docs/man/wallprof-run.1 docs/man/wallprof.7 docs/man/wallprof.7 '
+    "$TMP/copy/scripts/options" >"$TMP/options" && complain "wallprof(7) cannot have the planted variable"
+    grep -q '^| `WALLPROF_DEPTH` .* | 512 |$' "$TMP/copy/README.md" || complain "the new default is not in README.md"
+    sh "$TMP/copy/scripts/wallprof-run" --help-all | grep '^  --depth N .*(512)$' >/dev/null || complain "nor in --help-all"
 }
 
 # Other programs' options stand there too: ours are those of the table, and of what calls us.
@@ -230,7 +248,7 @@ run_installed() { # PREFIX
     assert_equal 'status of what was run' "$?" 7
     grep -q FUNCTION "$TMP/run.err" || complain "no report: $(cat "$TMP/run.err")"
     grep -q 'did not write' "$TMP/run.err" && complain "the tool did not write it: $(cat "$TMP/run.err")"
-    "$PPROF" -raw "$TMP/x.pb.gz" 2>/dev/null | grep 'target_handover.c:[1-9]' >/dev/null || complain "the library has not found the tool"
+    "$PPROF" -raw "$TMP/x.pb.gz" 2>/dev/null | grep 'target_tool_export.c:[1-9]' >/dev/null || complain "the library has not found the tool"
     assert_equal 'version' "$("$1/bin/wallprof-run" --version)" "wallprof-run $("$1/bin/wallprof" --version | sed 's/.* //')"
 }
 
@@ -250,6 +268,7 @@ profile_run "$TMP/a.pb.gz" "$TARGETS/target_tool_export" >/dev/null
 check_pages
 check_page_options
 check_variables
+check_list
 check_readme
 (check_all_completion) || complain 'completion'
 package=/usr/share/bash-completion/bash_completion

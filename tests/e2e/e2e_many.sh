@@ -1,5 +1,6 @@
 #!/bin/bash
 # Thousands of threads: all of their time is in the profile, whatever memory there is for it; see target_many.c.
+# test: long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

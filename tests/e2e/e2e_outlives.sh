@@ -1,6 +1,7 @@
 #!/bin/bash
 # Processes that go on when their run is over and has been gathered: each writes its own profile, takes nobody's name for
 # it, and the last leaves nothing. And what can be gathered is, whatever cannot.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 # shellcheck source=tests/lib/families.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Threads are looked at more rarely where it would cost more than WALLPROF_OVERHEAD allows; the profile says so, and
 # stays true.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -17,7 +18,7 @@ record() { # NAME VARIABLE=VALUE...
             export "${variable?}"
         done
         profile_run "$file" "$TARGETS/target_overhead_limit" "$seconds"
-    ) >"$truth" 2>"$TMP/stderr" || fail "target_restraint ended with status $?"
+    ) >"$truth" 2>"$TMP/stderr" || fail "target_overhead_limit ended with status $?"
     assert_equal stderr "$(cat "$TMP/stderr")" ""
     check_profile "$file" --main="$TARGETS/target_overhead_limit"
     read_pprof comments "$file" | tee "$TMP/comments"

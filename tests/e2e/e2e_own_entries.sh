@@ -1,5 +1,6 @@
 #!/bin/bash
-# The sampler asks /proc nothing about its own thread (tasks.h says why): neither in a process nor in what that forks.
+# The sampler asks /proc nothing about its own thread (proc_tasks.h says why): neither in a process nor in what that forks.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 need gcc

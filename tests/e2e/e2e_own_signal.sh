@@ -2,6 +2,7 @@
 # A program's own use of a signal of ours: target_own_signal makes every call that has to do with signals, case by case,
 # target_signal_calls makes the signal come in all other ways, and both must print the same with and without us; with the
 # number that is sent, and those that stand by. And what takes the signal away past the C library is noticed.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -49,11 +50,17 @@ if is_long; then
     compare target_signal_calls 64 64 WALLPROF_OBSERVE=signal WALLPROF_HZ=10000
 fi
 
-# The profiler goes on with another signal, and says so.
+# The profiler goes on with another signal, and says so. One signal may be on its way when the program takes it away, and
+# ends a program that takes it away for the default action (docs/transparency.md says so): then there is no more to be seen.
 taken_away() { # WHAT PATTERN [LIBRARY]
     local status=0
     WALLPROF_SIGNAL=PROF WALLPROF_HZ=1000 WALLPROF_LOG=info:$TMP/log profile_run "$TMP/raw.pb.gz" \
         "$TARGETS/target_raw_signal" "$1" 27 ${3+"$3"} || status=$?
+    if [ "$1" = default ] && [ "$status" -eq $((128 + 27)) ]; then
+        echo "default: a signal was on its way"
+        rm -f "$TMP/log" "$TMP/raw.pb.gz"
+        return 1
+    fi
     assert_equal "$1: status" "$status" 0
     grep -qE "$2" "$TMP/log" || fail "$1: the log does not say '$2' but '$(cat "$TMP/log")'"
     check_profile "$TMP/raw.pb.gz" >/dev/null
@@ -66,7 +73,7 @@ answers() {
 }
 
 for what in default ignore handler block; do
-    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now'
+    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' || continue
     [ "$what" = block ] || answers "$what"
 done
 taken_away fill 'blocks all signals past the C library'
@@ -90,9 +97,9 @@ void take(const char *what, int number, void (*handler)(int))
 }
 SOURCE
 "${CC:-gcc}" -shared -fPIC -O2 -o "$TMP/library.so" "$TMP/library.c" || fail "the library does not compile"
-is_long && all='default ignore handler block' || all=default
+is_long && all='default ignore handler block' || all=ignore
 for what in $all; do
-    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so"
+    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so" || continue
     [ "$what" = block ] || answers "$what"
 done
 taken_away fill 'blocks all signals past the C library' "$TMP/library.so"

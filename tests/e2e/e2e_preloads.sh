@@ -235,7 +235,7 @@ foreign() { # NAME FILE VARIABLE=VALUE
     if [ -e "$2" ]; then
         beside "$1" "$2" "$3"
     else
-        echo "== $1: not run, there is no $2"
+        leave_out "$1" "there is no $2"
     fi
 }
 

@@ -2,6 +2,7 @@
 # wallprof push against a server on loopback that reads requests as Pyroscope and Parca do: what it gets is the profile,
 # told apart by its name and labels; what it answers is heeded; nobody but it gets to know our credentials, and those
 # only over TLS or on this machine; what is followed is sent once, in order, whatever happens to the server or to us.
+# test: waits
 # shellcheck disable=SC2317 # functions are called as commands of others
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -129,9 +130,9 @@ assert_equal 'paths' "$(requests path | uniq -c | awk '{ print $1, $2 }')" '3 /i
 assert_equal 'labels' "$("$PYTHON" -c 'import json, sys
 for line in open(sys.argv[1]):
     print(sorted(json.loads(line)["labels"].items()))' "$at/requests" | uniq -c | sed 's/^ *//')" \
-    "3 [('odd', '=&?#%2C{\"<'), ('place', 'Łódź 7'), ('service_name', 'target_handover')]
+    "3 [('odd', '=&?#%2C{\"<'), ('place', 'Łódź 7'), ('service_name', 'target_tool_export')]
 2 [('odd', ',}=\" \\\\u'), ('service_name', 'my.app/1')]
-1 [('service_name', 'target_handover'), ('x', 'y')]"
+1 [('service_name', 'target_tool_export'), ('x', 'y')]"
 assert_equal 'authorizations' "$(requests authorization | sort -u)" null
 [ "$(requests id | grep -v null | sort -u | wc -l)" = 2 ] || complain "two profiles have one UUID: $(requests id)"
 for number in 1 4 5 6; do
@@ -207,7 +208,7 @@ if type -P openssl >/dev/null; then
     assert_equal 'authorization' "$(requests authorization)" "Bearer $secret"
     stop_server
 else
-    echo "openssl is not installed: nothing of TLS is tested"
+    leave_out TLS "openssl is not installed"
 fi
 
 start_server credentials 200 200 stall

@@ -1,5 +1,6 @@
 #!/bin/bash
 # python3 with threads that compute, hash without the interpreter's lock, and sleep.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 [ -x /usr/bin/python3 ] || skip "/usr/bin/python3 is not installed"

@@ -19,11 +19,11 @@ record() { # PROGRAM ARGUMENTS...
     check_profile "$TMP/app.pb.gz"
 }
 
-# The same by the library alone: speedscope 1.25 shows one function of each location of a pprof file, and with
-# debug information some have several.
+# The same with the names that the library knows: speedscope 1.25 shows one function of each location of a pprof file, and
+# with debug information some have several.
 record_plain() { # PROGRAM ARGUMENTS...
-    WALLPROF_TOOL=off profile_run "$TMP/app.pb.gz,$TMP/app.callgrind,$TMP/app.folded" "$@" >"$TMP/out" 2>&1 ||
-        fail "$1 has failed: $(cat "$TMP/out")"
+    WALLPROF_TOOL=off profile_run "$TMP/app.pb.gz" "$@" >"$TMP/out" 2>&1 || fail "$1 has failed: $(cat "$TMP/out")"
+    "$BUILD/wallprof" export "$TMP/app.pb.gz" -o "$TMP/app.callgrind" -o "$TMP/app.folded" || fail "it cannot be exported"
     check_profile "$TMP/app.pb.gz"
 }
 
@@ -72,8 +72,7 @@ else
     skipped="$skipped${skipped:+; }no speedscope: $why"
 fi
 
-# As a program leaves it, without the tool.
-export WALLPROF_TOOL=off
+# As a program leaves it.
 profile_run "$TMP/callgrind.out.%p" /bin/sleep 0.2
 profile_run "$TMP/direct.folded" /bin/sleep 0.2
 grep -q '^events: wall samples cpu offcpu$' "$TMP"/callgrind.out.[0-9]* || fail "no callgrind file was left"

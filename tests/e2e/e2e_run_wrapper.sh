@@ -3,7 +3,7 @@
 # nothing here depends on the profiler; check_profiler alone uses the real one, where it has been built.
 # shellcheck disable=SC2016,SC2030,SC2031 # programs in single quotes; PATH is changed for one command only
 set -u
-here=$(cd -P -- "$(dirname -- "$0")/.." && pwd -P)
+here=$(cd -P -- "$(dirname -- "$0")" && pwd -P)
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failures=0
@@ -61,7 +61,7 @@ script() { # FILE FIRST-LINE [REST]
 set_up() {
     mkdir "$tmp/bin" "$tmp/lib" "$tmp/work" "$tmp/dir"
     chmod 755 "$tmp"
-    cp "$here/../scripts/wallprof-run" "$tmp/bin/"
+    cp "$here/../../scripts/wallprof-run" "$tmp/bin/"
     run=$tmp/bin/wallprof-run
     : >"$tmp/out"
     : >"$tmp/err"
@@ -199,8 +199,8 @@ b' "$run" env >"$tmp/out" 2>"$tmp/err"
 }
 
 check_version() {
-    version=$(sed -n 's/^VERSION *:= *//p' "$here/../Makefile")
-    ok '--version in the source tree' [ "$("$here/../scripts/wallprof-run" --version)" = "wallprof-run $version" ]
+    version=$(sed -n 's/^VERSION *:= *//p' "$here/../../Makefile")
+    ok '--version in the source tree' [ "$("$here/../../scripts/wallprof-run" --version)" = "wallprof-run $version" ]
 }
 
 # ---- finding the library -------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ refuses_with_scripts() { # TEXT FILE
 check_elf() {
     echo 'int main(void) { return 0; }' >main.c
     for flags in -static -static-pie; do
-        ${CC:-gcc} $flags -o "fixed" main.c 2>/dev/null || { echo "skipped: $flags cannot be linked" && continue; }
+        ${CC:-gcc} $flags -o "fixed" main.c 2>/dev/null || { echo "LEFT OUT: $flags: it cannot be linked" && continue; }
         refuses_with_scripts 'statically linked' "$PWD/fixed"
     done
     ${CC:-gcc} -o "other" main.c
@@ -314,7 +314,7 @@ check_privileged() {
 check_capabilities() {
     chown 0:0 private && chmod 755 private
     if ! setcap cap_net_raw+p private 2>/dev/null || ! command -v setpriv >/dev/null; then
-        echo 'skipped: file capabilities (no setcap here)'
+        echo 'LEFT OUT: capabilities: no setcap here'
         return
     fi
     wrapper ./private 0
@@ -402,7 +402,7 @@ check_ignored() {
 
 # The wrapper is stopped through its pid by a shell with job control and no terminal: program and wrapper stop.
 check_stop() {
-    command -v python3 >/dev/null || { echo 'skipped: stopping (no python3)' && return; }
+    command -v python3 >/dev/null || { echo 'LEFT OUT: stopping: no python3' && return; }
     cat >stop_job.py <<'PY'
 import os, signal, sys, time
 
@@ -441,7 +441,7 @@ PY
 
 # The terminal's part: a job in the foreground of a pseudo-terminal, started as a job-control shell does.
 check_terminal() {
-    python3 -c 'import pty' 2>/dev/null || { echo 'skipped: terminal (no python3)' && return; }
+    python3 -c 'import pty' 2>/dev/null || { echo 'LEFT OUT: terminal: no python3' && return; }
     cat >pty_job.py <<'PY'
 """pty_job.py KEYS COMMAND...: runs COMMAND as a foreground job; types one of KEYS at each line READY."""
 import os, pty, signal, sys, termios, time

@@ -105,7 +105,7 @@ done
 boxed() { # NAME COMMAND...
     local name=$1 bare status
     shift
-    bare=$("$@" 2>&1) || { echo "$name: left out, it does not work here" && return; }
+    bare=$("$@" 2>&1) || { leave_out "$name" "it does not work here" && return; }
     for mode in auto strict; do
         rm -f "$TMP"/boxed.*
         env WALLPROF_SECCOMP="$mode" WALLPROF_LOG=off WALLPROF_HZ=500 WALLPROF_OUT="$TMP/boxed.%n.pb.gz" LD_PRELOAD="$LIBRARY" \

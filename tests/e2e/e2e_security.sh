@@ -2,6 +2,7 @@
 # In directories that others may write to, nothing of ours is written where they would have it: what they plant under our
 # names, before or while we write, is replaced or refused, and what it leads to stays as it is. What we write nobody else
 # can read. In a program with raised privileges the library does nothing.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -70,7 +71,7 @@ nothing_left() { # DIRECTORY
 # ---- modes ----
 
 for umask in 000 077 777; do
-    for program in short target_handover; do # written by the library; by the tool
+    for program in short target_tool_export; do # written by the library; by the tool
         (umask "$umask" && run "WALLPROF_OUT=$TMP/home/m.store,$TMP/home/m.html,$TMP/home/m.pb.gz" WALLPROF_LOG="info:$TMP/home/m.log" \
             "$program")
         for file in m.store m.html m.pb.gz; do
@@ -98,7 +99,7 @@ plant() { # NAME KIND DIRECTORY
 }
 
 for kind in link loot dangling hard fifo file; do
-    for program in short target_handover; do
+    for program in short target_tool_export; do
         plant app.pb.gz "$kind" "$open"
         run "WALLPROF_OUT=$open/app.pb.gz" "$program"
         is_ours "$open/app.pb.gz" "a $kind was planted"
@@ -139,7 +140,7 @@ is_ours "$open/new.log" 'a log of our own'
 for parent in "$open" "$sticky"; do
     as "$attacker" ln -s "$TMP/private" "$parent/way"
     as "$victim" ln -s "$TMP/home" "$parent/own-way"
-    for program in short target_handover; do
+    for program in short target_tool_export; do
         run "WALLPROF_OUT=$parent/way/app.pb.gz" "WALLPROF_LOG=debug:$parent/way/log" "$program"
         grep -q 'cannot be written' "$TMP/said" || complain "a directory by somebody else's link is not refused: $(cat "$TMP/said")"
         run "WALLPROF_OUT=$parent/own-way/way.pb.gz" "$program"
@@ -211,7 +212,7 @@ nothing_left "$open"
 # ---- the tool ----
 
 if [ -x "$TMP/bin/wallprof" ]; then
-    run "WALLPROF_OUT=$TMP/home/a.store" target_handover
+    run "WALLPROF_OUT=$TMP/home/a.store" target_tool_export
     # Names are not kept, or believed, where others can write.
     mkdir "$open/cache"
     chown "$attacker" "$open/cache"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The program's own use of our signal: the same with and without us. And no exec is killed by a signal of ours.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -17,7 +18,10 @@ WALLPROF_OBSERVE=signal profiled # which sends more of them
 
 # A SIGPROF from outside still ends a program that does not handle it.
 WALLPROF_OUT=$TMP/killed.pb.gz LD_PRELOAD=$LIBRARY sleep 10 &
-sleep 0.3
+for _ in $(seq 600); do
+    grep -qsx wallprof /proc/$!/task/*/comm && break
+    sleep 0.1
+done
 kill -PROF $!
 wait $!
 status=$?
@@ -37,6 +41,8 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
 os.environ.update(LD_PRELOAD=sys.argv[1], WALLPROF_OUT=sys.argv[2])
 os.execv(sys.executable, [sys.executable, sys.argv[3]])' "$LIBRARY" "$TMP/masked.pb.gz" "$TMP/masked.py")
 assert_equal "SIGPROF in an inherited mask" "$output" True
+check_profile "$TMP/masked.pb.gz" >/dev/null
+assert_function "$TMP/masked.pb.gz" __libc_start_main
 functions_of "$TMP/masked.pb.gz" | grep -F '[not responding]' && fail "a thread with an inherited mask does not respond"
 
 # 300 times over a chain of three programs, each taking the place of the one before while it is sampled.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks of unusual kinds, whole from the innermost function to the root: see target_stacks.c and judge_stacks.py.
+# test: quick long aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 export WALLPROF_TOOL=off # frames as they are unwound: the tool adds those of inlined calls
@@ -54,7 +55,7 @@ variant() { # NAME "KIND..." COMPILER OPTIONS...
     local name=$1 kinds status file=$TMP/$1.pb.gz
     read -ra kinds <<<"$2"
     shift 2
-    type -P "$1" >/dev/null || { echo "== $name: not run, there is no $1" && return; }
+    type -P "$1" >/dev/null || { leave_out "$name" "there is no $1" && return; }
     echo "== $name"
     "$@" -std=gnu11 -g -D_GNU_SOURCE -rdynamic -o "$TMP/$name" "$TESTS/targets/target_stacks.c" -pthread || fail "cannot be built"
     WALLPROF_HZ=2000 profile_run "$file" "$TMP/$name" "$TMP/library.so" "${kinds[@]}" 2>"$TMP/stderr"

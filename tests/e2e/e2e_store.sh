@@ -6,7 +6,7 @@ is_emulated && skip "what the emulator does is another's"
 program=$TARGETS/target_store tool=$BUILD/wallprof
 export HOME=$TMP
 
-# shellcheck disable=SC2317 # called by lib.sh
+# shellcheck disable=SC2317 # called by e2e.sh
 on_exit() {
     local pid
     for pid in $(jobs -p); do
@@ -79,7 +79,7 @@ pid_of_store() { # PATH
 full_file_system() {
     mkdir -p "$TMP/small"
     if ! mount -t tmpfs -o size=160k none "$TMP/small" 2>/dev/null; then
-        echo "a full file system: not run, it cannot be mounted here"
+        leave_out full-file-system "it cannot be mounted here"
         return
     fi
     run small WALLPROF_LOG=warning -- grow

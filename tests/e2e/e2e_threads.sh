@@ -1,5 +1,6 @@
 #!/bin/bash
 # A thread's time is conserved and stands under its own name however it begins and ends; see target_threads.c.
+# test: long aarch64-long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -30,7 +31,7 @@ tid_reuse() {
         return
     fi
     if ! unshare --pid --fork --mount-proc "$TARGETS/target_threads" reuse 2 >/dev/null 2>&1; then
-        echo "== reuse: not run, a pid namespace cannot be had here"
+        leave_out reuse "a pid namespace cannot be had here"
         return
     fi
     local status

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The tool on the profile of a real program: what it writes again is the same, its reports agree with pprof's to the
 # nanosecond, and what is no profile is refused with a reason.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The tool writes the profile where it is found beside the library, and the library where it is not; the program notices
 # neither.
+# test: waits
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
@@ -8,7 +9,7 @@ TOOL=$BUILD/wallprof
 
 # ---- either way the profile is there, and who wrote it can be told ----
 
-run() { # NAME VARIABLES... : target_handover's profile and what it said of itself
+run() { # NAME VARIABLES... : target_tool_export's profile and what it said of itself
     local name=$1
     shift
     rm -f "$TMP/$name.pb.gz"
@@ -48,7 +49,7 @@ assert_equal "strict" "$(said strict)" 0
 
 # One that knows more than the library: the line of the sleep.
 lines() { # FILE
-    "$PPROF" -raw "$1" 2>/dev/null | grep -c 'target_handover.c:[1-9]'
+    "$PPROF" -raw "$1" 2>/dev/null | grep -c 'target_tool_export.c:[1-9]'
 }
 [ "$(lines "$TMP/default.pb.gz")" -gt 0 ] || fail "no lines from the tool: $("$PPROF" -raw "$TMP/default.pb.gz")"
 assert_equal "lines without the tool" "$(lines "$TMP/off.pb.gz")" 0

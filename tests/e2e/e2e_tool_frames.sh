@@ -70,7 +70,7 @@ ask_server() {
     unset DEBUGINFOD_URLS
     grep -q "GET /buildid/$id/debuginfo" server.log || complain 'the server was not asked'
 }
-# shellcheck disable=SC2317 # called by lib.sh
+# shellcheck disable=SC2317 # called by e2e.sh
 on_exit() {
     [ -z "$server" ] || kill "$server"
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The most telling tests of suites that others wrote say the same bare and under wallprof. The whole of them is
 # `make transparency`.
+# test: long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The profile is true: against a program that measures itself, see target_truth.c and judge_truth.py.
+# test: quick long aarch64-long
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 

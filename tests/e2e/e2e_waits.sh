@@ -2,6 +2,7 @@
 # Waits last as long as asked, transfers move as much, and a signal of the program's own ends them, however often ours does:
 # target_waits.c and target_transfers.c make every call that a handler cuts short. By signal only, each of them is
 # interrupted hundreds of times a second.
+# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 ms=${WAITS_MS:-1500}

@@ -5,8 +5,8 @@
  * An input means the same in every run: addresses are those of the arena, which lies where neither the
  * loader nor a sanitizer puts anything, and nothing outside of it counts as readable.
  */
-#ifndef WALLPROF_TESTS_FUZZ_H
-#define WALLPROF_TESTS_FUZZ_H
+#ifndef WALLPROF_FUZZ_H
+#define WALLPROF_FUZZ_H
 
 #include <stdbool.h>
 #include <stddef.h>

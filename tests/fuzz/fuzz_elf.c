@@ -7,12 +7,14 @@
  * 16 bits each; the image.
  */
 #include "fuzz.h"
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 #include "elf/elf.h"
 #include "names/symbolize.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     IMAGE_AT = 0x100000, /* in the arena */
@@ -102,7 +104,7 @@ static void take_changes(struct fuzz_input *input, struct built_elf *elf)
         offsetof(Elf64_Ehdr, e_shnum),     offsetof(Elf64_Ehdr, e_shstrndx)};
     static const uint8_t section_fields[] = {0,  4,  8,  16,
                                              24, 32, 40, 56}; /* sh_name .. sh_size, sh_entsize */
-    const Elf64_Ehdr header = *built_header(elf);
+    const Elf64_Ehdr header = *built_elf_header(elf);
     size_t keep = elf->size;
     while (input->at < input->end) {
         uint8_t kind = take_u8(input), which = take_u8(input);
@@ -218,38 +220,38 @@ static char *demangle(const char *mangled, char *buffer, size_t *length, int *st
     return bytes % 3 == 1 ? name : strcpy(name, mangled);
 }
 
-static arena_ref add_module(struct wp_arena *arena, struct wp_modules *modules)
+static arena_ref add_module(struct arena *arena, struct modules *modules)
 {
-    arena_ref ref = arena_alloc(arena, sizeof(struct wp_module));
+    arena_ref ref = arena_alloc(arena, sizeof(struct module));
     FUZZ_ASSERT(ref);
-    struct wp_module *module = arena_at(arena, ref);
+    struct module *module = arena_at(arena, ref);
     module->load_bias = BIAS;
     module->path = arena_strdup(arena, path);
-    modules->newest = ref;
-    modules->count = 1;
+    modules->list.newest = ref;
+    modules->list.count = 1;
     return ref;
 }
 
 static void check_symbols(const struct question *asked, unsigned failing)
 {
-    struct wp_arena arena;
-    struct wp_tree tree = {.arena = NULL};
-    static struct wp_modules modules;
+    struct arena arena;
+    struct tree tree = {.arena = NULL};
+    static struct modules modules;
     FUZZ_ASSERT(arena_init(&arena, 1 << 16) == 0 && tree_init(&tree, &arena) == 0);
-    modules.arena = &arena;
+    modules.list.arena = &arena;
     arena_ref module = add_module(&arena, &modules);
     for (size_t i = 0; i < asked->count; i++)
         tree_location(&tree, module, BIAS + asked->queries[i].elf_address,
                       i % 2 ? BIAS + asked->queries[i].elf_address - i : 0);
     allocations_left = failing;
-    struct wp_symbols *symbols =
-        symbolize_create(&tree, &modules, demangle, &(struct symbolize_process){.log = NULL});
+    struct symbols *symbols =
+        symbolize_create(&tree, &modules.list, demangle, &(struct symbolize_process){.modules = &modules});
     allocations_left = 0;
     FUZZ_ASSERT(symbols || failing);
     for (uint32_t i = 0; symbols && i < tree.location_count; i++) {
         uint32_t index = symbols_function_of(symbols, i);
         FUZZ_ASSERT(index < symbols->function_count);
-        const struct wp_function *function = &symbols->functions[index];
+        const struct symbol_function *function = &symbols->functions[index];
         FUZZ_ASSERT(function->name && function->name[0] && function->system_name && function->system_name[0]);
     }
     FUZZ_ASSERT(!symbols || !symbols_module(symbols, module).has_lines); /* symbol tables have none */
@@ -265,7 +267,7 @@ static void open_all(void)
         return;
     fuzz_arena_reserve();
     region = fuzz_arena_open(IMAGE_AT, IMAGE_MAX_BYTES);
-    file = file_create("", 0, path);
+    file = built_file_create("", 0, path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -359,8 +359,8 @@ struct walked {
 };
 
 static union {
-    struct sig_memo memo;
-    uint8_t bytes[sizeof(struct sig_memo) + 2 * CAPACITY_MAX * sizeof(struct sig_memo_frame)];
+    struct sig_stack_cache stack_cache;
+    uint8_t bytes[sizeof(struct sig_stack_cache) + 2 * CAPACITY_MAX * sizeof(struct sig_stack_cache_frame)];
 } remembered;
 
 /* The result lies before a guard page. */
@@ -397,33 +397,34 @@ static void assert_same(const struct walked *a, const struct walked *b)
     FUZZ_ASSERT(memcmp(a->addresses, b->addresses, a->count * sizeof(uint64_t)) == 0);
 }
 
-/* What is left out of the result because it is shared with the walk before stands in the memo. */
+/* What is left out of the result because it is shared with the walk before stands in the stack cache. */
 static void walk_with_memo(struct sig_unwind_request request, struct walked *ret)
 {
-    request.memo = &remembered.memo;
+    request.stack_cache = &remembered.stack_cache;
     walk(&request, ret);
-    const struct sig_memo *memo = request.memo;
-    FUZZ_ASSERT(memo->count == 0 || ret->end == SIG_UNWIND_ROOT);
-    FUZZ_ASSERT(memo->count <= memo->capacity && (memo->shared <= memo->count || memo->count == 0));
-    for (uint32_t left = memo->count ? memo->shared : 0; left > 0; left--) {
+    const struct sig_stack_cache *stack_cache = request.stack_cache;
+    FUZZ_ASSERT(stack_cache->count == 0 || ret->end == SIG_UNWIND_ROOT);
+    FUZZ_ASSERT(stack_cache->count <= stack_cache->capacity &&
+                (stack_cache->shared <= stack_cache->count || stack_cache->count == 0));
+    for (uint32_t left = stack_cache->count ? stack_cache->shared : 0; left > 0; left--) {
         FUZZ_ASSERT(ret->count < request.capacity);
-        ret->addresses[ret->count++] = memo->frames[left - 1].address;
+        ret->addresses[ret->count++] = stack_cache->frames[left - 1].address;
     }
-    for (uint32_t i = 0; i < memo->count; i++)
-        FUZZ_ASSERT(memo->frames[i].address == ret->addresses[memo->count - 1 - i]);
+    for (uint32_t i = 0; i < stack_cache->count; i++)
+        FUZZ_ASSERT(stack_cache->frames[i].address == ret->addresses[stack_cache->count - 1 - i]);
 }
 
 /* Goes on from where the other walk ended, or takes none of its addresses back. */
 static void full_walk(const struct sig_unwind_request *request, const struct walked *fast, uint8_t garbage,
                       struct walked *ret)
 {
-    static struct sig_full_scratch scratch;
+    static struct sig_unwind_slow_scratch scratch;
     struct sig_unwind_request own = *request;
     memset(&scratch, garbage, sizeof(scratch));
     own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
     memcpy(own.addresses, fast->addresses, fast->count * sizeof(uint64_t));
     ret->end = fast->end;
-    ret->count = sig_full_walk(&own, context, &scratch, fast->count, &ret->end);
+    ret->count = sig_unwind_slow(&own, context, &scratch, fast->count, &ret->end);
     FUZZ_ASSERT(ret->count >= fast->count && ret->count <= request->capacity);
     FUZZ_ASSERT(ret->end <= SIG_UNWIND_TRUNCATED);
     memcpy(ret->addresses, own.addresses, ret->count * sizeof(uint64_t));
@@ -458,13 +459,13 @@ static void walk_other(const struct sig_unwind_request *request, struct walked *
     const greg_t *regs = context->uc_mcontext.gregs;
     uint64_t arguments[] = {(uint64_t)regs[REG_RDI], (uint64_t)regs[REG_RSI], (uint64_t)regs[REG_RDX],
                             (uint64_t)regs[REG_R10], (uint64_t)regs[REG_R8],  (uint64_t)regs[REG_R9]};
-    struct sig_place place = {
+    struct sig_blocked_regs place = {
         .pc = (uint64_t)regs[REG_RIP], .sp = (uint64_t)regs[REG_RSP], .arguments = arguments};
     struct sig_unwind_request own = *request;
     struct sig_unwind_course course;
     own.copy = &copy;
     own.addresses = (uint64_t *)(void *)(result + RESULT_BYTES) - (ptrdiff_t)request->capacity;
-    ret->count = sig_unwind_other(&own, &place, &course);
+    ret->count = sig_unwind_remote(&own, &place, &course);
     ret->end = course.end;
     *ret_by_distance = course.by_distance;
     copy.expected_bytes = course.bytes;
@@ -479,7 +480,7 @@ static void check_other(struct sig_unwind_request request, const struct walked *
 {
     static struct walked plain, other;
     bool by_distance;
-    sig_distance_clear();
+    sig_fp_offset_clear();
     request.use_cache = false;
     walk_other(&request, &plain, &by_distance);
     FUZZ_ASSERT(!by_distance);
@@ -538,10 +539,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, data + size};
     open_all();
-    uint8_t choice = take_u8(&input), memo_choice = take_u8(&input);
+    uint8_t choice = take_u8(&input), stack_cache_choice = take_u8(&input);
     struct sig_unwind_request request = {.modules = &modules.table,
                                          .capacity = 1 + take_number(&input) % CAPACITY_MAX};
-    remembered.memo = (struct sig_memo){.capacity = memo_choice ? memo_choice : 2 * CAPACITY_MAX};
+    remembered.stack_cache =
+        (struct sig_stack_cache){.capacity = stack_cache_choice ? stack_cache_choice : 2 * CAPACITY_MAX};
     take_hostile_function(&input);
     memset(stack, 0, STACK_BYTES);
     memset(foreign, 0, FOREIGN_BYTES);

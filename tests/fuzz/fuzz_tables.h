@@ -4,8 +4,8 @@
  *
  * Layout: .eh_frame_hdr, one CIE, its FDEs. Code addresses are relative to the tables, at FUZZ_CODE_DISTANCE.
  */
-#ifndef WALLPROF_TESTS_FUZZ_TABLES_H
-#define WALLPROF_TESTS_FUZZ_TABLES_H
+#ifndef WALLPROF_FUZZ_TABLES_H
+#define WALLPROF_FUZZ_TABLES_H
 
 #include "fuzz.h"
 #include "sig/ground/sig_reader.h"

@@ -8,11 +8,12 @@
  * length of its contents in 16 bits, the contents. A table has its checksum put right.
  */
 #include "fuzz.h"
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 #include "tool/debug/debug_info.h"
 #include "tool/debug/demangle.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -174,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input input = {data, data + size};
     uint64_t addresses[ADDRESSES_MAX], address = 0xfff;
     if (file < 0) {
-        file = file_create("", 0, path);
+        file = built_file_create("", 0, path);
         setenv("DEBUGINFOD_URLS", "", 1);
     }
     if (size > INPUT_MAX_BYTES)

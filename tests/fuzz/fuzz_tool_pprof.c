@@ -51,15 +51,15 @@ static void write_profile(const struct recording *recording, struct written *ret
 
 static void check_names(const struct recording *recording)
 {
-    const struct wp_symbols *symbols = recording->profile.symbols;
+    const struct symbols *symbols = recording->profile.symbols;
     FUZZ_ASSERT(symbols->location_count == recording->tree.location_count);
     for (uint32_t i = 0; i < symbols->location_count; i++) {
         uint32_t count;
-        const struct wp_frame *frames = symbols_frames(symbols, i, &count);
+        const struct symbol_frame *frames = symbols_frames(symbols, i, &count);
         FUZZ_ASSERT(count > 0 && symbols->region_of[i] <= symbols->region_count);
         for (uint32_t frame = 0; frame < count; frame++) {
             FUZZ_ASSERT(frames[frame].function < symbols->function_count);
-            const struct wp_function *function = &symbols->functions[frames[frame].function];
+            const struct symbol_function *function = &symbols->functions[frames[frame].function];
             FUZZ_ASSERT(*function->name && *function->system_name);
         }
     }
@@ -68,7 +68,7 @@ static void check_names(const struct recording *recording)
 static void check_threads(const struct recording *recording)
 {
     for (uint32_t number = 1; number <= recording->profile.thread_count; number++) {
-        const struct wp_thread_record *thread = profile_thread(&recording->profile, number);
+        const struct thread_record *thread = profile_thread(&recording->profile, number);
         FUZZ_ASSERT(thread && thread->number == number);
         FUZZ_ASSERT(tree_node(&recording->tree, thread->root)->thread == number);
     }
@@ -77,7 +77,7 @@ static void check_threads(const struct recording *recording)
 static void check_report(const struct recording *recording, enum report_by by)
 {
     struct report report;
-    struct wp_values sum = {0};
+    struct values sum = {0};
     const struct report_request request = {.by = by};
     FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
     report_sort(&report, METRIC_WALL, true);
@@ -105,22 +105,22 @@ static int read_copy(struct recording *recording, const unsigned char *bytes, si
     return status;
 }
 
-static struct wp_values total_of(const struct recording *recording)
+static struct values total_of(const struct recording *recording)
 {
     struct report report;
     FUZZ_ASSERT(report_make(&report, &recording->profile, &(struct report_request){0}) == 0);
-    struct wp_values total = report.total;
+    struct values total = report.total;
     report_free(&report);
     return total;
 }
 
-static void check_merge(struct recording *recording, enum wp_labels labels)
+static void check_merge(struct recording *recording, enum label_policy labels)
 {
     static struct recording again;
     struct recording *merged;
     struct written written;
     struct merge *merge = merge_begin(&(struct merge_options){labels});
-    struct wp_values twice = total_of(recording);
+    struct values twice = total_of(recording);
     report_add(&twice, &twice);
     FUZZ_ASSERT(merge);
     FUZZ_ASSERT(merge_add(merge, recording) == 0);
@@ -128,7 +128,7 @@ static void check_merge(struct recording *recording, enum wp_labels labels)
         FUZZ_ASSERT(merge_finish(merge, &merged) == 0);
         check_names(merged);
         check_threads(merged);
-        struct wp_values total = total_of(merged);
+        struct values total = total_of(merged);
         FUZZ_ASSERT(memcmp(&twice, &total, sizeof total) == 0);
         write_profile(merged, &written);
         FUZZ_ASSERT(read_copy(&again, written.bytes, written.used) == 0);
@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_names(&recording);
         check_threads(&recording);
         check_report(&recording, (enum report_by)(size % REPORT_BY_COUNT));
-        check_merge(&recording, (enum wp_labels)(size % (LABELS_ID + 1)));
+        check_merge(&recording, (enum label_policy)(size % (LABELS_ID + 1)));
         write_profile(&recording, &first);
         recording_close(&recording);
         FUZZ_ASSERT(read_copy(&recording, first.bytes, first.used) == 0);

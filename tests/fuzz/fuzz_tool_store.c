@@ -10,7 +10,7 @@
  * that refer to each other.
  */
 #include "fuzz.h"
-#include "encode/format.h"
+#include "tool/formats/formats.h"
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
 #include "profile/store.h"
@@ -115,11 +115,11 @@ static unsigned char *store_of(const uint8_t *data, size_t size, size_t *ret_siz
     header.version = STORE_VERSION;
     header.byte_order = STORE_BYTE_ORDER;
     header.header_bytes = sizeof header;
-    header.node_bytes = sizeof(struct wp_node);
-    header.location_bytes = sizeof(struct wp_location);
-    header.module_bytes = sizeof(struct wp_module);
-    header.thread_bytes = sizeof(struct wp_thread_record);
-    header.counters_bytes = sizeof(struct wp_counters);
+    header.node_bytes = sizeof(struct tree_node);
+    header.location_bytes = sizeof(struct location);
+    header.module_bytes = sizeof(struct module);
+    header.thread_bytes = sizeof(struct thread_record);
+    header.counters_bytes = sizeof(struct counters);
     header.record_bytes = sizeof(struct timeline_record);
     header.event_bytes = sizeof(struct timeline_event);
     memcpy(store, &header, sizeof header);
@@ -154,11 +154,11 @@ void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes)
 }
 
 /* 0 or the encoder's error, with nothing held. */
-static int write_as(enum wp_format format, const struct recording *recording, struct written *ret)
+static int write_as(enum file_format format, const struct recording *recording, struct written *ret)
 {
     *ret = (struct written){0};
     writing = ret;
-    int status = format_write(format, &recording->profile, NULL);
+    int status = formats_write(format, &recording->profile, NULL);
     if (status < 0)
         free(ret->bytes);
     return status;
@@ -166,10 +166,10 @@ static int write_as(enum wp_format format, const struct recording *recording, st
 
 /* ---- the promises ---- */
 
-static struct wp_values total_of(const struct recording *recording)
+static struct values total_of(const struct recording *recording)
 {
-    struct wp_values total = {0};
-    const struct wp_tree *tree = &recording->tree;
+    struct values total = {0};
+    const struct tree *tree = &recording->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = root; node; node = tree_next(tree, root, node))
             report_add(&total, &tree_node(tree, node)->self);
@@ -177,10 +177,10 @@ static struct wp_values total_of(const struct recording *recording)
     return total;
 }
 
-static void check_report(const struct recording *recording, enum report_by by, const struct wp_values *total)
+static void check_report(const struct recording *recording, enum report_by by, const struct values *total)
 {
     struct report report;
-    struct wp_values sum = {0};
+    struct values sum = {0};
     const struct report_request request = {.by = by};
     FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
     report_sort(&report, METRIC_WALL, true);
@@ -194,7 +194,7 @@ static void check_report(const struct recording *recording, enum report_by by, c
     report_free(&report);
 }
 
-static void check_callgrind(const struct recording *recording, const struct wp_values *total)
+static void check_callgrind(const struct recording *recording, const struct values *total)
 {
     char line[128];
     struct written file;
@@ -205,7 +205,7 @@ static void check_callgrind(const struct recording *recording, const struct wp_v
     free(file.bytes);
 }
 
-static void check_html(const struct recording *recording, const struct wp_values *total)
+static void check_html(const struct recording *recording, const struct values *total)
 {
     char member[160];
     struct written file;
@@ -244,7 +244,7 @@ static void check_store(const struct recording *recording)
 }
 
 /* Written as pprof it is read, and has the same totals. */
-static void check_pprof(const struct recording *recording, const struct wp_values *total)
+static void check_pprof(const struct recording *recording, const struct values *total)
 {
     static struct recording again;
     struct written file;
@@ -253,7 +253,7 @@ static void check_pprof(const struct recording *recording, const struct wp_value
     if (recording_read_pprof(&again, file.bytes, file.used) < 0)
         fprintf(stderr, "%s\n", again.reason);
     FUZZ_ASSERT(!*again.reason);
-    const struct wp_values read = total_of(&again);
+    const struct values read = total_of(&again);
     FUZZ_ASSERT(memcmp(&read, total, sizeof read) == 0);
     recording_close(&again);
     free(file.bytes);
@@ -291,7 +291,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_ASSERT(status == 0 || (status < 0 && *recording.reason));
     free(store);
     if (status == 0) {
-        const struct wp_values total = total_of(&recording);
+        const struct values total = total_of(&recording);
         check_report(&recording, (enum report_by)(size / ARENA_UNIT_BYTES % REPORT_BY_COUNT), &total);
         check_callgrind(&recording, &total);
         check_html(&recording, &total);

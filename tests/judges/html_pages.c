@@ -4,19 +4,20 @@
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames.
  */
-#include "encode/enc_html.h"
+#include "tool/formats/enc_html.h"
 #include "encode/enc_pprof.h"
 #include "lib/fake_profile.h"
 #include "base/random.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { LARGE_NODES = 50000, LARGE_FUNCTIONS = 4000, LARGE_DEPTH = 56, DEEP_FRAMES = 20000 };
 
 static void write_file(const char *name, const struct fake_profile *fake, enum sink_coding coding,
-                       int (*encode)(const struct wp_profile *profile, struct sink *sink))
+                       int (*encode)(const struct profile *profile, struct sink *sink))
 {
     int error;
     struct sink *sink = sink_create(AT_FDCWD, name, coding, &error);
@@ -49,10 +50,11 @@ static void write_small(void)
     uint32_t item = fake_profile_function(&fake, "item", "/src/parse.c", 50);
     arena_ref in_main = fake_profile_plain(&fake, app, "main"),
               in_wait = fake_profile_plain(&fake, library, "wait");
-    arena_ref in_parse = fake_profile_location(&fake, app, &(struct wp_frame){parse, 104}, 1);
-    arena_ref in_parse_2 = fake_profile_location(&fake, app, &(struct wp_frame){parse, 117}, 1);
-    arena_ref in_item = fake_profile_location(&fake, app, &(struct wp_frame){item, 55}, 1);
-    arena_ref in_copy = fake_profile_location(&fake, app, (struct wp_frame[]){{copy, 9}, {parse, 120}}, 2);
+    arena_ref in_parse = fake_profile_location(&fake, app, &(struct symbol_frame){parse, 104}, 1);
+    arena_ref in_parse_2 = fake_profile_location(&fake, app, &(struct symbol_frame){parse, 117}, 1);
+    arena_ref in_item = fake_profile_location(&fake, app, &(struct symbol_frame){item, 55}, 1);
+    arena_ref in_copy =
+        fake_profile_location(&fake, app, (struct symbol_frame[]){{copy, 9}, {parse, 120}}, 2);
     arena_ref first = fake_profile_thread(&fake, 4001, "app");
     arena_ref top = fake_profile_node(&fake, first, in_main);
     arena_ref outer = fake_profile_node(&fake, top, in_parse),
@@ -83,7 +85,7 @@ static void write_hostile(void)
     struct fake_profile fake;
     fake_profile_init(&fake, 1 << 20);
     arena_ref module = fake_profile_module(&fake, name);
-    struct wp_frame frame = {fake_profile_function(&fake, name, name, 1), 1};
+    struct symbol_frame frame = {fake_profile_function(&fake, name, name, 1), 1};
     arena_ref location = fake_profile_location(&fake, module, &frame, 1);
     arena_ref root = fake_profile_thread(&fake, 1, "<b onclick=x>&");
     fake_profile_weigh(&fake, fake_profile_node(&fake, root, location), 1, 1, 1);
@@ -92,7 +94,7 @@ static void write_hostile(void)
 }
 
 /* Calls as in a program of classes: often the same callees, now and then others, down to LARGE_DEPTH. */
-static void add_stack(struct fake_profile *fake, struct wp_random *random, const arena_ref *locations,
+static void add_stack(struct fake_profile *fake, struct random_state *random, const arena_ref *locations,
                       arena_ref root)
 {
     arena_ref node = root;
@@ -111,7 +113,7 @@ static void write_large(void)
 {
     static arena_ref locations[LARGE_FUNCTIONS];
     struct fake_profile fake;
-    struct wp_random random;
+    struct random_state random;
     char name[96];
     arena_ref modules[14], roots[16];
     fake_profile_init(&fake, 1 << 26);

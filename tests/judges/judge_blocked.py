@@ -3,25 +3,25 @@
 
     judge_blocked.py MODE PROFILE TRUTH [--by-signal] [--wake-ups=RATIO] [--busy=SHARE] [--stops=COUNTxNANOSECONDS]
 
-MODE is the target's, or kernel-waits. --by-signal: the profile was made with WALLPROF_OBSERVE=signal, of which not
-everything can be asked. --wake-ups: how many wake-ups there may be for one look at a blocked thread. --busy: how
+MODE is the target's, or kernel-waits. --by-signal: the profile was made with WALLPROF_OBSERVE=signal, so some checks
+are left out. --wake-ups: how many wake-ups there may be for one sample of a blocked thread. --busy: how
 far the time of running functions may be off. --stops: how often, and how long each time at least, the whole process
 was stopped meanwhile.
 
-Of a call that a thread makes once, the profile may be wrong at its two ends only: what lies between the last look
-before it and its beginning is found in it, what lies between the last look at it and its end is not. So it is off by
-less than the largest gap between two looks at the thread, whatever the length of the call. Where every thread is
-looked at in every tick that is the gap between two ticks. Ticks are due 0.5 to 1.5 periods apart (tick.h). One that
+Of a call that a thread makes once, the profile may be wrong at its two ends only: the time between the last sample
+before it and its beginning is found in it, the time between its last sample and its end is not. So it is off by
+less than the largest gap between two samples of the thread, whatever the length of the call. Where every thread is
+sampled in every tick that is the gap between two ticks. Ticks are due 0.5 to 1.5 periods apart (tick.h). One that
 comes a period or more late counts as missed, with every period that passed; so one that does not count is less than
-one period late, and with m missed ones two looks are less than 1.5 + 1 + m periods apart. A process that is stopped is
-not looked at: these ticks are missed without doing harm, as long as it is not stopped or resumed at the ends. A stop
+one period late, and with m missed ones two samples are less than 1.5 + 1 + m periods apart. A process that is stopped is
+not sampled: these ticks are missed without doing harm, as long as it is not stopped or resumed at the ends. A stop
 of s periods begins up to 1.5 before a tick is due, and its missed ticks are rounded down: s - 2.5 at least.
 
 Of functions that a thread changes between again and again, the ends' errors add up at random (judge_truth.py has the
-bound). Looked at every g = 10 ms, between a look and the change that follows it pass E[g^3] / 3E[g] - (E[g^2] / 2E[g])^2
-= 12 ms^2 in variance (the gaps being uniform from 5 to 15 ms; where a thread is left out of one look in nine, 22 ms^2),
+bound). Sampled every g = 10 ms, between a sample and the change that follows it pass E[g^3] / 3E[g] - (E[g^2] / 2E[g])^2
+= 12 ms^2 in variance (the gaps being uniform from 5 to 15 ms; where a thread is left out of one sample in nine, 22 ms^2),
 twice in each cycle of 40 ms and 10 ms. In w seconds, over all threads, the error is 30 ms * sqrt(w): of 48 s 0.4 %, if
-the threads are independent of each other. They are better than that, being evenly out of step: what one look gives to
+the threads are independent of each other. They are better than that, being evenly out of step: what one sample gives to
 the one function that belongs to the other, it takes from the other in a thread half a cycle on. One percentage point
 is what is asked for, and for each tick that was missed its share of the ticks, which is the most it can do. To take a
 brief run for none gives 74 to 26 instead of 80 to 20.
@@ -38,7 +38,7 @@ LOOKS = re.compile(
     r"looks: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without an answer: "
     r"(\d+\.\d\d) % without a signal"
 )
-# An answer is overdue after 20 ms (observe.c), which the next tick finds, and then the thread's mask is looked at.
+# A reply is overdue after 20 ms (observe.c), which the next tick finds, and then the thread's mask is read.
 OVERDUE_NS = 20e6
 
 
@@ -55,7 +55,7 @@ class BlockedTruth(Truth):
         elif words[0] == "watched":
             self.watched_ns = int(words[1])
         elif words[0] == "without":
-            print("not run:", *words)
+            print("LEFT OUT:", *words[1:])
         else:
             if words[0] == "share":
                 self.visits[(words[1], words[2])] = int(words[5])
@@ -75,7 +75,7 @@ class Case:
         stops, stopped_ns = (float(part) for part in options.get("stops", "0x0").split("x"))
         self.made, stopped = int(ticks[1]), stops * (stopped_ns / profile.message.period - 2.5)
         self.missed = max(int(ticks[2]) - max(stopped, 0), 0)
-        # Between two looks at one thread where each tick looks at all, see above.
+        # Between two samples of one thread where each tick samples all, see above.
         self.largest_gap_ns = (2.5 + self.missed) * profile.message.period
         self.after_report_ns = self._after_report_ns()
 
@@ -95,7 +95,7 @@ class Case:
 
 def judge_once(case, thread, function):
     """A call that was made once: its time within a gap. Its CPU time is what it took to get there; that of what the
-    thread ran before may be found with it, if a look met it in the call and running."""
+    thread ran before may be found with it, if a sample met it in the call and running."""
     true_ns, true_cpu_ns = case.truth.shares[(thread, function)]
     _, cpu_ns, _, wall_ns = case.values(thread, function)
     before_ns = sum(cpu for (name, other), (_, cpu) in case.truth.shares.items() if name == thread and other != function)
@@ -117,7 +117,7 @@ def judge_alternate(case):
     text = f"{share:.2f} % in sleep_longer, truth {true_share:.2f} %, off {share - true_share:+.2f}"
     case.judge.verdict(abs(share - true_share) <= allowed, f"{text}, allowed {allowed:.2f}")
     lifetimes = sum(lifetime for _, lifetime, _ in truth.threads.values())
-    # Where ticks are missed, what comes behind a thread's last look is longer.
+    # Where ticks are missed, the time after a thread's last sample is longer.
     rest_ns = sum(case.values(thread, UNSAMPLED)[WALL] for thread in truth.threads)
     allowed_ns = max(0.01 * sum(true), len(truth.threads) * case.largest_gap_ns)
     text = f"both together {sum(found) / 1e9:.3f} s, truth {sum(true) / 1e9:.3f} s of {lifetimes / 1e9:.3f} s"
@@ -181,7 +181,7 @@ def judge_looks(case):
 
 def judge_busy(case):
     """Oversubscribed CPUs. A thread that is in one function for all its life loses nothing but the rest after its last
-    look. One that changes is subject to chance: the bound of judge_truth.py, and what fell into missed ticks."""
+    sample. One that changes is subject to chance: the bound of judge_truth.py, and what fell into missed ticks."""
     wholly, partly = ("busy_whole",), ("busy_longer", "busy_shorter")
     for label, type, column in (("wall", WALL, 0), ("cpu", CPU, 1)):
         for functions in (wholly, partly):
@@ -203,7 +203,7 @@ def judge_busy(case):
 
 
 def judge_woken(case):
-    """Blocked threads sleep on. A look at one is a sample of its thread."""
+    """Blocked threads sleep on. Each has samples all the same."""
     samples = {name: values[SAMPLES] for (_, name), values in case.profile.threads().items()}
     truth = case.truth
     looks = sum(
@@ -243,7 +243,7 @@ def judge_wakeups(case):
 
 
 def judge_churn(case):
-    """Each short thread's time is in its own function, but for the rest after its last look."""
+    """Each short thread's time is in its own function, except for the rest after its last sample."""
     truth, short = case.truth, [name for name in case.truth.threads if name.startswith("brief")]
     own = {thread: function for thread, function in truth.shares}
     strangers = [
@@ -288,7 +288,7 @@ def judge_sums(case):
     _, cpu_ns, offcpu_ns, wall_ns = case.profile.totals()
     truth = case.truth
     lifetimes_ns = truth.main_ns + sum(lifetime for _, lifetime, _ in truth.threads.values())
-    # What the main thread has more than it says lies behind the report, where others live too, or before its first line.
+    # What the main thread has more than it says is after the report, where others live too, or before its first line.
     half_ns = case.after_report_ns * (len(truth.woken) + 1) / 2
     allowed_ns = lifetimes_ns * 0.01 + 20e6 + half_ns
     case.judge.close("total wall is the sum of the lifetimes", wall_ns, lifetimes_ns + half_ns, allowed_ns)

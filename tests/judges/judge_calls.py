@@ -80,11 +80,14 @@ def names(root, which):
 LINE = re.compile(r"(\d+) +(?:(?P<end>\+\+\+ )|(?P<begun>\w+)\(.*<unfinished \.\.\.>$|<\.\.\. (?P<resumed>\w+) resumed>|(?P<whole>\w+)\()")
 
 
-def calls(path):
-    """{thread: names} of a trace, and those threads that are ours.
+NEVER_RETURN = {"exit", "exit_group"}
 
-    A number that is used again is another thread. A call that does not return is not counted: of a thread that is killed
-    strace may see anything.
+
+def calls(path):
+    """{thread: {name: line}} of a trace, and those threads that are ours.
+
+    A number that is used again is another thread. A call that does not return ("= ?") is not counted: when another thread
+    ends the process strace reads the registers of one that is gone, and names a call by what it finds there.
     """
     made, ours, lives = {}, set(), {}
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -97,11 +100,11 @@ def calls(path):
                 lives[match[1]] = thread[1] + 1
                 continue
             name = match["resumed"] or match["whole"]
-            if name:
-                made.setdefault(thread, set()).add(name)
+            if name and (name in NEVER_RETURN or not line.endswith("= ?\n")):
+                made.setdefault(thread, {}).setdefault(name, line.strip())
             if 'prctl(PR_SET_NAME, "wallprof"' in line:
                 ours.add(thread)
-                made.setdefault(thread, set())
+                made.setdefault(thread, {})
     return made, ours
 
 
@@ -109,17 +112,14 @@ def check_traces(root, bare, profiled):
     rows = table(root)
     before = set().union(*calls(bare)[0].values())
     made, ours = calls(profiled)
-    of_threads = set().union(*(names for thread, names in made.items() if thread not in ours)) - before - OF_STRACE
-    of_our_thread = set().union(*(made[thread] for thread in ours)) - OF_STRACE
     problems = []
     if not ours:
         problems.append("there is no thread of ours")
-    unknown = of_threads - set(merged(rows, 0, rows))
-    if unknown:
-        problems.append(f"threads of the program call {sorted(unknown)}")
-    unknown = of_our_thread - set(of_ours(rows))
-    if unknown:
-        problems.append(f"our thread calls {sorted(unknown)}")
+    for thread, lines in made.items():
+        is_ours = thread in ours
+        known = set(of_ours(rows)) if is_ours else before | set(merged(rows, 0, rows))
+        for name in sorted(set(lines) - known - OF_STRACE):
+            problems.append(f"{'our thread' if is_ours else 'a thread of the program'} calls {name}: {lines[name]}")
     return problems
 
 

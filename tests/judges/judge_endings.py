@@ -4,10 +4,9 @@
     judge_endings.py matrix preload|run DIRECTORY THREADS|child [ENDING...]
     judge_endings.py kills DIRECTORY COUNT
 
-For e2e_endings.sh, with what lib.sh sets in the environment: BUILD, PPROF. matrix: each ending of target_endings is
+For e2e_endings.sh, with what e2e.sh sets in the environment: BUILD, PPROF. matrix: each ending of target_endings is
 run without and with the profiler; of both, output, status and core dump must be the same. The wall time of each
-thread must be what the program logged of it, but for a tick (and for how long the machine stood still meanwhile;
-which it may do unseen: there are three tries, and a try that failed is printed).
+thread must be what the program logged of it, but for a tick and for how long the machine stood still meanwhile.
 kills: so many processes are killed at random moments, each leaves a store that can be read.
 preload: the library alone, with a store; what was left of those that could not write is recovered. run: under
 wallprof-run, which sees to that itself.
@@ -28,7 +27,7 @@ import pprof_read
 
 BUILD, PPROF = os.environ["BUILD"], os.environ["PPROF"]
 TARGET, TOOL, LIBRARY = f"{BUILD}/tests/targets/target_endings", f"{BUILD}/wallprof", f"{BUILD}/libwallprof.so"
-TICK_NS, TRIES = 10_000_000, 3
+TICK_NS = 10_000_000
 MEMORY_GROUPS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 MEMORY_LIMIT = 96 << 20
 LATE_NS, NAP_S = 2_000_000, 0.005
@@ -117,7 +116,7 @@ class Run:
 
 
 def memory_group():
-    """A group that is short of memory; None where none can be had."""
+    """A group with little memory; None where none can be made."""
     for parent in MEMORY_GROUPS:
         path = f"{parent}/wallprof-endings-{os.getpid()}"
         for name in ("memory.limit_in_bytes", "memory.max"):
@@ -216,21 +215,16 @@ def judge(directory, mode, ending, is_ordinary, shape, freezes):
     has_core = shape == "1"
     bare = Run(f"{directory}/bare", [], {}, arguments, has_core)
     launcher, environment = launch(mode, f"{directory}/run")
-    for attempt in range(TRIES):
-        run = Run(f"{directory}/run", launcher, environment, arguments, has_core)
-        check_same(bare, run, what)
-        try:
-            profile = check_profile(profile_of(run, mode, is_ordinary))
-            slack = (0 if is_ordinary else TICK_NS) + freezes.between(run.before_ns, run.after_ns)
-            check_times(profile, run, slack)
-        except Wrong as wrong: # a machine that stood still may do so unseen
-            print(f"{what}, try {attempt + 1}: {wrong}; it said {run.err!r}", flush=True)
-            if attempt == TRIES - 1:
-                raise Wrong(f"{what}: {wrong}") from wrong
-            continue
-        if shape == "child":
-            expect(len(os.listdir(f"{directory}/run")) == 5, f"{what}: there is no profile of the parent")
-        return
+    run = Run(f"{directory}/run", launcher, environment, arguments, has_core)
+    check_same(bare, run, what)
+    try:
+        profile = check_profile(profile_of(run, mode, is_ordinary))
+        slack = (0 if is_ordinary else TICK_NS) + freezes.between(run.before_ns, run.after_ns)
+        check_times(profile, run, slack)
+    except Wrong as wrong:
+        raise Wrong(f"{what}: {wrong}; it said {run.err!r}") from wrong
+    if shape == "child":
+        expect(len(os.listdir(f"{directory}/run")) == 5, f"{what}: there is no profile of the parent")
 
 
 def matrix(mode, directory, shape, wanted):
@@ -241,7 +235,7 @@ def matrix(mode, directory, shape, wanted):
         if ending == "lives-on" or (wanted and ending not in wanted):
             continue
         if ending == "out-of-memory" and not memory_group():
-            print(f"{ending}: not run, no memory group can be had")
+            print(f"LEFT OUT: {ending}: no memory group can be had")
             continue
         try:
             judge(directory, mode, ending, is_ordinary == "1", shape, freezes)

@@ -5,7 +5,7 @@
     judge_firefox.py --pprof FILE
 
 READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. same-as: a
-pprof file of the same recording. A look stands for its tick, or also for ticks before it whose look had no answer: a
+pprof file of the same recording. A sample stands for its tick, or also for ticks before it whose request had no reply: a
 thread weighs as much as it has samples at least, and as there are ticks in its life at most; CPU times are equal to the
 nanosecond. The last one is about pprof files with times.
 """
@@ -142,7 +142,7 @@ def check_same(profile, path):
 
 def check_truth(profile, path):
     """Every thread is there with its name and id, and for as long as it says; the sampler may see the end of one that no
-    hook sees later than that, as late as it was kept from looking."""
+    hook sees later than that, as late as it was kept from sampling."""
     by_id = {(thread["name"], thread["tid"]): thread for thread in profile["threads"]}
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file]
@@ -176,7 +176,7 @@ def used_categories(profile):
 
 
 def check_pprof(path):
-    """All but what is nobody's has a time, within the recording."""
+    """Every sample of a thread has a time, within the recording."""
     from pprof_read import SAMPLES, Profile
 
     profile = Profile(path)

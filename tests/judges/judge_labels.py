@@ -4,14 +4,14 @@
     judge_labels.py work PROFILE REPORT
     judge_labels.py pairs PROFILE
     judge_labels.py lines PROFILE         THREAD LABELS WALL, a line for each set of labels of a thread
-    judge_labels.py sets PROFILE PERCENT  the sets of labels with at least so many of all looks, in one line
+    judge_labels.py sets PROFILE PERCENT  the sets of labels with at least so many of all samples, in one line
 
-work: of each thread's time the share with each phase is what the program measured itself, a line THREAD PHASE NS each. A look
+work: of each thread's time the share with each phase is what the program measured itself, a line THREAD PHASE NS each. A sample
 stands for a period, so that N of them are off by a share of 1 / (2 sqrt(N)) with a standard deviation; six are allowed. When
-the machine stands still, that is the phase's in which it began, while the next look is mostly in another one: what the
+the machine stands still, that is the phase's in which it began, while the next sample is mostly in another one: what the
 line THREAD stalled NS has is allowed beside. Status 0: right, 1: wrong; and 2 more if that is above a quarter of a
 thread's time, which tells little.
-sets: looks, not time, as one look after a standstill has all of that.
+sets: samples, not time, as one sample after a standstill has all of that.
 pairs: no thread ever had a label `right` without the `left` of the same value, and all four kinds of sets are there.
 """
 
@@ -61,9 +61,9 @@ def judge_work(profile, report):
     for thread, phases in truth.items():
         ours = {labels: values for (name, labels), values in sums.items() if name == thread}
         total = sum(values[WALL] for values in ours.values())
-        looks = max(1, sum(values[SAMPLES] for values in ours.values()))
+        samples = max(1, sum(values[SAMPLES] for values in ours.values()))
         still = stalled[thread] / sum(phases.values())
-        allowed = 6 * 0.5 / math.sqrt(looks) + 0.01 + still
+        allowed = 6 * 0.5 / math.sqrt(samples) + 0.01 + still
         is_telling = is_telling and still <= STILL_MAX
         print(f"{thread}: stood still for {still:.1%} of its time")
         for labels in set(phases) | set(ours):
@@ -71,16 +71,16 @@ def judge_work(profile, report):
             share = ours.get(labels, [0] * 4)[WALL] / max(1, total)
             verdict = "" if abs(share - true) <= allowed else " WRONG"
             is_right = is_right and not verdict
-            print(f"{thread} {labels}: {share:.3f}, in truth {true:.3f}, +-{allowed:.3f} ({looks} looks){verdict}")
+            print(f"{thread} {labels}: {share:.3f}, in truth {true:.3f}, +-{allowed:.3f} ({samples} samples){verdict}")
     return (0 if is_right and truth else 1) + (0 if is_telling else 2)
 
 
 def print_sets(profile, percent):
-    looks = collections.Counter()
+    samples = collections.Counter()
     for (_, labels), values in sums_of(profile).items():
-        looks[labels] += values[SAMPLES]
-    least = sum(looks.values()) * percent / 100
-    print(*sorted(text_of(labels) for labels, count in looks.items() if count >= least))
+        samples[labels] += values[SAMPLES]
+    least = sum(samples.values()) * percent / 100
+    print(*sorted(text_of(labels) for labels, count in samples.items() if count >= least))
 
 
 def judge_pairs(profile):
@@ -89,7 +89,7 @@ def judge_pairs(profile):
     for (thread, labels), values in sums_of(profile).items():
         named = dict(labels)
         if "right" in named and named.get("left") != named["right"]:
-            print(f"{thread} never had {labels}: {values[SAMPLES]} looks")
+            print(f"{thread} never had {labels}: {values[SAMPLES]} samples")
             is_right = False
         kinds[tuple(sorted(set(named) - {"handler"}))] += values[SAMPLES]
     print(dict(kinds))

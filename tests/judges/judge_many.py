@@ -4,8 +4,8 @@
     judge_many.py PROFILE REPORT [full]
 
 Total wall is the sum of the lifetimes within 0.1 %, the main thread left out: it is in the loader before its first
-line. Every thread is there once, under its own name and id, with all of its time and with little more; and there is none
-besides. Nothing is in [overflow]. Where sleepers woke late, there may be more: twice that in any thread, and in all of
+line. Every thread is there once, under its own name and id, with all of its time and with little more; and there are no
+others. Nothing is in [overflow]. Where sleepers woke late, there may be more: twice that in any thread, and in all of
 them together as much as ten such delays.
 
 full: of a profile whose memory was too small. Its total is the same; for single threads there may be no room.

@@ -39,7 +39,7 @@ def judge_under(profile, outer, inner):
             if outer in stack[stack.index(inner) :] and profile.reaches_root(sample):
                 rooted += sample.value[SAMPLES]
     print(f"{inner}: {found} samples, {rooted} under {outer} and back to the root")
-    # Of a few dozen samples two may have been taken where nobody could tell.
+    # Of a few dozen samples two may have been taken where it cannot be known.
     return rooted > 0.5 * found and found - rooted <= max(2, 0.01 * found)
 
 

@@ -4,9 +4,9 @@
     judge_threads.py PROFILE REPORT
 
 Time is conserved: total wall is the sum of the lifetimes within 1 %, and where sleepers woke late, so that threads were
-kept waiting before and behind what they measure too, as much more as ten such delays. Every thread is there under its own name and
+kept waiting before and after what they measure too, as much more as ten such delays. Every thread is there under its own name and
 id. A thread's function is found in it, for as much of its time as the report asks for, and in no other thread; the time that
-it was kept off the processors, and could not be looked at, does not count. Nor does what is [unsampled] of it, for as
+it was kept off the processors, and could not be sampled, does not count. Nor does what is [unsampled] of it, for as
 long as the machine is known to have stood still.
 """
 

@@ -5,7 +5,7 @@
 
 How far a function may be off is derived here, not tuned.
 
-The profiler cuts a thread's time into stretches of n ticks, looks at it once in each, at one of the n ticks, all equally
+The profiler cuts a thread's time into stretches of n ticks, samples it once in each, at one of the n ticks, all equally
 likely, and gives the whole stretch to the function it finds then; n is settled before the stretch begins
 (src/sample/schedule.h). Let a stretch last L, and the function be what the thread is in at the share q of its ticks:
 
@@ -16,25 +16,25 @@ likely, and gives the whole stretch to the function it finds then; n is settled 
     thread's stretches add, however their lengths follow what was seen: Var = sum of L^2 q(1 - q).
   - With no stretch longer than M that is at most M times the sum of L q(1 - q). x(1 - x) is concave, so by Jensen
     Var <= M p(1 - p) T for a function with the share p of T seconds. This is reached when the function changes much
-    faster than the thread is looked at; longer visits make q(1 - q) smaller and so the variance.
-  - M: threads at rest share the looks that active ones leave, here half of them or more, as the threads that run at a
-    time are fewer than half of k: with k looks a tick and N threads their stretches are 2N/k ticks. It is not taken
-    for less than 2g, g being the mean time between two looks at the thread. When every tick has a look at every thread
+    faster than the thread is sampled; longer visits make q(1 - q) smaller and so the variance.
+  - M: threads at rest share the samples that active ones leave, here half of them or more, as the threads that run at a
+    time are fewer than half of k: with k samples a tick and N threads their stretches are 2N/k ticks. It is not taken
+    for less than 2g, g being the mean time between two samples of the thread. When every tick samples every thread
     that is two ticks, more than the 13/12 to which ticks that are jittered by half a period amount.
 
-Threads are looked at independently of each other, so variances add over them too. No stretch is off by more than M, so
+Threads are sampled independently of each other, so variances add over them too. No stretch is off by more than M, so
 that Freedman's inequality (Bernstein's for martingales) gives
 
   P(|error| > sqrt(2 v z) + M z / 3) <= 2 exp(-z)
 
 and with z = ln(2N / 1e-4) for N comparisons (Bonferroni) a true profile fails less than once in 10,000 times. This is
-5.2 to 5.6 standard deviations plus the heavy tail. The number of looks is taken from the profile, and it is checked
+5.2 to 5.6 standard deviations plus the heavy tail. The number of samples is taken from the profile, and it is checked
 that it is the number the rate promises.
 
-Where a virtual processor stands still while the clock goes on, the profiler cannot look, and all that time is found
+Where a virtual processor stands still while the clock goes on, the profiler cannot take samples, and all that time is found
 at one moment: target_truth reports how long that was, and a thread's estimate may be off by so much more.
 
-CPU time is that of the thread, which is exact, by the shares that its running functions have in the stretches whose look
+CPU time is that of the thread, which is exact, by the shares that its running functions have in the stretches whose sample
 found it running. Of these what was said above holds, with the thread's CPU time in the place of T. A waiting function
 can be found running, for what little CPU time it uses.
 """
@@ -147,11 +147,11 @@ def gaps_ns(profile, truth):
 
 
 def judge_rate(judge, profile, truth, hz, per_tick):
-    """The bounds below mean something only if threads are looked at as often as promised."""
+    """The bounds below mean something only if threads are sampled as often as promised."""
     threads = len(truth.threads) + 1
     due = hz * min(per_tick, threads) * truth.main_ns / 1e9
     taken = profile.totals()[SAMPLES]
-    # A tick that comes late on a busy machine is left out, by design; and all of them while the machine stands still.
+    # A tick that comes late on a busy machine is left out, by design; so are all while the machine stands still.
     least = 0.5 * due * max(1 - truth.stalled_ns / truth.main_ns, 0)
     judge.verdict(least <= taken <= 1.1 * due, f"{taken} samples taken, {due:.0f} due, {least:.0f} at least")
 

@@ -48,7 +48,7 @@ def require(condition, rule):
 
 
 def varint(data, at):
-    """The varint at a position and the position behind it."""
+    """The varint at a position and the position after it."""
     value = shift = 0
     while True:
         require(at < len(data), "wire: a varint ends before the message does")
@@ -224,7 +224,7 @@ class Profile:
         return self.text(mapping.filename) if mapping else ""
 
     def file_of_main(self):
-        """The program's, which may be mapped in parts, of which the first mapping is one."""
+        """The program's file: that of the first mapping."""
         return self.text(self.message.mapping[0].filename) if self.message.mapping else ""
 
     def names_of(self, location):

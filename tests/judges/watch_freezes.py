@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures for how long the machine stood still: whoever sleeps and is woken late could not have done anything meanwhile.
+"""Measures for how long the machine stood still: a process that sleeps and is woken late could not have done anything meanwhile.
 
     watch_freezes.py FILE
 
 Runs until SIGTERM, then appends "frozen NANOSECONDS" to FILE: the sum over all processors of what wake-ups came late,
 those by less than LATE_NS left out. On a machine that is shared, tests that a profiler passes at any other time would
-fail for time that nobody could have observed.
+fail for time that no process could have observed.
 """
 
 import os

@@ -1,12 +1,7 @@
-/* What tests must know of the machine, beyond sig_arch.h; and what an emulator of it leaves out. */
-#ifndef WALLPROF_TESTS_ARCH_H
-#define WALLPROF_TESTS_ARCH_H
-
-#include "sig/sys/sig_arch.h"
-#include "sig/sys/sig_memory.h"
+#include "arch.h"
 
 /* What a signal handler returns to. */
-static const uint8_t trampoline_code[SIG_TRAMPOLINE_BYTES] = {
+const uint8_t trampoline_code[SIG_TRAMPOLINE_BYTES] = {
 #if defined(__x86_64__)
     0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05, /* mov $__NR_rt_sigreturn, %rax; syscall */
 #else
@@ -14,8 +9,7 @@ static const uint8_t trampoline_code[SIG_TRAMPOLINE_BYTES] = {
 #endif
 };
 
-/* By its DWARF number. */
-static inline void set_register(ucontext_t *context, unsigned number, uint64_t value)
+void set_register(ucontext_t *context, unsigned number, uint64_t value)
 {
 #if defined(__x86_64__)
     static const uint8_t greg_of[SIG_DWARF_COUNT] = {
@@ -33,18 +27,15 @@ static inline void set_register(ucontext_t *context, unsigned number, uint64_t v
 #endif
 }
 
-static inline void set_registers(ucontext_t *context, uint64_t pc, uint64_t sp, uint64_t fp)
+void set_registers(ucontext_t *context, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     set_register(context, SIG_DWARF_PC, pc);
     set_register(context, SIG_DWARF_SP, sp);
     set_register(context, SIG_DWARF_FP, fp);
 }
 
-/* qemu-user has no process_vm_readv: there nothing can be read through the kernel. */
-static inline bool kernel_copies_memory(void)
+bool kernel_copies_memory(void)
 {
     uint64_t from = 1, to = 0;
     return sig_memory_copy(&to, (uint64_t)(uintptr_t)&from, sizeof(to));
 }
-
-#endif

@@ -4,7 +4,7 @@
 # WALLPROF_BUILD   where libwallprof.so and the target programs are (default: build/release)
 # WALLPROF_RUN     what programs of another machine are run by: qemu-aarch64 -L DIRECTORY (default: nothing)
 # WALLPROF_PPROF   google's pprof (default: build/pprof; scripts/build-pprof makes it)
-# WALLPROF_LONG    1: everything, which takes half an hour (make e2e-long); else what there is time for in make check
+# WALLPROF_LONG    1: everything, which takes half an hour (make e2e-long); else what there is time for in make check-all
 #
 # $TMP is a directory of the test's own, removed at its end.
 set -u -o pipefail
@@ -55,7 +55,7 @@ complain() { # MESSAGE...
     bad=1
 }
 
-# Below those that the kernel gives to who asks for none: nobody takes it before it is bound again.
+# Below those that the kernel chooses itself: no process takes it before it is bound again.
 free_port() {
     "$PYTHON" -c 'import random, socket
 while True:
@@ -73,7 +73,12 @@ skip() { # REASON...
     exit 77
 }
 
-# Programs a test cannot do without.
+# For a part of a test that cannot run here; the test goes on. .ci/may-skip says which may be left out where.
+leave_out() { # CASE REASON...
+    echo "LEFT OUT: $1: ${*:2}"
+}
+
+# Programs that a test needs.
 need() { # PROGRAM...
     local program
     for program in "$@"; do
@@ -95,7 +100,7 @@ profile_run() { # FILE PROGRAM ARGUMENTS...
     WALLPROF_OUT=$file preload_run "$LIBRARY" "$@"
 }
 
-# For how long the machine stood still, behind a report, as a line of its own: see watch_freezes.py.
+# Appends to a report for how long the machine stood still, as a line of its own: see watch_freezes.py.
 freezes_begin() {
     "$PYTHON" "$TESTS/judges/watch_freezes.py" "$TMP/freezes" &
     FREEZES=$!

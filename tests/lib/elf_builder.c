@@ -1,51 +1,22 @@
-/*
- * Small ELF images by hand, for tests: the symbols that are asked for, in a file that is otherwise ordinary.
- *
- * Sections: 1 .text [0x1000,0x2000) and 2 .init [0x2000,0x2100), both code; 3 .data [0x3000,0x3100);
- * 4 .symtab, 5 .strtab, 6 .dynsym, 7 .dynstr, 8 .plt.sec [0x4000,0x4030), 9 .rela.plt, 10 .note.gnu.build-id,
- * 11 .shstrtab. One PT_NOTE segment. Sections without contents (the code but for .plt.sec) hold zeros.
- */
-#ifndef WALLPROF_TESTS_ELF_BUILDER_H
-#define WALLPROF_TESTS_ELF_BUILDER_H
+#include "elf_builder.h"
 
-#include <elf.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { TEXT = 1, INIT, DATA, SYMTAB, STRTAB, DYNSYM, DYNSTR, PLT, RELA, NOTE, SHSTRTAB, SECTION_COUNT };
-enum { BUILT_BUILD_ID_BYTES = 20 };
-
-struct built_symbol {
-    const char *name;
-    uint64_t value, size;
-    unsigned char info; /* ELF64_ST_INFO */
-    uint16_t section;
-};
-
-#define FUNC(binding)   ELF64_ST_INFO(STB_##binding, STT_FUNC)
-#define NOTYPE(binding) ELF64_ST_INFO(STB_##binding, STT_NOTYPE)
-
-struct built_elf {
-    unsigned char *bytes; /* malloc'd at its exact size, so that a sanitizer sees what is read behind it */
-    size_t size;
-};
-
-static inline Elf64_Ehdr *built_header(const struct built_elf *elf)
+Elf64_Ehdr *built_elf_header(const struct built_elf *elf)
 {
     return (Elf64_Ehdr *)elf->bytes;
 }
 
-static inline Elf64_Shdr *built_section(const struct built_elf *elf, int index)
+Elf64_Shdr *built_elf_section(const struct built_elf *elf, int index)
 {
-    return (Elf64_Shdr *)(elf->bytes + built_header(elf)->e_shoff) + index;
+    return (Elf64_Shdr *)(elf->bytes + built_elf_header(elf)->e_shoff) + index;
 }
 
-/* Appends contents padded to 8 bytes and returns where they are. */
-static inline size_t built_append(struct built_elf *elf, const void *contents, size_t bytes)
+size_t built_elf_append(struct built_elf *elf, const void *contents, size_t bytes)
 {
     size_t at = elf->size, padded = (bytes + 7) & ~(size_t)7;
     elf->bytes = realloc(elf->bytes, at + padded);
@@ -58,15 +29,15 @@ static inline size_t built_append(struct built_elf *elf, const void *contents, s
     return at;
 }
 
-static inline void built_place(struct built_elf *elf, Elf64_Shdr *section, const void *contents, size_t bytes)
+static void built_place(struct built_elf *elf, Elf64_Shdr *section, const void *contents, size_t bytes)
 {
-    section->sh_offset = built_append(elf, contents, bytes);
+    section->sh_offset = built_elf_append(elf, contents, bytes);
     section->sh_size = bytes;
 }
 
 /* A symbol table and its strings; the first symbol is the empty one. */
-static inline void built_symbols(struct built_elf *elf, Elf64_Shdr *table, Elf64_Shdr *strings,
-                                 const struct built_symbol *symbols, size_t count)
+static void built_symbols(struct built_elf *elf, Elf64_Shdr *table, Elf64_Shdr *strings,
+                          const struct built_symbol *symbols, size_t count)
 {
     size_t string_bytes = 1;
     for (size_t i = 0; i < count; i++)
@@ -91,7 +62,7 @@ static inline void built_symbols(struct built_elf *elf, Elf64_Shdr *table, Elf64
 
 /* Three trampolines, the way ld writes them with and without -z ibtplt, lld without; their slots in another
  * order. */
-static inline void built_plt(struct built_elf *elf, Elf64_Shdr *plt, Elf64_Shdr *relocations)
+static void built_plt(struct built_elf *elf, Elf64_Shdr *plt, Elf64_Shdr *relocations)
 {
     static const unsigned char code[] = {
         0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x15,
@@ -110,7 +81,7 @@ static inline void built_plt(struct built_elf *elf, Elf64_Shdr *plt, Elf64_Shdr 
     built_place(elf, relocations, entries, sizeof entries);
 }
 
-static inline void built_note(struct built_elf *elf, Elf64_Shdr *section, unsigned char build_id_first)
+static void built_note(struct built_elf *elf, Elf64_Shdr *section, unsigned char build_id_first)
 {
     struct {
         Elf64_Nhdr header;
@@ -120,7 +91,7 @@ static inline void built_note(struct built_elf *elf, Elf64_Shdr *section, unsign
     built_place(elf, section, &note, sizeof note);
 }
 
-static inline void built_name_sections(struct built_elf *elf, Elf64_Shdr *sections)
+static void built_name_sections(struct built_elf *elf, Elf64_Shdr *sections)
 {
     static const char *const names[SECTION_COUNT] = {"",
                                                      ".text",
@@ -143,11 +114,9 @@ static inline void built_name_sections(struct built_elf *elf, Elf64_Shdr *sectio
     built_place(elf, &sections[SHSTRTAB], strings, used);
 }
 
-/* An image with these symbols in .symtab and those in .dynsym; the build-id is build_id_first, 0xab, 0, 0...
- */
-static inline struct built_elf built_elf_create(const struct built_symbol *symbols, size_t count,
-                                                const struct built_symbol *dynamic, size_t dynamic_count,
-                                                unsigned char build_id_first)
+struct built_elf built_elf_create(const struct built_symbol *symbols, size_t count,
+                                  const struct built_symbol *dynamic, size_t dynamic_count,
+                                  unsigned char build_id_first)
 {
     struct built_elf elf = {0};
     Elf64_Shdr sections[SECTION_COUNT] = {
@@ -175,16 +144,16 @@ static inline struct built_elf built_elf_create(const struct built_symbol *symbo
         [NOTE] = {.sh_type = SHT_NOTE},
         [SHSTRTAB] = {.sh_type = SHT_STRTAB},
     };
-    built_append(&elf, NULL, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr));
+    built_elf_append(&elf, NULL, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr));
     built_symbols(&elf, &sections[SYMTAB], &sections[STRTAB], symbols, count);
     built_symbols(&elf, &sections[DYNSYM], &sections[DYNSTR], dynamic, dynamic_count);
     built_plt(&elf, &sections[PLT], &sections[RELA]);
     built_note(&elf, &sections[NOTE], build_id_first);
     built_name_sections(&elf, sections);
-    size_t headers = built_append(&elf, sections, sizeof sections);
+    size_t headers = built_elf_append(&elf, sections, sizeof sections);
     *(Elf64_Phdr *)(elf.bytes + sizeof(Elf64_Ehdr)) = (Elf64_Phdr){
         .p_type = PT_NOTE, .p_offset = sections[NOTE].sh_offset, .p_filesz = sections[NOTE].sh_size};
-    *built_header(&elf) = (Elf64_Ehdr){
+    *built_elf_header(&elf) = (Elf64_Ehdr){
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
                     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB, EV_CURRENT},
         .e_type = ET_DYN,
@@ -200,14 +169,13 @@ static inline struct built_elf built_elf_create(const struct built_symbol *symbo
     return elf;
 }
 
-static inline void built_elf_destroy(struct built_elf *elf)
+void built_elf_destroy(struct built_elf *elf)
 {
     free(elf->bytes);
     *elf = (struct built_elf){0};
 }
 
-/* A file with these bytes that has a path for as long as the descriptor, which is returned, is open. */
-static inline int file_create(const void *bytes, size_t size, char path[static 64])
+int built_file_create(const void *bytes, size_t size, char path[static 64])
 {
     int fd = memfd_create("elf", MFD_CLOEXEC);
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
@@ -215,5 +183,3 @@ static inline int file_create(const void *bytes, size_t size, char path[static 6
     snprintf(path, 64, "/proc/self/fd/%d", fd);
     return fd;
 }
-
-#endif

@@ -1,7 +1,7 @@
 """
 Runs a command with no descriptor open but 0, 1 and 2, and no signal ignored: exec_alone.py [OPTION] COMMAND...
 
-    --broken-stderr   descriptor 2 is a pipe that nobody reads
+    --broken-stderr   descriptor 2 is a pipe without a reader
     --closed          descriptors 0 to 2 are closed
     --full-stderr=N   descriptor 2 is an empty file, and no file may have more than N bytes
 """

@@ -9,171 +9,39 @@
 
 #include "profile/profile.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { FAKE_PROFILE_THREADS = 64, FAKE_PROFILE_REGIONS = 4 };
 
 struct fake_profile {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
-    struct wp_symbols symbols;
-    struct outside_region regions[FAKE_PROFILE_REGIONS];
-    struct wp_profile profile;
+    struct arena arena;
+    struct tree tree;
+    struct module_list modules;
+    struct symbols symbols;
+    struct code_region regions[FAKE_PROFILE_REGIONS];
+    struct profile profile;
     arena_ref thread_of_number[FAKE_PROFILE_THREADS + 1];
     uint32_t frame_count;
 };
 
-static inline void fake_profile_reserve(void *array, size_t count, size_t bytes)
-{
-    void **memory = array;
-    if ((count & (count - 1)) == 0) /* at each power of two, to the next one */
-        *memory = realloc(*memory, bytes * (count ? 2 * count : 1));
-    if (!*memory)
-        abort();
-}
-
-static inline uint32_t fake_profile_function(struct fake_profile *fake, const char *name, const char *file,
-                                             uint32_t start_line)
-{
-    struct wp_symbols *symbols = &fake->symbols;
-    fake_profile_reserve(&symbols->functions, symbols->function_count, sizeof(*symbols->functions));
-    symbols->functions[symbols->function_count] =
-        (struct wp_function){strdup(name), "", file, start_line, true};
-    symbols->functions[symbols->function_count].system_name =
-        symbols->functions[symbols->function_count].name;
-    return symbols->function_count++;
-}
-
-/* The frames of the next location, innermost first. */
-static inline void fake_profile_frames(struct fake_profile *fake, const struct wp_frame *frames,
-                                       uint32_t count, uint32_t region)
-{
-    struct wp_symbols *symbols = &fake->symbols;
-    for (uint32_t i = 0; i < count; i++) {
-        fake_profile_reserve(&symbols->frames, fake->frame_count, sizeof(*symbols->frames));
-        symbols->frames[fake->frame_count++] = frames[i];
-    }
-    fake_profile_reserve(&symbols->region_of, symbols->location_count, sizeof(*symbols->region_of));
-    symbols->region_of[symbols->location_count++] = region;
-    fake_profile_reserve(&symbols->first_frame, symbols->location_count, sizeof(*symbols->first_frame));
-    symbols->first_frame[symbols->location_count] = fake->frame_count;
-}
+uint32_t fake_profile_function(struct fake_profile *fake, const char *name, const char *file,
+                               uint32_t start_line);
 
 /* An address of its own, in a module or, with 0, in none. */
-static inline arena_ref fake_profile_location(struct fake_profile *fake, arena_ref module,
-                                              const struct wp_frame *frames, uint32_t count)
-{
-    uint64_t address = UINT64_C(0x10000) + fake->symbols.location_count;
-    arena_ref location = tree_location(&fake->tree, module, address, 0);
-    if (!location || tree_location_at(&fake->tree, location)->index != fake->symbols.location_count)
-        abort();
-    fake_profile_frames(fake, frames, count, module ? 0 : fake->symbols.region_count);
-    return location;
-}
+arena_ref fake_profile_location(struct fake_profile *fake, arena_ref module,
+                                const struct symbol_frame *frames, uint32_t count);
 
 /* One function at one line. */
-static inline arena_ref fake_profile_plain(struct fake_profile *fake, arena_ref module, const char *name)
-{
-    struct wp_frame frame = {fake_profile_function(fake, name, NULL, 0), 0};
-    return fake_profile_location(fake, module, &frame, 1);
-}
-
-static inline arena_ref fake_profile_module(struct fake_profile *fake, const char *path)
-{
-    arena_ref ref = arena_alloc(&fake->arena, sizeof(struct wp_module));
-    struct wp_module *module = arena_at(&fake->arena, ref);
-    *module = (struct wp_module){.start_pc = 0x10000, .end_pc = UINT64_C(1) << 40, .is_sampled = true};
-    module->path = arena_strdup(&fake->arena, path);
-    module->is_main = fake->modules.newest == 0;
-    module->next = fake->modules.newest;
-    fake->modules.newest = ref;
-    fake->modules.count++;
-    return ref;
-}
+arena_ref fake_profile_plain(struct fake_profile *fake, arena_ref module, const char *name);
+arena_ref fake_profile_module(struct fake_profile *fake, const char *path);
 
 /* Memory outside all modules, for the locations in none that are made from now on. */
-static inline void fake_profile_region(struct fake_profile *fake, const char *path)
-{
-    if (fake->symbols.region_count == FAKE_PROFILE_REGIONS)
-        abort();
-    fake->regions[fake->symbols.region_count++] = (struct outside_region){.path = path};
-}
+void fake_profile_region(struct fake_profile *fake, const char *path);
 
 /* Returns the thread's root; without a name, one of a thread that has no record. */
-static inline arena_ref fake_profile_thread(struct fake_profile *fake, int32_t tid, const char *name)
-{
-    uint32_t number = ++fake->profile.thread_count;
-    if (number > FAKE_PROFILE_THREADS)
-        abort();
-    arena_ref root = tree_root(&fake->tree, number), ref = 0;
-    if (name) {
-        ref = arena_alloc(&fake->arena, sizeof(struct wp_thread_record));
-        struct wp_thread_record *record = arena_at(&fake->arena, ref);
-        *record = (struct wp_thread_record){.root = root, .number = number, .tid = tid};
-        memcpy(record->name, name, strlen(name) < THREAD_NAME_BYTES ? strlen(name) : THREAD_NAME_BYTES);
-    }
-    fake->thread_of_number[number] = ref;
-    return root;
-}
-
-static inline arena_ref fake_profile_node(struct fake_profile *fake, arena_ref parent, arena_ref location)
-{
-    arena_ref node = tree_child(&fake->tree, parent, location);
-    if (!node)
-        abort();
-    return node;
-}
-
-static inline void fake_profile_weigh(struct fake_profile *fake, arena_ref node, uint64_t samples,
-                                      uint64_t cpu_ns, uint64_t offcpu_ns)
-{
-    struct wp_values *self = &tree_node(&fake->tree, node)->self;
-    self->samples += samples;
-    self->cpu_ns += cpu_ns;
-    self->offcpu_ns += offcpu_ns;
-    self->wall_ns += cpu_ns + offcpu_ns;
-}
-
-static inline void fake_profile_init(struct fake_profile *fake, size_t arena_bytes)
-{
-    *fake = (struct fake_profile){0};
-    if (arena_init(&fake->arena, arena_bytes) < 0 || tree_init(&fake->tree, &fake->arena) < 0)
-        abort();
-    fake->modules.arena = &fake->arena;
-    fake->symbols.regions = fake->regions;
-    fake_profile_reserve(&fake->symbols.first_frame, 0, sizeof(*fake->symbols.first_frame));
-    fake->symbols.first_frame[0] = 0;
-    for (int i = 0; i < PSEUDO_COUNT; i++) {
-        struct wp_frame frame = {fake_profile_function(fake, tree_pseudo_name(i), NULL, 0), 0};
-        fake_profile_frames(fake, &frame, 1, 0);
-    }
-    fake->profile = (struct wp_profile){.arena = &fake->arena,
-                                        .tree = &fake->tree,
-                                        .modules = &fake->modules,
-                                        .symbols = &fake->symbols,
-                                        .thread_of_number = fake->thread_of_number,
-                                        .labels = LABELS_ID,
-                                        .start_utc_ns = UINT64_C(1764000000123456789),
-                                        .duration_ns = UINT64_C(12345678901),
-                                        .period_ns = 10000000,
-                                        .threads_per_tick = 8,
-                                        .restraint = "",
-                                        .command = "./app --flag"};
-}
-
-static inline void fake_profile_deinit(struct fake_profile *fake)
-{
-    for (uint32_t i = 0; i < fake->symbols.function_count; i++)
-        free((char *)fake->symbols.functions[i].name);
-    free(fake->symbols.functions);
-    free(fake->symbols.frames);
-    free(fake->symbols.first_frame);
-    free(fake->symbols.region_of);
-    tree_deinit(&fake->tree);
-    arena_deinit(&fake->arena);
-}
+arena_ref fake_profile_thread(struct fake_profile *fake, int32_t tid, const char *name);
+arena_ref fake_profile_node(struct fake_profile *fake, arena_ref parent, arena_ref location);
+void fake_profile_weigh(struct fake_profile *fake, arena_ref node, uint64_t samples, uint64_t cpu_ns,
+                        uint64_t offcpu_ns);
+void fake_profile_init(struct fake_profile *fake, size_t arena_bytes);
+void fake_profile_deinit(struct fake_profile *fake);
 
 #endif

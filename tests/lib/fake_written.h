@@ -7,17 +7,8 @@
 
 #include "fake_files.h"
 
-typedef int fake_write_fn(const struct wp_profile *profile, struct sink *sink);
-
-static inline struct fake_bytes fake_written(const struct fake_directory *directory, fake_write_fn *write,
-                                             const struct wp_profile *profile)
-{
-    int error;
-    struct sink *sink = sink_create(directory->fd, "out", SINK_PLAIN, &error);
-    assert_non_null(sink);
-    assert_int_equal(write(profile, sink), 0);
-    assert_int_equal(sink_commit(sink), 0);
-    return fake_read(directory, "out");
-}
+typedef int fake_write_fn(const struct profile *profile, struct sink *sink);
+struct fake_bytes fake_written(const struct fake_directory *directory, fake_write_fn *write,
+                               const struct profile *profile);
 
 #endif

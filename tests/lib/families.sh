@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the tests of runs of several processes, after lib.sh: a program that ends as it is told ($work), runs of it,
+# Sourced by the tests of runs of several processes, after e2e.sh: a program that ends as it is told ($work), runs of it,
 # and what is expected of them.
 need gcc flock setsid
 is_emulated && skip "what a shell starts is not emulated"
@@ -25,12 +25,12 @@ int main(int count, char **arguments)
 {
     const char *last = count > 2 ? arguments[2] : "";
     sleep_for(atoi(arguments[1]));
-    if (strcmp(last, "until") == 0) { /* somebody has made a file */
+    if (strcmp(last, "until") == 0) { /* another process has made a file */
         for (int i = 0; i < 6000 && access(arguments[3], F_OK) < 0; i++)
             sleep_for(10);
         last = count > 4 ? arguments[4] : "";
     }
-    if (strcmp(last, "pause") == 0) { /* for twice as long, which is in nobody's account */
+    if (strcmp(last, "pause") == 0) { /* for twice as long, which no profile counts */
         wallprof_stop();
         usleep(2000 * (unsigned)atoi(arguments[1]));
         wallprof_start();
@@ -75,16 +75,18 @@ expect_nothing_left() { # NAME
     rm -rf "${TMPDIR:?}"/*
 }
 
+before_exec='\.[a-z]+(-[0-9]+)?\.pb\.gz$' # how such a file's name ends
+
 # Of what a process was before an exec there is a file if that was worth one: on a crowded machine it may be.
 files_of() { # NAME
-    find "$TMP/$1" -name '*.pb.gz' | grep -vE '\.[a-z]+(-[0-9]+)?\.pb\.gz$'
+    find "$TMP/$1" -name '*.pb.gz' | grep -vE "$before_exec"
 }
 
 expect_files() { # NAME COUNT
     local found file
     found=$(files_of "$1" | wc -l)
     [ "$found" -eq "$2" ] || complain "$1: $found profiles, not $2: $(ls "$TMP/$1"); $(cat "$TMP/$1.err")"
-    for file in $(find "$TMP/$1" -name '*.pb.gz' | grep -E '\.[a-z]+(-[0-9]+)?\.pb\.gz$'); do
+    for file in $(find "$TMP/$1" -name '*.pb.gz' | grep -E "$before_exec"); do
         [ "$(wall_ms "$file")" -ge 90 ] || complain "$1: $file is of $(wall_ms "$file") ms before an exec only"
     done
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Plays somebody else's part in a directory that everybody may write to: planted.py USER DIRECTORY NAME SECRET LOOT
+"""Acts as another user in a directory that every user may write to: planted.py USER DIRECTORY NAME SECRET LOOT
 
 As that user, and until it is ended, puts one thing after the other under NAME, as fast as it can: a link to SECRET, which
-it cannot read itself, one to LOOT, a file of its own, a FIFO that nobody reads, and nothing. Says "ready" once it does.
+it cannot read itself, one to LOOT, a file of its own, a FIFO without a reader, and nothing. Says "ready" once it does.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 /* cmocka with the headers it wants first. */
-#ifndef WALLPROF_TESTS_UNIT_H
-#define WALLPROF_TESTS_UNIT_H
+#ifndef WALLPROF_UNIT_H
+#define WALLPROF_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

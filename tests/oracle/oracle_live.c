@@ -26,7 +26,6 @@
 #include "sig/cfi/sig_cfi.h"
 #include "sig/walk/sig_fp_offset_cache.h"
 #include "sig/walk/sig_unwind_slow.h"
-#include "sig/signal/sig_handler.h"
 #include "sig/walk/sig_stack_cache.h"
 #include "sig/walk/sig_rules.h"
 #include "sig/walk/sig_unwind.h"
@@ -183,13 +182,13 @@ struct group {
     uint64_t ours[KEPT], theirs[KEPT];
 };
 
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 static const struct sig_modules_table *table;
 static uint64_t stack_low, stack_high; /* of the main thread */
-static _Alignas(
-    struct sig_memo) char memo_memory[sizeof(struct sig_memo) + 2 * CAPACITY * sizeof(struct sig_memo_frame)];
-static struct sig_memo *const memo = (struct sig_memo *)(void *)memo_memory;
+static _Alignas(struct sig_stack_cache) char memo_memory[sizeof(struct sig_stack_cache) +
+                                                         2 * CAPACITY * sizeof(struct sig_stack_cache_frame)];
+static struct sig_stack_cache *const stack_cache = (struct sig_stack_cache *)(void *)memo_memory;
 static pid_t process;
 static uint64_t stacks, frames, late, outcomes[OUTCOMES], ends[3], lost_groups;
 static uint64_t full_walks, memo_stacks, memo_shared, memo_different;
@@ -256,19 +255,19 @@ static void count_stack(enum sig_unwind_end end)
         note_group(outcome, end, agreed);
 }
 
-/* With a memo of the main thread's last stack the walk must find the same. */
+/* With a stack cache of the main thread's last stack the walk must find the same. */
 static void walk_with_memo(const struct sig_unwind_request *request, ucontext_t *context,
                            enum sig_unwind_end expected_end)
 {
     static uint64_t addresses[CAPACITY];
     struct sig_unwind_request own = *request;
     enum sig_unwind_end end;
-    own.memo = memo;
+    own.stack_cache = stack_cache;
     own.addresses = addresses;
     size_t count = sig_unwind(&own, context, &end);
-    memo_shared += end == SIG_UNWIND_ROOT ? memo->shared : 0;
-    for (uint32_t i = end == SIG_UNWIND_ROOT ? memo->shared : 0; i-- > 0 && count < CAPACITY;)
-        addresses[count++] = memo->frames[i].address;
+    memo_shared += end == SIG_UNWIND_ROOT ? stack_cache->shared : 0;
+    for (uint32_t i = end == SIG_UNWIND_ROOT ? stack_cache->shared : 0; i-- > 0 && count < CAPACITY;)
+        addresses[count++] = stack_cache->frames[i].address;
     memo_stacks++;
     memo_different += end != expected_end || count != ours.count ||
                       memcmp(addresses, ours.addresses, count * sizeof(addresses[0])) != 0;
@@ -289,7 +288,7 @@ static void compare_with_outside(const ucontext_t *context, enum sig_unwind_end 
 
 static void walk_twice(ucontext_t *context)
 {
-    static struct sig_full_scratch scratch;
+    static struct sig_unwind_slow_scratch scratch;
     enum sig_unwind_end end;
     bool is_main = walker == process;
     struct sig_unwind_request request = {.modules = table,
@@ -305,7 +304,7 @@ static void walk_twice(ucontext_t *context)
     if (is_main)
         walk_with_memo(&request, context, end);
     if (end == SIG_UNWIND_INEXPRESSIBLE) {
-        ours.count = sig_full_walk(&request, context, &scratch, ours.count, &end);
+        ours.count = sig_unwind_slow(&request, context, &scratch, ours.count, &end);
         full_walks++;
     }
     theirs.count = walk_theirs(context, theirs.addresses);
@@ -340,7 +339,7 @@ static void refresh(void)
         return;
     table = modules_table(&modules);
     sig_rules_clear();
-    sig_distance_clear();
+    sig_fp_offset_clear();
     object_count = 0;
     real_dl_iterate_phdr()(copy_object, NULL);
 }
@@ -425,7 +424,7 @@ static void find_main_stack(void)
     if (maps)
         fclose(maps);
     bool has_limit = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    memo->capacity = 2 * CAPACITY;
+    stack_cache->capacity = 2 * CAPACITY;
     stack_low = stack_high - (has_limit ? limit.rlim_cur : (uint64_t)8 << 20);
 }
 

@@ -5,8 +5,8 @@
  * (oracle_other_compare). A pair counts if the thread was put on a CPU just once in between, and stands where
  * it stood: as good as always for the signal only.
  */
-#ifndef WALLPROF_TESTS_ORACLE_LIVE_OTHER_H
-#define WALLPROF_TESTS_ORACLE_LIVE_OTHER_H
+#ifndef WALLPROF_ORACLE_LIVE_OTHER_H
+#define WALLPROF_ORACLE_LIVE_OTHER_H
 
 #include "sig/walk/sig_unwind.h"
 
@@ -50,12 +50,12 @@ static inline uint64_t oracle_other_runs(pid_t tid)
     return sscanf(text, "%*u %*u %" SCNu64, &runs) == 1 ? runs : 0;
 }
 
-static inline bool oracle_other_place(pid_t tid, uint64_t *arguments, struct sig_place *ret)
+static inline bool oracle_other_place(pid_t tid, uint64_t *arguments, struct sig_blocked_regs *ret)
 {
     char text[256];
     long number;
     oracle_other_read(tid, "syscall", text, sizeof(text));
-    *ret = (struct sig_place){.arguments = arguments};
+    *ret = (struct sig_blocked_regs){.arguments = arguments};
     int got = sscanf(text,
                      "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
                      " %" SCNx64,
@@ -71,7 +71,7 @@ static inline void oracle_other_look(pid_t tid, struct sig_unwind_request reques
     static struct sig_stack_copy copy = {
         .words = words, .capacity_bytes = sizeof(words), .mem_descriptor = -1};
     uint64_t arguments[6];
-    struct sig_place place;
+    struct sig_blocked_regs place;
     oracle_other.is_there = oracle_other.is_to_learn = false;
     oracle_other.runs = oracle_other_runs(tid);
     if (oracle_other.runs == 0 || !oracle_other_place(tid, arguments, &place))
@@ -81,7 +81,7 @@ static inline void oracle_other_look(pid_t tid, struct sig_unwind_request reques
     request.capacity = ORACLE_OTHER_CAPACITY;
     oracle_other.pc = place.pc;
     oracle_other.sp = place.sp;
-    oracle_other.count = sig_unwind_other(&request, &place, &oracle_other.course);
+    oracle_other.count = sig_unwind_remote(&request, &place, &oracle_other.course);
     copy.expected_bytes = oracle_other.course.bytes;
     oracle_other.is_there = oracle_other_runs(tid) == oracle_other.runs;
     oracle_other.is_to_learn = oracle_other.is_there && oracle_other.course.end == SIG_UNWIND_INEXPRESSIBLE;

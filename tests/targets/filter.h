@@ -1,6 +1,6 @@
 /* Filters of system calls for tests, installed by the program's own instruction, past all hooks. */
-#ifndef WALLPROF_TESTS_FILTER_H
-#define WALLPROF_TESTS_FILTER_H
+#ifndef WALLPROF_FILTER_H
+#define WALLPROF_FILTER_H
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

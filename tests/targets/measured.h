@@ -20,8 +20,8 @@
  * A thread that is still there when the report is made is reported as of that moment, the function it is in
  * too: the end of the program is the end of its call.
  */
-#ifndef WALLPROF_TESTS_MEASURED_H
-#define WALLPROF_TESTS_MEASURED_H
+#ifndef WALLPROF_MEASURED_H
+#define WALLPROF_MEASURED_H
 
 #include "target.h"
 
@@ -107,7 +107,7 @@ static inline void spin(struct measured *self, uint64_t duration_ns)
         burn();
 }
 
-/* A virtual processor can stand still while the clock goes on; whoever measures must know for how long. */
+/* A virtual processor can stand still while the clock goes on; the measurement must know for how long. */
 static inline void note_stall(struct measured *self, uint64_t due_ns)
 {
     enum { STALL_MS = 100 }; /* no busy scheduler keeps a sleeper waiting that long */

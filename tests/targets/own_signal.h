@@ -2,8 +2,8 @@
  * For programs that use a signal themselves and say, case by case, what they see of it: the signal's number,
  * what is sent and seen, and the command line, `PROGRAM list` or `PROGRAM CASE NUMBER`.
  */
-#ifndef WALLPROF_TESTS_OWN_SIGNAL_H
-#define WALLPROF_TESTS_OWN_SIGNAL_H
+#ifndef WALLPROF_OWN_SIGNAL_H
+#define WALLPROF_OWN_SIGNAL_H
 
 #include <errno.h>
 #include <pthread.h>

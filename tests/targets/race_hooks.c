@@ -4,9 +4,9 @@
  *
  *     race_hooks SECONDS
  *
- * Without what the sanitizer cannot bear: no signal is sent to a thread, as a handler would run in the middle
- * of the sanitizer (so running threads are without an answer, and those that wait are looked at from
- * outside), no thread ends, as our hook of that comes behind the sanitizer's, and there is no fork.
+ * What the sanitizer cannot bear is left out. No signal is sent to a thread, as a handler would run in the
+ * middle of the sanitizer: running threads do not reply, and waiting ones get remote samples. No thread ends,
+ * as our hook of that comes after the sanitizer's. There is no fork.
  */
 #include "target.h"
 
@@ -21,9 +21,9 @@
 #include <sys/signalfd.h>
 #include <sys/time.h>
 
-int __wrap_sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation);
+int __wrap_sig_request_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 
-int __wrap_sig_handler_send(pid_t tid, uint32_t slot_index, uint64_t generation)
+int __wrap_sig_request_send(pid_t tid, uint32_t slot_index, uint64_t generation)
 {
     (void)tid, (void)slot_index, (void)generation;
     return 0;

@@ -7,8 +7,8 @@
  *
  * die is for what a test cannot go on without: status 2, at once, so without a profile.
  */
-#ifndef WALLPROF_TESTS_TARGET_H
-#define WALLPROF_TESTS_TARGET_H
+#ifndef WALLPROF_TARGET_H
+#define WALLPROF_TARGET_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -73,8 +73,8 @@ static inline struct timespec timespec_of(uint64_t ns)
 }
 
 /*
- * How late somebody woke, at most. On a crowded machine any thread has to wait that long for a processor now
- * and then, also where it cannot measure itself: before its first line, and behind its last. Reported as
+ * How late a thread woke, at most. On a crowded machine any thread has to wait that long for a processor now
+ * and then, also where it cannot measure itself: before its first line, and after its last. Reported as
  * "late NS".
  */
 static uint64_t latest_ns; /* atomic */

@@ -11,8 +11,8 @@
  *
  * as-nobody: as daemons do, the program changes its user before it starts a thread.
  *
- * On stdout stands what measured.h says. And of wakeups, how often the kernel put each waiting thread aside,
- * from when all of them waited until the end (/proc/self/task/TID/status), and how long that was:
+ * On stdout stands what measured.h says. And of wakeups, how often the kernel switched from each waiting
+ * thread, from when all of them waited until the end (/proc/self/task/TID/status), and how long that was:
  *
  *     woken THREAD voluntary nonvoluntary
  *     watched nanoseconds
@@ -190,7 +190,7 @@ static void wait_in_epoll_pwait(struct measured *self, uint64_t duration_ns)
         was_interrupted(errno);
 }
 
-/* For one that nobody sends. */
+/* For a signal that is never sent. */
 static void wait_for_signal(struct measured *self, uint64_t duration_ns)
 {
     uint64_t end_ns = now_ns() + duration_ns;
@@ -260,7 +260,7 @@ static void release_readers(void)
 
 /* ---- modes ---- */
 
-/* Evenly out of step with each other: in step, one look's error would be all threads'. */
+/* Evenly out of step with each other: in step, the error of one sample would be that of all threads. */
 static void run_alternate(uint64_t duration_ns, unsigned threads)
 {
     for (unsigned i = 0; i < threads; i++) {
@@ -291,7 +291,7 @@ static void run_long(uint64_t duration_ns, unsigned unused)
     join_from(0);
 }
 
-/* Each number in the file that stands behind such a name; added up. */
+/* The sum of the numbers after such a name in the file. */
 static uint64_t switches_of(const struct worker *worker, const char *name)
 {
     char path[64], line[128];

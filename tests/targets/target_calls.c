@@ -1,6 +1,6 @@
 /*
- * Installs a filter past all hooks, so that nobody can look through it, and then works and waits in every
- * way: what is not on the list it is given, nor its own, ends the process (SIGSYS). Else its status is 3.
+ * Installs a filter past all hooks, so that the profiler does not see it, and then works and waits in every
+ * way. A call that is neither in the list given nor its own ends the process (SIGSYS). Else its status is 3.
  *
  *     target_calls thread NUMBER...    the filter is the main thread's
  *     target_calls all NUMBER...       it is for all threads

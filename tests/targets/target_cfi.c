@@ -6,6 +6,7 @@
  * Every one of them is called by frame_by_rbp, which is lost without the rbp that its callee has, and calls
  * clobber_registers, which saves and overwrites whatever a callee may.
  */
+/* test: not-aarch64 */
 #include "target.h"
 
 #include <pthread.h>

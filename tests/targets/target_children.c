@@ -104,7 +104,7 @@ static int run_loader(const char *how)
 static int fork_with_list(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)info, (void)size;
-    usleep(20000); /* the profiler wants to look at the list, too */
+    usleep(20000); /* the profiler wants to read the list, too */
     pid_t child = fork();
     if (child == 0)
         _exit(5);
@@ -309,7 +309,7 @@ static int run_inherit(const char *state)
     return 1;
 }
 
-/* ---- children that share memory or are nobody's ---- */
+/* ---- children that share memory or have no parent ---- */
 
 static void on_profile(int number)
 {

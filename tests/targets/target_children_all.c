@@ -5,7 +5,7 @@
  *     target_children_all SECONDS exit     some children end by exit
  *
  * Not both: exit takes the loader's lock, and would hang without us if a thread of the parent had it.
- * Every child's status is looked at; children that live long print their pid. Exit status 0 when all were
+ * Every child's status is checked; children that live long print their pid. Exit status 0 when all were
  * right.
  */
 #include "target.h"

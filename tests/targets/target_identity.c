@@ -1,5 +1,5 @@
 /*
- * Programs that become somebody else, or go somewhere else, as daemons and sandboxes do: one per run. Each
+ * Programs that change their user, directory or rights, as daemons and sandboxes do: one per run. Each
  * works before and after; status 3, or 4 and a line about what was not as it should be.
  *
  *     target_identity chroot DIRECTORY    goes to /, has DIRECTORY for its root, closes all descriptors

@@ -122,7 +122,7 @@ static void be_spawner(struct measured *self, uint64_t duration_ns)
     is_spawner_done = 1;
 }
 
-/* The child waits in open until somebody opens the FIFO's other end, which without a reader does not go. A
+/* The child waits in open until the FIFO's other end is opened, which fails without a reader. A
  * child that has opened it but not yet ended is a reader too: so not a number of times, but until there is no
  * spawner any more. */
 static void open_fifo(struct measured *self, uint64_t duration_ns)

@@ -22,7 +22,7 @@
 static uint64_t run_ns;
 static __thread uint64_t stalled_ns;
 
-/* What is shorter than that is told by the number of looks. */
+/* Shorter times are judged by the number of samples. */
 static void note_stall(uint64_t ns)
 {
     if (ns > 20 * NS_PER_MS)
@@ -34,7 +34,7 @@ static void name_thread(const char *name)
     pthread_setname_np(pthread_self(), name);
 }
 
-/* What passes between two looks at the clock is no more than 1 ms of the work: a standstill is not all. */
+/* Between two readings of the clock lies at most 1 ms of work, so a standstill does not take all of it. */
 KEEP_FRAME static void compute(uint64_t ns)
 {
     uint64_t last_ns = now_ns();

@@ -148,7 +148,7 @@ static bool blocks_nothing(void)
     return true;
 }
 
-/* The C library waits without a hook here; that this was interrupted is nobody's business. */
+/* The C library waits without a hook here; that this was interrupted does not matter. */
 static bool waits_unhooked(long ms)
 {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -209,7 +209,8 @@ static void at_end(void *data)
         atomic_fetch_sub(&leaving->right, 1);
 }
 
-/* The waits before and behind are called at one depth: what the first has left of itself meets the second. */
+/* The waits before and after are called at one depth: the second meets what the first has left on the stack.
+ */
 __attribute__((noinline)) static void leave_by_jump(struct leaving *leaving)
 {
     if (sigsetjmp(before, 1) == 0) {

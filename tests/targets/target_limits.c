@@ -91,7 +91,7 @@ static void look_in_child(void)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == WORKED);
 }
 
-/* Everything is closed, by every way there is, and low numbers are taken: nothing else may be behind them. */
+/* Everything is closed, in every way there is, and low numbers are used again: they must not be ours. */
 static void take_all_numbers(void)
 {
     for (int fd = 3; fd <= 20; fd++)

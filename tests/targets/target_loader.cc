@@ -52,7 +52,7 @@ static int count_object(dl_phdr_info *, size_t, void *count)
     return ++*static_cast<int *>(count), 0;
 }
 
-static void look(uint64_t)
+static void find_objects(uint64_t)
 {
     Dl_info info;
     int count = 0;
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 {
     static Work works[] = {{"load", load, 0, {}},
                            {"load-2", load, 0, {}},
-                           {"look", look, 0, {}},
+                           {"look", find_objects, 0, {}},
                            {"heap", use_heap, 0, {}},
                            {"throw", throw_and_catch, 0, {}},
                            {"throw-2", throw_and_catch, 0, {}},

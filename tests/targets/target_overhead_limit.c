@@ -1,7 +1,7 @@
 /*
- * Dear to look at: threads that are all busy, deep in calls.
+ * Expensive to sample: threads that are all busy, deep in calls.
  *
- *     target_restraint SECONDS
+ *     target_overhead_limit SECONDS
  *
  * Reports as target_threads does, but demands no share of a thread's time in its function:
  *

@@ -1,5 +1,5 @@
 /*
- * Takes a signal away from whoever has it, past the C library, and works for a while; threads and all.
+ * Sets the action of a signal past the C library, or blocks it, and works for a while, with threads.
  *
  *     target_raw_signal default|ignore|handler|block|fill NUMBER [LIBRARY]
  *

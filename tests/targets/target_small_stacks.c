@@ -4,7 +4,7 @@
  *     target_small_stacks MS ALTERNATE_BYTES
  *
  * Threads of PTHREAD_STACK_MIN, coroutines of 8 KiB with a guard page below, handlers on signal stacks of so
- * many bytes, with and without SS_AUTODISARM, and stacks that are switched while they are looked at. Each
+ * many bytes, with and without SS_AUTODISARM, and stacks that are switched while they are sampled. Each
  * checks what lies on its stack. Prints what the kernel's frame of a handler takes, and "all right"; status 1
  * when something was not.
  */
@@ -113,7 +113,7 @@ static void on_signal(int number)
     errno = before;
 }
 
-/* Its mask is left behind. */
+/* Its mask stays. */
 static __thread jmp_buf place;
 
 static void on_signal_jumping(int number)

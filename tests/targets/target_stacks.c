@@ -208,7 +208,7 @@ HAMMER(registers, short_registers(i))
 HAMMER(cold, short_cold(i))
 HAMMER(tail, short_tail(i))
 
-/* A function of the C library behind the procedure linkage table; not the header's macro. */
+/* A function of the C library through the procedure linkage table; not the header's macro. */
 extern uint32_t htonl(uint32_t value);
 HAMMER(plt, htonl((uint32_t)i))
 
@@ -408,7 +408,7 @@ static void catch (int number, void (*handler)(int, siginfo_t *, void *), int fl
         die("sigaction");
 }
 
-/* Signals have a stack of their own here, so what lies below a coroutine's small one is nobody's to write to.
+/* Signals have a stack of their own here, so no one may write below a coroutine's small one.
  */
 enum { SMALL_STACK_BYTES = 2048, CANARY = 0xa5 };
 
@@ -419,7 +419,7 @@ static void use_signal_stack(void)
         die("sigaltstack");
 }
 
-/* Nobody sends it but a profiler, whose handler then runs where this one would. */
+/* Only a profiler sends it, whose handler then runs where this one would. */
 static void on_profile(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)info, (void)context;

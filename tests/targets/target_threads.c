@@ -437,8 +437,8 @@ static int run_nested_exit(void)
 
 /*
  * bare-exit: one thread or two end by the bare system call, and the main thread by pthread_exit, before the
- * second or as the last. Nobody is left then, but the C library does not know: no exit handler runs, so the
- * report comes first.
+ * second or as the last. No thread is left then, but the C library does not know: no exit handler runs, so
+ * the report comes first.
  */
 #define START_BARE(number)                                                                                   \
     static void *start_bare_##number(void *life)                                                             \

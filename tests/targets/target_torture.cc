@@ -68,7 +68,7 @@ static int note_object(dl_phdr_info *info, size_t, void *data)
     return 0;
 }
 
-// The loader's lock is not a fair one: without a pause nobody else would get it.
+// The loader's lock is not a fair one: without a pause no other thread would get it.
 static uint64_t iterate_objects(uint64_t)
 {
     constexpr int kTimes = 100;

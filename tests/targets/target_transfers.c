@@ -1,6 +1,6 @@
 /*
  * Sockets with a time limit, transfers that a signal cuts short, and waits by system call number, each in a
- * thread of its own (waits.h says what is looked at).
+ * thread of its own (waits.h says what is checked).
  *
  *     target_transfers MS
  */
@@ -25,7 +25,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-/* LIMIT_MS: sockets count in jiffies, of which the first may have begun long ago. */
+/* LIMIT_MS: sockets count in jiffies, and the first may have begun long ago. */
 enum { LARGE = 1 << 19, PIECE = 5000, LIMIT_MS = SHORT_MS - 10 };
 
 static int ring_fd, epoll_fd, silent[2], silent_pair[2], silent_listener;
@@ -43,7 +43,7 @@ static void limit(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-/* A pair of which the first end has a limit; its buffer is full if it is to be written to. */
+/* A pair whose first end has a limit; its buffer is full if it is to be written to. */
 static bool make_pair(int pair[2], int type, bool is_full)
 {
     static const char bytes[4096];

@@ -89,7 +89,7 @@ struct worker {
     int is_reader; /* stops at the end of the pipe, not of its time */
     int at_end;
     int epoll;
-    pthread_mutex_t own_mutex; /* for its condition; nobody else takes it */
+    pthread_mutex_t own_mutex; /* for its condition; no other thread takes it */
     pthread_cond_t condition;  /* never signalled */
     sem_t semaphore;           /* never posted */
     pid_t tid;
@@ -137,7 +137,7 @@ static void spin(struct worker *worker, uint64_t duration_ns)
             turns = turns + 1;
 }
 
-/* A virtual processor can stand still while the clock goes on; whoever measures must know for how long. */
+/* A virtual processor can stand still while the clock goes on; the measurement must know for how long. */
 static void sleep_absolute(struct worker *worker, uint64_t duration_ns)
 {
     uint64_t end_ns = now_ns() + duration_ns;

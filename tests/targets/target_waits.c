@@ -1,5 +1,5 @@
 /*
- * Every wait that a signal handler cuts short, in a thread of its own (waits.h says what is looked at).
+ * Every wait that a signal handler cuts short, in a thread of its own (waits.h says what is checked).
  *
  *     target_waits MS
  */

@@ -8,8 +8,8 @@
  *
  * The status is 1 when there is a bad one.
  */
-#ifndef WALLPROF_TESTS_WAITS_H
-#define WALLPROF_TESTS_WAITS_H
+#ifndef WALLPROF_WAITS_H
+#define WALLPROF_WAITS_H
 
 #include "target.h"
 

@@ -1,21 +1,26 @@
 /* What an address in no module is in, in this process, and which list names it. */
+/* test: not-emulated */
 #include "names/anonymous_code.h"
 
 #include "lib/fake_files.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { PAGE = 4096, FIRST_PID = 1000000000 /* above all that Linux gives */ };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_modules modules;
+    struct arena arena;
+    struct modules modules;
     struct memory_map memory;
     struct perf_maps perf_maps;
-    struct wp_log log;
-    struct outside outside;
+    struct log log;
+    struct anonymous_code code;
     unsigned char *pages; /* six: rwx, rx, rx of a file, nothing, rw, nothing */
     struct fake_directory directory;
 };
@@ -23,7 +28,7 @@ struct fixture {
 static int setup(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.modules = {.arena = &fixture.arena}};
+    fixture = (struct fixture){.modules = {.list.arena = &fixture.arena}};
     *state = &fixture;
     fake_directory_create(&fixture.directory);
     fake_write(&fixture.directory, "code.bin", "x");
@@ -56,7 +61,7 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
     remove_lists(fixture);
-    outside_deinit(&fixture->outside);
+    anonymous_code_deinit(&fixture->code);
     memory_map_deinit(&fixture->memory);
     munmap(fixture->pages, 6 * PAGE);
     arena_deinit(&fixture->arena);
@@ -77,25 +82,25 @@ static void list(const struct fixture *fixture, uint32_t generation, size_t offs
     close(fd);
 }
 
-static void find(struct fixture *fixture, struct outside_address *addresses, size_t count)
+static void find(struct fixture *fixture, struct anonymous_address *addresses, size_t count)
 {
-    outside_deinit(&fixture->outside);
+    anonymous_code_deinit(&fixture->code);
     memory_map_deinit(&fixture->memory);
-    assert_int_equal(outside_init(&fixture->outside, &fixture->modules, &fixture->memory, &fixture->perf_maps,
-                                  &fixture->log, addresses, count),
+    assert_int_equal(anonymous_code_init(&fixture->code, &fixture->modules, &fixture->memory,
+                                         &fixture->perf_maps, &fixture->log, addresses, count),
                      0);
 }
 
-static struct outside_address at(const struct fixture *fixture, size_t offset)
+static struct anonymous_address at(const struct fixture *fixture, size_t offset)
 {
-    return (struct outside_address){.address = (uintptr_t)fixture->pages + offset};
+    return (struct anonymous_address){.address = (uintptr_t)fixture->pages + offset};
 }
 
 static void nothing_is_asked_and_nothing_found(void **state)
 {
     struct fixture *fixture = *state;
     find(fixture, NULL, 0);
-    assert_int_equal(fixture->outside.region_count, 0);
+    assert_int_equal(fixture->code.region_count, 0);
     assert_false(fixture->memory.is_read);
 }
 
@@ -103,15 +108,15 @@ static void addresses_are_in_what_is_mapped_there(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t start = (uintptr_t)fixture->pages;
-    struct outside_address addresses[] = {at(fixture, 8), at(fixture, PAGE + 8), at(fixture, 2 * PAGE + 16),
-                                          at(fixture, 3 * PAGE), at(fixture, 5 * PAGE - 1)};
+    struct anonymous_address addresses[] = {at(fixture, 8), at(fixture, PAGE + 8), at(fixture, 2 * PAGE + 16),
+                                            at(fixture, 3 * PAGE), at(fixture, 5 * PAGE - 1)};
     find(fixture, addresses, COUNT(addresses));
     for (size_t i = 0; i < COUNT(addresses); i++)
-        assert_int_equal(addresses[i].kind, i == 2 ? OUTSIDE_FILE : OUTSIDE_ANONYMOUS);
+        assert_int_equal(addresses[i].kind, i == 2 ? ANONYMOUS_FILE : ANONYMOUS_MEMORY);
     assert_string_equal(addresses[2].name, "code.bin");
     assert_int_equal(addresses[2].file_offset, 3 * PAGE + 16);
-    const struct outside_region *regions = fixture->outside.regions;
-    assert_int_equal(fixture->outside.region_count, 3);
+    const struct code_region *regions = fixture->code.regions;
+    assert_int_equal(fixture->code.region_count, 3);
     assert_int_equal(addresses[0].region, 1);
     assert_int_equal(addresses[1].region, 1); /* one behind the other */
     assert_true(regions[0].start <= start && regions[0].end == start + 2 * PAGE);
@@ -132,26 +137,26 @@ static void a_file_without_a_name_is_memory(void **state)
 {
     struct fixture *fixture = *state;
     unlinkat(fixture->directory.fd, "code.bin", 0);
-    struct outside_address address = at(fixture, 2 * PAGE);
+    struct anonymous_address address = at(fixture, 2 * PAGE);
     find(fixture, &address, 1);
-    assert_int_equal(address.kind, OUTSIDE_ANONYMOUS);
+    assert_int_equal(address.kind, ANONYMOUS_MEMORY);
     assert_null(address.name);
-    assert_string_equal(fixture->outside.regions[0].path, "[anonymous executable]");
+    assert_string_equal(fixture->code.regions[0].path, "[anonymous executable]");
 }
 
 static void a_module_that_is_there_now_was_not_then(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
     uint64_t start_pc = (uintptr_t)fixture->pages + 2 * PAGE;
     struct modules_entry loaded = {.start_pc = start_pc, .end_pc = start_pc + PAGE, .record = ref};
     fixture->modules.now.entries = &loaded;
     fixture->modules.now.count = 1;
-    struct outside_address addresses[] = {at(fixture, 2 * PAGE - 1), at(fixture, 2 * PAGE)};
+    struct anonymous_address addresses[] = {at(fixture, 2 * PAGE - 1), at(fixture, 2 * PAGE)};
     find(fixture, addresses, COUNT(addresses));
     assert_int_equal(addresses[0].region, 1);
     assert_int_equal(addresses[1].region, 0);
-    assert_int_equal(addresses[1].kind, OUTSIDE_ANONYMOUS);
+    assert_int_equal(addresses[1].kind, ANONYMOUS_MEMORY);
     list(fixture, 0, 2 * PAGE, 1, "before");
     find(fixture, addresses, COUNT(addresses));
     assert_string_equal(addresses[1].name, "before");
@@ -167,18 +172,18 @@ static void the_youngest_list_that_knows_an_address_wins(void **state)
     perf_maps_init(&fixture->perf_maps, parent.sources[0].pid + 1, 0, &parent);
     list(fixture, 0, 0, 3 * PAGE, "of the parent's later life");
     list(fixture, 1, PAGE, 0x10, "own");
-    struct outside_address addresses[] = {at(fixture, 0), at(fixture, PAGE), at(fixture, PAGE + 0x10),
-                                          at(fixture, 3 * PAGE), at(fixture, 4 * PAGE)};
+    struct anonymous_address addresses[] = {at(fixture, 0), at(fixture, PAGE), at(fixture, PAGE + 0x10),
+                                            at(fixture, 3 * PAGE), at(fixture, 4 * PAGE)};
     find(fixture, addresses, COUNT(addresses));
     assert_string_equal(addresses[0].name, "of the parent");
     assert_string_equal(addresses[1].name, "own");
     assert_string_equal(addresses[2].name, "of the parent");
     assert_null(addresses[3].name);
-    assert_int_equal(addresses[3].kind, OUTSIDE_ANONYMOUS);
-    assert_string_equal(fixture->outside.regions[0].path, "[JIT]");
-    assert_true(fixture->outside.regions[0].has_names);
-    assert_string_equal(fixture->outside.regions[1].path, "[anonymous executable]");
-    assert_false(fixture->outside.regions[1].has_names);
+    assert_int_equal(addresses[3].kind, ANONYMOUS_MEMORY);
+    assert_string_equal(fixture->code.regions[0].path, "[JIT]");
+    assert_true(fixture->code.regions[0].has_names);
+    assert_string_equal(fixture->code.regions[1].path, "[anonymous executable]");
+    assert_false(fixture->code.regions[1].has_names);
     assert_int_equal(fixture->log.used_bytes, 0);
 }
 
@@ -196,7 +201,7 @@ static void what_is_wrong_with_a_list_is_said_once(void **state)
 {
     struct fixture *fixture = *state;
     char path[PERF_MAP_PATH_BYTES];
-    struct outside_address addresses[] = {at(fixture, 0), at(fixture, 1)};
+    struct anonymous_address addresses[] = {at(fixture, 0), at(fixture, 1)};
     list(fixture, 0, 0, 1, "good");
     list(fixture, 0, 1, 1, "\nbad\nbad");
     find(fixture, addresses, COUNT(addresses));

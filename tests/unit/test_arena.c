@@ -21,7 +21,7 @@ static void the_size_is_rounded_up_to_pages(void **state)
     static const size_t cases[][2] = {{1, PAGE}, {PAGE - 1, PAGE}, {PAGE, PAGE}, {PAGE + 1, 2 * PAGE}};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct wp_arena arena;
+        struct arena arena;
         assert_int_equal(arena_init(&arena, cases[i][0]), 0);
         assert_int_equal(arena.size_bytes, cases[i][1]);
         assert_int_equal(arena.used_bytes, 8);
@@ -33,7 +33,7 @@ static void the_size_is_rounded_up_to_pages(void **state)
 
 static void no_region_is_larger_than_its_references_reach(void **state)
 {
-    struct wp_arena arena;
+    struct arena arena;
     (void)state;
     int status = arena_init(&arena, SIZE_MAX);
     if (status < 0) { /* a system that does not overcommit */
@@ -53,7 +53,7 @@ static void no_region_is_larger_than_its_references_reach(void **state)
 static void records_are_apart_aligned_and_zeroed(void **state)
 {
     static const size_t sizes[] = {1, 8, 7, 64, 9, 24, 1000, 3};
-    struct wp_arena arena;
+    struct arena arena;
     size_t expected = 8;
     (void)state;
     assert_int_equal(arena_init(&arena, 1 << 16), 0);
@@ -75,7 +75,7 @@ static void records_are_apart_aligned_and_zeroed(void **state)
 
 static void the_last_sixteenth_is_kept(void **state)
 {
-    struct wp_arena arena;
+    struct arena arena;
     (void)state;
     assert_int_equal(arena_init(&arena, 16 * PAGE), 0);
     assert_int_equal(arena_alloc(&arena, 15 * PAGE - 7), 0); /* 8 are used already */
@@ -95,7 +95,7 @@ static void the_last_sixteenth_is_kept(void **state)
 static void sizes_beyond_reason_are_refused(void **state)
 {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX - 8, SIZE_MAX / 2, PAGE, PAGE - 7};
-    struct wp_arena arena;
+    struct arena arena;
     (void)state;
     assert_int_equal(arena_init(&arena, PAGE), 0);
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -107,7 +107,7 @@ static void sizes_beyond_reason_are_refused(void **state)
 
 static void strings_are_copied_whole_or_not_at_all(void **state)
 {
-    struct wp_arena arena;
+    struct arena arena;
     char text[2 * PAGE], seven[] = "seven..";
     (void)state;
     assert_int_equal(arena_init(&arena, PAGE), 0);
@@ -160,7 +160,7 @@ static void memory_there_is_not_is_null(void **state)
 
 static void what_was_cleared_is_zeroed_and_begins_anew(void **state)
 {
-    struct wp_arena arena;
+    struct arena arena;
     (void)state;
     assert_int_equal(arena_init(&arena, 1 << 20), 0);
     for (int is_locked = 0; is_locked < 2; is_locked++) {

@@ -1,4 +1,5 @@
 /* What filters do with a call is what the kernel does: both are asked. */
+/* test: not-emulated */
 #include "preload/call_filter.h"
 #include "lib/unit.h"
 

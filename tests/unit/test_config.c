@@ -1,4 +1,5 @@
 /* Every variable: its default, what it takes, and what is said and used instead of what it does not take. */
+#include "base/name_pattern.h"
 #include "config/config.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 enum { VARIABLES_MAX = 8 };
 
 struct fixture {
-    struct wp_config config;
-    struct wp_log log;
+    struct config config;
+    struct log log;
 };
 
 static int setup(void **state)
@@ -60,24 +61,24 @@ static void assert_said(const struct fixture *fixture, const char *expected)
 /* ---- numbers ---- */
 
 /* What a variable comes to as a number, whatever its type. */
-static uint64_t value_of(const struct wp_config *config, const char *name)
+static uint64_t value_of(const struct config *config, const char *name)
 {
     if (!strcmp(name, "WALLPROF_HZ"))
-        return config->hz;
+        return config->sampler.hz;
     if (!strcmp(name, "WALLPROF_THREADS"))
-        return config->threads;
+        return config->sampler.threads_per_tick;
     if (!strcmp(name, "WALLPROF_DEPTH"))
-        return config->depth;
+        return config->sampler.depth;
     if (!strcmp(name, "WALLPROF_MEM"))
-        return config->memory_bytes;
+        return config->sampler.memory_bytes;
     if (!strcmp(name, "WALLPROF_SIGNAL"))
         return (uint64_t)config->signal;
     if (!strcmp(name, "WALLPROF_LABELS"))
         return config->labels;
     if (!strcmp(name, "WALLPROF_OBSERVE"))
-        return config->by_signal_only;
+        return config->sampler.by_signal_only;
     if (!strcmp(name, "WALLPROF_OVERHEAD"))
-        return config->overhead_ppm;
+        return config->sampler.overhead_ppm;
     if (!strcmp(name, "WALLPROF_LOG"))
         return config->log_level;
     if (!strcmp(name, "WALLPROF_FOLLOW"))
@@ -246,18 +247,18 @@ static void the_defaults_are_as_documented(void **state)
 {
     struct fixture *fixture = *state;
     read_all(fixture, (const char *const[]){"PATH=/bin", "XWALLPROF_HZ=7", "wallprof_hz=7", NULL});
-    const struct wp_config *config = &fixture->config;
+    const struct config *config = &fixture->config;
     assert_string_equal(config->out, "");
-    assert_int_equal(config->hz, 100);
-    assert_int_equal(config->threads, 8);
-    assert_int_equal(config->depth, 1024);
-    assert_int_equal(config->memory_bytes, 64 * MIB);
+    assert_int_equal(config->sampler.hz, 100);
+    assert_int_equal(config->sampler.threads_per_tick, 8);
+    assert_int_equal(config->sampler.depth, 1024);
+    assert_int_equal(config->sampler.memory_bytes, 64 * MIB);
     assert_int_equal(config->signal, SIGPROF);
     assert_int_equal(config->labels, LABELS_ID);
-    assert_int_equal(config->overhead_ppm, 10000);
+    assert_int_equal(config->sampler.overhead_ppm, 10000);
     assert_int_equal(config->timeline, TIMELINE_OFF);
     assert_int_equal(config->timeline_bytes, 32 * MIB);
-    assert_false(config->by_signal_only);
+    assert_false(config->sampler.by_signal_only);
     assert_false(config->has_seed);
     assert_int_equal(config->log_level, LOG_WARNING);
     assert_string_equal(config->log_path, "");
@@ -270,14 +271,14 @@ static void all_at_once_do_not_disturb_each_other(void **state)
     read_all(fixture, (const char *const[]){"WALLPROF_SEED=5", "WALLPROF_HZ=50", "WALLPROF_OUT=/tmp/%p.pb.gz",
                                             "WALLPROF_THREADS=3", "WALLPROF_MEM=8M", "WALLPROF_LABELS=none",
                                             "WALLPROF_HZ=60", NULL});
-    assert_int_equal(fixture->config.hz, 50); /* getenv takes the first one, too */
-    assert_int_equal(fixture->config.threads, 3);
-    assert_int_equal(fixture->config.memory_bytes, 8 * MIB);
+    assert_int_equal(fixture->config.sampler.hz, 50); /* getenv takes the first one, too */
+    assert_int_equal(fixture->config.sampler.threads_per_tick, 3);
+    assert_int_equal(fixture->config.sampler.memory_bytes, 8 * MIB);
     assert_int_equal(fixture->config.labels, LABELS_NONE);
     assert_true(fixture->config.has_seed);
     assert_int_equal(fixture->config.seed, 5);
     assert_string_equal(fixture->config.out, "/tmp/%p.pb.gz");
-    assert_int_equal(fixture->config.depth, 1024);
+    assert_int_equal(fixture->config.sampler.depth, 1024);
     assert_said(fixture, "");
 }
 
@@ -301,21 +302,21 @@ static void a_rate_goes_without_restraint(void **state)
 {
     struct fixture *fixture = *state;
     read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 0);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 0);
     read_all(fixture, (const char *const[]){"WALLPROF_HZ=100", "WALLPROF_OVERHEAD=", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 0);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 0);
     read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", "WALLPROF_OVERHEAD=2", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 20000);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 20000);
     read_all(fixture, (const char *const[]){"WALLPROF_OVERHEAD=2", "WALLPROF_HZ=1000", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 20000);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 20000);
     read_all(fixture, (const char *const[]){"WALLPROF_HZ=", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 10000);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 10000);
     assert_said(fixture, "");
     read_all(fixture,
              (const char *const[]){"WALLPROF_HZ=fast", NULL}); /* the default is used, restraint too */
-    assert_int_equal(fixture->config.overhead_ppm, 10000);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 10000);
     read_all(fixture, (const char *const[]){"WALLPROF_HZ=1000", "WALLPROF_OVERHEAD=few", NULL});
-    assert_int_equal(fixture->config.overhead_ppm, 10000);
+    assert_int_equal(fixture->config.sampler.overhead_ppm, 10000);
 }
 
 /* ---- bad values ---- */
@@ -482,7 +483,7 @@ static void unknown_variables_are_named(void **state)
     read_all(fixture, (const char *const[]){"WALLPROF_X=1", "WALLPROF_HZX=3", NULL});
     assert_said(fixture, "WALLPROF_X is not a variable of this version; it is ignored\n"
                          "wallprof: WALLPROF_HZX is not a variable of this version; it is ignored");
-    assert_int_equal(fixture->config.hz, 100);
+    assert_int_equal(fixture->config.sampler.hz, 100);
     read_all(fixture, (const char *const[]){"WALLPROF_=", "WALLPROF=1", "MYWALLPROF_X=1", NULL});
     assert_said(fixture, "WALLPROF_ is not a variable of this version; it is ignored");
     read_all(fixture, (const char *const[]){"WALLPROF_X=1", "WALLPROF_HZ=0", "WALLPROF_LOG=error", NULL});
@@ -593,7 +594,7 @@ static void a_log_file_whose_name_is_too_long_is_refused(void **state)
 
 /* ---- patterns ---- */
 
-static const struct config_names names = {
+static const struct pattern_values names = {
     .pid = 4194304, .program = "my%papp", .host = "host.example", .start_utc_s = 0, .rank = 12};
 
 struct expand_case {
@@ -655,7 +656,7 @@ static void sequences_are_expanded(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[256];
         bool has_pid = !cases[i].has_pid;
-        assert_int_equal(config_expand(cases[i].pattern, &names, text, sizeof(text), &has_pid), 0);
+        assert_int_equal(name_pattern_expand(cases[i].pattern, &names, text, sizeof(text), &has_pid), 0);
         assert_string_equal(text, cases[i].expected);
         assert_int_equal(has_pid, cases[i].has_pid);
     }
@@ -668,11 +669,11 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         char whole[64], text[64];
-        assert_int_equal(config_expand(patterns[i], &names, whole, sizeof(whole), &has_pid), 0);
+        assert_int_equal(name_pattern_expand(patterns[i], &names, whole, sizeof(whole), &has_pid), 0);
         size_t length = strlen(whole);
         for (size_t capacity = 1; capacity < sizeof(text); capacity++) {
             memset(text, '#', sizeof(text));
-            int status = config_expand(patterns[i], &names, text, capacity, &has_pid);
+            int status = name_pattern_expand(patterns[i], &names, text, capacity, &has_pid);
             assert_int_equal(status, capacity > length ? 0 : -ENAMETOOLONG);
             assert_int_equal(text[capacity], '#');
         }
@@ -703,10 +704,10 @@ static void times_are_the_calendars(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct config_names at = {.start_utc_s = cases[i].seconds};
+        struct pattern_values at = {.start_utc_s = cases[i].seconds};
         char text[32];
         bool has_pid;
-        assert_int_equal(config_expand("%t", &at, text, sizeof(text), &has_pid), 0);
+        assert_int_equal(name_pattern_expand("%t", &at, text, sizeof(text), &has_pid), 0);
         assert_string_equal(text, cases[i].expected);
     }
 }
@@ -736,12 +737,12 @@ static void what_is_inserted_goes_before_the_ending(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         char path[64];
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert(path, sizeof(path), "1234"), 0);
+        assert_int_equal(name_pattern_insert(path, sizeof(path), "1234"), 0);
         assert_string_equal(path, cases[i].expected);
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert(path, strlen(cases[i].expected) + 1, "1234"), 0);
+        assert_int_equal(name_pattern_insert(path, strlen(cases[i].expected) + 1, "1234"), 0);
         strcpy(path, cases[i].path);
-        assert_int_equal(config_insert(path, strlen(cases[i].expected), "1234"), -ENAMETOOLONG);
+        assert_int_equal(name_pattern_insert(path, strlen(cases[i].expected), "1234"), -ENAMETOOLONG);
         assert_string_equal(path, cases[i].path);
     }
 }

@@ -1,4 +1,5 @@
 /* Against the kernel's own answer: each wait is interrupted by a handler with SA_RESTART. */
+/* test: not-emulated tsan */
 #include "lib/unit.h"
 #include "sample/cut_short.h"
 #include "sample/proc_tasks.h"
@@ -19,7 +20,7 @@
 static uint32_t word;
 static struct timespec long_time = {.tv_sec = 1000};
 static int ends[2];
-static struct wp_watches watches;
+static struct thread_stats watches;
 
 /* A call that blocks, with its arguments. */
 struct wait {
@@ -47,17 +48,17 @@ static void ignore(int number)
 /* Waits until it waits, or has ended. A call that is not restarted any more has a number of its own. */
 static bool is_waiting_in(long number)
 {
-    enum watch_state state;
-    struct watch_call call;
-    struct watch watch = {0};
+    enum thread_stat_state state;
+    struct thread_stat_call call;
+    struct thread_stat watch = {0};
     usleep(5000); /* until a signal has had its effect */
     do {
         usleep(1000);
         pid_t tid = __atomic_load_n(&waiter, __ATOMIC_SEQ_CST);
-        state = tid ? watch_call(&watches, &watch, tid, &call) : WATCH_RUNNING;
-    } while (state == WATCH_RUNNING || (state == WATCH_KNOWN && call.number != number));
-    watch_close(&watches, &watch);
-    return state == WATCH_KNOWN;
+        state = tid ? thread_stat_call(&watches, &watch, tid, &call) : THREAD_STAT_RUNNING;
+    } while (state == THREAD_STAT_RUNNING || (state == THREAD_STAT_KNOWN && call.number != number));
+    thread_stat_close(&watches, &watch);
+    return state == THREAD_STAT_KNOWN;
 }
 
 /* Signals it a few times; if it still waits then, a signal whose handler does not ask for a restart ends it.
@@ -131,7 +132,7 @@ static int set_up(void **state)
     sigaction(SIGUSR1, &action, NULL);
     action.sa_flags = 0;
     sigaction(SIGUSR2, &action, NULL);
-    watch_init(&watches, tasks_open(), true);
+    thread_stats_init(&watches, proc_tasks_open(), true);
     return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 }
 

@@ -2,6 +2,7 @@
  * Search tables of our own: with one, every rule is the same as by the module's .eh_frame_hdr; and whatever
  * stands in .eh_frame, the table is sorted and leads to what is there.
  */
+/* test: not-emulated */
 #include "lib/unit.h"
 #include "modules/eh_index.h"
 #include "base/random.h"
@@ -17,8 +18,8 @@
 
 enum { ROUNDS = 3000 };
 
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 
 static int setup(void **state)
 {
@@ -34,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct sig_module view_of(const struct wp_module *module)
+static struct sig_module view_of(const struct module *module)
 {
     return (struct sig_module){.start_pc = module->start_pc,
                                .end_pc = module->end_pc,
@@ -47,7 +48,7 @@ static struct sig_module view_of(const struct wp_module *module)
 }
 
 /* At every seventh address of the module, or of its first 64 KiB. */
-static void assert_same_rules(const struct wp_module *module, const struct wp_module *original)
+static void assert_same_rules(const struct module *module, const struct module *original)
 {
     struct sig_module ours = view_of(module), theirs = view_of(original);
     uint64_t end =
@@ -71,9 +72,9 @@ static void assert_same_rules(const struct wp_module *module, const struct wp_mo
 }
 
 /* What the module would be if it had been linked with --no-eh-frame-hdr. */
-static struct wp_module without_header(const struct wp_module *module)
+static struct module without_header(const struct module *module)
 {
-    struct wp_module bare = *module;
+    struct module bare = *module;
     bare.eh_frame_hdr = bare.cfi_low = bare.cfi_high = 0;
     return bare;
 }
@@ -82,12 +83,12 @@ static void a_module_without_header_is_found_in_its_file(void **state)
 {
     int tried = 0;
     (void)state;
-    for (arena_ref ref = modules.newest; ref;) {
-        const struct wp_module *module = arena_at(&arena, ref);
+    for (arena_ref ref = modules.list.newest; ref;) {
+        const struct module *module = arena_at(&arena, ref);
         const char *path = arena_at(&arena, module->path);
         if (path[0] == '/' && module->eh_frame_hdr) {
-            struct wp_module bare = without_header(module);
-            eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+            struct module bare = without_header(module);
+            eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
             if (!bare.search)
                 fail_msg("%s: no table", path);
             assert_same_rules(&bare, module);
@@ -103,12 +104,12 @@ static void another_file_is_not_believed(void **state)
     (void)state;
     arena_ref libc = modules_find(&modules, (uint64_t)(uintptr_t)strtok),
               program = modules_find(&modules, (uint64_t)(uintptr_t)setup);
-    struct wp_module bare = without_header(arena_at(&arena, libc));
-    bare.path = ((const struct wp_module *)arena_at(&arena, program))->path;
-    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+    struct module bare = without_header(arena_at(&arena, libc));
+    bare.path = ((const struct module *)arena_at(&arena, program))->path;
+    eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
     bare.path = arena_strdup(&arena, "/nonexistent");
-    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+    eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
 }
 
@@ -116,16 +117,16 @@ static void another_file_is_not_believed(void **state)
 static void a_library_that_may_go_gets_a_copy(void **state)
 {
     (void)state;
-    struct wp_module own = *(const struct wp_module *)arena_at(&arena, modules.newest), copied;
-    for (arena_ref ref = modules.newest; ref; ref = own.next) {
-        own = *(const struct wp_module *)arena_at(&arena, ref);
+    struct module own = *(const struct module *)arena_at(&arena, modules.list.newest), copied;
+    for (arena_ref ref = modules.list.newest; ref; ref = own.next) {
+        own = *(const struct module *)arena_at(&arena, ref);
         if (!own.eh_frame_hdr || !own.is_permanent || own.build_id_bytes == 0)
             continue;
         copied = own;
-        eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
+        eh_index_build(&arena, arena_at(&arena, copied.path), &copied);
         assert_int_equal(copied.search, 0);
         copied.is_permanent = false;
-        eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
+        eh_index_build(&arena, arena_at(&arena, copied.path), &copied);
         assert_int_not_equal(copied.search, 0);
         assert_same_rules(&copied, &own);
     }
@@ -135,10 +136,10 @@ static void a_library_that_may_go_gets_a_copy(void **state)
 static void a_table_of_another_library_finds_nothing(void **state)
 {
     (void)state;
-    struct wp_module *libc = arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok));
-    struct wp_module copied = *libc;
+    struct module *libc = arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok));
+    struct module copied = *libc;
     copied.is_permanent = false;
-    eh_index_make(&arena, arena_at(&arena, copied.path), &copied);
+    eh_index_build(&arena, arena_at(&arena, copied.path), &copied);
     struct sig_module view = view_of(&copied);
     struct sig_cie cie;
     struct sig_fde fde;
@@ -165,11 +166,11 @@ static void a_table_of_another_library_finds_nothing(void **state)
 static void a_full_arena_gives_no_table(void **state)
 {
     (void)state;
-    struct wp_module bare =
+    struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
     while (arena_alloc(&arena, 8))
         ;
-    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+    eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
     assert_int_equal(bare.search, 0);
     assert_int_equal(bare.cfi_high, 0);
 }
@@ -222,18 +223,18 @@ static void hostile_destroy(struct hostile *hostile)
     close(hostile->fd);
 }
 
-static struct wp_module hostile_module(const struct hostile *hostile)
+static struct module hostile_module(const struct hostile *hostile)
 {
     uint64_t base = (uint64_t)(uintptr_t)hostile->image;
-    return (struct wp_module){.start_pc = base,
-                              .end_pc = base + IMAGE_BYTES,
-                              .load_bias = base,
-                              .loaded_low = base,
-                              .loaded_high = base + IMAGE_BYTES,
-                              .path = arena_strdup(&arena, hostile->path)};
+    return (struct module){.start_pc = base,
+                           .end_pc = base + IMAGE_BYTES,
+                           .load_bias = base,
+                           .loaded_low = base,
+                           .loaded_high = base + IMAGE_BYTES,
+                           .path = arena_strdup(&arena, hostile->path)};
 }
 
-static void assert_good_table(const struct wp_module *module)
+static void assert_good_table(const struct module *module)
 {
     const struct sig_search_entry *entries = arena_at(&arena, module->search);
     struct sig_module view = view_of(module);
@@ -253,18 +254,18 @@ static void what_is_not_in_memory_is_not_believed(void **state)
     static unsigned char table[16 * 1024], mapped[IMAGE_BYTES];
     struct hostile hostile;
     (void)state;
-    struct wp_module bare =
+    struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
-    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+    eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
     memcpy(table, (const void *)(uintptr_t)bare.cfi_low, sizeof(table));
     hostile_create(&hostile, table, sizeof(table));
     memcpy(mapped, hostile.image, sizeof(mapped));
     for (int is_changed = 0; is_changed < 2; is_changed++) {
-        struct wp_module module = hostile_module(&hostile);
+        struct module module = hostile_module(&hostile);
         module.load_bias = (uint64_t)(uintptr_t)mapped;
         module.loaded_low = module.load_bias - (1 << 28);
         module.loaded_high = module.load_bias + (1 << 28);
-        eh_index_make(&arena, arena_at(&arena, module.path), &module);
+        eh_index_build(&arena, arena_at(&arena, module.path), &module);
         assert_int_equal(module.search != 0, !is_changed);
         mapped[TABLE_OFFSET + sizeof(table) - 1] ^= 1;
     }
@@ -275,29 +276,29 @@ static void what_is_not_in_memory_is_not_believed(void **state)
 static void damaged_tables_do_no_harm(void **state)
 {
     static unsigned char table[16 * 1024];
-    struct wp_random dice;
+    struct random_state dice;
     struct hostile hostile;
     uint32_t most = 0;
     (void)state;
-    struct wp_module bare =
+    struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
-    eh_index_make(&arena, arena_at(&arena, bare.path), &bare);
+    eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
     const unsigned char *good = (const unsigned char *)(uintptr_t)bare.cfi_low;
     random_init(&dice, 99);
     hostile_create(&hostile, good, sizeof(table));
-    struct wp_module module = hostile_module(&hostile);
+    struct module module = hostile_module(&hostile);
     size_t used = arena.used_bytes;
     for (int round = 0; round < ROUNDS; round++) {
         memcpy(hostile.image + TABLE_OFFSET, good, sizeof(table));
         for (uint32_t i = random_below(&dice, 40); i > 0; i--)
             hostile.image[TABLE_OFFSET + random_below(&dice, sizeof(table))] =
                 (unsigned char)random_next(&dice);
-        struct wp_module tried = module;
+        struct module tried = module;
         /* The library's functions lie elsewhere, relative to the table: anywhere near passes for the
          * module's. */
         tried.loaded_high = tried.loaded_low + (1 << 29);
         tried.loaded_low -= tried.loaded_low % 4096 + (1 << 28);
-        eh_index_make(&arena, arena_at(&arena, tried.path), &tried);
+        eh_index_build(&arena, arena_at(&arena, tried.path), &tried);
         if (tried.search)
             assert_good_table(&tried);
         most = tried.search_count > most ? tried.search_count : most;

@@ -6,7 +6,7 @@
 #include "elf/elf.h"
 #include "elf/elf_image.h"
 
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +20,10 @@
 #include <time.h>
 
 #include <cmocka.h>
+#include <unistd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -245,7 +249,7 @@ static void plt_needs_a_known_machine(void **state)
     for (size_t i = 0; i < COUNT(machines); i++) {
         struct built_elf elf = sample_elf();
         struct elf_query query = {.elf_address = 0x4000};
-        built_header(&elf)->e_machine = machines[i]; /* but x86_64's instructions */
+        built_elf_header(&elf)->e_machine = machines[i]; /* but x86_64's instructions */
         assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1), 0);
         built_elf_destroy(&elf);
     }
@@ -259,9 +263,9 @@ static struct built_elf aarch64_elf(void)
         0xb0000010, 0xf9400e11, 0xd61f0220,                          /* slot 0x5018 */
         0xd503245f, 0xb0000010, 0xf9401211, 0xd503219f, 0xd61f0220}; /* 0x5020 */
     struct built_elf elf = sample_elf();
-    Elf64_Shdr *plt = built_section(&elf, PLT), *relocations = built_section(&elf, RELA);
+    Elf64_Shdr *plt = built_elf_section(&elf, PLT), *relocations = built_elf_section(&elf, RELA);
     Elf64_Rela *entries = (Elf64_Rela *)(void *)(elf.bytes + relocations->sh_offset);
-    built_header(&elf)->e_machine = EM_AARCH64;
+    built_elf_header(&elf)->e_machine = EM_AARCH64;
     memcpy(elf.bytes + plt->sh_offset, code, sizeof code);
     entries[0].r_info = ELF64_R_INFO(1, R_AARCH64_GLOB_DAT);
     entries[1].r_info = ELF64_R_INFO(2, R_AARCH64_JUMP_SLOT);
@@ -302,7 +306,7 @@ static void trampolines_of_aarch64_have_names(void **state)
 static void a_slot_may_lie_before_its_trampoline(void **state)
 {
     struct built_elf elf = aarch64_elf();
-    Elf64_Shdr *plt = built_section(&elf, PLT);
+    Elf64_Shdr *plt = built_elf_section(&elf, PLT);
     const uint32_t adrp = 0xf0fffff0; /* -1 page */
     struct elf_query query = {.elf_address = 0x6010};
     plt->sh_addr = 0x6000;
@@ -409,7 +413,7 @@ static void mapping_symbols_are_no_names_on_aarch64(void **state)
                                                   {"$dollar", 0x1000, 0, NOTYPE(LOCAL), TEXT}};
     struct built_elf elf = built_elf_create(symbols, COUNT(symbols), NULL, 0, 1);
     struct elf_query query = {.elf_address = 0x1030};
-    built_header(&elf)->e_machine = EM_AARCH64;
+    built_elf_header(&elf)->e_machine = EM_AARCH64;
     assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, &query, 1), 1);
     assert_string_equal(query.name, "$dollar");
     built_elf_destroy(&elf);
@@ -507,26 +511,26 @@ static void build_id_must_match(void **state)
     const uint8_t right[BUILT_BUILD_ID_BYTES] = {0x5a, 0xab}, wrong[BUILT_BUILD_ID_BYTES] = {0x5b, 0xab};
     struct built_elf elf = sample_elf();
     char path[64];
-    int fd = file_create(elf.bytes, elf.size, path);
+    int fd = built_file_create(elf.bytes, elf.size, path);
     assert_int_equal(name_file(*state, path, NULL, 0), 1);
     assert_int_equal(name_file(*state, path, right, sizeof right), 1);
     assert_int_equal(name_file(*state, path, wrong, sizeof wrong), -ESTALE);
     assert_int_equal(name_file(*state, path, right, sizeof right - 1), -ESTALE);
     close(fd);
 
-    built_header(&elf)->e_phnum = 0; /* the section is enough */
-    fd = file_create(elf.bytes, elf.size, path);
+    built_elf_header(&elf)->e_phnum = 0; /* the section is enough */
+    fd = built_file_create(elf.bytes, elf.size, path);
     assert_int_equal(name_file(*state, path, right, sizeof right), 1);
     close(fd);
 
-    built_header(&elf)->e_phnum = 1; /* so is the segment */
-    built_section(&elf, NOTE)->sh_type = SHT_PROGBITS;
-    fd = file_create(elf.bytes, elf.size, path);
+    built_elf_header(&elf)->e_phnum = 1; /* so is the segment */
+    built_elf_section(&elf, NOTE)->sh_type = SHT_PROGBITS;
+    fd = built_file_create(elf.bytes, elf.size, path);
     assert_int_equal(name_file(*state, path, right, sizeof right), 1);
     close(fd);
 
-    built_header(&elf)->e_phnum = 0; /* without any there is no telling */
-    fd = file_create(elf.bytes, elf.size, path);
+    built_elf_header(&elf)->e_phnum = 0; /* without any there is no telling */
+    fd = built_file_create(elf.bytes, elf.size, path);
     assert_int_equal(name_file(*state, path, right, sizeof right), -ESTALE);
     close(fd);
     built_elf_destroy(&elf);
@@ -535,10 +539,10 @@ static void build_id_must_match(void **state)
 static void what_is_no_elf_is_refused(void **state)
 {
     char path[64], directory[] = "/tmp/test_elf.XXXXXX", fifo[sizeof directory + 8];
-    int fd = file_create("", 0, path);
+    int fd = built_file_create("", 0, path);
     assert_int_equal(name_file(*state, path, NULL, 0), -ENOEXEC);
     close(fd);
-    fd = file_create("#!/bin/sh\n", 10, path);
+    fd = built_file_create("#!/bin/sh\n", 10, path);
     assert_int_equal(name_file(*state, path, NULL, 0), -ENOEXEC);
     close(fd);
     assert_non_null(mkdtemp(directory));
@@ -555,10 +559,10 @@ static void other_classes_and_byte_orders_are_refused(void **state)
 {
     (void)state;
     struct built_elf elf = sample_elf();
-    built_header(&elf)->e_ident[EI_CLASS] = ELFCLASS32;
+    built_elf_header(&elf)->e_ident[EI_CLASS] = ELFCLASS32;
     assert_int_equal(check_image(elf.bytes, elf.size), -ENOEXEC);
-    built_header(&elf)->e_ident[EI_CLASS] = ELFCLASS64;
-    built_header(&elf)->e_ident[EI_DATA] ^= ELFDATA2LSB ^ ELFDATA2MSB;
+    built_elf_header(&elf)->e_ident[EI_CLASS] = ELFCLASS64;
+    built_elf_header(&elf)->e_ident[EI_DATA] ^= ELFDATA2LSB ^ ELFDATA2MSB;
     assert_int_equal(check_image(elf.bytes, elf.size), -ENOEXEC);
     built_elf_destroy(&elf);
 }
@@ -578,7 +582,7 @@ static int names_left(size_t offset, const void *value, size_t bytes)
 static size_t section_field(int section, size_t field)
 {
     struct built_elf elf = sample_elf();
-    size_t offset = (size_t)((unsigned char *)built_section(&elf, section) - elf.bytes) + field;
+    size_t offset = (size_t)((unsigned char *)built_elf_section(&elf, section) - elf.bytes) + field;
     built_elf_destroy(&elf);
     return offset;
 }
@@ -637,13 +641,13 @@ static void section_count_can_stand_in_section_0(void **state)
 {
     struct built_elf elf = sample_elf();
     (void)state;
-    built_header(&elf)->e_shnum = 0;
+    built_elf_header(&elf)->e_shnum = 0;
     assert_int_equal(check_image(elf.bytes, elf.size), 0);
-    built_section(&elf, 0)->sh_size = SECTION_COUNT;
-    built_header(&elf)->e_shstrndx = SHN_XINDEX;
-    built_section(&elf, 0)->sh_link = SHSTRTAB;
+    built_elf_section(&elf, 0)->sh_size = SECTION_COUNT;
+    built_elf_header(&elf)->e_shstrndx = SHN_XINDEX;
+    built_elf_section(&elf, 0)->sh_link = SHSTRTAB;
     assert_int_equal(check_image(elf.bytes, elf.size), 8);
-    built_section(&elf, 0)->sh_size = UINT64_MAX; /* as many as there is room for */
+    built_elf_section(&elf, 0)->sh_size = UINT64_MAX; /* as many as there is room for */
     assert_int_equal(check_image(elf.bytes, elf.size), 8);
     built_elf_destroy(&elf);
 }
@@ -652,9 +656,9 @@ static void names_outside_the_string_table_are_refused(void **state)
 {
     struct built_elf elf = sample_elf();
     (void)state;
-    Elf64_Sym *first = (Elf64_Sym *)(elf.bytes + built_section(&elf, SYMTAB)->sh_offset) + 1;
-    char *strings = (char *)elf.bytes + built_section(&elf, STRTAB)->sh_offset;
-    size_t bytes = built_section(&elf, STRTAB)->sh_size;
+    Elf64_Sym *first = (Elf64_Sym *)(elf.bytes + built_elf_section(&elf, SYMTAB)->sh_offset) + 1;
+    char *strings = (char *)elf.bytes + built_elf_section(&elf, STRTAB)->sh_offset;
+    size_t bytes = built_elf_section(&elf, STRTAB)->sh_size;
     first->st_name = (Elf64_Word)bytes; /* both queries in "first" lose their name */
     assert_int_equal(check_image(elf.bytes, elf.size), 6);
     first->st_name = UINT32_MAX;
@@ -695,7 +699,7 @@ static void every_truncation_of_a_file_is_survived(void **state)
     const uint8_t build_id[BUILT_BUILD_ID_BYTES] = {0x5a, 0xab};
     struct built_elf elf = sample_elf();
     char path[64];
-    int fd = file_create(elf.bytes, elf.size, path);
+    int fd = built_file_create(elf.bytes, elf.size, path);
     for (size_t length = elf.size; length-- > 0;) {
         assert_int_equal(ftruncate(fd, (off_t)length), 0);
         int status = name_file(*state, path, build_id, sizeof build_id);
@@ -752,7 +756,7 @@ static void mutated_files_are_survived(void **state)
     unsigned char *mutated = malloc(elf.size);
     unsigned long seed = 19700101;
     char path[64];
-    int fd = file_create(elf.bytes, elf.size, path), stale = 0;
+    int fd = built_file_create(elf.bytes, elf.size, path), stale = 0;
     for (int i = 0; i < MUTATIONS / 4; i++) {
         memcpy(mutated, elf.bytes, elf.size);
         mutate(mutated, elf.size, &seed);
@@ -774,7 +778,7 @@ static void time_is_bounded_by_the_tables(void **state)
     for (size_t i = 0; i < SYMBOLS; i++)
         symbols[i] = (struct built_symbol){"x", 0x1000 + i % 64, UINT64_MAX, FUNC(GLOBAL), TEXT};
     struct built_elf elf = built_elf_create(symbols, SYMBOLS, NULL, 0, 1);
-    built_section(&elf, TEXT)->sh_size = QUERIES + 64;
+    built_elf_section(&elf, TEXT)->sh_size = QUERIES + 64;
     for (size_t i = 0; i < QUERIES; i++)
         queries[i].elf_address = 0x1040 + i;
     clock_t start = clock();
@@ -795,7 +799,7 @@ static void time_is_bounded_by_the_relocations(void **state)
     Elf64_Rela *relocations = calloc(RELOCATIONS, sizeof *relocations);
     struct elf_query *queries = calloc(ENTRIES, sizeof *queries);
     struct built_elf elf = built_elf_create(sample_symbols, COUNT(sample_symbols), sample_symbols, 1, 1);
-    const uint64_t plt = built_section(&elf, PLT)->sh_addr;
+    const uint64_t plt = built_elf_section(&elf, PLT)->sh_addr;
     for (uint32_t i = 0; i < ENTRIES; i++) {
         int32_t distance = (int32_t)(SLOT - (plt + i * ENTRY_BYTES + 6));
         code[i][0] = 0xff;
@@ -805,12 +809,12 @@ static void time_is_bounded_by_the_relocations(void **state)
     }
     for (size_t i = 0; i < RELOCATIONS; i++)
         relocations[i] = (Elf64_Rela){.r_offset = SLOT, .r_info = ELF64_R_INFO(0, R_X86_64_JUMP_SLOT)};
-    size_t code_at = built_append(&elf, code, sizeof code);
-    size_t relocations_at = built_append(&elf, relocations, RELOCATIONS * sizeof *relocations);
-    built_section(&elf, PLT)->sh_offset = code_at;
-    built_section(&elf, PLT)->sh_size = sizeof code;
-    built_section(&elf, RELA)->sh_offset = relocations_at;
-    built_section(&elf, RELA)->sh_size = RELOCATIONS * sizeof *relocations;
+    size_t code_at = built_elf_append(&elf, code, sizeof code);
+    size_t relocations_at = built_elf_append(&elf, relocations, RELOCATIONS * sizeof *relocations);
+    built_elf_section(&elf, PLT)->sh_offset = code_at;
+    built_elf_section(&elf, PLT)->sh_size = sizeof code;
+    built_elf_section(&elf, RELA)->sh_offset = relocations_at;
+    built_elf_section(&elf, RELA)->sh_size = RELOCATIONS * sizeof *relocations;
     clock_t start = clock();
     assert_int_equal(elf_name_addresses_in_image(*state, elf.bytes, elf.size, queries, ENTRIES), 0);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 5);

@@ -2,10 +2,11 @@
  * What is loaded tells the same names as the file it was loaded from, and an image in memory that nobody
  * loaded, however broken, does no harm.
  */
+/* test: not-emulated */
 #include "elf/elf_loaded.h"
 #include "elf/elf.h"
 
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +16,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -2,6 +2,9 @@
 #include "lib/fake_letters.h"
 #include "base/random.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define HEADER                                                                                               \
@@ -30,9 +33,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct wp_values wall(uint64_t wall_ns)
+static struct values wall(uint64_t wall_ns)
 {
-    return (struct wp_values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
+    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
 }
 
 /* ---- to the letter ---- */
@@ -44,10 +47,10 @@ static void functions_lines_and_calls(void **state)
     fake_name(fake, 'm', "main", "/src/m.c", 10);
     fake_name(fake, 'f', "f(int)", "/src/f.cc", 20);
     fake_name(fake, 'W', "wait", NULL, 0);
-    fake_weigh(fake, root, "m1f2", (struct wp_values){3, 300, 0, 310});
-    fake_weigh(fake, root, "m1f3W", (struct wp_values){2, 0, 200, 200});
-    fake_weigh(fake, root, "m4W", (struct wp_values){1, 5, 100, 101});
-    fake_weigh(fake, root, "m4", (struct wp_values){1, 10, 0, 10});
+    fake_weigh(fake, root, "m1f2", (struct values){3, 300, 0, 310});
+    fake_weigh(fake, root, "m1f3W", (struct values){2, 0, 200, 200});
+    fake_weigh(fake, root, "m4W", (struct values){1, 5, 100, 101});
+    fake_weigh(fake, root, "m4", (struct values){1, 10, 0, 10});
     assert_written(fake, FORMAT_CALLGRIND,
                    HEADER "summary: 621 7 315 300\n"
                           "\n"
@@ -105,7 +108,7 @@ static void what_is_inlined_is_called_at_its_line(void **state)
     fake->inlined['m'] = "ij"; /* at m9: main, in it outer, in that inner */
     fake_weigh(fake, root, "m9", wall(5));
     fake_weigh(fake, root, "m9W", wall(6));
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     assert_non_null(strstr((const char *)file.bytes, "\nsummary: 11 2 0 11\n"
                                                      "\n"
                                                      "ob=(1) ???\n"
@@ -156,7 +159,7 @@ static void names_are_one_line_and_never_empty(void **state)
     fake_name(fake, 'n', "  ", " ", 0);
     fake_name(fake, 'o', "(2) \x7f\xff(3)", "(4)", 0);
     fake_weigh(fake, root, "mno", wall(1));
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     static const char *const lines[] = {"\ncmd: sh -c 'a?b'?\n", "fn=(1) [thread a?b]\n", "fn=(2) ???\n",
                                         "cfi=(2) /a?\?/b\n",     "fn=(3) ???\n",          "cfi=(3) ???\n",
                                         "cfi=(4) (4)\n",         "fn=(4) (2) ?\?(3)\n"};
@@ -282,7 +285,7 @@ static uint64_t inclusive(const struct read_profile *read, const char *name)
 
 /* ---- what is counted ---- */
 
-static void observe(struct fake_letters *fake, struct wp_fold *fold, struct fold_thread *thread,
+static void observe(struct fake_letters *fake, struct fold *fold, struct fold_thread *thread,
                     const char *stack)
 {
     struct fake_path path = fake_path(&fake->tree, stack);
@@ -297,12 +300,12 @@ static void calls_of_six_successive_stacks(void **state)
     static const char *const stacks[] = {"a", "abc", "ab", "ac", "ab", "axc"};
     struct fake_letters *fake = *state;
     struct read_profile read;
-    struct wp_fold fold = {.tree = &fake->tree, .period_ns = 10};
+    struct fold fold = {.tree = &fake->tree, .period_ns = 10};
     struct fold_thread thread;
     fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
     for (size_t i = 0; i < COUNT(stacks); i++)
         observe(fake, &fold, &thread, stacks[i]);
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_self(&read, "a", 1);
     assert_self(&read, "b", 2);
@@ -325,12 +328,12 @@ static void a_function_that_calls_itself(void **state)
     static const char *const stacks[] = {"abcddgx", "abcdd", "abcd", "abcdd", "abefg"};
     struct fake_letters *fake = *state;
     struct read_profile read;
-    struct wp_fold fold = {.tree = &fake->tree, .period_ns = 10};
+    struct fold fold = {.tree = &fake->tree, .period_ns = 10};
     struct fold_thread thread;
     fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
     for (size_t i = 0; i < COUNT(stacks); i++)
         observe(fake, &fold, &thread, stacks[i]);
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_self(&read, "d", 3);
     assert_call(&read, "c", "d", 1, 4);
@@ -353,7 +356,7 @@ static void time_counts_once_for_a_function_however_often_it_is_on_the_stack(voi
     fake_weigh(fake, root, "mbab", wall(10));
     fake_weigh(fake, root, "mbaabc", wall(100));
     fake_weigh(fake, root, "ma1a2a1a3", wall(1000));
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_int_equal(inclusive(&read, "m"), 1111);
     assert_int_equal(inclusive(&read, "a"), 1111);
@@ -372,7 +375,7 @@ static void inclusive_costs_of_random_stacks_are_those_of_the_samples(void **sta
 {
     struct fake_letters *fake = *state;
     struct read_profile read;
-    struct wp_random random;
+    struct random_state random;
     uint64_t expected['f' + 1] = {0}, total = 0;
     arena_ref root = fake_thread(fake, 7, "main");
     random_init(&random, 1);
@@ -389,7 +392,7 @@ static void inclusive_costs_of_random_stacks_are_those_of_the_samples(void **sta
         for (name[0] = 'a'; name[0] <= 'f'; name[0]++)
             expected[(int)name[0]] += strstr(stack, name) ? weight : 0;
     }
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_int_equal(read.total, total);
     for (char name[2] = "a"; name[0] <= 'f'; name[0]++)
@@ -406,7 +409,7 @@ static void what_a_thread_begins_with_is_called_by_the_thread(void **state)
     fake_weigh(fake, fake_thread(fake, 7, "main"), "mpC", wall(1));
     fake_weigh(fake, fake_thread(fake, 8, "worker"), "Cs", wall(10));
     fake_weigh(fake, fake_thread(fake, 9, "worker"), "Cs", wall(100));
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_int_equal(inclusive(&read, "clone3"), 111);
     assert_int_equal(inclusive(&read, "s"), 110);
@@ -427,7 +430,7 @@ static void functions_are_told_by_name_file_and_object(void **state)
     fake_weigh(fake, root, "mij", wall(1));
     fake_weigh(fake, root, "mk", wall(10));
     fake_weigh(fake, root, "mL", wall(100));
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     int functions = 0;
     for (const char *at = (const char *)file.bytes; (at = strstr(at, ") init\n")); at++)
         functions++;
@@ -445,7 +448,7 @@ static void time_without_a_stack_is_in_functions_too(void **state)
     tree_node(&fake->tree, unsampled)->self = wall(5);
     tree_node(&fake->tree, root)->self = wall(7); /* when there was no memory for a pseudo-frame */
     tree_node(&fake->tree, fake->tree.spare_root)->self = wall(11);
-    struct fake_bytes file = fake_written(fake, FORMAT_CALLGRIND);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_call(&read, "[thread main]", "[unsampled]", 1, 1);
     assert_call(&read, "[thread main]", "[overflow]", 1, 1);

@@ -2,15 +2,16 @@
  * A Firefox profile made by hand, member by member. tests/e2e/e2e_firefox.sh has real ones read by the
  * released reader.
  */
-#include "encode/enc_firefox.h"
+#include "tool/formats/enc_firefox.h"
 
 #include "base/clock.h"
 #include "lib/fake_files.h"
 #include "lib/fake_stacks.h"
-#include "encode/firefox_tables.h"
+#include "tool/formats/firefox_tables.h"
 #include "account/fold.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { THREADS = 2, LOCATIONS_MAX = PSEUDO_COUNT + 8, FUNCTIONS = PSEUDO_COUNT + 5 };
 
@@ -21,42 +22,42 @@ static const uint64_t start_ns = 5000, low = 0x40000000;
 
 struct fixture {
     struct fake_directory directory;
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
-    struct wp_fold fold;
+    struct arena arena;
+    struct tree tree;
+    struct module_list modules;
+    struct fold fold;
     struct fold_thread thread;
-    struct wp_symbols symbols;
-    struct wp_function functions[FUNCTIONS];
-    struct wp_frame frames[LOCATIONS_MAX];
+    struct symbols symbols;
+    struct symbol_function functions[FUNCTIONS];
+    struct symbol_frame frames[LOCATIONS_MAX];
     uint32_t first_frame[LOCATIONS_MAX + 1], region_of[LOCATIONS_MAX];
     arena_ref library, main_code, work_code, poll_code, jit_code;
     arena_ref thread_of_number[THREADS + 1];
-    struct wp_profile profile;
-    struct wp_timeline *timeline;
+    struct profile profile;
+    struct timeline *timeline;
     struct fake_bytes file;
 };
 
 static void add_module(struct fixture *fixture)
 {
     static const char build_id[] = "\x01\x23\x45\x67\x89\xab\xcd\xef\x10\x32\x54\x76\x98\xba\xdc\xfe\xaa";
-    fixture->library = arena_alloc(&fixture->arena, sizeof(struct wp_module));
-    struct wp_module *module = arena_at(&fixture->arena, fixture->library);
+    fixture->library = arena_alloc(&fixture->arena, sizeof(struct module));
+    struct module *module = arena_at(&fixture->arena, fixture->library);
     module->loaded_low = low;
     module->path = arena_strdup(&fixture->arena, "/opt/lib/libfoo.so.1");
     module->build_id_bytes = sizeof(build_id) - 1;
     memcpy(module->build_id, build_id, sizeof(build_id) - 1);
     module->is_sampled = module->is_main = true;
-    fixture->modules = (struct wp_modules){.arena = &fixture->arena, .newest = fixture->library, .count = 1};
+    fixture->modules = (struct module_list){.arena = &fixture->arena, .newest = fixture->library, .count = 1};
 }
 
 /* The work is inlined into main's callee: its location has two frames, the inlined one first. */
 static void add_code(struct fixture *fixture)
 {
-    static const struct wp_frame frames[] = {
+    static const struct symbol_frame frames[] = {
         {0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {MAIN, 12}, {INLINED, 7}, {WORK, 30}, {POLL, 0}, {JITTED, 0},
     };
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     fixture->main_code = tree_location(tree, fixture->library, low + 0x1010, low + 0x1000);
     fixture->work_code = tree_location(tree, fixture->library, low + 0x2020, low + 0x2000);
     fixture->poll_code = tree_location(tree, fixture->library, low + 0x3004, low + 0x3000);
@@ -65,24 +66,24 @@ static void add_code(struct fixture *fixture)
     for (uint32_t i = 0; i < tree->location_count + 1; i++)
         fixture->first_frame[i] = i + (i > PSEUDO_COUNT + 1);
     for (int i = 0; i < PSEUDO_COUNT; i++)
-        fixture->functions[i] = (struct wp_function){.name = tree_pseudo_name(i)};
-    fixture->functions[MAIN] = (struct wp_function){.name = "main", .file = "/src/m.c", .start_line = 10};
-    fixture->functions[WORK] = (struct wp_function){.name = "work", .file = "/src/w.c", .start_line = 20};
-    fixture->functions[INLINED] = (struct wp_function){.name = "inlined<T>", .file = "/src/w.c"};
-    fixture->functions[POLL] = (struct wp_function){.name = "__poll"};
-    fixture->functions[JITTED] = (struct wp_function){.name = "[anonymous code]"};
-    fixture->symbols = (struct wp_symbols){.location_count = tree->location_count,
-                                           .function_count = FUNCTIONS,
-                                           .functions = fixture->functions,
-                                           .frames = fixture->frames,
-                                           .first_frame = fixture->first_frame,
-                                           .region_of = fixture->region_of};
+        fixture->functions[i] = (struct symbol_function){.name = tree_pseudo_name(i)};
+    fixture->functions[MAIN] = (struct symbol_function){.name = "main", .file = "/src/m.c", .start_line = 10};
+    fixture->functions[WORK] = (struct symbol_function){.name = "work", .file = "/src/w.c", .start_line = 20};
+    fixture->functions[INLINED] = (struct symbol_function){.name = "inlined<T>", .file = "/src/w.c"};
+    fixture->functions[POLL] = (struct symbol_function){.name = "__poll"};
+    fixture->functions[JITTED] = (struct symbol_function){.name = "[anonymous code]"};
+    fixture->symbols = (struct symbols){.location_count = tree->location_count,
+                                        .function_count = FUNCTIONS,
+                                        .functions = fixture->functions,
+                                        .frames = fixture->frames,
+                                        .first_frame = fixture->first_frame,
+                                        .region_of = fixture->region_of};
 }
 
 static void add_thread(struct fixture *fixture, uint32_t number, const char *name, uint64_t end_ns)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
-    struct wp_thread_record *thread = arena_at(&fixture->arena, ref);
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct thread_record));
+    struct thread_record *thread = arena_at(&fixture->arena, ref);
     thread->number = number;
     thread->tid = 4000 + (int32_t)number;
     thread->start_ns = start_ns + (number - 1) * NS_PER_MS;
@@ -105,22 +106,22 @@ static int setup(void **state)
     add_thread(&fixture, 1, "main", 0);
     add_thread(&fixture, 2, "\"2nd\"", start_ns + 3500 * NS_PER_US);
     fixture.timeline = timeline_create(1 << 16, start_ns, 1);
-    fixture.fold = (struct wp_fold){.tree = &fixture.tree, .timeline = fixture.timeline};
-    const struct wp_thread_record *first = arena_at(&fixture.arena, fixture.thread_of_number[1]);
+    fixture.fold = (struct fold){.tree = &fixture.tree, .timeline = fixture.timeline};
+    const struct thread_record *first = arena_at(&fixture.arena, fixture.thread_of_number[1]);
     fold_thread_begin(&fixture.thread, first->root, start_ns, 0);
     timeline_begin(&fixture.thread.timeline, 1, 0);
-    fixture.profile = (struct wp_profile){.arena = &fixture.arena,
-                                          .tree = &fixture.tree,
-                                          .modules = &fixture.modules,
-                                          .symbols = &fixture.symbols,
-                                          .timeline = fixture.timeline,
-                                          .thread_of_number = fixture.thread_of_number,
-                                          .thread_count = THREADS,
-                                          .start_utc_ns = UINT64_C(1764000000123456789),
-                                          .duration_ns = 120 * NS_PER_MS,
-                                          .period_ns = NS_PER_MS,
-                                          .restraint = "",
-                                          .command = "./app --flag"};
+    fixture.profile = (struct profile){.arena = &fixture.arena,
+                                       .tree = &fixture.tree,
+                                       .modules = &fixture.modules,
+                                       .symbols = &fixture.symbols,
+                                       .timeline = fixture.timeline,
+                                       .thread_of_number = fixture.thread_of_number,
+                                       .thread_count = THREADS,
+                                       .start_utc_ns = UINT64_C(1764000000123456789),
+                                       .duration_ns = 120 * NS_PER_MS,
+                                       .period_ns = NS_PER_MS,
+                                       .restraint = "",
+                                       .command = "./app --flag"};
     return 0;
 }
 
@@ -277,7 +278,7 @@ static void events_are_the_main_threads_markers(void **state)
 {
     struct fixture *fixture = *state;
     const uint64_t ms = NS_PER_MS;
-    const struct wp_module *module = arena_at(&fixture->arena, fixture->library);
+    const struct module *module = arena_at(&fixture->arena, fixture->library);
     timeline_event(fixture->timeline,
                    &(struct timeline_event){start_ns + ms, start_ns + ms, 0, module->path, EVENT_LOADED});
     timeline_event(fixture->timeline,

@@ -17,9 +17,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct wp_values wall(uint64_t wall_ns)
+static struct values wall(uint64_t wall_ns)
 {
-    return (struct wp_values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
+    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
 }
 
 static void stacks_in_milliseconds(void **state)
@@ -29,7 +29,7 @@ static void stacks_in_milliseconds(void **state)
     fake_name(fake, 'm', "main", "/src/m.c", 10);
     fake_weigh(fake, root, "mf", wall(30 * MS));
     fake_weigh(fake, root, "mfW", wall(4000 * (uint64_t)MS));
-    fake_weigh(fake, root, "mg", (struct wp_values){.samples = 9, .cpu_ns = 9}); /* no time */
+    fake_weigh(fake, root, "mg", (struct values){.samples = 9, .cpu_ns = 9}); /* no time */
     fake_weigh(fake, root, "m", wall(2 * MS));
     assert_written(fake, FORMAT_FOLDED,
                    "[main tid=7];main 2\n"

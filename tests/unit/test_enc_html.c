@@ -1,11 +1,13 @@
 /* The data in a page, byte for byte, for profiles made by hand; and that no name gets out of it. */
-#include "encode/enc_html.h"
+#include "tool/formats/enc_html.h"
 
 #include "lib/fake_files.h"
 #include "lib/fake_profile.h"
 #include "lib/narrow_memory.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #define COUNT(array)     (sizeof(array) / sizeof *(array))
 #define DATA_BEGINS      "<script type=\"application/json\" id=\"profile\">\n"
@@ -78,9 +80,9 @@ static void weigh_two_threads(struct fake_profile *fake)
 {
     arena_ref app = fake_profile_module(fake, "/opt/app"),
               library = fake_profile_module(fake, "/lib/libw.so");
-    struct wp_frame main_frame = {fake_profile_function(fake, "main", "/src/app.c", 10), 12};
-    struct wp_frame work[] = {{fake_profile_function(fake, "helper", "/src/app.h", 4), 5},
-                              {fake_profile_function(fake, "work", "/src/app.c", 20), 22}};
+    struct symbol_frame main_frame = {fake_profile_function(fake, "main", "/src/app.c", 10), 12};
+    struct symbol_frame work[] = {{fake_profile_function(fake, "helper", "/src/app.h", 4), 5},
+                                  {fake_profile_function(fake, "work", "/src/app.c", 20), 22}};
     arena_ref in_main = fake_profile_location(fake, app, &main_frame, 1);
     arena_ref in_work = fake_profile_location(fake, app, work, 2);
     arena_ref in_wait = fake_profile_plain(fake, library, "wait");
@@ -213,7 +215,7 @@ static void no_name_breaks_out(void **state)
     struct fixture *fixture = *state;
     struct fake_profile *fake = &fixture->fake;
     arena_ref module = fake_profile_module(fake, hostile);
-    struct wp_frame frame = {fake_profile_function(fake, hostile, hostile, 1), 1};
+    struct symbol_frame frame = {fake_profile_function(fake, hostile, hostile, 1), 1};
     arena_ref root = fake_profile_thread(fake, 1, "</script><!--");
     fake_profile_weigh(fake, fake_profile_node(fake, root, fake_profile_location(fake, module, &frame, 1)), 1,
                        1, 1);

@@ -1,23 +1,29 @@
 /* A small profile made by hand, written to a file, read back, and held to every rule that readers of pprof
  * have. */
 #include "encode/enc_pprof.h"
+#include "names/symbolize.h"
 
 #include "lib/fake_pprof.h"
 #include "lib/fake_stacks.h"
 #include "base/random.h"
 
+#include <fcntl.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { THREADS_MAX = 8, TYPES = 4, SAMPLES = 0, CPU = 1, OFFCPU = 2, WALL = 3 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
+    struct arena arena;
+    struct tree tree;
+    struct modules modules;
     struct symbolize_process process;
-    struct wp_profile profile;
+    struct profile profile;
     arena_ref thread_of_number[THREADS_MAX + 1], root_of_number[THREADS_MAX + 1];
     arena_ref main_module, library, own;
     struct fake_directory directory;
@@ -50,21 +56,21 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t start_pc, uint64_t bytes)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
-    struct wp_module *module = arena_at(&fixture->arena, ref);
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
+    struct module *module = arena_at(&fixture->arena, ref);
     module->start_pc = module->load_bias = start_pc;
     module->end_pc = start_pc + bytes;
     module->path = arena_strdup(&fixture->arena, path);
     module->is_sampled = true;
-    module->next = fixture->modules.newest;
-    fixture->modules.newest = ref;
-    fixture->modules.count++;
+    module->next = fixture->modules.list.newest;
+    fixture->modules.list.newest = ref;
+    fixture->modules.list.count++;
     return ref;
 }
 
 static int first_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct wp_module *module = data;
+    struct module *module = data;
     (void)size;
     module->load_bias = info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -82,14 +88,14 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *data)
 static void add_modules(struct fixture *fixture)
 {
     char path[PATH_MAX] = "";
-    fixture->modules.arena = &fixture->arena;
+    fixture->modules.list.arena = &fixture->arena;
     fixture->own = add_module(fixture, "/opt/lib/libwallprof.so", 0x10000, 0x1000);
     fixture->library = add_module(fixture, "/opt/lib/libfoo.so.1", 0x40000000, 0x3000);
     assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
     fixture->main_module = add_module(fixture, path, 0, 0);
-    struct wp_module *library = arena_at(&fixture->arena, fixture->library);
-    struct wp_module *own = arena_at(&fixture->arena, fixture->own);
-    struct wp_module *program = arena_at(&fixture->arena, fixture->main_module);
+    struct module *library = arena_at(&fixture->arena, fixture->library);
+    struct module *own = arena_at(&fixture->arena, fixture->own);
+    struct module *program = arena_at(&fixture->arena, fixture->main_module);
     library->file_offset = 0x7000;
     library->build_id_bytes = 5;
     memcpy(library->build_id, "\x00\x0f\xa0\xff\x7e\x99", 6);
@@ -107,17 +113,17 @@ static int setup(void **state)
     assert_int_equal(arena_init(&fixture.arena, 1 << 24), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
     add_modules(&fixture);
-    fixture.profile = (struct wp_profile){.arena = &fixture.arena,
-                                          .tree = &fixture.tree,
-                                          .modules = &fixture.modules,
-                                          .thread_of_number = fixture.thread_of_number,
-                                          .labels = LABELS_ID,
-                                          .start_utc_ns = UINT64_C(1764000000123456789),
-                                          .duration_ns = UINT64_C(12345678901),
-                                          .period_ns = 10000000,
-                                          .threads_per_tick = 8,
-                                          .restraint = "",
-                                          .command = "./app --flag"};
+    fixture.profile = (struct profile){.arena = &fixture.arena,
+                                       .tree = &fixture.tree,
+                                       .modules = &fixture.modules.list,
+                                       .thread_of_number = fixture.thread_of_number,
+                                       .labels = LABELS_ID,
+                                       .start_utc_ns = UINT64_C(1764000000123456789),
+                                       .duration_ns = UINT64_C(12345678901),
+                                       .period_ns = 10000000,
+                                       .threads_per_tick = 8,
+                                       .restraint = "",
+                                       .command = "./app --flag"};
     return 0;
 }
 
@@ -140,9 +146,9 @@ static arena_ref add_thread(struct fixture *fixture, int32_t tid, const char *na
     fixture->root_of_number[number] = root;
     if (!name)
         return root;
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
-    struct wp_thread_record *record = arena_at(&fixture->arena, ref);
-    *record = (struct wp_thread_record){.root = root, .number = number, .tid = tid};
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct thread_record));
+    struct thread_record *record = arena_at(&fixture->arena, ref);
+    *record = (struct thread_record){.root = root, .number = number, .tid = tid};
     memcpy(record->name, name, strnlen(name, sizeof(record->name)));
     fixture->thread_of_number[number] = ref;
     return root;
@@ -164,7 +170,7 @@ static arena_ref in_library(struct fixture *fixture, arena_ref parent, uint64_t 
 static void weigh(struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu, uint64_t offcpu,
                   uint64_t wall)
 {
-    tree_node(&fixture->tree, node)->self = (struct wp_values){samples, cpu, offcpu, wall};
+    tree_node(&fixture->tree, node)->self = (struct values){samples, cpu, offcpu, wall};
 }
 
 /* ---- writing and reading ---- */
@@ -187,8 +193,9 @@ static void check_with_python(const struct fixture *fixture, const char *name)
 static void write_profile(struct fixture *fixture, const char *name)
 {
     int error;
-    struct wp_symbols *symbols =
-        symbolize_create(&fixture->tree, &fixture->modules, fake_demangle, &fixture->process);
+    fixture->process.modules = &fixture->modules;
+    struct symbols *symbols =
+        symbolize_create(&fixture->tree, &fixture->modules.list, fake_demangle, &fixture->process);
     assert_non_null(symbols);
     fixture->profile.symbols = symbols;
     struct sink *sink = sink_create(fixture->directory.fd, name, SINK_GZIP, &error);
@@ -389,18 +396,18 @@ static void comments_tell_people_what_happened(void **state)
         "program's threads, which is",
     };
     struct fixture *fixture = *state;
-    fixture->profile.counters = (struct wp_counters){.ticks = 1234,
-                                                     .late_ticks = 5,
-                                                     .samples = 4321,
-                                                     .unchanged = 4000,
-                                                     .walked = 300,
-                                                     .answered = 13,
-                                                     .unanswered = 7,
-                                                     .truncated = 12,
-                                                     .full_walks = 99,
-                                                     .stray = 3,
-                                                     .sampler_cpu_ns = 250000000,
-                                                     .answers_cpu_ns = 35000000};
+    fixture->profile.counters = (struct counters){.ticks = 1234,
+                                                  .late_ticks = 5,
+                                                  .samples = 4321,
+                                                  .unchanged = 4000,
+                                                  .walked = 300,
+                                                  .replies = 13,
+                                                  .missing_replies = 7,
+                                                  .truncated = 12,
+                                                  .full_walks = 99,
+                                                  .stray = 3,
+                                                  .sampler_cpu_ns = 250000000,
+                                                  .handler_cpu_ns = 35000000};
     export(fixture);
     assert_int_equal(fixture->read.comments.count, COUNT(expected));
     for (size_t i = 0; i < COUNT(expected); i++)
@@ -584,7 +591,7 @@ static void a_thread_called_nameless_is_one_with_the_nameless(void **state)
 
 static void threads_without_a_record_have_no_labels(void **state)
 {
-    static const enum wp_labels modes[] = {LABELS_NONE, LABELS_NAME, LABELS_ID};
+    static const enum label_policy modes[] = {LABELS_NONE, LABELS_NAME, LABELS_ID};
     struct fixture *fixture = *state;
     weigh(fixture, in_library(fixture, fixture->tree.spare_root, 0x10), 1, 0, 0, 0);
     weigh(fixture, in_library(fixture, add_thread(fixture, 0, NULL), 0x10), 2, 0, 0, 0);
@@ -604,7 +611,7 @@ static void threads_without_a_record_have_no_labels(void **state)
 
 static void assert_mapping(const struct fixture *fixture, size_t at, arena_ref ref, const char *build_id)
 {
-    const struct wp_module *module = arena_at(&fixture->arena, ref);
+    const struct module *module = arena_at(&fixture->arena, ref);
     const uint64_t *field = fixture->read.mappings[at].field;
     assert_int_equal(field[2], module->start_pc);
     assert_int_equal(field[3], module->end_pc);
@@ -619,11 +626,11 @@ static void mappings_begin_with_the_main_binary(void **state)
     arena_ref vdso = add_module(fixture, "[vdso]", 0x50000000, 0x1000);
     arena_ref second = add_module(fixture, "/opt/app", 0x60000000, 0x1000);
     arena_ref last = add_module(fixture, "/opt/lib/libbar.so", 0x70000000, 0x1000);
-    struct wp_module *bar = arena_at(&fixture->arena, last);
+    struct module *bar = arena_at(&fixture->arena, last);
     arena_ref unused = add_module(fixture, "/opt/lib/libunused.so", 0x80000000, 0x1000);
-    ((struct wp_module *)arena_at(&fixture->arena, second))->is_main = 1;
-    ((struct wp_module *)arena_at(&fixture->arena, second))->is_sampled = false;
-    ((struct wp_module *)arena_at(&fixture->arena, unused))->is_sampled = false;
+    ((struct module *)arena_at(&fixture->arena, second))->is_main = 1;
+    ((struct module *)arena_at(&fixture->arena, second))->is_sampled = false;
+    ((struct module *)arena_at(&fixture->arena, unused))->is_sampled = false;
     bar->build_id_bytes = MODULE_BUILD_ID_MAX_BYTES;
     memset(bar->build_id, 0xc3, sizeof(bar->build_id));
     export(fixture);
@@ -756,13 +763,14 @@ static void pseudo_frames_have_a_name_and_nothing_else(void **state)
     struct fixture *fixture = *state;
     arena_ref root = add_thread(fixture, 1, "t");
     for (int i = 0; i < PSEUDO_COUNT; i++)
-        weigh(fixture, tree_pseudo_child(&fixture->tree, root, (enum wp_pseudo)i), 0, 0, 0, 1 + (uint64_t)i);
+        weigh(fixture, tree_pseudo_child(&fixture->tree, root, (enum pseudo_frame)i), 0, 0, 0,
+              1 + (uint64_t)i);
     export_and_check(fixture);
     assert_int_equal(fixture->read.sample_count, PSEUDO_COUNT);
     for (size_t i = 0; i < PSEUDO_COUNT; i++) {
         const struct fake_sample *sample = &fixture->read.samples[i];
         const struct fake_location *location = &fixture->read.locations[sample->locations.at[0] - 1];
-        const char *name = tree_pseudo_name((enum wp_pseudo)(sample->values.at[WALL] - 1));
+        const char *name = tree_pseudo_name((enum pseudo_frame)(sample->values.at[WALL] - 1));
         assert_int_equal(sample->locations.count, 1);
         assert_int_equal(location->field[3], 0);
         assert_named(fixture, location, 0, name, name);
@@ -771,20 +779,20 @@ static void pseudo_frames_have_a_name_and_nothing_else(void **state)
 
 /* ---- size ---- */
 
-static struct wp_values sum_of_read(const struct fake_pprof *read)
+static struct values sum_of_read(const struct fake_pprof *read)
 {
-    struct wp_values sum = {0};
+    struct values sum = {0};
     for (size_t i = 0; i < read->sample_count; i++) {
         const uint64_t *at = read->samples[i].values.at;
-        fake_add_values(&sum, &(struct wp_values){at[SAMPLES], at[CPU], at[OFFCPU], at[WALL]});
+        fake_add_values(&sum, &(struct values){at[SAMPLES], at[CPU], at[OFFCPU], at[WALL]});
     }
     return sum;
 }
 
 /* Random trees of 1,000 nodes over 200 locations, in threads of two names. */
-static void grow_random(struct fixture *fixture, struct wp_values *sum)
+static void grow_random(struct fixture *fixture, struct values *sum)
 {
-    struct wp_random random;
+    struct random_state random;
     random_init(&random, 1);
     for (int thread = 0; thread < 4; thread++) {
         arena_ref root = add_thread(fixture, 100 + thread, thread % 2 ? "odd" : "even"), node = root;
@@ -792,8 +800,8 @@ static void grow_random(struct fixture *fixture, struct wp_values *sum)
             bool is_deep = tree_node(&fixture->tree, node)->depth > 50;
             node = in_library(fixture, is_deep || random_below(&random, 3) == 0 ? root : node,
                               0x10 * (1 + random_below(&random, 200)));
-            struct wp_values more = {random_below(&random, 2), 0, random_below(&random, 100),
-                                     random_below(&random, 9)};
+            struct values more = {random_below(&random, 2), 0, random_below(&random, 100),
+                                  random_below(&random, 9)};
             fake_add_values(&tree_node(&fixture->tree, node)->self, &more);
             fake_add_values(sum, &more);
         }
@@ -802,15 +810,15 @@ static void grow_random(struct fixture *fixture, struct wp_values *sum)
 
 static void nothing_is_lost_in_large_or_merged_profiles(void **state)
 {
-    static const enum wp_labels modes[] = {LABELS_NONE, LABELS_NAME, LABELS_ID};
+    static const enum label_policy modes[] = {LABELS_NONE, LABELS_NAME, LABELS_ID};
     struct fixture *fixture = *state;
-    struct wp_values sum = {0};
+    struct values sum = {0};
     size_t counts[COUNT(modes)];
     grow_random(fixture, &sum);
     for (size_t i = 0; i < COUNT(modes); i++) {
         fixture->profile.labels = modes[i];
         export_and_check(fixture);
-        struct wp_values found = sum_of_read(&fixture->read);
+        struct values found = sum_of_read(&fixture->read);
         assert_memory_equal(&found, &sum, sizeof(sum));
         counts[i] = fixture->read.sample_count;
     }

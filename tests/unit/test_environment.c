@@ -21,24 +21,22 @@ static void assert_entries(char *const *environment, const char *const *expected
     assert_entries(environment, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 /* Exactly as much as was asked for, so that a sanitizer sees a byte too many. */
-static char **make(const struct wp_environment *ours, char *const *environment,
-                   char **(*function)(const struct wp_environment *, char *const *, void *))
+static char **add_ours(const struct environment *ours, char *const *environment)
 {
     static void *space;
     free(space);
     space = malloc(environment_bytes(ours, environment));
-    return function(ours, environment, space);
+    return environment_with(ours, environment, space);
 }
 
 static void ours_alone_leaves_nothing(void **state)
 {
     char **environment = ENVIRONMENT("A=1", "WALLPROF_HZ=10", "LD_PRELOAD=/lib/libwallprof.so", "B=2");
-    struct wp_environment *ours = environment_note(environment, "/usr/lib/libwallprof.so");
+    struct environment *ours = environment_note(environment, "/usr/lib/libwallprof.so");
     (void)state;
-    ASSERT_ENTRIES(make(ours, environment, environment_without), "A=1", "B=2");
     environment_remove(ours, environment);
     ASSERT_ENTRIES(environment, "A=1", "B=2");
-    ASSERT_ENTRIES(make(ours, environment, environment_with), "A=1", "B=2", "LD_PRELOAD=/lib/libwallprof.so",
+    ASSERT_ENTRIES(add_ours(ours, environment), "A=1", "B=2", "LD_PRELOAD=/lib/libwallprof.so",
                    "WALLPROF_HZ=10");
 }
 
@@ -56,40 +54,39 @@ static void other_preloads_stay(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char **environment = ENVIRONMENT("A=1", rows[i].with);
-        struct wp_environment *ours = environment_note(environment, "libwallprof.so");
-        ASSERT_ENTRIES(make(ours, environment, environment_without), "A=1", rows[i].without);
+        struct environment *ours = environment_note(environment, "libwallprof.so");
         environment_remove(ours, environment);
         ASSERT_ENTRIES(environment, "A=1", rows[i].without);
-        ASSERT_ENTRIES(make(ours, environment, environment_with), "A=1", rows[i].with);
+        ASSERT_ENTRIES(add_ours(ours, environment), "A=1", rows[i].with);
     }
 }
 
 static void what_the_program_sets_itself_stays(void **state)
 {
     char **start = ENVIRONMENT("WALLPROF_HZ=10", "WALLPROF_OUT=a", "LD_PRELOAD=libwallprof.so");
-    struct wp_environment *ours = environment_note(start, "libwallprof.so");
+    struct environment *ours = environment_note(start, "libwallprof.so");
     (void)state;
-    ASSERT_ENTRIES(make(ours, ENVIRONMENT("WALLPROF_OUT=b", "LD_PRELOAD=mine.so"), environment_with),
-                   "WALLPROF_OUT=b", "LD_PRELOAD=libwallprof.so:mine.so", "WALLPROF_HZ=10");
-    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD="), environment_with), "LD_PRELOAD=libwallprof.so",
-                   "WALLPROF_HZ=10", "WALLPROF_OUT=a");
-    ASSERT_ENTRIES(make(ours, start, environment_with), start[0], start[1], start[2]);
+    ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("WALLPROF_OUT=b", "LD_PRELOAD=mine.so")), "WALLPROF_OUT=b",
+                   "LD_PRELOAD=libwallprof.so:mine.so", "WALLPROF_HZ=10");
+    ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=")), "LD_PRELOAD=libwallprof.so", "WALLPROF_HZ=10",
+                   "WALLPROF_OUT=a");
+    ASSERT_ENTRIES(add_ours(ours, start), start[0], start[1], start[2]);
     /* What only begins with a name of ours is not ours. */
-    ASSERT_ENTRIES(make(ours, ENVIRONMENT("WALLPROF=1", "LD_PRELOADS=libwallprof.so"), environment_without),
-                   "WALLPROF=1", "LD_PRELOADS=libwallprof.so");
+    char **others = ENVIRONMENT("WALLPROF=1", "LD_PRELOADS=libwallprof.so");
+    environment_remove(ours, others);
+    ASSERT_ENTRIES(others, "WALLPROF=1", "LD_PRELOADS=libwallprof.so");
 }
 
 static void an_empty_environment_is_one(void **state)
 {
     char *nothing[] = {NULL};
-    struct wp_environment *ours =
-        environment_note(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
+    struct environment *ours = environment_note(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
     (void)state;
-    ASSERT_ENTRIES(make(ours, NULL, environment_without), );
-    ASSERT_ENTRIES(make(ours, nothing, environment_without), );
-    ASSERT_ENTRIES(make(ours, NULL, environment_with), "LD_PRELOAD=libwallprof.so");
+    environment_remove(ours, nothing);
+    ASSERT_ENTRIES(nothing, );
+    ASSERT_ENTRIES(add_ours(ours, NULL), "LD_PRELOAD=libwallprof.so");
     ours = environment_note(nothing, "libwallprof.so");
-    ASSERT_ENTRIES(make(ours, NULL, environment_with), );
+    ASSERT_ENTRIES(add_ours(ours, NULL), );
     environment_remove(ours, nothing);
     assert_null(nothing[0]);
 }
@@ -98,23 +95,22 @@ static void an_empty_environment_is_one(void **state)
 static void the_note_is_a_copy(void **state)
 {
     char preload[] = "LD_PRELOAD=libwallprof.so:a.so", hz[] = "WALLPROF_HZ=10";
-    struct wp_environment *ours = environment_note(ENVIRONMENT(preload, hz), "libwallprof.so");
+    struct environment *ours = environment_note(ENVIRONMENT(preload, hz), "libwallprof.so");
     (void)state;
     memset(preload, 'x', sizeof(preload));
     memset(hz, 'x', sizeof(hz));
-    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD=a.so"), environment_with),
-                   "LD_PRELOAD=libwallprof.so:a.so", "WALLPROF_HZ=10");
+    ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=libwallprof.so:a.so",
+                   "WALLPROF_HZ=10");
 }
 
 /* As a library it may be preloaded by other means (/etc/ld.so.preload): then there is nothing to give back.
  */
 static void without_an_element_there_is_none_to_add(void **state)
 {
-    struct wp_environment *ours =
+    struct environment *ours =
         environment_note(ENVIRONMENT("LD_PRELOAD=a.so", "WALLPROF_HZ=1"), "libwallprof.so");
     (void)state;
-    ASSERT_ENTRIES(make(ours, ENVIRONMENT("LD_PRELOAD=a.so"), environment_with), "LD_PRELOAD=a.so",
-                   "WALLPROF_HZ=1");
+    ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=a.so", "WALLPROF_HZ=1");
 }
 
 static void leaving_takes_the_variables_of_ours(void **state)

@@ -7,15 +7,17 @@
 #include "lib/fake_stacks.h"
 #include "base/random.h"
 
+#include <string.h>
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { PERIOD = 10, START = 1000 };
 enum seen { RUNNING, WAITING };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_fold fold;
+    struct arena arena;
+    struct tree tree;
+    struct fold fold;
     struct fold_thread thread;
 };
 
@@ -23,7 +25,7 @@ static void begin(struct fixture *fixture, size_t arena_bytes, uint64_t period_n
 {
     assert_int_equal(arena_init(&fixture->arena, arena_bytes), 0);
     assert_int_equal(tree_init(&fixture->tree, &fixture->arena), 0);
-    fixture->fold = (struct wp_fold){.tree = &fixture->tree, .period_ns = period_ns};
+    fixture->fold = (struct fold){.tree = &fixture->tree, .period_ns = period_ns};
     fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, 1), START, 0);
 }
 
@@ -99,7 +101,7 @@ static arena_ref node_of(const struct fixture *fixture, const char *stack)
     return fake_find(&fixture->tree, fixture->thread.root, stack);
 }
 
-static arena_ref pseudo_of(const struct fixture *fixture, enum wp_pseudo pseudo)
+static arena_ref pseudo_of(const struct fixture *fixture, enum pseudo_frame pseudo)
 {
     return fake_pseudo_child(&fixture->tree, fixture->thread.root, pseudo);
 }
@@ -107,7 +109,7 @@ static arena_ref pseudo_of(const struct fixture *fixture, enum wp_pseudo pseudo)
 static void assert_at(const struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu,
                       uint64_t offcpu, uint64_t wall)
 {
-    fake_assert_values(&fixture->tree, node, (struct wp_values){samples, cpu, offcpu, wall});
+    fake_assert_values(&fixture->tree, node, (struct values){samples, cpu, offcpu, wall});
 }
 
 static void assert_values(const struct fixture *fixture, const char *stack, uint64_t samples, uint64_t cpu,
@@ -119,7 +121,7 @@ static void assert_values(const struct fixture *fixture, const char *stack, uint
 static void assert_sum(const struct fixture *fixture, uint64_t samples, uint64_t cpu, uint64_t offcpu,
                        uint64_t wall)
 {
-    struct wp_values sum = fake_sum(&fixture->tree, fixture->thread.root);
+    struct values sum = fake_sum(&fixture->tree, fixture->thread.root);
     assert_int_equal(sum.samples, samples);
     assert_int_equal(sum.cpu_ns, cpu);
     assert_int_equal(sum.offcpu_ns, offcpu);
@@ -480,7 +482,7 @@ struct end_case {
     enum fold_rest rest;
     uint64_t seen_offcpu, seen_wall; /* at the stack seen last */
     bool is_pseudo;
-    enum wp_pseudo pseudo;
+    enum pseudo_frame pseudo;
 };
 
 /* Seen waiting at 25, ends at 32 with CPU 2 more: 7 wall, of which 5 waiting. */
@@ -502,7 +504,7 @@ static void the_rest_goes_where_it_is_known_to_belong(void **state)
             if (c->is_pseudo && pseudo == (int)c->pseudo)
                 assert_at(fixture, pseudo_of(fixture, c->pseudo), 0, 2, 5, 7);
             else
-                assert_int_equal(pseudo_of(fixture, (enum wp_pseudo)pseudo), 0);
+                assert_int_equal(pseudo_of(fixture, (enum pseudo_frame)pseudo), 0);
         }
     }
 }
@@ -561,7 +563,7 @@ struct walk {
 };
 
 /* A step of 0..39 wall; the CPU clock moves by up to as much, plus a reading error of up to skew. */
-static void walk_step(struct walk *walk, struct wp_random *random, uint32_t skew)
+static void walk_step(struct walk *walk, struct random_state *random, uint32_t skew)
 {
     uint64_t wall = random_below(random, 40);
     walk->time += wall;
@@ -570,7 +572,7 @@ static void walk_step(struct walk *walk, struct wp_random *random, uint32_t skew
         walk->cpu += random_below(random, skew);
 }
 
-static void walk_observe(struct fixture *fixture, const struct walk *walk, struct wp_random *random)
+static void walk_observe(struct fixture *fixture, const struct walk *walk, struct random_state *random)
 {
     enum seen seen = random_below(random, 2) ? RUNNING : WAITING;
     const char *stack = random_stacks[random_below(random, COUNT(random_stacks))];
@@ -597,12 +599,12 @@ static void walk_observe(struct fixture *fixture, const struct walk *walk, struc
 
 static void walk_far(struct fixture *fixture, struct walk *walk, uint64_t seed, uint32_t skew)
 {
-    struct wp_random random;
+    struct random_state random;
     random_init(&random, seed);
     for (int i = 0; i < 10000; i++) {
         walk_step(walk, &random, skew);
         walk_observe(fixture, walk, &random);
-        struct wp_values sum = fake_sum(&fixture->tree, fixture->thread.root);
+        struct values sum = fake_sum(&fixture->tree, fixture->thread.root);
         assert_int_equal(sum.wall_ns, walk->time);
         assert_int_equal(sum.cpu_ns + sum.offcpu_ns, walk->time); /* all of it is claimed */
     }
@@ -635,7 +637,7 @@ static void skewed_clocks_even_out(void **state)
 static void a_thread_that_only_runs_has_no_offcpu_time(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_random random;
+    struct random_state random;
     struct walk walk = {0};
     random_init(&random, 5);
     for (int i = 0; i < 10000; i++) {
@@ -652,8 +654,8 @@ static void a_thread_that_only_runs_has_no_offcpu_time(void **state)
 static void values_per_stack_match_a_second_account(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_random random;
-    struct wp_values expected[COUNT(random_stacks)] = {0};
+    struct random_state random;
+    struct values expected[COUNT(random_stacks)] = {0};
     struct walk walk = {0};
     uint64_t wall_before = 0;
     random_init(&random, 6);
@@ -683,10 +685,10 @@ struct edges {
 /* Sums the calls of all nodes by (caller's letter, callee's letter); 0 is the root. */
 static void edges_of_tree(const struct fixture *fixture, struct edges *ret)
 {
-    const struct wp_tree *tree = &fixture->tree;
+    const struct tree *tree = &fixture->tree;
     memset(ret, 0, sizeof(*ret));
     for (arena_ref at = fixture->thread.root; at; at = fake_next(tree, fixture->thread.root, at)) {
-        const struct wp_node *node = tree_node(tree, at);
+        const struct tree_node *node = tree_node(tree, at);
         if (!node->parent)
             continue;
         arena_ref above = tree_node(tree, node->parent)->location;
@@ -843,7 +845,7 @@ static void silence_and_standstill_are_no_calls(void **state)
     assert_values(fixture, "abc", 2, 1, 1, 2);
 }
 
-static void random_stack(struct wp_random *random, char *ret)
+static void random_stack(struct random_state *random, char *ret)
 {
     uint32_t depth = random_below(random, 8);
     for (uint32_t i = 0; i < depth; i++)
@@ -856,7 +858,7 @@ static void calls_match_a_second_account(void **state)
 {
     static struct edges expected, found;
     struct fixture *fixture = *state;
-    struct wp_random random;
+    struct random_state random;
     char before[16] = "", now[16];
     memset(&expected, 0, sizeof(expected));
     random_init(&random, 7);

@@ -7,7 +7,7 @@
 
 struct name_case {
     const char *name;
-    enum wp_format format;
+    enum file_format format;
     enum sink_coding coding;
 };
 
@@ -47,9 +47,20 @@ static void only_some_need_a_timeline(void **state)
     assert_true(format_needs_timeline(FORMAT_FIREFOX));
 }
 
+static void the_library_writes_two_of_them(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        bool is_own = i == FORMAT_PPROF || i == FORMAT_STORE;
+        assert_int_equal(format_needs_tool(i), !is_own);
+        if (!is_own)
+            assert_int_equal(format_write(i, NULL, NULL), -ENOTSUP);
+    }
+}
+
 static void every_format_has_a_word(void **state)
 {
-    enum wp_format format;
+    enum file_format format;
     (void)state;
     for (int i = 0; i < FORMAT_COUNT; i++) {
         assert_int_equal(format_of_word(format_word(i), &format), 0);
@@ -64,6 +75,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_says_its_format),
         cmocka_unit_test(only_some_need_a_timeline),
+        cmocka_unit_test(the_library_writes_two_of_them),
         cmocka_unit_test(every_format_has_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,9 @@
 
 #include "lib/fake_files.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct fixture {

@@ -336,21 +336,21 @@ static void a_handler_finds_it_before_or_after(void **state)
 static void a_name_is_kept_until_there_is_none(void **state)
 {
     (void)state;
-    struct wp_marks marks = {0};
+    struct thread_annotations marks = {0};
     char name[THREAD_NAME_BYTES] = "as it was";
-    assert_false(marks_name(&marks, name));
+    assert_false(thread_annotations_name(&marks, name));
     assert_string_equal(name, "as it was");
-    marks_set_name(&marks, "worker");
-    assert_true(marks_name(&marks, name));
+    thread_annotations_set_name(&marks, "worker");
+    assert_true(thread_annotations_name(&marks, name));
     assert_string_equal(name, "worker");
-    marks_set_name(&marks, "one that is too long");
-    assert_true(marks_name(&marks, name));
+    thread_annotations_set_name(&marks, "one that is too long");
+    assert_true(thread_annotations_name(&marks, name));
     assert_string_equal(name, "one that is too");
     marks.name_changes++; /* it is being changed */
-    assert_false(marks_name(&marks, name));
+    assert_false(thread_annotations_name(&marks, name));
     marks.name_changes++;
-    marks_set_name(&marks, "");
-    assert_false(marks_name(&marks, name));
+    thread_annotations_set_name(&marks, "");
+    assert_false(thread_annotations_name(&marks, name));
 }
 
 int main(void)

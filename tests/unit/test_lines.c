@@ -4,7 +4,10 @@
 
 #include "lib/fake_files.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct fixture {
     int fd;

@@ -1,30 +1,31 @@
 /* From addresses to locations: ours are left out, [truncated] comes last, and no address means what it once
  * meant. */
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "account/locate.h"
 
 #include "lib/fake_stacks.h"
 
 #include <stdbool.h>
+#include <string.h>
 
-enum { MODULES_MAX = 4, LOOK = 7 };
+enum { MODULES_MAX = 4, SNAPSHOT = 7 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
+    struct arena arena;
+    struct tree tree;
+    struct modules modules;
     struct modules_entry entries[MODULES_MAX];
-    struct wp_locate locate;
+    struct locate locate;
     arena_ref program, own, library;
 };
 
 /* Modules are added in ascending order. */
 static arena_ref add_module(struct fixture *fixture, uint64_t start_pc, uint64_t end_pc)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
-    struct wp_module *module = arena_at(&fixture->arena, ref);
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
+    struct module *module = arena_at(&fixture->arena, ref);
     module->start_pc = start_pc;
     module->end_pc = end_pc;
     module->is_loaded = 1;
@@ -40,12 +41,12 @@ static int setup(void **state)
     memset(&fixture, 0, sizeof(fixture));
     assert_int_equal(arena_init(&fixture.arena, 1 << 16), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
-    fixture.modules =
-        (struct wp_modules){.arena = &fixture.arena, .now = {.number = LOOK, .entries = fixture.entries}};
+    fixture.modules = (struct modules){.list.arena = &fixture.arena,
+                                       .now = {.number = SNAPSHOT, .entries = fixture.entries}};
     fixture.program = add_module(&fixture, 0x1000, 0x2000);
     fixture.own = add_module(&fixture, 0x5000, 0x6000);
     fixture.library = add_module(&fixture, 0x6000, 0x9000);
-    ((struct wp_module *)arena_at(&fixture.arena, fixture.own))->is_own = 1;
+    ((struct module *)arena_at(&fixture.arena, fixture.own))->is_own = 1;
     locate_init(&fixture.locate, &fixture.tree, &fixture.modules);
     return 0;
 }
@@ -58,11 +59,11 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A stack that was asked for after the last look. */
+/* A stack that was requested after the last snapshot. */
 static size_t locate(struct fixture *fixture, const uint64_t *addresses, size_t depth, bool is_truncated,
                      arena_ref *path)
 {
-    struct locate_stack stack = {addresses, depth, is_truncated, {.asked = LOOK}, NULL};
+    struct locate_stack stack = {addresses, depth, is_truncated, {.snapshot = SNAPSHOT}, NULL};
     return locate_path(&fixture->locate, &stack, path);
 }
 
@@ -76,7 +77,7 @@ static arena_ref locate_one(struct fixture *fixture, uint64_t address)
 static void assert_location(const struct fixture *fixture, arena_ref ref, arena_ref module, uint64_t address)
 {
     assert_int_not_equal(ref, 0);
-    const struct wp_location *location = tree_location_at(&fixture->tree, ref);
+    const struct location *location = tree_location_at(&fixture->tree, ref);
     assert_int_equal(location->module, module);
     assert_int_equal(location->address, address);
     assert_int_equal(location->pseudo, 0);
@@ -107,8 +108,8 @@ struct strip_case {
 static void a_module_knows_that_it_was_sampled(void **state)
 {
     struct fixture *fixture = *state;
-    const struct wp_module *library = arena_at(&fixture->arena, fixture->library),
-                           *program = arena_at(&fixture->arena, fixture->program);
+    const struct module *library = arena_at(&fixture->arena, fixture->library),
+                        *program = arena_at(&fixture->arena, fixture->program);
     locate_one(fixture, 0x6100);
     assert_true(library->is_sampled);
     assert_false(program->is_sampled);
@@ -147,7 +148,7 @@ static void the_cache_is_not_asked_twice(void **state)
     arena_ref before = locate_one(fixture, 0x1234), own[2];
     const uint64_t own_address = 0x5500;
     assert_int_equal(locate(fixture, &own_address, 1, false, own), 0);
-    fixture->modules.now.count = 0; /* not to be looked at now */
+    fixture->modules.now.count = 0; /* must not be used now */
     assert_int_equal(locate_one(fixture, 0x1234), before);
     assert_int_equal(locate(fixture, &own_address, 1, false, own), 0);
 }
@@ -179,9 +180,9 @@ static void a_library_that_gave_way_is_not_named(void **state)
     static const uint32_t expected_inner[] = {0, 0, 1,
                                               1, 2, 3}; /* 0x5500 is ours: what calls it stands for it */
     uint32_t inner[COUNT(addresses)];
-    struct locate_stack stack = {addresses, COUNT(addresses), true, {.asked = LOOK - 1}, inner};
+    struct locate_stack stack = {addresses, COUNT(addresses), true, {.snapshot = SNAPSHOT - 1}, inner};
     arena_ref path[COUNT(addresses) + 1], known = locate_one(fixture, 0x6000);
-    fixture->modules.last_unload = fixture->modules.last_passing = LOOK;
+    fixture->modules.last_unload = fixture->modules.last_unseen_unload = SNAPSHOT;
     for (int i = 0; i < 2; i++)
         fixture->entries[i].is_permanent = true;
     assert_int_equal(locate_path(&fixture->locate, &stack, path), 5);
@@ -193,7 +194,7 @@ static void a_library_that_gave_way_is_not_named(void **state)
     assert_location(fixture, path[3], fixture->program, 0x1004);
     assert_int_equal(path[4], fixture->tree.pseudo[PSEUDO_TRUNCATED]);
     assert_int_equal(locate_one(fixture, 0x6000), known); /* and others are named as before */
-    stack.moment.asked = LOOK;
+    stack.moment.snapshot = SNAPSHOT;
     assert_int_equal(locate_path(&fixture->locate, &stack, path), COUNT(addresses));
     assert_int_equal(path[0], known);
 }
@@ -250,14 +251,14 @@ static void a_location_knows_where_its_function_starts(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t start = (uintptr_t)some_function;
-    struct wp_modules modules;
+    struct modules modules;
     assert_int_equal(some_function(1), 3);
     assert_int_equal(modules_init(&modules, &fixture->arena), 0);
-    ((struct wp_module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own =
+    ((struct module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own =
         0; /* a test links us in */
     locate_init(&fixture->locate, &fixture->tree, &modules);
     for (uint64_t offset = 0; offset < 3; offset++) {
-        const struct wp_location *location =
+        const struct location *location =
             tree_location_at(&fixture->tree, locate_one(fixture, start + offset));
         assert_int_equal(location->address, start + offset);
         assert_int_equal(location->function_start, start);

@@ -2,12 +2,16 @@
  * counted. */
 #include "base/log.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/fake_files.h"
 
 struct fixture {
-    struct wp_log log;
+    struct log log;
     struct fake_directory directory;
     char path[320];          /* of a file in it */
     bool is_stderr_replaced; /* since the start, by a file of the program's */
@@ -31,7 +35,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void stderr_is_the_one_of_the_start(struct wp_log *log)
+static void stderr_is_the_one_of_the_start(struct log *log)
 {
     struct stat status;
     fstat(STDERR_FILENO, &status);
@@ -188,7 +192,7 @@ static void a_long_line_is_cut(void **state)
 }
 
 /* Lines of that many bytes with prefix and newline, until one is dropped. Returns how many were kept. */
-static size_t fill(struct wp_log *log, int line_bytes)
+static size_t fill(struct log *log, int line_bytes)
 {
     size_t kept = 0;
     for (; log->dropped == 0; kept++)

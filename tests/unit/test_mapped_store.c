@@ -5,27 +5,30 @@
 #include "lib/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, ARENA_PAGES = 256, RECORD_PAGES = 64, STEP = 128 * 1024 };
 
 struct fixture {
     struct fake_directory directory;
-    struct wp_live live;
+    struct mapped_store live;
     struct store_header header;
-    struct live_memory memory[LIVE_PART_COUNT];
-    struct arena_backing *backing[LIVE_PART_COUNT];
+    struct mapped_memory memory[MAPPED_PART_COUNT];
+    struct arena_backing *backing[MAPPED_PART_COUNT];
     int fd;
 };
 
 static void make_memory(struct fixture *fixture, int part, size_t pages, size_t used_bytes)
 {
-    struct live_memory *memory = &fixture->memory[part];
-    *memory =
-        (struct live_memory){scratch_alloc(pages * PAGE), pages * PAGE, used_bytes, &fixture->backing[part]};
+    struct mapped_memory *memory = &fixture->memory[part];
+    *memory = (struct mapped_memory){scratch_alloc(pages * PAGE), pages * PAGE, used_bytes,
+                                     &fixture->backing[part]};
     memset(memory->base, 0x40 + part, used_bytes);
 }
 
@@ -37,9 +40,9 @@ static int setup(void **state)
     fake_directory_create(&fixture.directory);
     fixture.fd = openat(fixture.directory.fd, "store", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(fixture.fd > 2);
-    make_memory(&fixture, LIVE_ARENA, ARENA_PAGES, 3 * PAGE + 24);
-    make_memory(&fixture, LIVE_RECORDS, RECORD_PAGES, 640);
-    fixture.memory[LIVE_EVENTS].backing = &fixture.backing[LIVE_EVENTS];
+    make_memory(&fixture, MAPPED_ARENA, ARENA_PAGES, 3 * PAGE + 24);
+    make_memory(&fixture, MAPPED_RECORDS, RECORD_PAGES, 640);
+    fixture.memory[MAPPED_EVENTS].backing = &fixture.backing[MAPPED_EVENTS];
     store_describe_build(&fixture.header);
     fixture.header.live.state = STORE_LIVE;
     fixture.header.live.begin_ns = 1000;
@@ -49,8 +52,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    live_drop(&fixture->live);
-    for (int i = 0; i < LIVE_PART_COUNT; i++)
+    mapped_store_drop(&fixture->live);
+    for (int i = 0; i < MAPPED_PART_COUNT; i++)
         scratch_free(fixture->memory[i].base, fixture->memory[i].bytes);
     close(fixture->fd);
     fake_directory_remove(&fixture->directory);
@@ -59,7 +62,7 @@ static int teardown(void **state)
 
 static void begin(struct fixture *fixture)
 {
-    assert_int_equal(live_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory), 0);
+    assert_int_equal(mapped_store_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory), 0);
 }
 
 static unsigned char *memory_at(const struct fixture *fixture, int part, size_t offset)
@@ -95,16 +98,16 @@ static void the_file_takes_the_place_of_the_memory(void **state)
     assert_int_equal(header.live.records.bytes, RECORD_PAGES * PAGE);
     assert_int_equal(header.live.events.bytes, 0);
     for (size_t at = 0; at < 3 * PAGE + 24; at++)
-        assert_int_equal(*memory_at(fixture, LIVE_ARENA, at), 0x40);
-    assert_int_equal(*memory_at(fixture, LIVE_ARENA, 3 * PAGE + 24), 0);
-    assert_int_equal(*memory_at(fixture, LIVE_RECORDS, 639), 0x41);
-    *memory_at(fixture, LIVE_ARENA, 5) = 0x77; /* and what is stored is in the file */
-    *memory_at(fixture, LIVE_RECORDS, 6) = 0x78;
+        assert_int_equal(*memory_at(fixture, MAPPED_ARENA, at), 0x40);
+    assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 3 * PAGE + 24), 0);
+    assert_int_equal(*memory_at(fixture, MAPPED_RECORDS, 639), 0x41);
+    *memory_at(fixture, MAPPED_ARENA, 5) = 0x77; /* and what is stored is in the file */
+    *memory_at(fixture, MAPPED_RECORDS, 6) = 0x78;
     assert_int_equal(byte_in_file(fixture, header.arena.offset + 5), 0x77);
     assert_int_equal(byte_in_file(fixture, header.live.records.offset + 6), 0x78);
-    assert_non_null(fixture->backing[LIVE_ARENA]);
-    assert_non_null(fixture->backing[LIVE_RECORDS]);
-    assert_true(live_is_kept(&fixture->live));
+    assert_non_null(fixture->backing[MAPPED_ARENA]);
+    assert_non_null(fixture->backing[MAPPED_RECORDS]);
+    assert_true(mapped_store_is_kept(&fixture->live));
 }
 
 static uint64_t blocks_of(const struct fixture *fixture)
@@ -118,7 +121,7 @@ static void room_is_asked_for_before_it_is_used(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    struct arena_backing *backing = fixture->backing[LIVE_ARENA];
+    struct arena_backing *backing = fixture->backing[MAPPED_ARENA];
     const uint64_t before = blocks_of(fixture);
     assert_int_equal(backing->bytes, STEP);
     assert_true(before >= STORE_HEADER_BYTES + 2 * STEP);
@@ -129,31 +132,31 @@ static void room_is_asked_for_before_it_is_used(void **state)
     assert_true(blocks_of(fixture) >= before + STEP);
     arena_back(backing, ARENA_PAGES * PAGE); /* to the end of it, and no further */
     assert_int_equal(backing->bytes, ARENA_PAGES * PAGE);
-    *memory_at(fixture, LIVE_ARENA, ARENA_PAGES * PAGE - 1) = 0x55;
+    *memory_at(fixture, MAPPED_ARENA, ARENA_PAGES * PAGE - 1) = 0x55;
     assert_int_equal(byte_in_file(fixture, STORE_HEADER_BYTES + ARENA_PAGES * PAGE - 1), 0x55);
-    assert_int_equal(*memory_at(fixture, LIVE_RECORDS, 0), 0x41);
+    assert_int_equal(*memory_at(fixture, MAPPED_RECORDS, 0), 0x41);
 }
 
 static void given_up_it_goes_on_in_memory(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    *memory_at(fixture, LIVE_ARENA, STEP - 1) = 0x66; /* not used yet, but there is room for it */
-    live_give_up(&fixture->live, -ENOSPC);
-    assert_false(live_is_kept(&fixture->live));
-    assert_null(fixture->backing[LIVE_ARENA]);
-    assert_null(fixture->backing[LIVE_RECORDS]);
-    assert_int_equal(*memory_at(fixture, LIVE_ARENA, 0), 0x40);
-    assert_int_equal(*memory_at(fixture, LIVE_ARENA, STEP - 1), 0x66);
-    assert_int_equal(*memory_at(fixture, LIVE_RECORDS, 639), 0x41);
-    memset(fixture->memory[LIVE_ARENA].base, 0x22, ARENA_PAGES * PAGE); /* all of it can be used */
-    assert_int_equal(byte_in_file(fixture, STORE_HEADER_BYTES), 0x40);  /* and is not the file's */
+    *memory_at(fixture, MAPPED_ARENA, STEP - 1) = 0x66; /* not used yet, but there is room for it */
+    mapped_store_give_up(&fixture->live, -ENOSPC);
+    assert_false(mapped_store_is_kept(&fixture->live));
+    assert_null(fixture->backing[MAPPED_ARENA]);
+    assert_null(fixture->backing[MAPPED_RECORDS]);
+    assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 0), 0x40);
+    assert_int_equal(*memory_at(fixture, MAPPED_ARENA, STEP - 1), 0x66);
+    assert_int_equal(*memory_at(fixture, MAPPED_RECORDS, 639), 0x41);
+    memset(fixture->memory[MAPPED_ARENA].base, 0x22, ARENA_PAGES * PAGE); /* all of it can be used */
+    assert_int_equal(byte_in_file(fixture, STORE_HEADER_BYTES), 0x40);    /* and is not the file's */
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_GIVEN_UP);
     assert_int_equal(header.live.error, -ENOSPC);
-    live_beat_alone(&fixture->live, 5000); /* nothing more is said there */
+    mapped_store_beat_alone(&fixture->live, 5000); /* nothing more is said there */
     const struct store_tree tree = {.node_count = 7};
-    live_show(&fixture->live, &tree, PAGE);
+    mapped_store_show(&fixture->live, &tree, PAGE);
     assert_int_equal(header_in_file(fixture).live.beat_ns, 0);
     assert_int_equal(header_in_file(fixture).tree.node_count, 0);
 }
@@ -163,7 +166,7 @@ static void given_up_the_file_stays_open(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    live_give_up(&fixture->live, -ENOSPC);
+    mapped_store_give_up(&fixture->live, -ENOSPC);
     assert_true(fcntl(fixture->fd, F_GETFD) >= 0);
 }
 
@@ -171,28 +174,28 @@ static void without_its_descriptor_it_is_given_up_where_room_ends(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    live_lose_file(&fixture->live);
-    arena_back(fixture->backing[LIVE_ARENA], STEP);
-    assert_true(live_is_kept(&fixture->live));
-    arena_back(fixture->backing[LIVE_ARENA], STEP + 1);
-    assert_false(live_is_kept(&fixture->live));
-    assert_int_equal(*memory_at(fixture, LIVE_ARENA, 0), 0x40);
-    *memory_at(fixture, LIVE_ARENA, STEP) = 1;
+    mapped_store_lose_file(&fixture->live);
+    arena_back(fixture->backing[MAPPED_ARENA], STEP);
+    assert_true(mapped_store_is_kept(&fixture->live));
+    arena_back(fixture->backing[MAPPED_ARENA], STEP + 1);
+    assert_false(mapped_store_is_kept(&fixture->live));
+    assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 0), 0x40);
+    *memory_at(fixture, MAPPED_ARENA, STEP) = 1;
 }
 
 static void the_same_file_is_taken_again_and_no_other(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    live_lose_file(&fixture->live);
+    mapped_store_lose_file(&fixture->live);
     int other = openat(fixture->directory.fd, "other", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(live_take_file(&fixture->live, other), -ESTALE);
+    assert_int_equal(mapped_store_take_file(&fixture->live, other), -ESTALE);
     close(other);
     int again = openat(fixture->directory.fd, "store", O_RDWR | O_CLOEXEC);
-    assert_int_equal(live_take_file(&fixture->live, again), 0);
-    arena_back(fixture->backing[LIVE_ARENA], STEP + 1);
-    assert_true(live_is_kept(&fixture->live));
-    assert_int_equal(fixture->backing[LIVE_ARENA]->bytes, 2 * STEP);
+    assert_int_equal(mapped_store_take_file(&fixture->live, again), 0);
+    arena_back(fixture->backing[MAPPED_ARENA], STEP + 1);
+    assert_true(mapped_store_is_kept(&fixture->live));
+    assert_int_equal(fixture->backing[MAPPED_ARENA]->bytes, 2 * STEP);
     close(again);
 }
 
@@ -203,13 +206,13 @@ static void a_file_that_is_too_large_is_not_begun(void **state)
     const struct rlimit none = {100 * PAGE, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-    int status = live_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory);
+    int status = mapped_store_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
     assert_int_equal(status, -EFBIG);
     assert_null(fixture->live.header);
-    assert_null(fixture->backing[LIVE_ARENA]);
-    assert_int_equal(*memory_at(fixture, LIVE_ARENA, 3 * PAGE), 0x40);
-    memset(fixture->memory[LIVE_ARENA].base, 1, ARENA_PAGES * PAGE);
+    assert_null(fixture->backing[MAPPED_ARENA]);
+    assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 3 * PAGE), 0x40);
+    memset(fixture->memory[MAPPED_ARENA].base, 1, ARENA_PAGES * PAGE);
 }
 
 static void lists_are_shown_with_what_they_lead_to(void **state)
@@ -217,9 +220,9 @@ static void lists_are_shown_with_what_they_lead_to(void **state)
     struct fixture *fixture = *state;
     begin(fixture);
     const struct store_tree tree = {.newest_root = 11, .newest_location = 12, .node_count = 3};
-    assert_true(live_is_behind(&fixture->live, 4 * PAGE));
-    live_show(&fixture->live, &tree, 4 * PAGE);
-    assert_false(live_is_behind(&fixture->live, 4 * PAGE));
+    assert_true(mapped_store_is_behind(&fixture->live, 4 * PAGE));
+    mapped_store_show(&fixture->live, &tree, 4 * PAGE);
+    assert_false(mapped_store_is_behind(&fixture->live, 4 * PAGE));
     const struct store_header header = header_in_file(fixture);
     assert_memory_equal(&header.tree, &tree, sizeof tree);
     assert_int_equal(header.live.arena_used_bytes, 4 * PAGE);
@@ -227,10 +230,10 @@ static void lists_are_shown_with_what_they_lead_to(void **state)
 
 static void beat(struct fixture *fixture, uint64_t time_s, uint64_t tick)
 {
-    const struct wp_counters counters = {.ticks = tick};
-    const struct wp_timeline timeline = {.start_ns = 9, .count = (uint32_t)tick};
-    const struct live_beat now = {time_s * UINT64_C(1000000000), tick, &counters, &timeline};
-    live_beat(&fixture->live, &now);
+    const struct counters counters = {.ticks = tick};
+    const struct timeline timeline = {.start_ns = 9, .count = (uint32_t)tick};
+    const struct mapped_store_beat now = {time_s * UINT64_C(1000000000), tick, &counters, &timeline};
+    mapped_store_beat(&fixture->live, &now);
 }
 
 static void a_beat_says_how_far_it_got(void **state)
@@ -255,7 +258,7 @@ static void checkpoints_are_what_the_lists_were(void **state)
     begin(fixture);
     for (uint32_t second = 0; second <= 200; second++) {
         const struct store_tree tree = {.newest_root = 1000 + second};
-        live_show(&fixture->live, &tree, PAGE + 8 * second);
+        mapped_store_show(&fixture->live, &tree, PAGE + 8 * second);
         beat(fixture, 100 + second, second);
     }
     const struct store_checkpoint *checkpoints = fixture->live.header->live.checkpoints;
@@ -268,10 +271,10 @@ static void checkpoints_are_what_the_lists_were(void **state)
 static void an_end_is_noted_whoever_says_it(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_live none = {0};
-    live_note_end(&none, STORE_END_EXIT, 1, 1);
+    struct mapped_store none = {0};
+    mapped_store_note_end(&none, STORE_END_EXIT, 1, 1);
     begin(fixture);
-    live_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
+    mapped_store_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_EXIT);
     assert_int_equal(header.live.end.value, 42);
@@ -282,14 +285,14 @@ static void an_end_is_noted_whoever_says_it(void **state)
 static void an_end_is_noted_that_came_before_the_file(void **state)
 {
     struct fixture *fixture = *state;
-    live_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
+    mapped_store_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
     begin(fixture);
     struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_EXIT);
     assert_int_equal(header.live.end.value, 42);
     assert_int_equal(header.live.end.time_ns, 777);
-    live_note_end(&fixture->live, STORE_END_EXEC, 0, 888);
-    live_take_back_end(&fixture->live);
+    mapped_store_note_end(&fixture->live, STORE_END_EXEC, 0, 888);
+    mapped_store_cancel_end(&fixture->live);
     header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_UNKNOWN);
     assert_int_equal(header.live.end.time_ns, 0);
@@ -299,17 +302,17 @@ static void closed_it_is_cut_to_what_it_holds(void **state)
 {
     struct fixture *fixture = *state;
     struct stat status;
-    scratch_free(fixture->memory[LIVE_RECORDS].base, fixture->memory[LIVE_RECORDS].bytes);
-    fixture->memory[LIVE_RECORDS] = (struct live_memory){.backing = &fixture->backing[LIVE_RECORDS]};
+    scratch_free(fixture->memory[MAPPED_RECORDS].base, fixture->memory[MAPPED_RECORDS].bytes);
+    fixture->memory[MAPPED_RECORDS] = (struct mapped_memory){.backing = &fixture->backing[MAPPED_RECORDS]};
     begin(fixture);
     const struct store_tree tree = {0};
-    live_show(&fixture->live, &tree, 3 * PAGE + 24);
-    const uint64_t end = live_cut(&fixture->live);
+    mapped_store_show(&fixture->live, &tree, 3 * PAGE + 24);
+    const uint64_t end = mapped_store_cut(&fixture->live);
     assert_int_equal(end, STORE_HEADER_BYTES + 4 * PAGE);
     assert_int_equal(fstat(fixture->fd, &status), 0);
     assert_int_equal(status.st_size, end);
     const struct store_part names = {end, 64};
-    live_close(&fixture->live, 9000, "why", &names);
+    mapped_store_close(&fixture->live, 9000, "why", &names);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_CLOSED);
     assert_int_equal(header.duration_ns, 9000);

@@ -1,4 +1,5 @@
 /* What limits of memory leave, and our share of it. */
+/* test: not-emulated */
 #include "session/memory_limit.h"
 #include "base/arena.h"
 #include "lib/unit.h"
@@ -11,8 +12,8 @@ static void no_limit_is_much_room(void **state)
 {
     const char *limit;
     (void)state;
-    assert_true(room_bytes(&limit) == UINT64_MAX);
-    assert_int_equal(room_share(64 * MIB, UINT64_MAX), 64 * MIB);
+    assert_true(memory_limit_left_bytes(&limit) == UINT64_MAX);
+    assert_int_equal(memory_limit_share(64 * MIB, UINT64_MAX), 64 * MIB);
 }
 
 static void room_is_what_can_be_mapped(void **state)
@@ -29,7 +30,7 @@ static void room_is_what_can_be_mapped(void **state)
         getrlimit(resources[i], &before);
         tight = (struct rlimit){1024 * MIB, before.rlim_max};
         setrlimit(resources[i], &tight);
-        uint64_t left = room_bytes(&name);
+        uint64_t left = memory_limit_left_bytes(&name);
         void *too_much = scratch_alloc(left + MIB), *enough = scratch_alloc(left - MIB);
         scratch_free(enough, left - MIB);
         setrlimit(resources[i], &before);
@@ -43,10 +44,10 @@ static void room_is_what_can_be_mapped(void **state)
 static void the_program_keeps_the_most_of_it(void **state)
 {
     (void)state;
-    assert_int_equal(room_share(64 * MIB, 1024 * MIB), 64 * MIB);
-    assert_int_equal(room_share(64 * MIB, 80 * MIB), 10 * MIB);
-    assert_int_equal(room_share(64 * MIB, 0), MIB); /* with less there is no profile */
-    assert_int_equal(room_share(MIB, 80 * MIB), MIB);
+    assert_int_equal(memory_limit_share(64 * MIB, 1024 * MIB), 64 * MIB);
+    assert_int_equal(memory_limit_share(64 * MIB, 80 * MIB), 10 * MIB);
+    assert_int_equal(memory_limit_share(64 * MIB, 0), MIB); /* with less there is no profile */
+    assert_int_equal(memory_limit_share(MIB, 80 * MIB), MIB);
 }
 
 int main(void)

@@ -4,8 +4,12 @@
 #include "lib/fake_files.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int teardown(void **state)
 {

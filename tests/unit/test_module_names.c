@@ -1,12 +1,17 @@
 /* A module's names come from the file that was mapped, wherever it is now, and from no other. */
 #include "names/module_names.h"
 
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 #include "lib/fake_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -18,10 +23,10 @@ static const struct built_symbol wrong[] = {{"wrong", 0x1000, 0x100, FUNC(LOCAL)
 
 struct fixture {
     struct fake_directory directory;
-    struct wp_arena arena;
+    struct arena arena;
     struct memory_map memory;
     struct module_names names;
-    struct wp_module module;
+    struct module module;
     char path[300];
     void *mapped;
 };
@@ -53,14 +58,14 @@ static int setup(void **state)
     fixture.mapped = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     close(fd);
     assert_ptr_not_equal(fixture.mapped, MAP_FAILED);
-    fixture.module = (struct wp_module){.start_pc = (uintptr_t)fixture.mapped + 0x1000,
-                                        .end_pc = (uintptr_t)fixture.mapped + MAPPED_BYTES,
-                                        .file_offset = 0x1000,
-                                        .load_bias = (uintptr_t)fixture.mapped,
-                                        .loaded_low = (uintptr_t)fixture.mapped,
-                                        .loaded_high = (uintptr_t)fixture.mapped + MAPPED_BYTES,
-                                        .path = arena_strdup(&fixture.arena, fixture.path),
-                                        .is_loaded = 1};
+    fixture.module = (struct module){.start_pc = (uintptr_t)fixture.mapped + 0x1000,
+                                     .end_pc = (uintptr_t)fixture.mapped + MAPPED_BYTES,
+                                     .file_offset = 0x1000,
+                                     .load_bias = (uintptr_t)fixture.mapped,
+                                     .loaded_low = (uintptr_t)fixture.mapped,
+                                     .loaded_high = (uintptr_t)fixture.mapped + MAPPED_BYTES,
+                                     .path = arena_strdup(&fixture.arena, fixture.path),
+                                     .is_loaded = 1};
     return 0;
 }
 
@@ -214,13 +219,13 @@ static void the_program_itself_is_found_through_proc(void **state)
     const struct memory_region *low = code;
     while (low->file_offset > 0)
         low = memory_map_find(&fixture->memory, low->start - 1);
-    fixture->module = (struct wp_module){.start_pc = code->start,
-                                         .end_pc = code->end,
-                                         .file_offset = code->file_offset,
-                                         .path = fixture->module.path,
-                                         .load_bias = low->start,
-                                         .is_loaded = 1,
-                                         .is_main = 1};
+    fixture->module = (struct module){.start_pc = code->start,
+                                      .end_pc = code->end,
+                                      .file_offset = code->file_offset,
+                                      .path = fixture->module.path,
+                                      .load_bias = low->start,
+                                      .is_loaded = 1,
+                                      .is_main = 1};
     query.elf_address = (uintptr_t)know_build_id - low->start;
     assert_int_equal(module_names_find(&fixture->names, &fixture->module, &query, 1), 0);
     assert_string_equal(query.name, "know_build_id");

@@ -5,7 +5,7 @@
 #include "lib/unit.h"
 #include "modules/modules.h"
 #include "base/random.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ static struct {
     uint64_t loads, unloads;
 } loader;
 
-static struct wp_arena arena;
-static struct wp_modules modules;
-static struct wp_random dice;
+static struct arena arena;
+static struct modules modules;
+static struct random_state dice;
 
 static uint64_t address_of(int library)
 {
@@ -71,34 +71,34 @@ static struct loader_state state_now(void)
 {
     return (struct loader_state){.loads = loader.loads,
                                  .unloads = loader.unloads,
-                                 .before = sig_handler_unloads(),
-                                 .after = sig_handler_unloads()};
+                                 .before = sig_unloads_read(),
+                                 .after = sig_unloads_read()};
 }
 
 /* What modules_refresh does. */
-static bool look(void)
+static bool take_snapshot(void)
 {
     struct loader_state state = state_now();
-    if (modules_confirm_look(&modules, &state))
+    if (modules_confirm_snapshot(&modules, &state))
         return false;
-    modules_begin_look(&modules);
+    modules_begin_snapshot(&modules);
     for (int i = 0; i < LIBRARIES; i++) {
         char name[32];
-        struct wp_module segment = {.start_pc = address_of(i) - ADDRESS_OFFSET,
-                                    .end_pc = address_of(i) - ADDRESS_OFFSET + LIBRARY_BYTES,
-                                    .is_permanent = i == 0,
-                                    .is_first_segment = true};
+        struct module segment = {.start_pc = address_of(i) - ADDRESS_OFFSET,
+                                 .end_pc = address_of(i) - ADDRESS_OFFSET + LIBRARY_BYTES,
+                                 .is_permanent = i == 0,
+                                 .is_first_segment = true};
         snprintf(name, sizeof(name), "/lib%d.so", i);
         if (loader.is_loaded[i])
-            modules_see(&modules, &segment, name);
+            modules_add_segment(&modules, &segment, name);
     }
-    modules_end_look(&modules, &state);
+    modules_end_snapshot(&modules, &state);
     return true;
 }
 
-static struct modules_moment moment_now(uint32_t asked)
+static struct modules_moment moment_now(uint32_t then)
 {
-    return (struct modules_moment){.asked = asked, .unloads = sig_handler_unloads()};
+    return (struct modules_moment){.snapshot = then, .unloads = sig_unloads_read()};
 }
 
 /* The library the rule names: -1 for none, -2 where it does not know. */
@@ -109,26 +109,27 @@ static int named(int place, const struct modules_moment *moment)
         return -2;
     if (!ref)
         return -1;
-    const struct wp_module *module = arena_at(&arena, ref);
+    const struct module *module = arena_at(&arena, ref);
     return atoi((const char *)arena_at(&arena, module->path) + strlen("/lib"));
 }
 
 static void close_library(int library)
 {
-    uint32_t life = sig_handler_unload_begin(unloaded);
+    uint32_t life = sig_unloads_begin();
     unload(library);
-    sig_handler_unload_end(life, unloaded);
+    sig_unloads_end(life);
 }
 
 static int setup(void **state)
 {
     (void)state;
     memset(&loader, 0, sizeof(loader));
+    sig_unloads_use_loader(unloaded);
     close_library(1); /* the counts start anew */
-    loader.unloads = sig_handler_unloads().objects;
-    modules = (struct wp_modules){.arena = &arena};
+    loader.unloads = sig_unloads_read().objects;
+    modules = (struct modules){.list.arena = &arena};
     load(0);
-    return arena_init(&arena, 1 << 20) < 0 || !look() ? -1 : 0;
+    return arena_init(&arena, 1 << 20) < 0 || !take_snapshot() ? -1 : 0;
 }
 
 static int teardown(void **state)
@@ -147,9 +148,9 @@ static void nothing_came_or_went(void **state)
 {
     (void)state;
     load(A);
-    assert_true(look());
+    assert_true(take_snapshot());
     struct modules_moment sample = moment_now(modules.now.number);
-    assert_false(look());
+    assert_false(take_snapshot());
     assert_int_equal(named(A, &sample), A);
     assert_int_equal(named(C, &sample), -1);
 }
@@ -158,10 +159,10 @@ static void nothing_came_or_went(void **state)
 static void a_library_came(void **state)
 {
     (void)state;
-    uint32_t asked = modules.now.number;
+    uint32_t then = modules.now.number;
     load(A);
-    struct modules_moment sample = moment_now(asked);
-    assert_true(look());
+    struct modules_moment sample = moment_now(then);
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), A);
 }
 
@@ -169,11 +170,11 @@ static void sampled_before_it_was_replaced(void **state)
 {
     (void)state;
     load(A);
-    look();
+    take_snapshot();
     struct modules_moment sample = moment_now(modules.now.number);
     close_library(A);
     load(B);
-    assert_true(look());
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), A);
 }
 
@@ -181,28 +182,28 @@ static void sampled_after_it_replaced_another(void **state)
 {
     (void)state;
     load(A);
-    look();
-    uint32_t asked = modules.now.number;
+    take_snapshot();
+    uint32_t then = modules.now.number;
     close_library(A);
     load(B);
-    struct modules_moment sample = moment_now(asked);
-    assert_true(look());
+    struct modules_moment sample = moment_now(then);
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), B);
 }
 
-/* Both looks show A, but it was B in between. */
-static void both_looks_agree_and_are_wrong(void **state)
+/* Both snapshots have A, but it was B in between. */
+static void both_snapshots_agree_and_are_wrong(void **state)
 {
     (void)state;
     load(A);
-    look();
-    uint32_t asked = modules.now.number;
+    take_snapshot();
+    uint32_t then = modules.now.number;
     close_library(A);
     load(B);
-    struct modules_moment sample = moment_now(asked);
+    struct modules_moment sample = moment_now(then);
     close_library(B);
     load(A);
-    assert_true(look());
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
     assert_int_equal(named(0, &sample), 0); /* the program itself stays */
 }
@@ -212,13 +213,13 @@ static void what_stayed_is_known_whatever_else_went(void **state)
     (void)state;
     load(A);
     load(C);
-    look();
-    uint32_t asked = modules.now.number, life = sig_handler_unload_begin(unloaded);
-    struct modules_moment sample = moment_now(asked); /* a call of dlclose is under way */
+    take_snapshot();
+    uint32_t then = modules.now.number, life = sig_unloads_begin();
+    struct modules_moment sample = moment_now(then); /* a call of dlclose is under way */
     unload(A);
-    sig_handler_unload_end(life, unloaded);
+    sig_unloads_end(life);
     load(B);
-    assert_true(look());
+    assert_true(take_snapshot());
     assert_int_equal(named(C, &sample), C);
     assert_int_equal(named(A, &sample), -2);
 }
@@ -228,16 +229,16 @@ static void a_strange_unloading_is_noticed(void **state)
 {
     (void)state;
     load(A);
-    look();
-    uint32_t asked = modules.now.number;
+    take_snapshot();
+    uint32_t then = modules.now.number;
     unload(A);
     load(B);
-    struct modules_moment sample = moment_now(asked);
-    assert_true(look());
+    struct modules_moment sample = moment_now(then);
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
     close_library(B); /* and is not forgotten by the next call */
     load(A);
-    assert_true(look());
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
 }
 
@@ -247,28 +248,28 @@ static void a_strange_unloading_before_a_call(void **state)
     (void)state;
     load(A);
     load(C);
-    look();
-    uint32_t asked = modules.now.number;
+    take_snapshot();
+    uint32_t then = modules.now.number;
     unload(A);
     load(B);
-    struct modules_moment sample = moment_now(asked);
+    struct modules_moment sample = moment_now(then);
     close_library(C);
-    assert_true(look());
+    assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
 }
 
-/* An answer that comes after several looks. */
+/* A reply that comes after several snapshots. */
 static void a_late_answer(void **state)
 {
     (void)state;
     load(A);
     load(C);
-    look();
+    take_snapshot();
     struct modules_moment sample = moment_now(modules.now.number);
     close_library(A);
-    look();
+    take_snapshot();
     load(B);
-    look();
+    take_snapshot();
     assert_int_equal(named(A, &sample), -2);
     assert_int_equal(named(C, &sample), C);
 }
@@ -277,18 +278,18 @@ static void a_dlclose_that_unloads_nothing_changes_nothing(void **state)
 {
     (void)state;
     load(A);
-    look();
-    uint32_t asked = modules.now.number;
+    take_snapshot();
+    uint32_t then = modules.now.number;
     for (int i = 0; i < 5; i++) {
         close_library(C);
-        struct modules_moment sample = moment_now(asked);
-        assert_false(look());
+        struct modules_moment sample = moment_now(then);
+        assert_false(take_snapshot());
         assert_int_equal(named(A, &sample), A);
     }
-    struct modules_moment sample = moment_now(asked); /* counts the five, as the look does by now */
+    struct modules_moment sample = moment_now(then); /* counts the five, as the snapshot does by now */
     close_library(A);
     load(B);
-    look();
+    take_snapshot();
     assert_int_equal(named(A, &sample), A);
 }
 
@@ -314,20 +315,19 @@ static int die(int sides)
 static void step_call(struct call *call)
 {
     if (!call->is_open) {
-        *call = (struct call){
-            .is_open = true, .life = sig_handler_unload_begin(unloaded), .library = die(LIBRARIES)};
+        *call = (struct call){.is_open = true, .life = sig_unloads_begin(), .library = die(LIBRARIES)};
     } else if (!call->has_unloaded) {
         unload(call->library);
         call->has_unloaded = true;
     } else {
-        sig_handler_unload_end(call->life, unloaded);
+        sig_unloads_end(call->life);
         call->is_open = false;
     }
 }
 
-static void take(struct sample *sample, uint32_t asked)
+static void take(struct sample *sample, uint32_t then)
 {
-    sample->moment = moment_now(asked);
+    sample->moment = moment_now(then);
     for (int place = 0; place < PLACES; place++)
         sample->truth[place] = at_place(place);
 }
@@ -336,7 +336,7 @@ static void take(struct sample *sample, uint32_t asked)
 static int judge(const struct sample *sample)
 {
     int known = 0;
-    look();
+    take_snapshot();
     for (int place = 0; place < PLACES; place++) {
         int name = sample->truth[place] >= 0 ? named(place, &sample->moment) : -2;
         if (name != -2 && name != sample->truth[place])
@@ -355,18 +355,18 @@ static void no_name_is_ever_wrong(void **state)
     (void)state;
     random_init(&dice, 4711);
     for (int round = 0; round < 200000; round++) {
-        int strange_percent = round % 3 * 5, looks_percent = round % 2 * 10, busy = 1 + round / 3 % 12;
-        look();
-        uint32_t asked = modules.now.number;
+        int strange_percent = round % 3 * 5, snapshots_percent = round % 2 * 10, busy = 1 + round / 3 % 12;
+        take_snapshot();
+        uint32_t then = modules.now.number;
         int taken_at = die(busy);
         for (int event = 0; event < busy; event++) {
             int what = die(100);
             if (event == taken_at)
-                take(&sample, asked);
+                take(&sample, then);
             if (what < strange_percent)
                 unload(die(LIBRARIES));
-            else if (what < strange_percent + looks_percent)
-                look();
+            else if (what < strange_percent + snapshots_percent)
+                take_snapshot();
             else if (what < 50)
                 load(die(LIBRARIES));
             else
@@ -392,7 +392,7 @@ int main(void)
         TEST(a_library_came),
         TEST(sampled_before_it_was_replaced),
         TEST(sampled_after_it_replaced_another),
-        TEST(both_looks_agree_and_are_wrong),
+        TEST(both_snapshots_agree_and_are_wrong),
         TEST(what_stayed_is_known_whatever_else_went),
         TEST(a_strange_unloading_is_noticed),
         TEST(a_strange_unloading_before_a_call),

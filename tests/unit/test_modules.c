@@ -1,7 +1,7 @@
 /* What is mapped where: the records against the loader's own word (dladdr, dl_iterate_phdr), through dlopen
  * and dlclose. */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "modules/modules.h"
 #include "sig/cfi/sig_cfi.h"
 
@@ -15,8 +15,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 
 static int setup(void **state)
 {
@@ -32,13 +32,13 @@ static int teardown(void **state)
     return 0;
 }
 
-static const struct wp_module *module_of(const void *address)
+static const struct module *module_of(const void *address)
 {
     arena_ref ref = modules_find(&modules, (uint64_t)(uintptr_t)address);
     return ref ? arena_at(&arena, ref) : NULL;
 }
 
-static const char *path_of(const struct wp_module *module)
+static const char *path_of(const struct module *module)
 {
     return arena_at(&arena, module->path);
 }
@@ -48,12 +48,12 @@ static void the_program_and_its_libraries_are_known(void **state)
     Dl_info info;
     char program[4096];
     (void)state;
-    const struct wp_module *main_module = module_of((void *)(uintptr_t)setup);
+    const struct module *main_module = module_of((void *)(uintptr_t)setup);
     assert_non_null(main_module);
     assert_true(main_module->is_main);
     assert_non_null(realpath("/proc/self/exe", program));
     assert_string_equal(path_of(main_module), program);
-    const struct wp_module *libc = module_of((void *)(uintptr_t)qsort);
+    const struct module *libc = module_of((void *)(uintptr_t)qsort);
     assert_true(dladdr((void *)(uintptr_t)qsort, &info) != 0);
     assert_string_equal(path_of(libc), info.dli_fname);
     assert_int_equal(libc->load_bias, (uint64_t)(uintptr_t)info.dli_fbase);
@@ -69,7 +69,7 @@ static void the_vdso_is_known(void **state)
     (void)state;
     if (!vdso)
         skip(); /* qemu-user before 8.2 has none */
-    const struct wp_module *module = module_of((void *)(uintptr_t)(vdso + 0x800));
+    const struct module *module = module_of((void *)(uintptr_t)(vdso + 0x800));
     assert_non_null(module);
     assert_string_equal(path_of(module), "[vdso]");
     assert_true(module->is_permanent);
@@ -103,18 +103,18 @@ static void nothing_changed_is_told(void **state)
 static void a_library_comes_and_goes(void **state)
 {
     (void)state;
-    uint32_t count = modules.count, loaded = modules.now.count;
+    uint32_t count = modules.list.count, loaded = modules.now.count;
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
         skip();
     const void *code = dlsym(handle, "adler32");
-    assert_null(module_of(code)); /* not before the next look */
+    assert_null(module_of(code)); /* not before the next snapshot */
     assert_true(modules_refresh(&modules));
-    const struct wp_module *module = module_of(code);
+    const struct module *module = module_of(code);
     assert_non_null(strstr(path_of(module), "/libz.so"));
     assert_false(module->is_permanent);
     assert_non_null(modules_table(&modules));
-    assert_int_equal(modules.count, count + 1);
+    assert_int_equal(modules.list.count, count + 1);
     dlclose(handle);
     assert_true(modules_refresh(&modules));
     assert_null(module_of(code));
@@ -122,7 +122,7 @@ static void a_library_comes_and_goes(void **state)
     assert_non_null(strstr(path_of(module), "/libz.so")); /* the name stays */
     assert_int_equal(modules.now.count, loaded);
     if (kernel_copies_memory())
-        assert_int_equal(modules_function_start(&modules, modules.newest, (uint64_t)(uintptr_t)code + 1),
+        assert_int_equal(modules_function_start(&modules, modules.list.newest, (uint64_t)(uintptr_t)code + 1),
                          code);
 }
 
@@ -147,32 +147,32 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
 static void a_cleared_arena_has_what_is_loaded(void **state)
 {
     (void)state;
-    struct modules_kept kept;
-    struct wp_module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
+    struct modules_saved kept;
+    struct module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
     struct loader_state there = {.loads = modules.now.loads + 1, .unloads = modules.now.unloads};
-    modules_begin_look(&modules);
-    modules_see(&modules, &segment, "a-name-that-is-not-absolute.so");
-    modules_end_look(&modules, &there);
+    modules_begin_snapshot(&modules);
+    modules_add_segment(&modules, &segment, "a-name-that-is-not-absolute.so");
+    modules_end_snapshot(&modules, &there);
     assert_int_not_equal(modules_find(&modules, 0x15000), 0);
-    assert_true(modules_refresh(&modules)); /* it is gone: the look before still has it */
+    assert_true(modules_refresh(&modules)); /* it is gone: the snapshot before still has it */
     uint32_t count = modules.now.count, number = modules.now.number;
     char path[PATH_MAX];
     strcpy(path, path_of(module_of((void *)(uintptr_t)qsort)));
     assert_non_null(modules_table(&modules));
 
-    modules_let_go(&modules);
+    modules_drop_search_tables(&modules);
     const struct sig_modules_table *bare = modules_table(&modules);
     for (size_t i = 0; i < bare->count; i++)
         assert_null(bare->modules[i].search);
-    assert_int_equal(modules_keep(&modules, &kept), 0);
+    assert_int_equal(modules_save_records(&modules, &kept), 0);
     arena_clear(&arena);
-    modules_bring_back(&modules, &kept);
+    modules_restore_records(&modules, &kept);
 
     assert_int_equal(modules.now.count, count);
     assert_int_equal(modules.now.number, number);
     assert_int_equal(modules.dropped, 0);
-    assert_true(modules.count <= count + 1);
-    const struct wp_module *libc = module_of((void *)(uintptr_t)qsort);
+    assert_true(modules.list.count <= count + 1);
+    const struct module *libc = module_of((void *)(uintptr_t)qsort);
     assert_string_equal(path_of(libc), path);
     assert_true(libc->is_loaded);
     assert_false(libc->is_sampled);
@@ -182,8 +182,8 @@ static void a_cleared_arena_has_what_is_loaded(void **state)
     assert_true(module_of((void *)(uintptr_t)setup)->is_main);
     assert_false(modules_refresh(&modules)); /* nothing has changed, as far as the loader goes */
     arena_ref gone;
-    struct modules_moment asked = {.asked = modules.before.number};
-    if (modules_at(&modules, 0x15000, &asked, &gone) && gone)
+    struct modules_moment then = {.snapshot = modules.before.number};
+    if (modules_at(&modules, 0x15000, &then, &gone) && gone)
         assert_non_null(strstr(path_of(arena_at(&arena, gone)), "/a-name-that-is-not-absolute.so"));
     assert_non_null(modules_table(&modules));
 }
@@ -192,12 +192,12 @@ static void a_cleared_arena_has_what_is_loaded(void **state)
 static arena_ref only(int number)
 {
     char name[32];
-    struct wp_module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
+    struct module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
     struct loader_state state = {.loads = (uint64_t)number, .unloads = (uint64_t)number};
     snprintf(name, sizeof(name), "/lib%d.so", number);
-    modules_begin_look(&modules);
-    modules_see(&modules, &segment, name);
-    modules_end_look(&modules, &state);
+    modules_begin_snapshot(&modules);
+    modules_add_segment(&modules, &segment, name);
+    modules_end_snapshot(&modules, &state);
     return modules_find(&modules, 0x10000);
 }
 
@@ -206,7 +206,7 @@ static void thousands_of_libraries_are_told_apart(void **state)
     enum { LIBRARIES = 3000 };
     static arena_ref refs[LIBRARIES];
     (void)state;
-    uint32_t count = modules.count;
+    uint32_t count = modules.list.count;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < LIBRARIES; i++) {
             arena_ref ref = only(i);
@@ -214,11 +214,11 @@ static void thousands_of_libraries_are_told_apart(void **state)
             if (round > 0)
                 assert_int_equal(ref, refs[i]);
             refs[i] = ref;
-            assert_true(((struct wp_module *)arena_at(&arena, ref))->is_loaded);
-            assert_true(i == 0 || !((struct wp_module *)arena_at(&arena, refs[i - 1]))->is_loaded);
+            assert_true(((struct module *)arena_at(&arena, ref))->is_loaded);
+            assert_true(i == 0 || !((struct module *)arena_at(&arena, refs[i - 1]))->is_loaded);
         }
     }
-    assert_int_equal(modules.count, count + LIBRARIES);
+    assert_int_equal(modules.list.count, count + LIBRARIES);
 }
 
 static void fill_arena(void)
@@ -231,7 +231,7 @@ static void fill_arena(void)
 static void a_library_without_room_is_published(void **state)
 {
     (void)state;
-    uint32_t count = modules.count;
+    uint32_t count = modules.list.count;
     fill_arena();
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
@@ -240,7 +240,7 @@ static void a_library_without_room_is_published(void **state)
     for (int round = 0; round < 2; round++) {
         assert_true(modules_refresh(&modules));
         assert_null(module_of(code));
-        assert_int_equal(modules.count, count);
+        assert_int_equal(modules.list.count, count);
         assert_int_equal(modules.dropped, 1 + round);
         const struct sig_module *view = sig_modules_find(modules_table(&modules), (uint64_t)(uintptr_t)code);
         assert_non_null(view);
@@ -258,7 +258,7 @@ static void a_library_without_room_is_published(void **state)
 
 static void a_full_arena_at_the_start_is_an_error(void **state)
 {
-    struct wp_modules some;
+    struct modules some;
     (void)state;
     fill_arena();
     assert_int_equal(modules_init(&some, &arena), -ENOMEM);
@@ -287,13 +287,13 @@ static void a_relative_name_keeps_its_directory(void **state)
         skip();
     }
     assert_true(modules_refresh(&modules));
-    const struct wp_module *module = module_of(dlsym(handle, "adler32"));
+    const struct module *module = module_of(dlsym(handle, "adler32"));
     assert_int_equal(chdir(here), 0);
     assert_non_null(strstr(path_of(module), directory));
-    void *other = dlopen("libgcc_s.so.1", RTLD_NOW); /* another look, from another directory */
-    uint32_t count = modules.count;
+    void *other = dlopen("libgcc_s.so.1", RTLD_NOW); /* another snapshot, from another directory */
+    uint32_t count = modules.list.count;
     modules_refresh(&modules);
-    assert_in_range(modules.count, count, count + 1);
+    assert_in_range(modules.list.count, count, count + 1);
     assert_ptr_equal(module_of(dlsym(handle, "adler32")), module);
     if (other)
         dlclose(other);

@@ -9,137 +9,140 @@
 
 #define S UINT64_C(1000000000)
 
-enum { MANY = FAMILY_MARKS + 10 };
+enum { MANY = OVERHEAD_GROUP_MARKS + 10 };
 
 static void members_count_while_they_tell(void **state)
 {
     (void)state;
-    struct wp_family first, second, third;
-    family_begin(&first);
+    struct overhead_group first, second, third;
+    overhead_group_begin(&first);
     assert_non_null(first.page);
-    assert_int_equal(family_tell(&first, 100 * S), 1);
-    family_join(&second, &first);
-    family_join(&third, &second);
-    assert_int_equal(family_tell(&first, 101 * S), 1); /* who has not told anything yet is not there yet */
-    assert_int_equal(family_tell(&second, 101 * S), 2);
-    assert_int_equal(family_tell(&third, 102 * S), 3);
-    assert_int_equal(family_tell(&third, 103 * S), 3); /* again: it is the same one */
-    family_leave(&second);
-    assert_int_equal(family_tell(&third, 104 * S), 2);
-    family_leave(&second);
-    assert_int_equal(family_tell(&first, 104 * S), 2);
+    assert_int_equal(overhead_group_tell(&first, 100 * S), 1);
+    overhead_group_join(&second, &first);
+    overhead_group_join(&third, &second);
+    assert_int_equal(overhead_group_tell(&first, 101 * S),
+                     1); /* who has not told anything yet is not there yet */
+    assert_int_equal(overhead_group_tell(&second, 101 * S), 2);
+    assert_int_equal(overhead_group_tell(&third, 102 * S), 3);
+    assert_int_equal(overhead_group_tell(&third, 103 * S), 3); /* again: it is the same one */
+    overhead_group_leave(&second);
+    assert_int_equal(overhead_group_tell(&third, 104 * S), 2);
+    overhead_group_leave(&second);
+    assert_int_equal(overhead_group_tell(&first, 104 * S), 2);
 }
 
 static void who_is_silent_counts_no_longer(void **state)
 {
     (void)state;
-    struct wp_family first, second, third;
-    family_begin(&first);
-    family_join(&second, &first);
-    family_tell(&second, 100 * S);
-    assert_int_equal(family_tell(&first, 100 * S + FAMILY_SILENT_NS - 1), 2);
-    assert_int_equal(family_tell(&first, 100 * S + FAMILY_SILENT_NS), 1);
-    family_join(&third, &first); /* takes the mark of the one that may have been killed */
-    assert_int_equal(family_tell(&third, 100 * S + FAMILY_SILENT_NS), 2);
+    struct overhead_group first, second, third;
+    overhead_group_begin(&first);
+    overhead_group_join(&second, &first);
+    overhead_group_tell(&second, 100 * S);
+    assert_int_equal(overhead_group_tell(&first, 100 * S + OVERHEAD_GROUP_SILENT_NS - 1), 2);
+    assert_int_equal(overhead_group_tell(&first, 100 * S + OVERHEAD_GROUP_SILENT_NS), 1);
+    overhead_group_join(&third, &first); /* takes the mark of the one that may have been killed */
+    assert_int_equal(overhead_group_tell(&third, 100 * S + OVERHEAD_GROUP_SILENT_NS), 2);
     assert_int_equal(third.mark, second.mark);
-    assert_int_equal(family_tell(&second, 101 * S + FAMILY_SILENT_NS), 2); /* it shares the mark then */
+    assert_int_equal(overhead_group_tell(&second, 101 * S + OVERHEAD_GROUP_SILENT_NS),
+                     2); /* it shares the mark then */
 }
 
 static void families_do_not_know_each_other(void **state)
 {
     (void)state;
-    struct wp_family first, second;
-    family_begin(&first);
-    family_begin(&second);
-    assert_int_equal(family_tell(&first, 100 * S), 1);
-    assert_int_equal(family_tell(&second, 100 * S), 1);
+    struct overhead_group first, second;
+    overhead_group_begin(&first);
+    overhead_group_begin(&second);
+    assert_int_equal(overhead_group_tell(&first, 100 * S), 1);
+    assert_int_equal(overhead_group_tell(&second, 100 * S), 1);
 }
 
 static void a_run_is_one_family(void **state)
 {
     (void)state;
-    struct wp_family first, second, child, alone;
+    struct overhead_group first, second, child, alone;
     int fd = memfd_create("run", MFD_CLOEXEC);
-    family_begin(&first);
-    family_begin(&second);
-    family_begin(&alone);
-    assert_int_equal(family_tell(&first, 100 * S), 1);
-    assert_int_equal(family_share(&first, fd), 0); /* makes it as long as it must be */
-    assert_int_equal(family_share(&second, fd), 0);
-    assert_int_equal(family_tell(&second, 100 * S), 1);
-    assert_int_equal(family_tell(&first, 101 * S), 2);
+    overhead_group_begin(&first);
+    overhead_group_begin(&second);
+    overhead_group_begin(&alone);
+    assert_int_equal(overhead_group_tell(&first, 100 * S), 1);
+    assert_int_equal(overhead_group_share(&first, fd), 0); /* makes it as long as it must be */
+    assert_int_equal(overhead_group_share(&second, fd), 0);
+    assert_int_equal(overhead_group_tell(&second, 100 * S), 1);
+    assert_int_equal(overhead_group_tell(&first, 101 * S), 2);
     close(fd);
-    family_join(&child, &second);
-    assert_int_equal(family_tell(&child, 101 * S), 3);
-    assert_int_equal(family_tell(&alone, 101 * S), 1);
+    overhead_group_join(&child, &second);
+    assert_int_equal(overhead_group_tell(&child, 101 * S), 3);
+    assert_int_equal(overhead_group_tell(&alone, 101 * S), 1);
 }
 
 static void without_its_file_a_family_stays_as_it_is(void **state)
 {
     (void)state;
-    struct wp_family first, child;
-    family_begin(&first);
-    family_join(&child, &first);
-    family_tell(&first, 100 * S);
-    assert_int_equal(family_share(&first, -1), -EBADF);
-    assert_int_equal(family_tell(&child, 100 * S), 2);
+    struct overhead_group first, child;
+    overhead_group_begin(&first);
+    overhead_group_join(&child, &first);
+    overhead_group_tell(&first, 100 * S);
+    assert_int_equal(overhead_group_share(&first, -1), -EBADF);
+    assert_int_equal(overhead_group_tell(&child, 100 * S), 2);
 }
 
 static void who_pauses_counts_again_when_it_tells(void **state)
 {
     (void)state;
-    struct wp_family first, second;
-    family_begin(&first);
-    family_join(&second, &first);
-    family_pause(&second); /* it has no mark yet */
-    family_tell(&first, 100 * S);
-    assert_int_equal(family_tell(&second, 100 * S), 2);
-    family_pause(&second);
-    assert_int_equal(family_tell(&first, 101 * S), 1);
-    assert_int_equal(family_tell(&second, 101 * S), 2);
+    struct overhead_group first, second;
+    overhead_group_begin(&first);
+    overhead_group_join(&second, &first);
+    overhead_group_pause(&second); /* it has no mark yet */
+    overhead_group_tell(&first, 100 * S);
+    assert_int_equal(overhead_group_tell(&second, 100 * S), 2);
+    overhead_group_pause(&second);
+    assert_int_equal(overhead_group_tell(&first, 101 * S), 1);
+    assert_int_equal(overhead_group_tell(&second, 101 * S), 2);
 }
 
 static void more_than_there_are_marks_for(void **state)
 {
     (void)state;
-    static struct wp_family members[MANY];
-    family_begin(&members[0]);
+    static struct overhead_group members[MANY];
+    overhead_group_begin(&members[0]);
     for (int i = 1; i < MANY; i++)
-        family_join(&members[i], &members[0]);
+        overhead_group_join(&members[i], &members[0]);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(family_tell(&members[i], 100 * S), i < FAMILY_MARKS ? i + 1 : FAMILY_MARKS);
-    family_leave(&members[MANY - 1]); /* which has none */
-    family_leave(&members[7]);
-    assert_int_equal(family_tell(&members[MANY - 1], 101 * S), FAMILY_MARKS);
+        assert_int_equal(overhead_group_tell(&members[i], 100 * S),
+                         i < OVERHEAD_GROUP_MARKS ? i + 1 : OVERHEAD_GROUP_MARKS);
+    overhead_group_leave(&members[MANY - 1]); /* which has none */
+    overhead_group_leave(&members[7]);
+    assert_int_equal(overhead_group_tell(&members[MANY - 1], 101 * S), OVERHEAD_GROUP_MARKS);
     assert_int_equal(members[MANY - 1].mark, 7);
 }
 
 static void without_memory_everybody_is_alone(void **state)
 {
     (void)state;
-    struct wp_family none = {.mark = FAMILY_MARKS}, child;
-    family_join(&child, &none);
-    assert_int_equal(family_tell(&none, 100 * S), 1);
-    assert_int_equal(family_tell(&child, 100 * S), 1);
-    family_leave(&child);
+    struct overhead_group none = {.mark = OVERHEAD_GROUP_MARKS}, child;
+    overhead_group_join(&child, &none);
+    assert_int_equal(overhead_group_tell(&none, 100 * S), 1);
+    assert_int_equal(overhead_group_tell(&child, 100 * S), 1);
+    overhead_group_leave(&child);
 }
 
 static void a_forked_process_is_seen(void **state)
 {
     (void)state;
-    struct wp_family parent, child;
+    struct overhead_group parent, child;
     int status;
-    family_begin(&parent);
-    family_tell(&parent, 100 * S);
+    overhead_group_begin(&parent);
+    overhead_group_tell(&parent, 100 * S);
     pid_t pid = fork();
     if (pid == 0) {
-        family_join(&child, &parent);
-        _exit(family_tell(&child, 101 * S) == 2 ? 0 : 1);
+        overhead_group_join(&child, &parent);
+        _exit(overhead_group_tell(&child, 101 * S) == 2 ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(family_tell(&parent, 102 * S), 2); /* it did not take leave */
-    assert_int_equal(family_tell(&parent, 101 * S + FAMILY_SILENT_NS), 1);
+    assert_int_equal(overhead_group_tell(&parent, 102 * S), 2); /* it did not take leave */
+    assert_int_equal(overhead_group_tell(&parent, 101 * S + OVERHEAD_GROUP_SILENT_NS), 1);
 }
 
 int main(void)

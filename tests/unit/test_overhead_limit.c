@@ -16,9 +16,9 @@
 enum { ONE_PERCENT = 10000, LONGEST = 4096 };
 
 struct fixture {
-    struct wp_restraint restraint;
-    struct restraint_use use; /* so far */
-    uint64_t allowed_ns;      /* so far, by the limit */
+    struct overhead_limit restraint;
+    struct overhead_limit_use use; /* so far */
+    uint64_t allowed_ns;           /* so far, by the limit */
 };
 
 static int setup(void **state)
@@ -32,25 +32,25 @@ static int setup(void **state)
 /* Recording begins; what was used before must not matter. */
 static void begin(struct fixture *fixture, uint32_t limit_ppm, uint64_t asked_ns)
 {
-    restraint_init(&fixture->restraint, limit_ppm, asked_ns, LONGEST);
+    overhead_limit_init(&fixture->restraint, limit_ppm, asked_ns, LONGEST);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
-    fixture->use = (struct restraint_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1, 1};
+    fixture->use = (struct overhead_limit_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1, 1};
     fixture->allowed_ns = 0;
-    restraint_judge(&fixture->restraint, &fixture->use);
+    overhead_limit_judge(&fixture->restraint, &fixture->use);
     assert_int_equal(fixture->restraint.period_ns, asked_ns);
 }
 
-/* So much passes, and is judged; ticks have one look each. Returns the period. */
+/* So much passes, and is judged; ticks have one sample each. Returns the period. */
 static uint64_t pass(struct fixture *fixture, uint64_t wall_ns, uint64_t program_ns, uint64_t ticks,
                      uint64_t own_ns)
 {
     fixture->use.now_ns += wall_ns;
     fixture->use.program_cpu_ns += program_ns;
-    fixture->use.looks += ticks;
+    fixture->use.samples += ticks;
     fixture->use.own_cpu_ns += own_ns;
     fixture->allowed_ns +=
         (program_ns > wall_ns ? program_ns : wall_ns) / 1000 * fixture->restraint.limit_ppm / 1000;
-    restraint_judge(&fixture->restraint, &fixture->use);
+    overhead_limit_judge(&fixture->restraint, &fixture->use);
     return fixture->restraint.period_ns;
 }
 
@@ -59,30 +59,30 @@ static uint64_t pass(struct fixture *fixture, uint64_t wall_ns, uint64_t program
 static void a_window_is_long_enough_or_has_looks_enough(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_restraint *restraint = &fixture->restraint;
-    restraint_init(restraint, ONE_PERCENT, MS, LONGEST);
-    assert_true(restraint_is_due(restraint, 5 * S, 3)); /* the first begins */
+    struct overhead_limit *restraint = &fixture->restraint;
+    overhead_limit_init(restraint, ONE_PERCENT, MS, LONGEST);
+    assert_true(overhead_limit_is_due(restraint, 5 * S, 3)); /* the first begins */
     begin(fixture, ONE_PERCENT, MS);
-    assert_false(restraint_is_due(restraint, 5 * S + 100 * S, 3));
-    assert_false(restraint_is_due(restraint, 5 * S + 250 * MS - 1, 3 + 24));
-    assert_true(restraint_is_due(restraint, 5 * S + 250 * MS, 3 + 1));
-    assert_false(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 24));
-    assert_true(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 25));
-    assert_false(restraint_is_due(restraint, 5 * S + 25 * MS - 1, 3 + 2500));
-    fixture->use.looks_per_tick = 8;
-    restraint_judge(restraint, &fixture->use);
-    assert_false(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 199));
-    assert_true(restraint_is_due(restraint, 5 * S + 25 * MS, 3 + 200));
+    assert_false(overhead_limit_is_due(restraint, 5 * S + 100 * S, 3));
+    assert_false(overhead_limit_is_due(restraint, 5 * S + 250 * MS - 1, 3 + 24));
+    assert_true(overhead_limit_is_due(restraint, 5 * S + 250 * MS, 3 + 1));
+    assert_false(overhead_limit_is_due(restraint, 5 * S + 25 * MS, 3 + 24));
+    assert_true(overhead_limit_is_due(restraint, 5 * S + 25 * MS, 3 + 25));
+    assert_false(overhead_limit_is_due(restraint, 5 * S + 25 * MS - 1, 3 + 2500));
+    fixture->use.samples_per_tick = 8;
+    overhead_limit_judge(restraint, &fixture->use);
+    assert_false(overhead_limit_is_due(restraint, 5 * S + 25 * MS, 3 + 199));
+    assert_true(overhead_limit_is_due(restraint, 5 * S + 25 * MS, 3 + 200));
 }
 
 static void without_a_limit_no_window_begins(void **state)
 {
     struct fixture *fixture = *state;
-    char text[RESTRAINT_TEXT_BYTES];
-    restraint_init(&fixture->restraint, 0, 10 * MS, LONGEST);
-    assert_false(restraint_is_due(&fixture->restraint, 5 * S, 1));
-    assert_false(restraint_is_due(&fixture->restraint, 500 * S, 100000));
-    restraint_describe(&fixture->restraint, 4 * S, 500 * S, text);
+    char text[OVERHEAD_LIMIT_TEXT_BYTES];
+    overhead_limit_init(&fixture->restraint, 0, 10 * MS, LONGEST);
+    assert_false(overhead_limit_is_due(&fixture->restraint, 5 * S, 1));
+    assert_false(overhead_limit_is_due(&fixture->restraint, 500 * S, 100000));
+    overhead_limit_describe(&fixture->restraint, 4 * S, 500 * S, text);
     assert_string_equal(text, "");
 }
 
@@ -91,13 +91,13 @@ static void without_a_limit_no_window_begins(void **state)
 static void what_is_allowed_changes_nothing(void **state)
 {
     struct fixture *fixture = *state;
-    char text[RESTRAINT_TEXT_BYTES];
+    char text[OVERHEAD_LIMIT_TEXT_BYTES];
     begin(fixture, ONE_PERCENT, 10 * MS);
     for (int i = 0; i < 40; i++)
         assert_int_equal(pass(fixture, 250 * MS, 100 * MS, 25, 2500 * US), 10 * MS); /* to the last of it */
     assert_int_equal(fixture->restraint.account_ns, 0);
     assert_int_equal(pass(fixture, 250 * MS, 0, 25, 0), 10 * MS);
-    restraint_describe(&fixture->restraint, 4 * S, 15 * S, text);
+    overhead_limit_describe(&fixture->restraint, 4 * S, 15 * S, text);
     assert_string_equal(text, "");
 }
 
@@ -169,7 +169,7 @@ static void it_becomes_longer_at_once_and_shorter_by_halves(void **state)
     begin(fixture, ONE_PERCENT, MS);
     assert_int_equal(pass(fixture, 250 * MS, 250 * MS, 250, 250 * 200 * US), 40 * MS);
     fixture->restraint.account_ns = 0; /* none of it in the numbers that follow */
-    fixture->restraint.priced_looks = fixture->restraint.priced_ns = 0;
+    fixture->restraint.priced_samples = fixture->restraint.priced_ns = 0;
     assert_int_equal(pass(fixture, 1000 * MS, 0, 25, 25 * 5 * US), 20 * MS);
     assert_int_equal(pass(fixture, 1000 * MS, 0, 50, 50 * 5 * US), 10 * MS);
     assert_int_equal(pass(fixture, 1000 * MS, 0, 100, 100 * 5 * US), 5 * MS);
@@ -178,39 +178,39 @@ static void it_becomes_longer_at_once_and_shorter_by_halves(void **state)
     assert_int_equal(pass(fixture, 1000 * MS, 0, 800, 800 * 5 * US), 1 * MS);
 }
 
-/* Of single looks the price is that of the last few together. */
+/* Of single samples the price is that of the last few together. */
 static void one_look_alone_says_little(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, S);
     for (int i = 0; i < 4; i++)
         pass(fixture, S, 0, 1, MS);
-    assert_int_equal(fixture->restraint.priced_looks, 4);
+    assert_int_equal(fixture->restraint.priced_samples, 4);
     fixture->restraint.account_ns = -10 * (int64_t)MS;
     pass(fixture, S, 0, 1, 51 * MS); /* 55 ms for five */
     assert_int_equal(fixture->restraint.priced_ns, 55 * MS);
-    assert_int_equal(fixture->restraint.priced_looks, 5);
+    assert_int_equal(fixture->restraint.priced_samples, 5);
     pass(fixture, S, 0, 1, MS); /* the five count as four */
     assert_int_equal(fixture->restraint.priced_ns, 45 * MS);
-    assert_int_equal(fixture->restraint.priced_looks, 5);
+    assert_int_equal(fixture->restraint.priced_samples, 5);
 }
 
-/* 25 ticks of 8 looks, for 1 ms each; then, when there is only one thread, 10 looks for as much each. */
+/* 25 ticks of 8 samples, for 1 ms each; then, when there is only one thread, 10 samples for as much each. */
 static void a_tick_costs_as_much_as_its_looks(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
-    fixture->use.looks_per_tick = 8;
+    fixture->use.samples_per_tick = 8;
     assert_int_equal(pass(fixture, 250 * MS, 0, 200, 25 * MS), 200 * MS);
-    assert_int_equal(fixture->restraint.priced_looks, 200);
+    assert_int_equal(fixture->restraint.priced_samples, 200);
     fixture->restraint.account_ns = 0;
     pass(fixture, 8 * S, 0, 10, 80 * MS); /* the 200 count as 32 */
-    assert_int_equal(fixture->restraint.priced_looks, 42);
+    assert_int_equal(fixture->restraint.priced_samples, 42);
     assert_int_equal(fixture->restraint.priced_ns, 84 * MS);
     fixture->restraint.account_ns = 0;
-    fixture->use.looks_per_tick = 1;
+    fixture->use.samples_per_tick = 1;
     pass(fixture, 8 * S, 0, 36, 72 * MS); /* the 42 as 4 */
-    assert_int_equal(fixture->restraint.priced_looks, 40);
+    assert_int_equal(fixture->restraint.priced_samples, 40);
     assert_int_equal(fixture->restraint.priced_ns, 80 * MS);
     assert_int_equal(fixture->restraint.account_ns, 8 * MS);
     assert_int_equal(fixture->restraint.period_ns, 800 * MS);
@@ -244,12 +244,12 @@ static void a_window_of_nothing_changes_nothing(void **state)
 static void an_answer_costs_what_a_walk_can_take(void **state)
 {
     (void)state;
-    assert_int_equal(restraint_answer_ns(0, 0), 10 * US);
-    assert_int_equal(restraint_answer_ns(2500, 30), 12500);
-    assert_int_equal(restraint_answer_ns(110 * US, 30), 120 * US);
-    assert_int_equal(restraint_answer_ns(4 * MS, 30), 120 * US); /* preempted */
-    assert_int_equal(restraint_answer_ns(4 * MS, 65536), 4010 * US);
-    assert_int_equal(restraint_answer_ns(S, UINT32_MAX), S + 10 * US);
+    assert_int_equal(overhead_limit_reply_ns(0, 0), 10 * US);
+    assert_int_equal(overhead_limit_reply_ns(2500, 30), 12500);
+    assert_int_equal(overhead_limit_reply_ns(110 * US, 30), 120 * US);
+    assert_int_equal(overhead_limit_reply_ns(4 * MS, 30), 120 * US); /* preempted */
+    assert_int_equal(overhead_limit_reply_ns(4 * MS, 65536), 4010 * US);
+    assert_int_equal(overhead_limit_reply_ns(S, UINT32_MAX), S + 10 * US);
 }
 
 /* ---- words ---- */
@@ -257,19 +257,19 @@ static void an_answer_costs_what_a_walk_can_take(void **state)
 static void the_rate_that_was_left_is_told(void **state)
 {
     struct fixture *fixture = *state;
-    char text[RESTRAINT_TEXT_BYTES];
+    char text[OVERHEAD_LIMIT_TEXT_BYTES];
     begin(fixture, 500, 10 * MS);
     assert_int_equal(pass(fixture, S, 0, 100, 2 * MS), 80 * MS); /* 20 us, of half of 500 us a second */
     assert_int_equal(pass(fixture, 9 * S, 0, 10, 0), 40 * MS);
     /* From 4 s to 6 s 10 ms, to 15 s 80 ms, to 24 s 40 ms: 200, 112.5 and 225 ticks. */
-    restraint_describe(&fixture->restraint, 4 * S, 24 * S, text);
+    overhead_limit_describe(&fixture->restraint, 4 * S, 24 * S, text);
     assert_string_equal(
         text, "restrained to 0.05 % of the program's CPU time: as with 26.88 ticks a second on average; "
               "WALLPROF_OVERHEAD=off keeps the rate");
     for (int i = 0; i < 100; i++)
         pass(fixture, 10 * S, 0, 1, 0);
     assert_int_equal(fixture->restraint.period_ns, 10 * MS);
-    restraint_describe(&fixture->restraint, 4 * S, fixture->use.now_ns, text); /* it still has been */
+    overhead_limit_describe(&fixture->restraint, 4 * S, fixture->use.now_ns, text); /* it still has been */
     assert_true(strstr(text, "as with 9") != NULL);
 }
 
@@ -283,21 +283,21 @@ struct phase {
     uint32_t upkeep_percent;
 };
 
-/* As sampler.c does it, with one thread: a look each period, judged when a window is over. */
+/* As sampler.c does it, with one thread: a sample each period, judged when a window is over. */
 static void one_tick(struct fixture *fixture, const struct phase *phase, uint64_t price_ns)
 {
     uint64_t period_ns = fixture->restraint.period_ns, program_ns = period_ns / 100 * phase->cores_percent,
              upkeep_ns = period_ns / 100 * phase->upkeep_percent;
-    struct restraint_use *use = &fixture->use;
+    struct overhead_limit_use *use = &fixture->use;
     use->now_ns += period_ns;
     use->program_cpu_ns += program_ns;
     use->upkeep_cpu_ns += upkeep_ns;
     use->own_cpu_ns += upkeep_ns + price_ns;
-    use->looks++;
+    use->samples++;
     fixture->allowed_ns +=
         (program_ns > period_ns ? program_ns : period_ns) / 1000 * fixture->restraint.limit_ppm / 1000;
-    if (restraint_is_due(&fixture->restraint, use->now_ns, use->looks))
-        restraint_judge(&fixture->restraint, use);
+    if (overhead_limit_is_due(&fixture->restraint, use->now_ns, use->samples))
+        overhead_limit_judge(&fixture->restraint, use);
 }
 
 static uint64_t elapsed(const struct fixture *fixture)
@@ -312,8 +312,8 @@ static double used_percent(const struct fixture *fixture)
 }
 
 /* Runs through a phase. Returns when the period last was outside of a range, since the phase's beginning. */
-static uint64_t live_through(struct fixture *fixture, const struct phase *phase, uint64_t low_ns,
-                             uint64_t high_ns)
+static uint64_t mapped_store_through(struct fixture *fixture, const struct phase *phase, uint64_t low_ns,
+                                     uint64_t high_ns)
 {
     uint64_t begin_ns = elapsed(fixture), outside_ns = begin_ns;
     while (elapsed(fixture) < phase->until_ns) {
@@ -337,7 +337,7 @@ static void a_steady_program_gets_a_steady_period(void **state)
         uint64_t period_ns = cases[i].period_ns;
         begin(fixture, ONE_PERCENT, 10 * MS);
         uint64_t unsteady_ns =
-            live_through(fixture, &phase, period_ns - period_ns / 1000, period_ns + period_ns / 1000);
+            mapped_store_through(fixture, &phase, period_ns - period_ns / 1000, period_ns + period_ns / 1000);
         assert_true(unsteady_ns < 60 * S + 40 * period_ns);
         /* The first window, before the price is known, is not paid back to the last where ticks are dear. */
         assert_true(used_percent(fixture) > 99.9 && used_percent(fixture) < 102);
@@ -351,9 +351,9 @@ static void a_burst_is_met_within_a_second_and_soon_over(void **state)
                               after = {60 * S, 100, 50 * US, 0};
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
-    assert_int_equal(live_through(fixture, &before, 10 * MS, 10 * MS), 0);
-    assert_true(live_through(fixture, &burst, 150 * MS, 450 * MS) < 600 * MS);
-    assert_true(live_through(fixture, &after, 10 * MS, 10 * MS) < 3 * S);
+    assert_int_equal(mapped_store_through(fixture, &before, 10 * MS, 10 * MS), 0);
+    assert_true(mapped_store_through(fixture, &burst, 150 * MS, 450 * MS) < 600 * MS);
+    assert_true(mapped_store_through(fixture, &after, 10 * MS, 10 * MS) < 3 * S);
     assert_true(used_percent(fixture) < 100);
 }
 
@@ -363,7 +363,7 @@ static void what_the_beginning_owes_is_repaid(void **state)
     static const struct phase phase = {120 * S, 100, 50 * US, 0};
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 100 * US);
-    live_through(fixture, &phase, 0, 10 * S);
+    mapped_store_through(fixture, &phase, 0, 10 * S);
     assert_true(used_percent(fixture) > 99 && used_percent(fixture) < 101);
 }
 
@@ -403,8 +403,8 @@ static void what_threads_cost_leaves_ticks_their_half(void **state)
     static const struct phase phase = {600 * S, 100, 100 * US, 3};
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
-    assert_true(live_through(fixture, &phase, 20 * MS, 20 * MS) < 10 * S);
-    assert_true(fixture->use.looks > 600 * 50);
+    assert_true(mapped_store_through(fixture, &phase, 20 * MS, 20 * MS) < 10 * S);
+    assert_true(fixture->use.samples > 600 * 50);
 }
 
 /* Where it is not too much, it is paid by ticks. */
@@ -413,7 +413,7 @@ static void what_threads_cost_is_part_of_the_limit(void **state)
     struct phase phase = {600 * S, 200, 100 * US, 1}; /* of two cores half a percent */
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 5 * MS);
-    assert_true(live_through(fixture, &phase, 9900 * US, 10100 * US) < 60 * S);
+    assert_true(mapped_store_through(fixture, &phase, 9900 * US, 10100 * US) < 60 * S);
     assert_true(used_percent(fixture) < 100.1);
 }
 

@@ -5,11 +5,16 @@
 #include "lib/fake_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -23,7 +28,7 @@ static int file_of(const char *text, size_t bytes)
 }
 
 /* The name of one address in a list; NULL for none. The store is the test's state. */
-static const char *name_in(struct name_store *names, const char *text, size_t bytes, uint64_t address)
+static const char *name_in(struct string_pool *names, const char *text, size_t bytes, uint64_t address)
 {
     struct perf_map_query query = {.address = address};
     int fd = file_of(text, bytes);
@@ -39,11 +44,11 @@ static const char *name_in(struct name_store *names, const char *text, size_t by
 static uint64_t malformed_in(const char *text, size_t bytes)
 {
     struct perf_map_query query = {.address = 1};
-    struct name_store names = {0};
+    struct string_pool names = {0};
     int fd = file_of(text, bytes);
     uint64_t malformed = perf_map_name(fd, UINT64_MAX, &names, &query, 1);
     close(fd);
-    name_store_deinit(&names);
+    string_pool_deinit(&names);
     return malformed;
 }
 
@@ -452,15 +457,15 @@ static void the_youngest_generations_are_kept(void **state)
 
 static int setup(void **state)
 {
-    static struct name_store names;
-    names = (struct name_store){0};
+    static struct string_pool names;
+    names = (struct string_pool){0};
     *state = &names;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    name_store_deinit(*state);
+    string_pool_deinit(*state);
     return 0;
 }
 

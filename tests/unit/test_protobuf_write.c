@@ -12,15 +12,15 @@
 
 static int setup(void **state)
 {
-    static struct proto proto;
+    static struct protobuf_writer proto;
     *state = &proto;
-    proto_init(&proto);
+    proto = (struct protobuf_writer){0};
     return 0;
 }
 
 static int teardown(void **state)
 {
-    proto_deinit(*state);
+    protobuf_deinit(*state);
     return 0;
 }
 
@@ -54,10 +54,10 @@ static void varints_are_seven_bits_a_byte(void **state)
         {UINT64_MAX, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10},
         {UINT64_C(1) << 63, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 10},
     };
-    struct proto *proto = *state;
+    struct protobuf_writer *proto = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        proto_clear(proto);
-        proto_varint(proto, cases[i].value);
+        protobuf_clear(proto);
+        protobuf_varint(proto, cases[i].value);
         assert_int_equal(proto->used, cases[i].size);
         assert_memory_equal(proto->bytes, cases[i].bytes, cases[i].size);
     }
@@ -65,64 +65,63 @@ static void varints_are_seven_bits_a_byte(void **state)
 
 static void a_number_is_a_key_and_a_varint(void **state)
 {
-    struct proto *proto = *state;
-    proto_uint(proto, 1, 150);
+    struct protobuf_writer *proto = *state;
+    protobuf_uint(proto, 1, 150);
     assert_bytes(proto, "\x08\x96\x01");
-    proto_uint(proto, 15, 1);
-    proto_uint(proto, 16, 2); /* the first field number that takes two bytes */
+    protobuf_uint(proto, 15, 1);
+    protobuf_uint(proto, 16, 2); /* the first field number that takes two bytes */
     assert_bytes(proto, "\x08\x96\x01\x78\x01\x80\x01\x02");
-    proto_clear(proto);
-    proto_uint(proto, 536870911, 1); /* the last there is */
+    protobuf_clear(proto);
+    protobuf_uint(proto, 536870911, 1); /* the last there is */
     assert_bytes(proto, "\xf8\xff\xff\xff\x0f\x01");
 }
 
 static void zero_is_left_out(void **state)
 {
-    struct proto *proto = *state;
-    proto_uint(proto, 1, 0);
+    struct protobuf_writer *proto = *state;
+    protobuf_uint(proto, 1, 0);
     assert_int_equal(proto->used, 0);
 }
 
 static void bytes_have_their_length(void **state)
 {
-    struct proto *proto = *state;
-    proto_bytes(proto, 2, "testing", 7);
+    struct protobuf_writer *proto = *state;
+    protobuf_bytes(proto, 2, "testing", 7);
     assert_bytes(proto, "\x12\x07testing");
-    proto_bytes(proto, 6, "", 0); /* written all the same */
-    proto_bytes(proto, 6, NULL, 0);
-    proto_bytes(proto, 6, "\0z", 2);
+    protobuf_bytes(proto, 6, "", 0); /* written all the same */
+    protobuf_bytes(proto, 6, NULL, 0);
+    protobuf_bytes(proto, 6, "\0z", 2);
     assert_bytes(proto, "\x12\x07testing\x32\x00\x32\x00\x32\x02\x00z");
 }
 
 static void messages_and_packed_fields_nest(void **state)
 {
-    struct proto *proto = *state, inner;
-    proto_init(&inner);
-    proto_message(proto, 3, &inner);
-    proto_uint(&inner, 1, 150);
-    proto_message(proto, 3, &inner);
+    struct protobuf_writer *proto = *state, inner = {0};
+    protobuf_message(proto, 3, &inner);
+    protobuf_uint(&inner, 1, 150);
+    protobuf_message(proto, 3, &inner);
     assert_bytes(proto, "\x1a\x00\x1a\x03\x08\x96\x01");
-    proto_clear(proto);
-    proto_clear(&inner);
-    proto_varint(&inner, 3);
-    proto_varint(&inner, 270);
-    proto_varint(&inner, 86942);
-    proto_message(proto, 6, &inner);
+    protobuf_clear(proto);
+    protobuf_clear(&inner);
+    protobuf_varint(&inner, 3);
+    protobuf_varint(&inner, 270);
+    protobuf_varint(&inner, 86942);
+    protobuf_message(proto, 6, &inner);
     assert_bytes(proto, "\x32\x06\x03\x8e\x02\x9e\xa7\x05");
-    proto_deinit(&inner);
+    protobuf_deinit(&inner);
 }
 
 static void the_buffer_grows_and_keeps_what_it_has(void **state)
 {
-    struct proto *proto = *state;
+    struct protobuf_writer *proto = *state;
     enum { LARGE = 1 << 20 };
     unsigned char *large = malloc(LARGE);
     memset(large, 'x', LARGE);
     for (uint64_t i = 0; i < 100000; i++) {
-        proto_varint(proto, i & 0x7f);
+        protobuf_varint(proto, i & 0x7f);
         assert_true(proto->used <= proto->capacity);
     }
-    proto_bytes(proto, 1, large, LARGE);
+    protobuf_bytes(proto, 1, large, LARGE);
     assert_int_equal(proto->used, 100000 + 1 + 3 + LARGE);
     for (size_t i = 0; i < 100000; i++) {
         if (proto->bytes[i] != (i & 0x7f))
@@ -131,7 +130,7 @@ static void the_buffer_grows_and_keeps_what_it_has(void **state)
     assert_memory_equal(proto->bytes + 100000, "\x0a\x80\x80\x40", 4);
     assert_memory_equal(proto->bytes + 100004, large, LARGE);
     size_t capacity = proto->capacity;
-    proto_clear(proto);
+    protobuf_clear(proto);
     assert_int_equal(proto->used, 0);
     assert_int_equal(proto->capacity, capacity); /* memory is kept for the next message */
     free(large);
@@ -140,19 +139,18 @@ static void the_buffer_grows_and_keeps_what_it_has(void **state)
 /* More than there is memory for: nothing is written from then on, and an outer message knows. */
 static void no_memory_is_remembered(void **state)
 {
-    struct proto *proto = *state, outer;
-    proto_init(&outer);
-    proto_uint(proto, 1, 150);
-    proto_bytes(proto, 2, "", (size_t)1 << 60);
+    struct protobuf_writer *proto = *state, outer = {0};
+    protobuf_uint(proto, 1, 150);
+    protobuf_bytes(proto, 2, "", (size_t)1 << 60);
     assert_true(proto->failed);
-    proto_varint(proto, 1);
-    proto_uint(proto, 1, 1);
-    proto_bytes(proto, 1, "x", 1);
-    proto_clear(proto);
+    protobuf_varint(proto, 1);
+    protobuf_uint(proto, 1, 1);
+    protobuf_bytes(proto, 1, "x", 1);
+    protobuf_clear(proto);
     assert_true(proto->failed);
-    proto_message(&outer, 1, proto);
+    protobuf_message(&outer, 1, proto);
     assert_true(outer.failed);
-    proto_deinit(&outer);
+    protobuf_deinit(&outer);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ static void seeds_are_spread_by_splitmix64(void **state)
 {
     static const uint64_t expected[] = {1985237415132408290U, 2979275885539914483U, 13511426838097143398U,
                                         8488337342461049707U};
-    struct wp_random random;
+    struct random_state random;
     (void)state;
     random_init(&random, 1477776061723855037U);
     assert_memory_equal(random.state, expected, sizeof(expected));
@@ -35,7 +35,7 @@ static void numbers_are_those_of_xoshiro256_star_star(void **state)
                                         8476171486693032832U,
                                         10595114339597558777U,
                                         2904607092377533576U};
-    struct wp_random random = {{1, 2, 3, 4}};
+    struct random_state random = {{1, 2, 3, 4}};
     (void)state;
     for (size_t i = 0; i < COUNT(expected); i++)
         assert_int_equal(random_next(&random), expected[i]);
@@ -46,7 +46,7 @@ static void any_seed_is_good(void **state)
     static const uint64_t seeds[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63};
     (void)state;
     for (size_t i = 0; i < COUNT(seeds); i++) {
-        struct wp_random random, again;
+        struct random_state random, again;
         int ones = 0;
         random_init(&random, seeds[i]);
         random_init(&again, seeds[i]);
@@ -62,7 +62,7 @@ static void any_seed_is_good(void **state)
 static void bounded_numbers_are_uniform(void **state)
 {
     static const uint32_t bounds[] = {1, 2, 3, 7, 10, 64, 100, 1000};
-    struct wp_random random;
+    struct random_state random;
     (void)state;
     random_init(&random, 42);
     for (size_t i = 0; i < COUNT(bounds); i++) {
@@ -85,7 +85,7 @@ static void large_bounds_are_not_biased(void **state)
 {
     const uint32_t bound = UINT32_C(3) << 30;
     uint64_t by_remainder[3] = {0}, by_size[3] = {0};
-    struct wp_random random;
+    struct random_state random;
     (void)state;
     random_init(&random, 43);
     for (int i = 0; i < 300000; i++) {
@@ -100,7 +100,7 @@ static void large_bounds_are_not_biased(void **state)
 static void neighbours_are_independent(void **state)
 {
     uint64_t pairs[64] = {0};
-    struct wp_random random;
+    struct random_state random;
     uint32_t before = 0;
     (void)state;
     random_init(&random, 44);

@@ -1,12 +1,16 @@
 /* Looks from outside at threads of this program: what is proved, what is walked, and when it has to be asked.
  */
+/* test: not-emulated */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "base/arena.h"
 #include "sample/remote_sample.h"
 #include "base/clock.h"
 #include "modules/modules.h"
 #include "sample/proc_tasks.h"
+#include "sig/signal/sig_request.h"
+#include "sig/signal/sig_setup.h"
+#include "sig/walk/sig_walk_tables.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,9 +26,9 @@ enum { CAPACITY = 256, ROUNDS = 100, LEVELS = 5 };
 static struct sig_slot slot_memory[1];
 static uint64_t slot_addresses[CAPACITY];
 static struct sig_slots slots;
-static struct wp_arena arena;
-static struct wp_modules modules;
-static struct wp_blocked blocked;
+static struct arena arena;
+static struct modules modules;
+static struct remote_sampler blocked;
 
 /* ---- a thread to look at ---- */
 
@@ -34,8 +38,8 @@ struct subject {
     int wake[2]; /* it waits for a letter: 's' spins until told, 'q' ends it */
     bool polls;  /* waits in poll, which a signal cuts short, and not in read, which is restarted */
     _Atomic bool spins;
-    struct watch watch;
-    struct blocked_memory memory;
+    struct thread_stat stat;
+    struct remote_memory memory;
     bool is_silent;
 };
 
@@ -109,44 +113,43 @@ static void end(struct subject *subject)
 {
     say(subject, 'q');
     pthread_join(subject->thread, NULL);
-    watch_close(&blocked.watches, &subject->watch);
+    thread_stat_close(&blocked.stats, &subject->stat);
     close(subject->wake[0]);
     close(subject->wake[1]);
 }
 
-/* Until it waits there, and has done so for a while. */
+/* Until it waits for a letter: the kernel names the call of a thread only when it is not to run. */
 static void settle(struct subject *subject)
 {
-    struct watch_runs before = {0}, after;
-    for (;;) {
-        usleep(2000);
-        assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &after), WATCH_KNOWN);
-        if (after.count == before.count)
-            return;
-        before = after;
-    }
+    const long number = subject->polls ? SYS_ppoll : SYS_read;
+    struct thread_stat_call call;
+    while (thread_stat_call(&blocked.stats, &subject->stat, subject->tid, &call) != THREAD_STAT_KNOWN ||
+           call.number != number)
+        usleep(100);
 }
 
 /* Until it has run for a letter, and waits again. */
 static void stir(struct subject *subject)
 {
-    struct watch_runs before, after;
-    assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &before), WATCH_KNOWN);
+    struct thread_stat_runs before, after;
+    assert_int_equal(thread_stat_runs(&blocked.stats, &subject->stat, subject->tid, &before),
+                     THREAD_STAT_KNOWN);
     say(subject, 'a');
     do {
         usleep(100);
-        assert_int_equal(watch_runs(&blocked.watches, &subject->watch, subject->tid, &after), WATCH_KNOWN);
+        assert_int_equal(thread_stat_runs(&blocked.stats, &subject->stat, subject->tid, &after),
+                         THREAD_STAT_KNOWN);
     } while (after.count == before.count);
     settle(subject);
 }
 
-static enum blocked_result look(struct subject *subject, struct blocked_look *ret)
+static enum remote_result look(struct subject *subject, struct remote_sample *ret)
 {
-    struct blocked_thread thread = {.tid = subject->tid,
-                                    .watch = &subject->watch,
-                                    .memory = &subject->memory,
-                                    .is_silent = subject->is_silent};
-    return blocked_look(&blocked, &thread, ret);
+    struct remote_thread thread = {.tid = subject->tid,
+                                   .stat = &subject->stat,
+                                   .memory = &subject->memory,
+                                   .is_silent = subject->is_silent};
+    return remote_sample(&blocked, &thread, ret);
 }
 
 /* A signal, and what it teaches. */
@@ -154,10 +157,13 @@ static const struct sig_slot *ask(struct subject *subject)
 {
     uint64_t generation;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
-    assert_int_equal(sig_handler_send(subject->tid, (uint32_t)index, generation), 0);
+    assert_int_equal(sig_request_send(subject->tid, (uint32_t)index, generation), 0);
     sig_slots_wait(&slots, clock_monotonic_ns() + 10ULL * NS_PER_S);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
-    blocked_learn(&subject->memory, &slot_memory[index]);
+    const struct sig_slot *slot = &slot_memory[index];
+    const struct remote_reply reply = {
+        .sp = slot->sp, .pc = slot->pc, .fp = slot->fp, .addresses = slot->addresses, .depth = slot->depth};
+    remote_sample_learn(&subject->memory, &reply);
     sig_slots_release(&slots, (uint32_t)index);
     return &slot_memory[index];
 }
@@ -169,18 +175,18 @@ static int set_up(void **state)
     (void)state;
     sig_slots_init(&slots, slot_memory, 1, slot_addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ||
-        blocked_init(&blocked, CAPACITY) < 0)
+        remote_sample_init(&blocked, CAPACITY) < 0)
         return -1;
-    watch_init(&blocked.watches, tasks_open(), true);
-    sig_handler_publish_modules(modules_table(&modules), sig_handler_unloads().ended, UINT64_MAX);
-    return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
+    thread_stats_init(&blocked.stats, proc_tasks_open(), true);
+    sig_walk_tables_publish(modules_table(&modules), sig_unloads_read().ended, UINT64_MAX);
+    return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    close(blocked.watches.task_directory);
-    blocked_deinit(&blocked);
+    close(blocked.stats.task_directory);
+    remote_sample_deinit(&blocked);
     return 0;
 }
 
@@ -190,19 +196,19 @@ static void who_has_not_run_is_where_it_was(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look first, again;
+    struct remote_sample first, again;
     begin(&subject, live_deep, false);
     settle(&subject);
     for (int round = 0; round < ROUNDS; round++) {
-        assert_false(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
-        assert_int_equal(look(&subject, &first), BLOCKED_WALKED);
+        assert_false(remote_sample_has_not_run(&blocked, subject.tid, &subject.stat, &subject.memory));
+        assert_int_equal(look(&subject, &first), REMOTE_WALKED);
         assert_int_equal(first.end, SIG_UNWIND_ROOT);
         assert_true(first.depth > LEVELS + 3);
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(look(&subject, &again), BLOCKED_UNCHANGED);
+            assert_int_equal(look(&subject, &again), REMOTE_UNCHANGED);
             assert_int_equal(again.cpu_ns, first.cpu_ns);
         }
-        assert_true(blocked_has_not_run(&blocked, subject.tid, &subject.watch, &subject.memory));
+        assert_true(remote_sample_has_not_run(&blocked, subject.tid, &subject.stat, &subject.memory));
         stir(&subject);
     }
     end(&subject);
@@ -212,19 +218,19 @@ static void who_runs_is_to_be_asked(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
+    struct remote_sample seen;
     begin(&subject, live_deep, false);
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
     subject.spins = true;
     say(&subject, 's');
-    while (look(&subject, &seen) != BLOCKED_ASK)
+    while (look(&subject, &seen) != REMOTE_SIGNAL)
         usleep(100);
     for (int i = 0; i < ROUNDS; i++)
-        assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+        assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
     subject.spins = false;
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
     end(&subject);
 }
 
@@ -232,15 +238,15 @@ static void who_has_ended_is_gone(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
+    struct remote_sample seen;
     begin(&subject, live_deep, false);
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
     say(&subject, 'q');
     pthread_join(subject.thread, NULL);
-    while (look(&subject, &seen) != BLOCKED_GONE)
+    while (look(&subject, &seen) != REMOTE_GONE)
         usleep(1000);
-    watch_close(&blocked.watches, &subject.watch);
+    thread_stat_close(&blocked.stats, &subject.stat);
     close(subject.wake[0]);
     close(subject.wake[1]);
 }
@@ -249,16 +255,16 @@ static void a_stack_that_takes_a_register_is_asked_for(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
+    struct remote_sample seen;
     begin(&subject, live_moved, false);
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
     assert_true(subject.memory.lacks_register);
     subject.is_silent = true; /* if that is of no use, what can be seen is better than nothing */
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
     assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
     assert_int_equal(seen.depth, 2);
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED); /* and may be better the next time */
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED); /* and may be better the next time */
     end(&subject);
 }
 
@@ -266,10 +272,10 @@ static void a_call_that_a_signal_cuts_short_is_not(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
+    struct remote_sample seen;
     begin(&subject, live_moved, true);
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
     assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
     end(&subject);
 }
@@ -279,26 +285,26 @@ static void what_was_answered_serves_again(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
+    struct remote_sample seen;
     begin(&subject, live_moved, false);
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
     const struct sig_slot *slot = ask(&subject);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
     settle(&subject);
     for (int i = 0; i < ROUNDS; i++) {
-        assert_int_equal(look(&subject, &seen), BLOCKED_WALKED);
+        assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
         assert_int_equal(seen.end, SIG_UNWIND_ROOT);
         assert_int_equal(seen.depth, slot->depth);
         assert_memory_equal(seen.addresses + 1, slot->addresses + 1, sizeof(uint64_t) * (slot->depth - 1));
-        assert_int_equal(look(&subject, &seen), BLOCKED_UNCHANGED);
+        assert_int_equal(look(&subject, &seen), REMOTE_UNCHANGED);
         stir(&subject);
     }
-    subject.memory.answered.stack ^= 1; /* another stack at the same place */
-    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
-    subject.memory.answered.stack ^= 1;
-    subject.memory.answered.sp += 16; /* another place */
-    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
+    subject.memory.replied.stack ^= 1; /* another stack at the same place */
+    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+    subject.memory.replied.stack ^= 1;
+    subject.memory.replied.sp += 16; /* another place */
+    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
     end(&subject);
 }
 
@@ -306,12 +312,12 @@ static void without_proc_everybody_is_asked(void **state)
 {
     (void)state;
     struct subject subject;
-    struct blocked_look seen;
-    struct wp_watches watches = blocked.watches;
+    struct remote_sample seen;
+    struct thread_stats watches = blocked.stats;
     begin(&subject, live_deep, false);
-    watch_init(&blocked.watches, -1, true);
-    assert_int_equal(look(&subject, &seen), BLOCKED_ASK);
-    blocked.watches = watches;
+    thread_stats_init(&blocked.stats, -1, true);
+    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+    blocked.stats = watches;
     end(&subject);
 }
 

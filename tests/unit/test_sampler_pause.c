@@ -1,4 +1,5 @@
 /* Nobody works while anybody holds: a counter that both sides touch without any other protection. */
+/* test: tsan */
 #include "lib/unit.h"
 #include "session/sampler_pause.h"
 
@@ -6,14 +7,14 @@
 
 enum { HOLDERS = 3, ROUNDS = 20000 };
 
-static struct wp_standstill standstill;
+static struct sampler_pause standstill;
 static uint64_t shared; /* not atomic on purpose: ThreadSanitizer sees an overlap */
 static uint32_t holders_left;
 
-static void hold(struct wp_standstill *held)
+static void hold(struct sampler_pause *held)
 {
-    standstill_ask(held);
-    standstill_await(held, 0);
+    sampler_pause_ask(held);
+    sampler_pause_await(held, 0);
 }
 
 /* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with.
@@ -26,7 +27,7 @@ static void *hold_repeatedly(void *unused)
         uint64_t before = shared;
         __asm__ volatile("" ::: "memory");
         uint64_t after = shared;
-        standstill_release(&standstill);
+        sampler_pause_release(&standstill);
         if (before != after)
             return (void *)1;
     }
@@ -38,10 +39,10 @@ static void *work(void *unused)
 {
     (void)unused;
     while (__atomic_load_n(&holders_left, __ATOMIC_ACQUIRE) > 0) {
-        standstill_work(&standstill);
+        sampler_pause_work(&standstill);
         for (int i = 0; i < 100; i++)
             shared++;
-        standstill_rest(&standstill);
+        sampler_pause_rest(&standstill);
     }
     return NULL;
 }
@@ -69,12 +70,12 @@ static void test_holds_nest(void **state)
     (void)state;
     hold(&standstill);
     hold(&standstill);
-    standstill_release(&standstill);
+    sampler_pause_release(&standstill);
     assert_int_equal(standstill.holds, 1);
-    standstill_release(&standstill);
-    standstill_work(&standstill); /* does not wait */
+    sampler_pause_release(&standstill);
+    sampler_pause_work(&standstill); /* does not wait */
     assert_int_equal(standstill.busy, 1);
-    standstill_rest(&standstill);
+    sampler_pause_rest(&standstill);
 }
 
 int main(void)

@@ -1,8 +1,9 @@
 /*
- * Who is looked at when; and the estimate is unbiased: programs that are only played are looked at by
+ * Who is sampled when; and the estimate is unbiased: programs that are only played are sampled by
  * schedule and folded by fold, over many runs, and the mean of what is found must be the truth. Seeds are
  * fixed, so chance fails no test.
  */
+/* test: long */
 #include "sample/schedule.h"
 
 #include "lib/fake_program.h"
@@ -13,6 +14,7 @@
 #include "sample/tick.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -23,14 +25,14 @@ enum { LOOKS = 8, HZ = 100, TICK_NS = NS_PER_S / HZ };
 enum { MANY = 5000, CROWD = 40000 };
 
 struct fixture {
-    struct wp_random random;
-    struct wp_schedule schedule;
+    struct random_state random;
+    struct schedule schedule;
     struct subject {
         struct schedule_thread schedule; /* first: what the schedule hands out is this too */
         bool is_there, is_busy;
-        uint64_t looks, last_tick, end_ns; /* end_ns: of the last look's stretch, known at the next one */
+        uint64_t samples, last_tick, end_ns; /* end_ns: of the last sample's stretch, known at the next one */
     } subjects[CROWD];
-    uint64_t looks, most; /* in all, and in one tick */
+    uint64_t samples, most; /* in all, and in one tick */
 };
 
 static int setup(void **state)
@@ -63,33 +65,33 @@ static void take_away(struct fixture *fixture, struct subject *subject)
     subject->is_there = false;
 }
 
-/* A look lies in its stretch, and the stretch begins where the last one ended. */
-static void look(struct fixture *fixture, struct subject *subject)
+/* A sample lies in its stretch, and the stretch begins where the last one ended. */
+static void sample(struct fixture *fixture, struct subject *subject)
 {
     struct schedule_thread *plan = &subject->schedule;
     uint64_t tick = fixture->schedule.tick, until_ns = schedule_until(&fixture->schedule, plan);
     assert_true(subject->is_there);
     assert_true(subject->last_tick < tick);
-    if (subject->looks && subject->end_ns != UINT64_MAX && tick - subject->last_tick < SCHEDULE_SLOTS)
+    if (subject->samples && subject->end_ns != UINT64_MAX && tick - subject->last_tick < SCHEDULE_SLOTS)
         assert_int_equal(subject->end_ns, plan->begin_ns);
     assert_true(plan->begin_ns < tick * TICK_NS);
-    assert_int_equal(plan->look_ns, tick * TICK_NS);
+    assert_int_equal(plan->sample_ns, tick * TICK_NS);
     assert_true(plan->goes_on ? until_ns == UINT64_MAX : until_ns == tick * TICK_NS);
     subject->end_ns = until_ns;
     subject->last_tick = tick;
-    subject->looks++;
+    subject->samples++;
     schedule_seen(&fixture->schedule, plan, subject->is_busy);
 }
 
 static void tick(struct fixture *fixture)
 {
     struct schedule_thread *next;
-    uint64_t before = fixture->looks, now_ns = (fixture->schedule.tick + 1) * TICK_NS;
+    uint64_t before = fixture->samples, now_ns = (fixture->schedule.tick + 1) * TICK_NS;
     schedule_tick(&fixture->schedule, now_ns);
-    for (; (next = schedule_next(&fixture->schedule, now_ns)); fixture->looks++)
-        look(fixture, (struct subject *)next);
-    if (fixture->looks - before > fixture->most)
-        fixture->most = fixture->looks - before;
+    for (; (next = schedule_next(&fixture->schedule, now_ns)); fixture->samples++)
+        sample(fixture, (struct subject *)next);
+    if (fixture->samples - before > fixture->most)
+        fixture->most = fixture->samples - before;
 }
 
 static void pass(struct fixture *fixture, uint32_t ticks)
@@ -102,7 +104,7 @@ static void nobody_is_there(void **state)
 {
     struct fixture *fixture = *state;
     pass(fixture, 3 * SCHEDULE_SLOTS);
-    assert_int_equal(fixture->looks, 0);
+    assert_int_equal(fixture->samples, 0);
 }
 
 static void few_threads_are_looked_at_in_every_tick(void **state)
@@ -120,17 +122,17 @@ static void few_threads_are_looked_at_in_every_tick(void **state)
     }
 }
 
-/* Looks per thread and second in a steady state. */
+/* Samples per thread and second in a steady state. */
 static double rate_of(struct fixture *fixture, uint32_t from, uint32_t count)
 {
     enum { SECONDS = 400 };
-    uint64_t looks = 0;
+    uint64_t samples = 0;
     for (uint32_t i = from; i < from + count; i++)
-        looks -= fixture->subjects[i].looks;
+        samples -= fixture->subjects[i].samples;
     pass(fixture, SECONDS * HZ);
     for (uint32_t i = from; i < from + count; i++)
-        looks += fixture->subjects[i].looks;
-    return (double)looks / count / SECONDS;
+        samples += fixture->subjects[i].samples;
+    return (double)samples / count / SECONDS;
 }
 
 struct rate_case {
@@ -141,7 +143,7 @@ struct rate_case {
 static void assert_near(double found, double expected)
 {
     if (found < expected * 0.94 || found > expected * 1.06)
-        fail_msg("%.3f looks a second, not %.3f", found, expected);
+        fail_msg("%.3f samples a second, not %.3f", found, expected);
 }
 
 static void busy_threads_have_what_they_need_and_blocked_ones_the_rest(void **state)
@@ -150,7 +152,7 @@ static void busy_threads_have_what_they_need_and_blocked_ones_the_rest(void **st
         {4, 200, 100, 2},          /* the header's */
         {1, 4999, 100, 7 / 49.99}, /* one of very many */
         {6, 8, 100, 25},           /* more than half, as few idle ones leave it */
-        {40, 0, 20, 0},            /* nobody else wants looks */
+        {40, 0, 20, 0},            /* nobody else wants samples */
         {0, 80, 0, 10},            /* nor here */
         {40, 200, 10, 2},          /* half for each */
         {40, 40, 16, 4},           /* idle ones a quarter as often */
@@ -185,13 +187,13 @@ static void spread_makes_all_looks_rarer(void **state)
         fixture->schedule.spread = (uint32_t)(spread * SCHEDULE_SPREAD_ONE);
         add(fixture, 0, c->busy, true);
         add(fixture, c->busy, c->blocked, false);
-        assert_int_equal(schedule_looks_per_tick(&fixture->schedule),
+        assert_int_equal(schedule_samples_per_tick(&fixture->schedule),
                          c->busy + c->blocked < LOOKS ? 1 : LOOKS);
         pass(fixture, 4 * SCHEDULE_LENGTH_MAX);
         double busy = rate_of(fixture, 0, c->busy) * spread / c->busy_rate;
         double blocked = c->blocked ? rate_of(fixture, c->busy, c->blocked) * spread / c->blocked_rate : 1;
         if (busy < 0.94 || busy > 1.06 || blocked < 0.88 || blocked > 1.12)
-            fail_msg("%u busy, %u blocked, spread %.2f: %.2f and %.2f of the looks", c->busy, c->blocked,
+            fail_msg("%u busy, %u blocked, spread %.2f: %.2f and %.2f of the samples", c->busy, c->blocked,
                      spread, busy, blocked);
         for (uint32_t j = 0; j < c->busy + c->blocked; j++)
             take_away(fixture, &fixture->subjects[j]);
@@ -210,13 +212,13 @@ static void ticks_without_a_look_are_known_before(void **state)
         tick(fixture);
         uint32_t count = schedule_empty_ticks(&fixture->schedule, 15);
         assert_in_range(count, 0, 15);
-        uint64_t looks = fixture->looks;
+        uint64_t samples = fixture->samples;
         pass(fixture, count);
-        assert_int_equal(fixture->looks, looks);
+        assert_int_equal(fixture->samples, samples);
         if (count == 15)
             continue;
         tick(fixture);
-        assert_true(fixture->looks > looks);
+        assert_true(fixture->samples > samples);
         empty += count;
     }
     assert_true(empty > 10000);
@@ -224,7 +226,7 @@ static void ticks_without_a_look_are_known_before(void **state)
         schedule_tick(&fixture->schedule, (fixture->schedule.tick + 1) * TICK_NS);
     while (!fixture->schedule.due ||
            fixture->schedule.slots[(fixture->schedule.tick + 1) % SCHEDULE_SLOTS].threads);
-    fixture->schedule.looks_left = 0; /* it is due in the next tick too, which has no other */
+    fixture->schedule.samples_left = 0; /* it is due in the next tick too, which has no other */
     assert_null(schedule_next(&fixture->schedule, 0));
     assert_int_equal(schedule_empty_ticks(&fixture->schedule, 15), 0);
 }
@@ -237,12 +239,12 @@ static void every_tick_of_a_stretch_is_equally_likely(void **state)
     add(fixture, 0, ALL, false);
     pass(fixture, 10 * LENGTH);
     for (int i = 0; i < 20000; i++) {
-        uint64_t looks[ALL];
+        uint64_t samples[ALL];
         for (int j = 0; j < ALL; j++)
-            looks[j] = fixture->subjects[j].looks;
+            samples[j] = fixture->subjects[j].samples;
         tick(fixture);
         for (int j = 0; j < ALL; j++) {
-            if (looks[j] == fixture->subjects[j].looks)
+            if (samples[j] == fixture->subjects[j].samples)
                 continue;
             uint64_t begin = fixture->subjects[j].schedule.begin - LENGTH;
             uint64_t place = fixture->schedule.tick - begin - 1;
@@ -266,29 +268,30 @@ static void a_tick_has_a_bounded_number_of_looks(void **state)
     for (int turn = 0; turn < 4; turn++) {
         pass(fixture, 2 * SCHEDULE_LENGTH_MAX);
         for (int i = 0; i < MANY; i++) {
-            assert_true(fixture->subjects[i].looks > 0);
-            fixture->subjects[i].looks = 0;
+            assert_true(fixture->subjects[i].samples > 0);
+            fixture->subjects[i].samples = 0;
             fixture->subjects[i].is_busy ^= true;
         }
     }
     assert_in_range(fixture->most, LOOKS, SCHEDULE_BURST * LOOKS);
 }
 
-/* More than there are looks for even with the longest stretches: everyone's turn comes, one after the other.
+/* More than there are samples for even with the longest stretches: everyone's turn comes, one after the
+ * other.
  */
 static void too_many_threads_wait_for_their_turn(void **state)
 {
     enum { ROUND = CROWD / SCHEDULE_BURST };
     struct fixture *fixture = *state;
-    fixture->schedule.looks_per_tick = 1;
+    fixture->schedule.samples_per_tick = 1;
     add(fixture, 0, CROWD, false);
     pass(fixture, 2 * ROUND);
     assert_int_equal(fixture->most, SCHEDULE_BURST);
     for (uint32_t i = 0; i < CROWD; i++)
-        assert_in_range(fixture->subjects[i].looks, 1, 3);
+        assert_in_range(fixture->subjects[i].samples, 1, 3);
     pass(fixture, 3 * ROUND);
     for (uint32_t i = 0; i < CROWD; i++)
-        assert_in_range(fixture->subjects[i].looks, 4, 6);
+        assert_in_range(fixture->subjects[i].samples, 4, 6);
 }
 
 static void threads_come_and_go_at_any_time(void **state)
@@ -300,7 +303,7 @@ static void threads_come_and_go_at_any_time(void **state)
         struct subject *subject = &fixture->subjects[random_below(&fixture->random, 300)];
         if (dice == 0)
             tick(fixture);
-        else if (dice == 1 && subject->is_there && subject->looks)
+        else if (dice == 1 && subject->is_there && subject->samples)
             schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy ^= true);
         else if (subject->is_there) {
             take_away(fixture, subject);
@@ -314,23 +317,23 @@ static void threads_come_and_go_at_any_time(void **state)
     for (uint32_t i = 0; i < 300; i++) {
         if (!fixture->subjects[i].is_there)
             continue;
-        uint64_t looks = fixture->subjects[i].looks;
+        uint64_t samples = fixture->subjects[i].samples;
         pass(fixture, 200);
-        assert_true(fixture->subjects[i].looks > looks);
+        assert_true(fixture->subjects[i].samples > samples);
         take_away(fixture, &fixture->subjects[i]);
     }
-    uint64_t looks = fixture->looks;
+    uint64_t samples = fixture->samples;
     pass(fixture, SCHEDULE_SLOTS);
-    assert_int_equal(fixture->looks, looks);
+    assert_int_equal(fixture->samples, samples);
 }
 
 /* ---- what an answer does ---- */
 
-/* One thread of many, until the look after the next. */
+/* One thread of many, until the sample after the next. */
 static void look_again(struct fixture *fixture, struct subject *subject)
 {
-    uint64_t looks = subject->looks;
-    while (subject->looks == looks)
+    uint64_t samples = subject->samples;
+    while (subject->samples == samples)
         tick(fixture);
 }
 
@@ -345,7 +348,7 @@ static void a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on(void
     while (!subject->schedule.goes_on);
     uint64_t begin = subject->schedule.begin;
     schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy = true);
-    assert_int_equal(subject->schedule.begin, begin); /* the stretch of the look stays as it is */
+    assert_int_equal(subject->schedule.begin, begin); /* the stretch of the sample stays as it is */
     assert_int_equal(subject->schedule.length, 1);
     look_again(fixture, subject);
     assert_int_equal(subject->last_tick, begin + 1);
@@ -391,7 +394,7 @@ static void stretches_that_are_spread_grow_alike(void **state)
     assert_in_range(subject->schedule.length, 180, 220);
 }
 
-/* When all become idle at once there are no looks for that: those at rest keep half of what idle ones have.
+/* When all become idle at once there are no samples for that: those at rest keep half of what idle ones have.
  */
 static void growing_stretches_leave_looks_for_the_others(void **state)
 {
@@ -400,15 +403,15 @@ static void growing_stretches_leave_looks_for_the_others(void **state)
     add(fixture, 1000, 1000, false);
     pass(fixture, 5000);
     for (int round = 0; round < 20; round++) {
-        uint64_t looks = fixture->looks, of_idle = 0;
+        uint64_t samples = fixture->samples, of_idle = 0;
         for (int i = 1000; i < 2000; i++)
-            of_idle -= fixture->subjects[i].looks;
+            of_idle -= fixture->subjects[i].samples;
         for (int i = 0; i < 1000; i++)
             fixture->subjects[i].is_busy = random_below(&fixture->random, 4) == 0;
         pass(fixture, 1000);
         for (int i = 1000; i < 2000; i++)
-            of_idle += fixture->subjects[i].looks;
-        assert_in_range(fixture->looks - looks, 6 * 1000, LOOKS * 1080);
+            of_idle += fixture->subjects[i].samples;
+        assert_in_range(fixture->samples - samples, 6 * 1000, LOOKS * 1080);
         assert_true(of_idle > 500);
     }
 }
@@ -436,22 +439,22 @@ static void a_late_answer_leaves_the_stretch_as_it_is(void **state)
 
 static void an_observation_stands_for_the_stretch_of_its_look(void **state)
 {
-    struct schedule_thread look = {.begin_ns = 1000, .look_ns = 1200, .goes_on = true};
+    struct schedule_thread sample = {.begin_ns = 1000, .sample_ns = 1200, .goes_on = true};
     (void)state;
     uint64_t time_ns = 1200;
-    assert_int_equal(schedule_stretch(&look, &time_ns), UINT64_MAX);
+    assert_int_equal(schedule_stretch(&sample, &time_ns), UINT64_MAX);
     time_ns = 1201; /* a silent thread's, found out later */
-    assert_int_equal(schedule_stretch(&look, &time_ns), UINT64_MAX);
+    assert_int_equal(schedule_stretch(&sample, &time_ns), UINT64_MAX);
     assert_int_equal(time_ns, 1201);
-    time_ns = 1199; /* an answer to the look before, too late for it to be known then */
-    assert_int_equal(schedule_stretch(&look, &time_ns), 1000);
+    time_ns = 1199; /* an answer to the sample before, too late for it to be known then */
+    assert_int_equal(schedule_stretch(&sample, &time_ns), 1000);
     assert_int_equal(time_ns, 1000);
     time_ns = 900;
-    assert_int_equal(schedule_stretch(&look, &time_ns), 1000);
+    assert_int_equal(schedule_stretch(&sample, &time_ns), 1000);
     assert_int_equal(time_ns, 900);
-    look.goes_on = false;
+    sample.goes_on = false;
     time_ns = 1200;
-    assert_int_equal(schedule_stretch(&look, &time_ns), 0);
+    assert_int_equal(schedule_stretch(&sample, &time_ns), 0);
 }
 
 /* ---- a program under observation ---- */
@@ -460,26 +463,26 @@ struct role {
     struct schedule_thread schedule; /* first, as above */
     struct fold_thread fold;
     struct fake_task task;
-    uint64_t start_ns, wakings; /* of the task, at the last look */
+    uint64_t start_ns, wakings; /* of the task, at the last sample */
     bool is_gone;
 };
 
 struct play {
-    struct wp_random random;
-    struct wp_schedule schedule;
-    struct wp_tick tick;
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_fold fold;
+    struct random_state random;
+    struct schedule schedule;
+    struct tick tick;
+    struct arena arena;
+    struct tree tree;
+    struct fold fold;
     struct role roles[MANY];
     uint32_t count, roots;
     uint64_t truth[FAKE_FUNCTIONS]; /* of the time that observations stand for */
     uint64_t blind[FAKE_FUNCTIONS]; /* of the rest: behind each thread's last stretch */
-    uint64_t lifetimes_ns, cpu_ns, blind_ns, looks;
+    uint64_t lifetimes_ns, cpu_ns, blind_ns, samples;
     uint64_t seed_in_step;
 
     /* With a limit, as sampler.c does it. */
-    struct wp_restraint restraint;
+    struct overhead_limit restraint;
     uint64_t own_cpu_ns, skipped_ns[SCHEDULE_LENGTH_MAX];
     uint32_t skipped;
 };
@@ -523,11 +526,11 @@ static void observe(struct play *play, struct role *role)
 {
     struct fake_task *task = &role->task;
     fold_stretch_ended(&role->fold, role->schedule.begin_ns);
-    if (role->schedule.look_ns >= task->end_ns)
+    if (role->schedule.sample_ns >= task->end_ns)
         return; /* it does not answer any more */
-    fake_advance(task, role->schedule.look_ns);
+    fake_advance(task, role->schedule.sample_ns);
     struct fake_path path = fake_path(&play->tree, (char[]){fake_function(task), 0});
-    struct fold_observation observation = {.time_ns = role->schedule.look_ns,
+    struct fold_observation observation = {.time_ns = role->schedule.sample_ns,
                                            .cpu_clock_ns = task->cpu_ns,
                                            .is_running = fake_is_running(task),
                                            .path = path.locations,
@@ -582,24 +585,24 @@ static void skip_ticks(struct play *play, uint64_t now_ns)
     }
 }
 
-/* Who runs is 20 times as dear to look at as who waits. */
+/* Who runs is 20 times as dear to sample as who waits. */
 static void restrain(struct play *play, uint64_t now_ns)
 {
-    struct restraint_use use = {.now_ns = now_ns,
-                                .looks = play->looks,
-                                .own_cpu_ns = play->own_cpu_ns,
-                                .looks_per_tick = schedule_looks_per_tick(&play->schedule),
-                                .processes = 1};
-    if (!restraint_is_due(&play->restraint, now_ns, play->looks))
+    struct overhead_limit_use use = {.now_ns = now_ns,
+                                     .samples = play->samples,
+                                     .own_cpu_ns = play->own_cpu_ns,
+                                     .samples_per_tick = schedule_samples_per_tick(&play->schedule),
+                                     .processes = 1};
+    if (!overhead_limit_is_due(&play->restraint, now_ns, play->samples))
         return;
-    restraint_judge(&play->restraint, &use);
+    overhead_limit_judge(&play->restraint, &use);
     play->schedule.spread = (uint32_t)(play->restraint.period_ns * SCHEDULE_SPREAD_ONE / TICK_NS);
 }
 
 static void play_tick(struct play *play, uint64_t now_ns)
 {
     struct schedule_thread *next;
-    uint64_t looks = 0;
+    uint64_t samples = 0;
     tick_advance(&play->tick, now_ns, &play->random);
     if (play->restraint.limit_ppm) {
         restrain(play, now_ns);
@@ -607,12 +610,12 @@ static void play_tick(struct play *play, uint64_t now_ns)
     } else
         replace_ended(play, now_ns);
     schedule_tick(&play->schedule, now_ns);
-    for (; (next = schedule_next(&play->schedule, now_ns + looks * 10 * NS_PER_US)); looks++) {
+    for (; (next = schedule_next(&play->schedule, now_ns + samples * 10 * NS_PER_US)); samples++) {
         observe(play, (struct role *)next);
         play->own_cpu_ns += fake_is_running(&((struct role *)next)->task) ? 400 * NS_PER_US : 20 * NS_PER_US;
     }
-    assert_true(looks <= SCHEDULE_BURST * LOOKS);
-    play->looks += looks;
+    assert_true(samples <= SCHEDULE_BURST * LOOKS);
+    play->samples += samples;
     if (play->restraint.limit_ppm)
         skip_ticks(play, now_ns);
 }
@@ -625,7 +628,7 @@ static void play_begin(struct play *play, const struct cast *cast, size_t kinds,
     assert_int_equal(schedule_init(&play->schedule, LOOKS, &play->random), 0);
     assert_int_equal(arena_init(&play->arena, 1 << 26), 0);
     assert_int_equal(tree_init(&play->tree, &play->arena), 0);
-    play->fold = (struct wp_fold){.tree = &play->tree, .period_ns = TICK_NS};
+    play->fold = (struct fold){.tree = &play->tree, .period_ns = TICK_NS};
     tick_init(&play->tick, TICK_NS, NS_PER_S, &play->random);
     for (size_t k = 0; k < kinds; k++) {
         for (uint32_t i = 0; i < cast[k].count; i++)
@@ -641,7 +644,7 @@ static void play_end(struct play *play)
 }
 
 /* What was found, by function; 0 is [unsampled]. */
-static void add_up(const struct play *play, struct wp_values found[FAKE_FUNCTIONS])
+static void add_up(const struct play *play, struct values found[FAKE_FUNCTIONS])
 {
     memset(found, 0, sizeof(*found) * FAKE_FUNCTIONS);
     for (arena_ref root = play->tree.newest_root; root; root = tree_node(&play->tree, root)->next_sibling) {
@@ -654,9 +657,9 @@ static void add_up(const struct play *play, struct wp_values found[FAKE_FUNCTION
 }
 
 /* No nanosecond is lost or found twice, and what no observation stands for is said to be so. */
-static void assert_conserved(const struct play *play, const struct wp_values found[FAKE_FUNCTIONS])
+static void assert_conserved(const struct play *play, const struct values found[FAKE_FUNCTIONS])
 {
-    struct wp_values sum = {0};
+    struct values sum = {0};
     for (int i = 0; i < FAKE_FUNCTIONS; i++)
         fake_add_values(&sum, &found[i]);
     assert_int_equal(found[0].wall_ns, play->blind_ns);
@@ -665,7 +668,7 @@ static void assert_conserved(const struct play *play, const struct wp_values fou
     assert_int_equal(sum.offcpu_ns, play->lifetimes_ns - play->cpu_ns);
 }
 
-static void run(struct play *play, uint32_t seconds, struct wp_values found[FAKE_FUNCTIONS])
+static void run(struct play *play, uint32_t seconds, struct values found[FAKE_FUNCTIONS])
 {
     uint64_t end_ns = (uint64_t)(seconds + 1) * NS_PER_S;
     while (play->tick.deadline_ns + NS_PER_MS < end_ns)
@@ -694,7 +697,7 @@ static void add_error(struct errors *errors, uint64_t found_ns, uint64_t true_ns
 }
 
 static void add_errors(struct errors errors[FAKE_FUNCTIONS], const struct play *play,
-                       const struct wp_values found[FAKE_FUNCTIONS])
+                       const struct values found[FAKE_FUNCTIONS])
 {
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
         add_error(&errors[i], found[i].wall_ns, play->truth[i]);
@@ -716,15 +719,15 @@ static void check_limited(const struct cast *cast, size_t kinds, uint32_t second
 {
     uint64_t lives = 0;
     static struct play play;
-    static struct wp_values found[FAKE_FUNCTIONS];
+    static struct values found[FAKE_FUNCTIONS];
     struct errors errors[FAKE_FUNCTIONS] = {0};
     for (uint32_t i = 0; i < runs; i++) {
         play_begin(&play, cast, kinds, i + 1);
-        restraint_init(&play.restraint, limit_ppm, TICK_NS, SCHEDULE_LENGTH_MAX);
+        overhead_limit_init(&play.restraint, limit_ppm, TICK_NS, SCHEDULE_LENGTH_MAX);
         run(&play, seconds, found);
         add_errors(errors, &play, found);
         lives += play.roots;
-        assert_true(play.looks <= LOOKS * play.schedule.tick * 102 / 100);
+        assert_true(play.samples <= LOOKS * play.schedule.tick * 102 / 100);
         play_end(&play);
     }
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
@@ -783,7 +786,7 @@ static void two_hundred_threads(void **state)
     check(cast, COUNT(cast), 60, 60);
 }
 
-/* All of them idle lately, at any time: growing stretches alone would take twice the looks there are. */
+/* All of them idle lately, at any time: growing stretches alone would take twice the samples there are. */
 static void threads_that_wake_now_and_then(void **state)
 {
     static const struct cast cast[] = {{&waking, 200}};
@@ -793,14 +796,14 @@ static void threads_that_wake_now_and_then(void **state)
 
 /*
  * A function's CPU time is the CPU time of its thread by what share of its work it has, which is only as good
- * as the thread has been looked at often; so with some allowance: here D has 12 s.
+ * as the thread has been sampled often; so with some allowance: here D has 12 s.
  */
 static void cpu_time_is_shared_out_rightly(void **state)
 {
     enum { RUNS = 40 };
     static const struct cast cast[] = {{&turns, 4}, {&sleepy, 10}, {&server, 4}, {&idle, 12}};
     static struct play play;
-    static struct wp_values found[FAKE_FUNCTIONS];
+    static struct values found[FAKE_FUNCTIONS];
     struct errors errors = {0};
     (void)state;
     for (uint32_t i = 0; i < RUNS; i++) {
@@ -822,7 +825,7 @@ static void five_thousand_threads(void **state)
 }
 
 /*
- * 1 % of a core, where 8 looks at threads that run take 3.2 ms and at such that wait 0.16: the looks get
+ * 1 % of a core, where 8 samples at threads that run take 3.2 ms and at such that wait 0.16: the samples get
  * rarer by up to 64 times when all threads begin to run, in step, and more frequent when they wait.
  */
 static void restraint_while_all_run_and_while_all_wait(void **state)
@@ -838,8 +841,9 @@ static void restraint_while_all_run_and_while_all_wait(void **state)
 }
 
 /*
- * Ticks are left out while threads begin, which all do the same thing first. Of that a look at the end of
- * each tick, as without restraint, would miss half a tick: what a thread begins with is only ended by a look.
+ * Ticks are left out while threads begin, which all do the same thing first. Of that a sample the end of
+ * each tick, as without restraint, would miss half a tick: what a thread begins with is only ended by a
+ * sample.
  */
 static void restraint_while_threads_come_and_go(void **state)
 {

@@ -1,4 +1,5 @@
 /* What a return address was left by: calls made by hand, of every form. */
+/* test: not-aarch64 */
 #include "lib/unit.h"
 #include "base/arena.h"
 #include "modules/modules.h"
@@ -58,12 +59,12 @@ extern const char called[], entry_circular[], return_near[], return_slot[], retu
     return_twice[], return_circular[], return_nowhere[], return_register[], return_rex[], return_table[],
     return_index[], return_none[];
 
-static struct wp_modules modules;
+static struct modules modules;
 static const struct sig_modules_table *table;
 
 static int setup_group(void **state)
 {
-    static struct wp_arena arena;
+    static struct arena arena;
     (void)state;
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;

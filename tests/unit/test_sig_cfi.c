@@ -3,7 +3,7 @@
  * rule known.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "lib/fake_cfi.h"
 #include "sig/cfi/sig_cfi.h"
 
@@ -43,8 +43,8 @@ static void test_frame_pointer_prologue(void **state)
                                    8}; /* +160: CFA = sp + 8 */
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc);
     assert_cfa(&rule, SIG_DWARF_SP, 8);
     assert_int_equal(rule.fp.kind, SIG_SAVED_SAME);
@@ -66,8 +66,8 @@ static void test_addresses_outside(void **state)
 {
     struct table table;
     (void)state;
-    one_function(&table, "", 0);
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, "", 0);
+    uint64_t pc = cfi_function_pc(&table, 0);
     assert_int_equal(rule_at(&table, pc - 1).kind, SIG_RULE_NONE);
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES - 1).kind, SIG_RULE_FRAME);
     assert_int_equal(rule_at(&table, pc + FUNCTION_BYTES).kind, SIG_RULE_NONE);
@@ -80,19 +80,19 @@ static void test_binary_search_finds_each_function(void **state)
 {
     struct table table;
     (void)state;
-    begin(&table);
+    cfi_begin(&table);
     /* The search table grows upwards from 12: room for six entries before FRAME_AT. */
-    add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
+    cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
     for (uint8_t i = 0; i < 6; i++) {
         uint8_t code[] = {0x0e, (uint8_t)(16 + 8 * i)};
-        add_fde(&table, code, sizeof(code));
+        cfi_add_fde(&table, code, sizeof(code));
     }
     for (uint32_t i = 0; i < 6; i++) {
-        struct sig_rule rule = rule_at(&table, function_pc(&table, i) + 5);
+        struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, i) + 5);
         assert_cfa(&rule, SIG_DWARF_SP, 16 + 8 * (int)i);
         if (kernel_copies_memory())
-            assert_int_equal(sig_eh_frame_function_start(&table.module, function_pc(&table, i) + 5),
-                             function_pc(&table, i));
+            assert_int_equal(sig_eh_frame_function_start(&table.module, cfi_function_pc(&table, i) + 5),
+                             cfi_function_pc(&table, i));
     }
 }
 
@@ -102,8 +102,8 @@ static void test_remember_and_restore(void **state)
                                    SP,   8,  CFA_RESTORE | FP, 0x44, 0x0b};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc + 4);
     assert_cfa(&rule, SIG_DWARF_SP, 8);
     assert_int_equal(rule.fp.kind, SIG_SAVED_SAME); /* DW_CFA_restore: as the CIE has it */
@@ -121,8 +121,8 @@ static void test_plt_expression(void **state)
     (void)state;
     if (SIG_DWARF_PC > 31)
         skip(); /* no expression can name the pc */
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     for (uint64_t i = 0; i < 32; i++) {
         struct sig_rule rule = rule_at(&table, pc + i);
         assert_cfa(&rule, SIG_DWARF_SP, ((pc + i) & 15) >= 11 ? 16 : 8);
@@ -136,8 +136,8 @@ static void test_realigned_stack(void **state)
                                    BREG + FP, 0, 0x10,      EXTRA, 2,    BREG + FP, 0x68};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    cfi_one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
     assert_true(rule.cfa_deref);
     assert_int_equal(rule.cfa_register, SIG_DWARF_FP);
@@ -155,8 +155,8 @@ static void test_stack_pointer_kept_on_the_stack(void **state)
     static const uint8_t code[] = {0x0f, 6, BREG + SP, 0x98, 0x01, 0x06, 0x23, 8};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    cfi_one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
     assert_true(rule.cfa_deref);
     assert_int_equal(rule.cfa_register, SIG_DWARF_SP);
@@ -171,8 +171,8 @@ static void test_a_function_that_may_land(void **state)
         CFA_OFFSET | 0, 2, 0x40 + 4, CFA_OFFSET | SIG_DWARF_LANDING, 3, 0x40 + 4, 0x0a, 0x0e, 40};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     assert_false(rule_at(&table, pc).may_land);
     assert_int_equal(rule_at(&table, pc + 4).may_land, SIG_DECODES_CALLS);
     assert_int_equal(rule_at(&table, pc + 8).may_land, SIG_DECODES_CALLS);
@@ -183,8 +183,8 @@ static void test_undefined_return_address_is_the_root(void **state)
     static const uint8_t code[] = {0x07, RA};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_ROOT);
+    cfi_one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_ROOT);
 }
 
 /* vfork of the C library keeps its return address in rdi. */
@@ -194,8 +194,8 @@ static void test_return_address_by_expression_is_no_root(void **state)
     static const uint8_t code[] = {0x16, RA, 3, BREG + SP, 0, 0x06};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_UNSUPPORTED);
+    cfi_one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_UNSUPPORTED);
 }
 
 static void test_return_address_in_register(void **state)
@@ -203,8 +203,8 @@ static void test_return_address_in_register(void **state)
     static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, RA, 5};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0) + 1);
+    cfi_one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0) + 1);
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
     assert_int_equal(rule.cfa_offset, 0);
     assert_int_equal(rule.ra.kind, SIG_SAVED_IN_REGISTER);
@@ -217,22 +217,22 @@ static void test_stack_pointer_that_is_not_the_cfa(void **state)
     static const uint8_t code[] = {0x0c, 5, 0, 0x09, FP, 9, 0x09, RA, 1, 0x41, 0x09, SP, 8};
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind, SIG_RULE_FRAME);
-    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 1).kind, SIG_RULE_UNSUPPORTED);
+    cfi_one_function(&table, code, sizeof(code));
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_FRAME);
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0) + 1).kind, SIG_RULE_UNSUPPORTED);
 }
 
 static void test_signal_frame(void **state)
 {
     struct table table;
     (void)state;
-    begin(&table);
-    add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
-    add_fde(&table, "", 0);
-    assert_int_equal(rule_at(&table, function_pc(&table, 0)).kind,
+    cfi_begin(&table);
+    cfi_add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
+    cfi_add_fde(&table, "", 0);
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind,
                      SIG_RULE_FRAME); /* marked so, but no trampoline */
     memcpy(table.bytes + FUNCTION_PC + SIG_CODE_ALIGN, trampoline_code, sizeof(trampoline_code));
-    uint64_t trampoline = function_pc(&table, 0) + SIG_CODE_ALIGN;
+    uint64_t trampoline = cfi_function_pc(&table, 0) + SIG_CODE_ALIGN;
     assert_int_equal(rule_at(&table, trampoline - 1).kind, SIG_RULE_SIGNAL); /* return address - 1 */
     assert_int_equal(rule_at(&table, trampoline).kind, SIG_RULE_SIGNAL);
     assert_int_equal(rule_at(&table, trampoline + SIG_TRAMPOLINE_BYTES - 1).kind, SIG_RULE_SIGNAL);
@@ -249,8 +249,8 @@ static void test_signed_and_extended_forms(void **state)
                                    0x41, 0x16,  FP,   2,     BREG + SP, 0}; /* +1: val_expression fp */
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc);
     assert_int_equal(rule.cfa_register, SIG_DWARF_SP);
     assert_int_equal(rule.cfa_offset, 32);
@@ -278,10 +278,10 @@ static void test_restore_in_the_cie(void **state)
     struct table table;
     struct sig_rule rule;
     (void)state;
-    begin(&table);
-    add_cie(&table, "zR", code, sizeof(code));
-    add_fde(&table, "", 0);
-    uint64_t pc = function_pc(&table, 0);
+    cfi_begin(&table);
+    cfi_add_cie(&table, "zR", code, sizeof(code));
+    cfi_add_fde(&table, "", 0);
+    uint64_t pc = cfi_function_pc(&table, 0);
     scribble();
     sig_cfi_rule(&table.module, pc, false, &rule);
     assert_cfa(&rule, SIG_DWARF_SP, 8);
@@ -366,8 +366,8 @@ static void test_huge_factored_offsets(void **state)
                                    0x3f}; /* def_cfa_offset_sf */
     struct table table;
     (void)state;
-    one_function(&table, code, sizeof(code));
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, code, sizeof(code));
+    uint64_t pc = cfi_function_pc(&table, 0);
     assert_int_equal(rule_at(&table, pc).fp.kind, SIG_SAVED_UNKNOWN);
     assert_int_equal(rule_at(&table, pc + 1).fp.kind, SIG_SAVED_UNKNOWN);
     assert_int_equal(rule_at(&table, pc + 1).extra.kind,
@@ -385,15 +385,15 @@ static void test_return_address_in_link_register(void **state)
     (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
-    begin(&table);
-    add_cie(&table, "zR", leaf, sizeof(leaf));
-    add_fde(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    cfi_begin(&table);
+    cfi_add_cie(&table, "zR", leaf, sizeof(leaf));
+    cfi_add_fde(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
     assert_int_equal(rule.cfa_offset, 0);
     assert_int_equal(rule.ra.kind, SIG_SAVED_SAME);
     assert_int_equal(rule.extra.kind, SIG_SAVED_SAME);
-    rule = rule_at(&table, function_pc(&table, 0) + 1);
+    rule = rule_at(&table, cfi_function_pc(&table, 0) + 1);
     assert_int_equal(rule.ra.offset, -40);
     assert_int_equal(rule.extra.kind, SIG_SAVED_AT_CFA);
     assert_int_equal(rule.extra.offset, -40);
@@ -409,13 +409,13 @@ static void test_pushed_by_the_plt(void **state)
     (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
-    one_function(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0));
+    cfi_one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_cfa(&rule, SIG_DWARF_SP, 208 + 16);
     assert_int_equal(rule.fp.offset, -16 - 16);
     assert_int_equal(rule.extra.offset, -8);
-    one_function(&table, by_fp, sizeof(by_fp)); /* as it says */
-    rule = rule_at(&table, function_pc(&table, 0));
+    cfi_one_function(&table, by_fp, sizeof(by_fp)); /* as it says */
+    rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.cfa_offset, 0);
     assert_int_equal(rule.ra.offset, 8);
 }
@@ -423,8 +423,8 @@ static void test_pushed_by_the_plt(void **state)
 static void assert_refused(const void *code, size_t bytes)
 {
     struct table table;
-    one_function(&table, code, bytes);
-    assert_int_equal(rule_at(&table, function_pc(&table, 0) + 8).kind, SIG_RULE_UNSUPPORTED);
+    cfi_one_function(&table, code, bytes);
+    assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0) + 8).kind, SIG_RULE_UNSUPPORTED);
 }
 
 /* Signed return addresses (AADWARF64 4.4); on other machines the same numbers are unknown instructions. */
@@ -437,10 +437,10 @@ static void test_negate_ra_state(void **state)
         assert_refused(code, sizeof(code));
         return;
     }
-    one_function(&table, code, sizeof(code));
-    struct sig_rule rule = rule_at(&table, function_pc(&table, 0) + 1);
+    cfi_one_function(&table, code, sizeof(code));
+    struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0) + 1);
     assert_cfa(&rule, SIG_DWARF_SP, 32);
-    rule = rule_at(&table, function_pc(&table, 0) + 2);
+    rule = rule_at(&table, cfi_function_pc(&table, 0) + 2);
     assert_cfa(&rule, SIG_DWARF_SP, 48);
 }
 
@@ -466,18 +466,18 @@ static void test_bad_headers_give_nothing(void **state)
 {
     struct table table;
     (void)state;
-    one_function(&table, "", 0);
-    uint64_t pc = function_pc(&table, 0);
+    cfi_one_function(&table, "", 0);
+    uint64_t pc = cfi_function_pc(&table, 0);
     table.bytes[0] = 2; /* version */
     assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
     table.bytes[0] = 1;
     table.bytes[3] = 0xff; /* no search table */
     assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
     table.bytes[3] = 0x3b;
-    patch_u32(&table, 8, 0x7fffffff); /* more entries than the segment holds */
+    cfi_patch_u32(&table, 8, 0x7fffffff); /* more entries than the segment holds */
     assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
-    patch_u32(&table, 8, 1);
-    patch_u32(&table, 16, 0x7ffffff0); /* an FDE outside of the segment */
+    cfi_patch_u32(&table, 8, 1);
+    cfi_patch_u32(&table, 16, 0x7ffffff0); /* an FDE outside of the segment */
     assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
     table.module.eh_frame_hdr = 0;
     assert_int_equal(rule_at(&table, pc).kind, SIG_RULE_NONE);
@@ -491,14 +491,15 @@ static void test_random_corruption_is_harmless(void **state)
     (void)state;
     srand(1);
     for (int round = 0; round < 20000; round++) {
-        struct table *table = malloc(sizeof(*table)); /* so that the sanitizer sees the ends */
+        /* On the heap, so that the sanitizer sees the ends. */
+        struct table *table = aligned_alloc(_Alignof(struct table), sizeof(*table));
         struct sig_rule rule;
-        one_function(table, code, sizeof(code));
-        table->module.cfi_high = base_of(table) + table->used;
+        cfi_one_function(table, code, sizeof(code));
+        table->module.cfi_high = cfi_base(table) + table->used;
         for (int i = rand() % 8; i >= 0; i--)
             table->bytes[(size_t)rand() % table->used] = (uint8_t)rand();
-        sig_cfi_rule(&table->module, function_pc(table, 0) + (uint64_t)(rand() % 300), false, &rule);
-        sig_eh_frame_function_start(&table->module, function_pc(table, 0));
+        sig_cfi_rule(&table->module, cfi_function_pc(table, 0) + (uint64_t)(rand() % 300), false, &rule);
+        sig_eh_frame_function_start(&table->module, cfi_function_pc(table, 0));
         free(table);
     }
 }
@@ -510,7 +511,7 @@ static void test_instructions_are_counted(void **state)
     struct table table;
     uint32_t fde_at;
     (void)state;
-    one_function(&table, "", 0);
+    cfi_one_function(&table, "", 0);
     memcpy(&fde_at, table.bytes + 16, sizeof(fde_at));
     for (size_t count = MAX_INSTRUCTIONS; count <= MAX_INSTRUCTIONS + 1; count++) {
         size_t bytes = fde_at + INSTRUCTIONS_AT + count;
@@ -534,7 +535,7 @@ static void test_every_truncation(void **state)
     static const uint8_t code[] = {0x41, 0x0e, 16, CFA_OFFSET | FP, 2, 0x43, 0x0d, FP};
     struct table whole;
     (void)state;
-    one_function(&whole, code, sizeof(code));
+    cfi_one_function(&whole, code, sizeof(code));
     for (size_t length = 0; length <= whole.used; length++) {
         uint8_t *cut = malloc(length ? length : 1);
         struct sig_rule rule;

@@ -1,6 +1,7 @@
 /* aarch64 only: code without unwind tables that is known by its instructions, at each of them. */
+/* test: not-x86_64 */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "sig/code/sig_code.h"
 
 #include <string.h>

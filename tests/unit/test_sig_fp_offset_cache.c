@@ -1,9 +1,10 @@
 /*
- * Distances of frame pointers: what the table keeps and never forgets, which walks put something in, and what
- * a walk of another thread makes of it.
+ * Distances of frame pointers: what the table keeps and never forgets, which walks cfi_put something in, and
+ * what a walk of another thread makes of it.
  */
+/* test: tsan */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "lib/fake_cfi.h"
 #include "sig/walk/sig_fp_offset_cache.h"
 #include "sig/walk/sig_rules.h"
@@ -27,13 +28,13 @@ static const uint64_t some_pc = 0x7f1234567890, some_sp = 0x7ffdeadbee00;
 static uint64_t found_fp(uint64_t pc, uint64_t sp)
 {
     uint64_t fp = 0;
-    return sig_distance_find(pc, sp, &fp) == SIG_DISTANCE_KNOWN ? fp : 0;
+    return sig_fp_offset_find(pc, sp, &fp) == SIG_FP_OFFSET_KNOWN ? fp : 0;
 }
 
 static int clear(void **state)
 {
     (void)state;
-    sig_distance_clear();
+    sig_fp_offset_clear();
     return 0;
 }
 
@@ -41,27 +42,27 @@ static void a_distance_is_of_its_address(void **state)
 {
     (void)state;
     assert_int_equal(found_fp(some_pc, some_sp), 0);
-    sig_distance_learn(some_pc, some_sp, some_sp + 48);
-    sig_distance_learn(some_pc, some_sp - 8000, some_sp - 8000 + 48);
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
+    sig_fp_offset_learn(some_pc, some_sp - 8000, some_sp - 8000 + 48);
     assert_int_equal(found_fp(some_pc, some_sp + 16), some_sp + 64);
     assert_int_equal(found_fp(some_pc + 1, some_sp), 0);
-    sig_distance_learn(some_pc + 1, some_sp, some_sp);
+    sig_fp_offset_learn(some_pc + 1, some_sp, some_sp);
     assert_int_equal(found_fp(some_pc + 1, some_sp), some_sp);
-    sig_distance_clear();
+    sig_fp_offset_clear();
     assert_int_equal(found_fp(some_pc, some_sp), 0);
 }
 
 static void two_distances_are_none(void **state)
 {
     (void)state;
-    sig_distance_learn(some_pc, some_sp, some_sp + 48);
-    sig_distance_learn(some_pc, some_sp, some_sp + 56);
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 56);
     assert_int_equal(found_fp(some_pc, some_sp), 0);
     for (int i = 0; i < 10; i++)
-        sig_distance_learn(some_pc, some_sp, some_sp + 48);
+        sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     assert_int_equal(found_fp(some_pc, some_sp), 0);
-    sig_distance_clear();
-    sig_distance_learn(some_pc, some_sp, some_sp + 48);
+    sig_fp_offset_clear();
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     assert_int_equal(found_fp(some_pc, some_sp), some_sp + 48);
 }
 
@@ -71,16 +72,16 @@ static void what_does_not_fit_is_none(void **state)
     static const int64_t distances[] = {8 * 0xffff, 1LL << 40, -8, 12};
     (void)state;
     for (uint64_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
-        sig_distance_learn(some_pc + i, some_sp, some_sp + (uint64_t)distances[i]);
+        sig_fp_offset_learn(some_pc + i, some_sp, some_sp + (uint64_t)distances[i]);
         assert_int_equal(found_fp(some_pc + i, some_sp), 0);
-        sig_distance_learn(some_pc + i, some_sp, some_sp + 16);
+        sig_fp_offset_learn(some_pc + i, some_sp, some_sp + 16);
         assert_int_equal(found_fp(some_pc + i, some_sp), 0);
     }
-    sig_distance_learn(some_pc + 9, some_sp, some_sp + 8 * 0xfffe);
+    sig_fp_offset_learn(some_pc + 9, some_sp, some_sp + 8 * 0xfffe);
     assert_int_equal(found_fp(some_pc + 9, some_sp), some_sp + 8 * 0xfffe);
-    sig_distance_learn(some_pc | 1ULL << 47, some_sp, some_sp + 8);
+    sig_fp_offset_learn(some_pc | 1ULL << 47, some_sp, some_sp + 8);
     assert_int_equal(found_fp(some_pc | 1ULL << 47, some_sp), 0);
-    sig_distance_learn(0, some_sp, some_sp + 8);
+    sig_fp_offset_learn(0, some_sp, some_sp + 8);
     assert_int_equal(found_fp(0, some_sp), 0);
 }
 
@@ -94,14 +95,14 @@ static void nothing_is_forgotten(void **state)
 {
     uint64_t found = 0, fp;
     (void)state;
-    sig_distance_learn(some_pc, some_sp, some_sp + 48);
-    sig_distance_learn(some_pc, some_sp, some_sp + 56);
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 56);
     for (uint64_t pc = 1; pc <= MANY; pc++)
-        sig_distance_learn(pc * 16, some_sp, some_sp + distance_of(pc));
-    sig_distance_learn(some_pc, some_sp, some_sp + 48);
+        sig_fp_offset_learn(pc * 16, some_sp, some_sp + distance_of(pc));
+    sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     assert_int_equal(found_fp(some_pc, some_sp), 0);
     for (uint64_t pc = 1; pc <= MANY; pc++) {
-        if (sig_distance_find(pc * 16, some_sp, &fp) != SIG_DISTANCE_KNOWN)
+        if (sig_fp_offset_find(pc * 16, some_sp, &fp) != SIG_FP_OFFSET_KNOWN)
             continue;
         assert_int_equal(fp, some_sp + distance_of(pc));
         found++;
@@ -117,8 +118,8 @@ static void *hammer(void *argument)
     for (int round = 0; round < 20; round++) {
         for (uint64_t pc = 1; pc <= 3000; pc++) {
             uint64_t distance = pc % 2 ? 8 * own : distance_of(pc);
-            sig_distance_learn(pc, sp, sp + distance);
-            if (sig_distance_find(pc, sp, &fp) == SIG_DISTANCE_KNOWN && pc % 2 == 0 && fp != sp + distance)
+            sig_fp_offset_learn(pc, sp, sp + distance);
+            if (sig_fp_offset_find(pc, sp, &fp) == SIG_FP_OFFSET_KNOWN && pc % 2 == 0 && fp != sp + distance)
                 return argument;
         }
     }
@@ -165,7 +166,7 @@ static uint64_t address_of(size_t word)
 /* Behind the call at a place in a function. */
 static uint64_t returns_to(uint32_t function, uint64_t place)
 {
-    return function_pc(&table, function) + place;
+    return cfi_function_pc(&table, function) + place;
 }
 
 static void put_code(uint32_t function, uint64_t end, const void *code, size_t bytes)
@@ -178,7 +179,7 @@ static void put_calls(uint32_t function)
 #if defined(__x86_64__)
     for (uint32_t called = BY_FP; called <= OTHER; called++) {
         uint64_t end = called == BY_FP ? CALLS_BY_FP : CALLS_OTHER;
-        uint32_t distance = (uint32_t)(function_pc(&table, called) - returns_to(function, end));
+        uint32_t distance = (uint32_t)(cfi_function_pc(&table, called) - returns_to(function, end));
         uint8_t call[5] = {0xe8};
         memcpy(call + 1, &distance, sizeof(distance));
         put_code(function, end, call, sizeof(call));
@@ -197,13 +198,13 @@ static int setup(void **state)
     static const uint8_t by_fp[] = {0x0c, FP, 16, CFA_OFFSET | FP, 2, CFA_OFFSET | RA, 1};
     static const uint8_t leaf[] = {0x0e, 8, CFA_OFFSET | RA, 1}, root[] = {0x07, RA};
     static const uint8_t middle[] = {0x0e, 32, CFA_OFFSET | RA, 1};
-    begin(&table);
-    add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
-    add_fde(&table, leaf, sizeof(leaf));
-    add_fde(&table, by_fp, sizeof(by_fp));
-    add_fde(&table, by_fp, sizeof(by_fp));
-    add_fde(&table, root, sizeof(root));
-    add_fde(&table, middle, sizeof(middle));
+    cfi_begin(&table);
+    cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
+    cfi_add_fde(&table, leaf, sizeof(leaf));
+    cfi_add_fde(&table, by_fp, sizeof(by_fp));
+    cfi_add_fde(&table, by_fp, sizeof(by_fp));
+    cfi_add_fde(&table, root, sizeof(root));
+    cfi_add_fde(&table, middle, sizeof(middle));
     for (uint32_t i = LEAF; i <= MIDDLE; i++)
         put_calls(i);
     modules->count = 1;
@@ -240,17 +241,17 @@ static void walk_other_with(bool use_cache, size_t capacity, uint64_t pc, uint64
     static struct sig_stack_copy copy = {
         .words = words, .capacity_bytes = sizeof(words), .mem_descriptor = -1};
     struct sig_unwind_request request = request_of(use_cache);
-    struct sig_place place = {.pc = pc, .sp = sp};
+    struct sig_blocked_regs place = {.pc = pc, .sp = sp};
     request.copy = &copy;
     request.capacity = capacity;
     if (!kernel_copies_memory())
         skip();
-    depth = sig_unwind_other(&request, &place, &course);
+    depth = sig_unwind_remote(&request, &place, &course);
 }
 
 static void walk_other(size_t word)
 {
-    walk_other_with(true, CAPACITY, function_pc(&table, LEAF), address_of(word));
+    walk_other_with(true, CAPACITY, cfi_function_pc(&table, LEAF), address_of(word));
 }
 
 /* LEAF, called by BY_FP, whose frame pointer lies `distance` words above the leaf's frame. */
@@ -259,7 +260,7 @@ static void put_frames(size_t word, size_t distance, uint64_t return_address)
     stack[word] = returns_to(BY_FP, CALLS_SOMEWHERE);
     stack[word + 1 + distance] = 0;
     stack[word + 2 + distance] = return_address;
-    set_registers(&context, function_pc(&table, LEAF), address_of(word), address_of(word + 1 + distance));
+    set_registers(&context, cfi_function_pc(&table, LEAF), address_of(word), address_of(word + 1 + distance));
     set_register(&context, SIG_DWARF_RA == SIG_DWARF_PC ? SIG_DWARF_EXTRA : SIG_DWARF_RA, 0);
 }
 
@@ -275,7 +276,7 @@ static void assert_whole(void)
     assert_int_equal(course.end, SIG_UNWIND_ROOT);
     assert_true(course.by_distance);
     assert_int_equal(depth, 3);
-    assert_int_equal(addresses[0], function_pc(&table, LEAF));
+    assert_int_equal(addresses[0], cfi_function_pc(&table, LEAF));
     assert_int_equal(addresses[1], returns_to(BY_FP, CALLS_SOMEWHERE) - 1);
 }
 
@@ -303,7 +304,7 @@ static void what_one_walk_learns_another_uses(void **state)
     put_frames(AT, 5, returns_to(ROOT, CALLS_SOMEWHERE));
     walk_other(AT);
     assert_whole();
-    walk_other_with(false, CAPACITY, function_pc(&table, LEAF),
+    walk_other_with(false, CAPACITY, cfi_function_pc(&table, LEAF),
                     address_of(AT)); /* what is where is not known */
     assert_cut();
 }
@@ -314,7 +315,7 @@ static void ordinary_frames_are_learned_too(void **state)
     (void)state;
     put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
     walk_self(false);
-    sig_distance_clear();
+    sig_fp_offset_clear();
     walk_self(true);
     assert_int_equal(found_fp(returns_to(BY_FP, CALLS_SOMEWHERE) - 1, 8), 8 + 5 * 8);
 }
@@ -368,7 +369,7 @@ static void what_leads_nowhere_is_dropped(void **state)
     assert_int_equal(walk_self(false), SIG_UNWIND_ROOT);
     walk_other(AT);
     assert_cut();
-    walk_other_with(true, 3, function_pc(&table, LEAF), address_of(AT)); /* nor the result's end */
+    walk_other_with(true, 3, cfi_function_pc(&table, LEAF), address_of(AT)); /* nor the result's end */
     assert_cut();
 }
 
@@ -405,7 +406,7 @@ static void doubtful_frame_pointers_teach_nothing(void **state)
         skip();
     struct sig_rule landing = {.kind = SIG_RULE_FRAME, .cfa_register = SP, .cfa_offset = 8, .may_land = true};
     landing.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
-    put_rule(function_pc(&table, LEAF), landing);
+    put_rule(cfi_function_pc(&table, LEAF), landing);
     put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
     assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
     assert_int_equal(found_fp(lookup_pc, 8), 0);
@@ -420,7 +421,7 @@ static void doubtful_frame_pointers_teach_nothing(void **state)
 
 static void frames_below_a_trampoline_teach_nothing(void **state)
 {
-    const uint64_t place = function_pc(&table, BY_FP) + PLACE;
+    const uint64_t place = cfi_function_pc(&table, BY_FP) + PLACE;
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[AT + 1] + SIG_UCONTEXT_OFFSET);
     (void)state;
     put_rule(returns_to(OTHER, PLACE) - 1, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
@@ -437,11 +438,11 @@ static void frames_below_a_trampoline_teach_nothing(void **state)
 /* A handler finds the pc behind the system call, or on it, the kernel always shows the former. */
 static void an_interrupted_frame_is_learned_behind_its_system_call(void **state)
 {
-    const uint64_t behind = function_pc(&table, BY_FP) + PLACE;
+    const uint64_t behind = cfi_function_pc(&table, BY_FP) + PLACE;
     const uint64_t on = behind - (SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN);
     (void)state;
     for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
-        sig_distance_clear();
+        sig_fp_offset_clear();
         put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
         set_registers(&context, is_restarted ? on : behind, address_of(AT + 1), address_of(AT + 6));
         set_register(&context, 0, is_restarted ? 0 : (uint64_t)-EINTR);
@@ -452,10 +453,10 @@ static void an_interrupted_frame_is_learned_behind_its_system_call(void **state)
         assert_int_equal(course.end, SIG_UNWIND_ROOT);
         assert_int_equal(depth, 2);
     }
-    sig_distance_clear(); /* and elsewhere it was running */
-    set_registers(&context, function_pc(&table, BY_FP) + 8, address_of(AT + 1), address_of(AT + 6));
+    sig_fp_offset_clear(); /* and elsewhere it was running */
+    set_registers(&context, cfi_function_pc(&table, BY_FP) + 8, address_of(AT + 1), address_of(AT + 6));
     assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
-    assert_int_equal(found_fp(function_pc(&table, BY_FP) + 8, 8), 0);
+    assert_int_equal(found_fp(cfi_function_pc(&table, BY_FP) + 8, 8), 0);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* The stack machine of DWARF expressions, operator by operator, on registers and memory made by hand; and
  * blocks that mean harm. */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "sig/cfi/sig_full_expression.h"
 
 #include <stdlib.h>

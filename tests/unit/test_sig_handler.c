@@ -3,13 +3,16 @@
  * unwinder, our signals and the program's are told apart, and errno and masks survive.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "modules/loader.h"
 #include "modules/modules.h"
 #include "sig/cfi/sig_eh_frame.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
+#include "sig/signal/sig_request.h"
+#include "sig/signal/sig_setup.h"
+#include "sig/walk/sig_walk_tables.h"
 #include "sig/sys/sig_memory.h"
 
 #include <dlfcn.h>
@@ -34,8 +37,8 @@ enum { SLOTS = 4, CAPACITY = 256 };
 static struct sig_slot memory[SLOTS];
 static uint64_t addresses[SLOTS * CAPACITY];
 static struct sig_slots slots;
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 
 static int setup_group(void **state)
 {
@@ -43,8 +46,8 @@ static int setup_group(void **state)
     sig_slots_init(&slots, memory, SLOTS, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
-    sig_handler_publish_modules(modules_table(&modules), sig_handler_unloads().ended, UINT64_MAX);
-    return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
+    sig_walk_tables_publish(modules_table(&modules), sig_unloads_read().ended, UINT64_MAX);
+    return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 
 /* Asks this very thread, with nothing known of its stack, so that every page of it is probed. */
@@ -53,7 +56,7 @@ static struct sig_slot *ask_self(uint64_t stack_low, uint64_t stack_high)
     uint64_t generation;
     int index = sig_slots_arm(&slots, stack_low, stack_high, NULL, &generation);
     assert_true(index >= 0);
-    assert_int_equal(sig_handler_send(gettid(), (uint32_t)index, generation), 0);
+    assert_int_equal(sig_request_send(gettid(), (uint32_t)index, generation), 0);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
     sig_slots_release(&slots, (uint32_t)index);
     return &memory[index];
@@ -181,7 +184,7 @@ static void *send_into_vfork(void *argument)
     struct vfork_sender *sender = argument;
     while (!atomic_load(&sender->child_runs))
         sched_yield();
-    sig_handler_send(sender->tid, (uint32_t)sender->index, sender->generation);
+    sig_request_send(sender->tid, (uint32_t)sender->index, sender->generation);
     atomic_store(&sender->is_sent, 1);
     return NULL;
 }
@@ -363,12 +366,12 @@ static void test_reset_after_one(void **state)
 
 static void test_late_signal_is_counted_not_answered(void **state)
 {
-    uint64_t generation, strays = sig_handler_stray_count();
+    uint64_t generation, strays = sig_request_stray_count();
     (void)state;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
-    assert_int_equal(sig_handler_send(gettid(), (uint32_t)index, generation), 0);
-    assert_int_equal(sig_handler_stray_count(), strays + 1);
+    assert_int_equal(sig_request_send(gettid(), (uint32_t)index, generation), 0);
+    assert_int_equal(sig_request_stray_count(), strays + 1);
     assert_false(sig_slots_is_done(&slots, (uint32_t)index));
 }
 
@@ -396,7 +399,7 @@ static void test_gone_thread(void **state)
     uint64_t generation;
     (void)state;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
-    assert_int_equal(sig_handler_send(0x3fffffff, (uint32_t)index, generation), -ESRCH);
+    assert_int_equal(sig_request_send(0x3fffffff, (uint32_t)index, generation), -ESRCH);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
 }
 
@@ -424,7 +427,7 @@ static void test_blocked_thread_says_so(void **state)
         usleep(100);
     usleep(20000); /* in the read by now; if not, the next line fails, which is no race that passes wrongly */
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
-    sig_handler_send(tid, (uint32_t)index, generation);
+    sig_request_send(tid, (uint32_t)index, generation);
     sig_slots_wait(&slots, clock_monotonic_ns() + 5ULL * NS_PER_S);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
     assert_true(memory[index].was_blocked);

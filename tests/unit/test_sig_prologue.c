@@ -2,6 +2,7 @@
  * Functions with frame pointers, as this compiler makes them: what their prologues tell must hold the
  * distance that a function they call finds.
  */
+/* test: not-aarch64 */
 #include "lib/unit.h"
 #include "base/arena.h"
 #include "modules/modules.h"
@@ -15,8 +16,8 @@
 #define FRAMED __attribute__((noinline, noclone, optimize("no-omit-frame-pointer", "O2")))
 #endif
 
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 static const struct sig_modules_table *table;
 static volatile uint64_t sink, not_constant = 77;
 static bool was_found;

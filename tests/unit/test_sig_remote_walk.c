@@ -5,13 +5,18 @@
  * A pair counts when the thread has not run in between (its run count). A walk may end early, for want of a
  * register, but what it has found must be there.
  */
+/* test: not-emulated */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "modules/modules.h"
 #include "sig/cfi/sig_eh_frame.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
+#include "sig/signal/sig_request.h"
+#include "sig/signal/sig_setup.h"
+#include "sig/walk/sig_remote_walk.h"
+#include "sig/walk/sig_walk_tables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,8 +49,8 @@ static uint64_t copied_words[COPY_BYTES / sizeof(uint64_t)];
 static struct sig_stack_copy copy = {
     .words = copied_words, .capacity_bytes = COPY_BYTES, .mem_descriptor = -1};
 static struct sig_slots slots;
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 
 static int setup_group(void **state)
 {
@@ -53,8 +58,8 @@ static int setup_group(void **state)
     sig_slots_init(&slots, memory, 1, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
-    sig_handler_publish_modules(modules_table(&modules), sig_handler_unloads().ended, UINT64_MAX);
-    return sig_handler_install(SIGPROF, &slots, 0xabcd, sigaction);
+    sig_walk_tables_publish(modules_table(&modules), sig_unloads_read().ended, UINT64_MAX);
+    return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 
 /* ---- threads that wait ---- */
@@ -250,7 +255,7 @@ static uint64_t run_count(pid_t tid)
 static uint64_t arguments[6];
 
 /* False when the thread is running, is on its way out, or is gone. */
-static bool read_place(pid_t tid, struct sig_place *ret)
+static bool read_place(pid_t tid, struct sig_blocked_regs *ret)
 {
     char text[256];
     long number;
@@ -271,11 +276,11 @@ struct counts {
     int pairs, whole, by_distance, different;
 };
 
-static void walk_other(const struct sig_place *place, struct sig_other *ret)
+static void walk_other(const struct sig_blocked_regs *place, struct sig_remote_walk *ret)
 {
-    *ret = (struct sig_other){
-        .place = *place, .copy = &copy, .addresses = other_addresses, .capacity = CAPACITY};
-    sig_handler_walk_other(ret);
+    *ret = (struct sig_remote_walk){
+        .blocked_regs = *place, .copy = &copy, .addresses = other_addresses, .capacity = CAPACITY};
+    sig_remote_walk(ret);
     copy.expected_bytes = ret->bytes;
 }
 
@@ -285,7 +290,7 @@ static const struct sig_slot *ask(pid_t tid, bool learns)
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     if (learns)
         sig_slots_let_learn(&slots, (uint32_t)index);
-    assert_int_equal(sig_handler_send(tid, (uint32_t)index, generation), 0);
+    assert_int_equal(sig_request_send(tid, (uint32_t)index, generation), 0);
     sig_slots_wait(&slots, clock_monotonic_ns() + 60ULL * NS_PER_S);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
     sig_slots_release(&slots, (uint32_t)index);
@@ -293,7 +298,7 @@ static const struct sig_slot *ask(pid_t tid, bool learns)
 }
 
 /* The handler interrupts at the instruction behind the system call, or when that is to be restarted at it. */
-static bool is_same(const struct sig_other *other, const struct sig_slot *slot)
+static bool is_same(const struct sig_remote_walk *other, const struct sig_slot *slot)
 {
     const uint64_t restart_bytes = SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN;
     bool is_first_same = other->addresses[0] == slot->addresses[0] ||
@@ -305,7 +310,7 @@ static bool is_same(const struct sig_other *other, const struct sig_slot *slot)
                0;
 }
 
-static void print_pair(const struct sig_other *other, const struct sig_slot *slot)
+static void print_pair(const struct sig_remote_walk *other, const struct sig_slot *slot)
 {
     for (uint32_t i = 0; i < slot->depth || i < other->depth; i++)
         print_message("%3u %16" PRIx64 " %16" PRIx64 "\n", i, i < other->depth ? other->addresses[i] : 0,
@@ -315,8 +320,8 @@ static void print_pair(const struct sig_other *other, const struct sig_slot *slo
 /* One pair, once the thread waits. */
 static void compare(pid_t tid, struct counts *counts)
 {
-    struct sig_place place;
-    struct sig_other other;
+    struct sig_blocked_regs place;
+    struct sig_remote_walk other;
     uint64_t count;
     for (;;) {
         count = run_count(tid);
@@ -345,7 +350,7 @@ static void compare(pid_t tid, struct counts *counts)
  * handler's frame. */
 static void disturb(const struct waiter *waiter)
 {
-    struct sig_place place;
+    struct sig_blocked_regs place;
     uint64_t before;
     do
         before = run_count(waiter->tid);
@@ -398,7 +403,7 @@ static uint64_t function_of(uint64_t address)
 static pid_t vfork_tid;
 static int vfork_pipe[2];
 
-__attribute__((noinline, noreturn)) static void live_as_child(void)
+__attribute__((noinline, noreturn)) static void mapped_store_as_child(void)
 {
     const struct timespec most = {.tv_sec = 60};
     struct pollfd polled = {.fd = vfork_pipe[0], .events = POLLIN};
@@ -412,12 +417,12 @@ __attribute__((noinline)) static void *wait_in_vfork(void *argument)
     __atomic_store_n(&vfork_tid, gettid(), __ATOMIC_RELEASE);
     pid_t child = vfork();
     if (child == 0)
-        live_as_child();
+        mapped_store_as_child();
     waitpid(child, NULL, 0);
     return argument;
 }
 
-static bool is_in_vfork(pid_t tid, struct sig_place *ret)
+static bool is_in_vfork(pid_t tid, struct sig_blocked_regs *ret)
 {
 #ifdef SYS_vfork
     const long number = SYS_vfork;
@@ -432,8 +437,8 @@ static bool is_in_vfork(pid_t tid, struct sig_place *ret)
 static void test_in_vfork(void **state)
 {
     pthread_t thread;
-    struct sig_place place;
-    struct sig_other other;
+    struct sig_blocked_regs place;
+    struct sig_remote_walk other;
     (void)state;
     if (!kernel_copies_memory() || SIG_RA_IN_EXTRA || IS_INSTRUMENTED)
         skip(); /* a sanitizer puts a vfork of its own before the C library's */
@@ -492,8 +497,8 @@ struct churned {
 
 static void walk_task(pid_t tid, struct churned *churned)
 {
-    struct sig_place place;
-    struct sig_other other;
+    struct sig_blocked_regs place;
+    struct sig_remote_walk other;
     uint64_t before = run_count(tid);
     if (!read_place(tid, &place))
         return;

@@ -1,4 +1,5 @@
 /* The rule cache: what goes in comes out, for that pc and for no other; what does not fit is not kept. */
+/* test: tsan */
 #include "lib/unit.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/walk/sig_rules.h"

@@ -1,4 +1,5 @@
 /* The slots: their states one by one, and both sides at once (run under ThreadSanitizer as well). */
+/* test: tsan */
 #include "lib/unit.h"
 #include "base/clock.h"
 #include "sig/signal/sig_slots.h"

@@ -6,12 +6,16 @@
  * What is counted are the bytes that were written below the frame that the kernel makes. Built with other
  * flags than the library's the figures mean nothing: a sanitizer's or an unoptimised build skips.
  */
+/* test: not-aarch64 */
 #include "lib/unit.h"
 #include "base/arena.h"
 #include "modules/loader.h"
 #include "modules/modules.h"
 #include "sig/walk/sig_unwind_slow.h"
-#include "sig/signal/sig_handler.h"
+#include "sig/ground/sig_unloads.h"
+#include "sig/signal/sig_request.h"
+#include "sig/signal/sig_setup.h"
+#include "sig/walk/sig_walk_tables.h"
 #include "sig/walk/sig_rules.h"
 #include "sig/signal/sig_wait.h"
 
@@ -35,10 +39,10 @@ enum {
 
 static struct sig_slot slot_memory[1];
 static uint64_t addresses[CAPACITY];
-static struct sig_full_scratch scratch;
+static struct sig_unwind_slow_scratch scratch;
 static struct sig_slots slots;
-static struct wp_arena arena;
-static struct wp_modules modules;
+static struct arena arena;
+static struct modules modules;
 static const struct sig_modules_table *table;
 static void (*handler)(int number, siginfo_t *info, void *context);
 
@@ -109,7 +113,7 @@ static void note_trampoline(int number)
 
 /* ---- the handler, on a painted stack ---- */
 
-/* Takes the place of the C library's sigaction for sig_handler_install, to get hold of the handler. */
+/* Takes the place of the C library's sigaction for sig_setup_install, to get hold of the handler. */
 static int keep_handler(int number, const struct sigaction *action, struct sigaction *old)
 {
     (void)number;
@@ -123,7 +127,7 @@ static int keep_handler(int number, const struct sigaction *action, struct sigac
 static void publish(void)
 {
     table = modules_table(&modules);
-    sig_handler_publish_modules(table, sig_handler_unloads().ended, UINT64_MAX);
+    sig_walk_tables_publish(table, sig_unloads_read().ended, UINT64_MAX);
 }
 
 static int setup_group(void **state)
@@ -137,7 +141,8 @@ static int setup_group(void **state)
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
     publish();
-    return sig_handler_install(SIGPROF, &slots, COOKIE, keep_handler);
+    sig_unloads_use_loader(loader_unloaded);
+    return sig_setup_install(SIGPROF, &slots, COOKIE, keep_handler);
 }
 
 static void skip_in_other_builds(void)
@@ -349,12 +354,12 @@ static void test_while_a_library_is_unloaded(void **state)
     skip_in_other_builds();
     empty_stack();
     put_calls(&word, 3);
-    uint32_t begun_in = sig_handler_unload_begin(loader_unloaded);
+    uint32_t begun_in = sig_unloads_begin();
     assert_little_every_way("unloading", address_of(in_cfa_expression_pc));
     assert_int_equal(slot_memory[0].depth, 10);
     assert_int_equal(slot_memory[0].end, SIG_UNWIND_ROOT);
     assert_little_every_way("unloading, not evaluated", address_of(in_unsupported_pc));
-    sig_handler_unload_end(begun_in, loader_unloaded);
+    sig_unloads_end(begun_in);
     publish();
 }
 
@@ -377,9 +382,9 @@ static void test_every_function_there_is(void **state)
     skip_in_other_builds();
     empty_stack();
     assert_little("anywhere", most_anywhere(64));
-    uint32_t begun_in = sig_handler_unload_begin(loader_unloaded);
+    uint32_t begun_in = sig_unloads_begin();
     size_t bytes = most_anywhere(1024);
-    sig_handler_unload_end(begun_in, loader_unloaded);
+    sig_unloads_end(begun_in);
     publish();
     assert_little("anywhere, unloading", bytes);
 }
@@ -425,12 +430,12 @@ static void test_late_signal(void **state)
 {
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
     ucontext_t context = context_at(address_of(in_rows_pc));
-    uint64_t strays = sig_handler_stray_count();
+    uint64_t strays = sig_request_stray_count();
     (void)state;
     skip_in_other_builds();
     info.si_value.sival_ptr = (void *)(uintptr_t)((uint64_t)COOKIE << COOKIE_SHIFT);
     assert_little("late", bytes_of_call(&info, &context, 0xa5));
-    assert_int_equal(sig_handler_stray_count(), strays + 1);
+    assert_int_equal(sig_request_stray_count(), strays + 1);
 }
 
 int main(void)

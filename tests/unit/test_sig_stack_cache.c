@@ -1,11 +1,11 @@
 /*
- * The memo of the last stack: whatever happens between two walks, a walk with a memo finds what a walk
- * without one finds; and what has not changed is not walked again.
+ * The stack cache of the last stack: whatever happens between two walks, a walk with a stack cache finds what
+ * a walk without one finds; and what has not changed is not walked again.
  *
  * The stacks are made by hand: function n's frame is n + 2 words of 8 bytes, its rule is in the cache.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "sig/walk/sig_stack_cache.h"
 #include "sig/walk/sig_rules.h"
 #include "sig/walk/sig_unwind.h"
@@ -18,7 +18,7 @@ enum { WORDS = 4096, CAPACITY = 512, FUNCTIONS = 9, SITES = 4, ROOT = 0x90000, L
 
 static uint64_t *stack; /* of mmap, before a guard page: what is found readable is read */
 static uint64_t with[CAPACITY], without[CAPACITY];
-static struct sig_memo *memo;
+static struct sig_stack_cache *stack_cache;
 static struct sig_modules_table table;
 static ucontext_t context;
 
@@ -111,13 +111,14 @@ static void lay_out(void)
     set_register(&context, SIG_DWARF_EXTRA, extra);
 }
 
-static size_t walk(struct sig_memo *used, uint64_t *addresses, size_t capacity, enum sig_unwind_end *ret_end)
+static size_t walk(struct sig_stack_cache *used, uint64_t *addresses, size_t capacity,
+                   enum sig_unwind_end *ret_end)
 {
     struct sig_unwind_request request = {.modules = &table,
                                          .stack_low = (uintptr_t)stack,
                                          .stack_high = (uintptr_t)(stack + WORDS),
                                          .use_cache = true,
-                                         .memo = used,
+                                         .stack_cache = used,
                                          .addresses = addresses,
                                          .capacity = capacity};
     return sig_unwind(&request, &context, ret_end);
@@ -127,17 +128,17 @@ static size_t walk(struct sig_memo *used, uint64_t *addresses, size_t capacity, 
 static size_t assert_same_walk(size_t capacity)
 {
     enum sig_unwind_end end, end_without;
-    size_t count = walk(memo, with, capacity, &end), fresh = count;
+    size_t count = walk(stack_cache, with, capacity, &end), fresh = count;
     size_t count_without = walk(NULL, without, capacity, &end_without);
     assert_int_equal(end, end_without);
     if (end == SIG_UNWIND_ROOT) {
-        assert_true(memo->count == 0 || memo->count == count + memo->shared);
-        for (size_t i = memo->shared; i-- > 0;)
-            with[count++] = memo->frames[i].address;
-        for (size_t i = 0; i < memo->count; i++)
-            assert_int_equal(memo->frames[i].address, without[count - 1 - i]);
+        assert_true(stack_cache->count == 0 || stack_cache->count == count + stack_cache->shared);
+        for (size_t i = stack_cache->shared; i-- > 0;)
+            with[count++] = stack_cache->frames[i].address;
+        for (size_t i = 0; i < stack_cache->count; i++)
+            assert_int_equal(stack_cache->frames[i].address, without[count - 1 - i]);
     } else {
-        assert_int_equal(memo->count, 0);
+        assert_int_equal(stack_cache->count, 0);
     }
     assert_int_equal(count, count_without);
     assert_memory_equal(with, without, count * sizeof(with[0]));
@@ -163,8 +164,8 @@ static int setup(void **state)
     (void)state;
     memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
-    memo = calloc(1, sizeof(*memo) + 2 * CAPACITY * sizeof(memo->frames[0]));
-    memo->capacity = 2 * CAPACITY;
+    stack_cache = calloc(1, sizeof(*stack_cache) + 2 * CAPACITY * sizeof(stack_cache->frames[0]));
+    stack_cache->capacity = 2 * CAPACITY;
     table.generation = 1;
     depth = 0;
     keep_rules();
@@ -174,7 +175,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    free(memo);
+    free(stack_cache);
     return 0;
 }
 
@@ -266,13 +267,13 @@ static void too_little_memory_is_no_memo(void **state)
     for (size_t i = 0; i < 50; i++)
         call(4, 0);
     lay_out();
-    memo->capacity = 40;
+    stack_cache->capacity = 40;
     enum sig_unwind_end end;
     for (int round = 0; round < 3; round++) {
-        assert_int_equal(walk(memo, with, CAPACITY, &end), 52);
+        assert_int_equal(walk(stack_cache, with, CAPACITY, &end), 52);
         assert_int_equal(end, SIG_UNWIND_ROOT);
-        assert_int_equal(memo->count, 0);
-        assert_int_equal(memo->shared, 0);
+        assert_int_equal(stack_cache->count, 0);
+        assert_int_equal(stack_cache->shared, 0);
     }
 }
 

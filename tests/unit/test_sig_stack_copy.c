@@ -3,7 +3,7 @@
  * nothing is read but by the kernel.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "sig/ground/sig_stack.h"
 
 #include <fcntl.h>

@@ -26,7 +26,7 @@ static void test_a_call_is_counted_and_passed_on(void **state)
 {
     siginfo_t info;
     void (*entry)(int, siginfo_t *, void *) =
-        (void (*)(int, siginfo_t *, void *))sig_counted((uintptr_t)detailed, SA_RESTART);
+        (void (*)(int, siginfo_t *, void *))sig_trampoline((uintptr_t)detailed, SA_RESTART);
     uint32_t before = sig_wait_here.handled;
     (void)state;
     assert_true(entry != detailed);
@@ -39,7 +39,8 @@ static void test_a_call_is_counted_and_passed_on(void **state)
 
 static void test_the_kernel_calls_it(void **state)
 {
-    struct sigaction action = {.sa_handler = (void (*)(int))sig_counted((uintptr_t)simple, SA_RESTART)}, old;
+    struct sigaction action = {.sa_handler = (void (*)(int))sig_trampoline((uintptr_t)simple, SA_RESTART)},
+                     old;
     uint32_t before = sig_wait_here.handled;
     (void)state;
     assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
@@ -56,7 +57,7 @@ static void test_without_restart_too(void **state)
     uint32_t before = sig_wait_here.handled;
     union sigval value = {.sival_int = 7};
     (void)state;
-    action.sa_sigaction = (void (*)(int, siginfo_t *, void *))sig_counted((uintptr_t)detailed, 0);
+    action.sa_sigaction = (void (*)(int, siginfo_t *, void *))sig_trampoline((uintptr_t)detailed, 0);
     called_info = NULL;
     assert_int_equal(sigaction(SIGUSR2, &action, &old), 0);
     sigqueue(getpid(), SIGUSR2, value);
@@ -68,27 +69,27 @@ static void test_without_restart_too(void **state)
 
 static void test_one_entry_for_one_handler(void **state)
 {
-    uintptr_t one = sig_counted((uintptr_t)simple, SA_RESTART),
-              other = sig_counted((uintptr_t)detailed, SA_RESTART);
+    uintptr_t one = sig_trampoline((uintptr_t)simple, SA_RESTART),
+              other = sig_trampoline((uintptr_t)detailed, SA_RESTART);
     (void)state;
     assert_true(one != other);
-    assert_int_equal(sig_counted((uintptr_t)simple, SA_RESTART), one);
-    assert_int_equal(sig_uncounted(one), (uintptr_t)simple);
-    assert_int_equal(sig_uncounted(other), (uintptr_t)detailed);
-    assert_int_equal(sig_uncounted(one + 1), one + 1);
-    uintptr_t ending = sig_counted((uintptr_t)simple, 0);
+    assert_int_equal(sig_trampoline((uintptr_t)simple, SA_RESTART), one);
+    assert_int_equal(sig_trampoline_handler(one), (uintptr_t)simple);
+    assert_int_equal(sig_trampoline_handler(other), (uintptr_t)detailed);
+    assert_int_equal(sig_trampoline_handler(one + 1), one + 1);
+    uintptr_t ending = sig_trampoline((uintptr_t)simple, 0);
     assert_true(ending != one);
-    assert_int_equal(sig_uncounted(ending), (uintptr_t)simple);
-    assert_int_equal(sig_uncounted((uintptr_t)simple), (uintptr_t)simple);
+    assert_int_equal(sig_trampoline_handler(ending), (uintptr_t)simple);
+    assert_int_equal(sig_trampoline_handler((uintptr_t)simple), (uintptr_t)simple);
 }
 
 static void test_what_is_no_handler_stays(void **state)
 {
     (void)state;
-    assert_int_equal(sig_counted((uintptr_t)SIG_DFL, SA_RESTART), (uintptr_t)SIG_DFL);
-    assert_int_equal(sig_counted((uintptr_t)SIG_IGN, SA_RESTART), (uintptr_t)SIG_IGN);
-    assert_int_equal(sig_counted((uintptr_t)SIG_ERR, SA_RESTART), (uintptr_t)SIG_ERR);
-    assert_int_equal(sig_uncounted((uintptr_t)SIG_DFL), (uintptr_t)SIG_DFL);
+    assert_int_equal(sig_trampoline((uintptr_t)SIG_DFL, SA_RESTART), (uintptr_t)SIG_DFL);
+    assert_int_equal(sig_trampoline((uintptr_t)SIG_IGN, SA_RESTART), (uintptr_t)SIG_IGN);
+    assert_int_equal(sig_trampoline((uintptr_t)SIG_ERR, SA_RESTART), (uintptr_t)SIG_ERR);
+    assert_int_equal(sig_trampoline_handler((uintptr_t)SIG_DFL), (uintptr_t)SIG_DFL);
 }
 
 /* Last: it uses all entries up. */
@@ -96,13 +97,14 @@ static void test_without_an_entry_it_goes_uncounted(void **state)
 {
     uintptr_t invented = 0x1000, plain = 0;
     (void)state;
-    for (int i = 0; i < 2 * SIG_COUNTED_MAX; i++)
-        plain += sig_counted(invented + (uintptr_t)i, SA_RESTART) == invented + (uintptr_t)i;
-    assert_int_equal(plain, SIG_COUNTED_MAX + 2); /* simple and detailed have one each */
-    assert_int_equal(sig_uncounted(sig_counted(invented, SA_RESTART)), invented);
-    assert_int_equal(sig_uncounted(sig_counted(invented + SIG_COUNTED_MAX - 3, SA_RESTART)),
-                     invented + SIG_COUNTED_MAX - 3);
-    assert_int_equal(sig_uncounted(sig_counted((uintptr_t)simple, SA_RESTART)), (uintptr_t)simple);
+    for (int i = 0; i < 2 * SIG_TRAMPOLINES_MAX; i++)
+        plain += sig_trampoline(invented + (uintptr_t)i, SA_RESTART) == invented + (uintptr_t)i;
+    assert_int_equal(plain, SIG_TRAMPOLINES_MAX + 2); /* simple and detailed have one each */
+    assert_int_equal(sig_trampoline_handler(sig_trampoline(invented, SA_RESTART)), invented);
+    assert_int_equal(sig_trampoline_handler(sig_trampoline(invented + SIG_TRAMPOLINES_MAX - 3, SA_RESTART)),
+                     invented + SIG_TRAMPOLINES_MAX - 3);
+    assert_int_equal(sig_trampoline_handler(sig_trampoline((uintptr_t)simple, SA_RESTART)),
+                     (uintptr_t)simple);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * Whatever the stack holds, the walk ends, and says how.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "sig/walk/sig_rules.h"
 #include "sig/walk/sig_unwind.h"
 
@@ -209,8 +209,8 @@ static void walk_other(uint64_t stack_low, uint64_t stack_high, size_t capacity)
                                          .capacity = capacity};
     struct sig_regs regs;
     sig_regs_from_context(&regs, &context);
-    struct sig_place place = {.pc = regs.pc, .sp = regs.sp, .arguments = arguments};
-    other_depth = sig_unwind_other(&request, &place, &other);
+    struct sig_blocked_regs place = {.pc = regs.pc, .sp = regs.sp, .arguments = arguments};
+    other_depth = sig_unwind_remote(&request, &place, &other);
 }
 
 /* It comes as far as it can without the other registers, on the same way. */

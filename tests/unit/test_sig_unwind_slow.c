@@ -3,7 +3,7 @@
  * caller's registers, where the walk ends, and what it leaves of the fast walk's result.
  */
 #include "lib/unit.h"
-#include "lib/arch.c"
+#include "lib/arch.h"
 #include "lib/fake_cfi.h"
 #include "sig/cfi/sig_full_frame.h"
 #include "sig/walk/sig_unwind_slow.h"
@@ -20,7 +20,7 @@ enum { WORDS = 512, CAPACITY = 64, SP_WORD = 10 };
 /* A fixed stack, and a table that each test fills. */
 static uint64_t *stack;
 static struct table table;
-static struct sig_full_scratch scratch;
+static struct sig_unwind_slow_scratch scratch;
 static uint64_t addresses[CAPACITY];
 static ucontext_t context;
 static size_t depth, fast_depth;
@@ -49,8 +49,8 @@ static int setup(void **state)
         set_register(&context, i, 1000000 + i);
     set_register(&context, SP, address_of(SP_WORD));
     sig_rules_clear();
-    begin(&table);
-    add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
+    cfi_begin(&table);
+    cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
     return 0;
 }
 
@@ -67,7 +67,7 @@ static enum sig_full_frame_result step(void)
     struct sig_cie cie;
     struct sig_fde fde;
     struct sig_row_request request = {
-        .module = &table.module, .cie = &cie, .fde = &fde, .lookup_pc = function_pc(&table, 0)};
+        .module = &table.module, .cie = &cie, .fde = &fde, .lookup_pc = cfi_function_pc(&table, 0)};
     assert_true(sig_eh_frame_find(request.module, request.lookup_pc, false, &cie, &fde));
     return sig_full_frame_caller(&request, &evaluation, scratch.rows, &callee, &caller, &cfa);
 }
@@ -76,8 +76,8 @@ static enum sig_full_frame_result step(void)
 static enum sig_full_frame_result step_by(const void *instructions, size_t bytes)
 {
     setup(NULL);
-    add_fde(&table, instructions, bytes);
-    callee = (struct sig_registers){.pc = function_pc(&table, 0)};
+    cfi_add_fde(&table, instructions, bytes);
+    callee = (struct sig_registers){.pc = cfi_function_pc(&table, 0)};
     for (unsigned i = 0; i < SIG_DWARF_COUNT; i++)
         sig_registers_set(&callee, i, 1000000 + i);
     sig_registers_set(&callee, SP, address_of(SP_WORD));
@@ -182,7 +182,7 @@ static void any_register_holds_the_cfa(void **state)
     (void)state;
     setup(NULL);
     LOST_BY(0x0c, X12, 8); /* 1000012 + 8 is no address of memory */
-    add_fde(&table, "", 0);
+    cfi_add_fde(&table, "", 0);
     sig_registers_set(&callee, X12, address_of(30));
     assert_int_equal(step(), SIG_FULL_FRAME_CALLER);
     assert_int_equal(cfa, address_of(31));
@@ -277,7 +277,7 @@ static const struct sig_modules_table *modules(bool careful)
 
 static uint64_t in_function(uint32_t index)
 {
-    return function_pc(&table, index) + 0x10;
+    return cfi_function_pc(&table, index) + 0x10;
 }
 
 /* The fast walk, and where it left the full one, with the stack known or every page probed. */
@@ -290,7 +290,7 @@ static void walk_with(uint64_t stack_low, uint64_t stack_high, bool careful, siz
                                          .capacity = capacity};
     memset(addresses, 0, sizeof(addresses));
     fast_depth = sig_unwind(&request, &context, &fast_end);
-    depth = sig_full_walk(&request, &context, &scratch, fast_depth, &end);
+    depth = sig_unwind_slow(&request, &context, &scratch, fast_depth, &end);
 }
 
 static void walk(void)
@@ -324,7 +324,7 @@ static void interrupted_at(uint64_t pc)
     set_register(&context, SIG_DWARF_PC, pc);
 }
 
-#define ADD_FUNCTION(...) add_fde(&table, BYTES(__VA_ARGS__))
+#define ADD_FUNCTION(...) cfi_add_fde(&table, BYTES(__VA_ARGS__))
 
 /* Function 0 saves x12 at CFA - 16; 1 has its CFA in x12; 2 is a root. */
 static void three_functions(void)
@@ -362,7 +362,7 @@ static void only_what_is_new_is_written(void **state)
         addresses[1] = in_function(1);
         addresses[2] = in_function(1);
         addresses[i]++; /* the other walk was elsewhere */
-        assert_int_equal(sig_full_walk(&request, &context, &scratch, 3, &end), 3);
+        assert_int_equal(sig_unwind_slow(&request, &context, &scratch, 3, &end), 3);
         assert_int_equal(end, SIG_UNWIND_TRUNCATED);
     }
 }
@@ -394,22 +394,22 @@ static void a_frame_below_a_trampoline_has_all_registers(void **state)
 {
     (void)state;
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[20] + SIG_UCONTEXT_OFFSET);
-    add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
+    cfi_add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
     ADD_FUNCTION(0);
     memcpy(table.bytes + FUNCTION_PC + SIG_CODE_ALIGN, trampoline_code, sizeof(trampoline_code));
-    add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
+    cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
     ADD_FUNCTION(0x0c, X10, 8, 0x09, X15, X0); /* 1: CFA = x10 + 8 */
     ADD_FUNCTION(0x0c, X15, 8);                /* 2: CFA = x15 + 8 */
     ADD_FUNCTION(0x07, RA);
-    interrupted_at(function_pc(&table, 0) + SIG_CODE_ALIGN);
+    interrupted_at(cfi_function_pc(&table, 0) + SIG_CODE_ALIGN);
     set_register(&context, SP, address_of(20));
-    set_registers(inner, function_pc(&table, 1), address_of(200), 0);
+    set_registers(inner, cfi_function_pc(&table, 1), address_of(200), 0);
     set_register(inner, X10, address_of(210));
     set_register(inner, X0, address_of(220));
     stack[210] = in_function(2) + 1;
     stack[220] = in_function(3) + 1;
     walk();
-    ASSERT_WALK(SIG_UNWIND_ROOT, function_pc(&table, 0) + SIG_CODE_ALIGN, function_pc(&table, 1),
+    ASSERT_WALK(SIG_UNWIND_ROOT, cfi_function_pc(&table, 0) + SIG_CODE_ALIGN, cfi_function_pc(&table, 1),
                 in_function(2), in_function(3));
     assert_int_equal(fast_depth, 3);
 }
@@ -430,7 +430,7 @@ static void the_link_register_is_the_leafs(void **state)
     assert_int_equal(step(), SIG_FULL_FRAME_LOST);
 
     setup(NULL);
-    add_cie(&table, "zR", leaf_instructions, sizeof(leaf_instructions));
+    cfi_add_cie(&table, "zR", leaf_instructions, sizeof(leaf_instructions));
     ADD_FUNCTION(0);                          /* 0: a leaf */
     ADD_FUNCTION(0x0e, 16, 0x80 | RA, 2);     /* 1 */
     ADD_FUNCTION(0x0c, X12, 8, 0x80 | RA, 1); /* 2: for the full walk only, when it has been called */
@@ -466,7 +466,7 @@ static void what_the_plt_has_pushed_is_taken_off(void **state)
 static void code_that_tells_needs_no_table(void **state)
 {
     static const uint32_t entry[] = {0x90000010, 0xf9400211, 0x91000210, 0xd61f0220};
-    uint64_t plt = function_pc(&table, 8), behind = function_pc(&table, 9);
+    uint64_t plt = cfi_function_pc(&table, 8), behind = cfi_function_pc(&table, 9);
     (void)state;
     if (!SIG_CODE_TELLS_RULES)
         skip();
@@ -489,7 +489,7 @@ static void code_that_tells_needs_no_table(void **state)
 /* By frame pointer only a lower bound of the stack pointer is found; the caller's own record leads on. */
 static void a_frame_record_gives_the_stack_pointer(void **state)
 {
-    uint64_t bare = function_pc(&table, 8);
+    uint64_t bare = cfi_function_pc(&table, 8);
     (void)state;
     if (!SIG_FP_STEP_HIDES_SP)
         skip();
@@ -532,7 +532,7 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
     static const uint32_t generated[] = {0x94000000, 0xd503201f};
     uint64_t in_generated = (uintptr_t)generated + 3;
 #endif
-    uint64_t bare = function_pc(&table, 8); /* in the module, in no function of its tables */
+    uint64_t bare = cfi_function_pc(&table, 8); /* in the module, in no function of its tables */
     (void)state;
     ADD_FUNCTION(0x15, FP, 0x78); /* 0: fp = CFA + 64 */
     ADD_FUNCTION(0x0c, X12, 8);   /* 1 */
@@ -550,7 +550,7 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
 
 static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 {
-    uint64_t bare = function_pc(&table, 8);
+    uint64_t bare = cfi_function_pc(&table, 8);
     (void)state;
     ADD_FUNCTION(0x16, FP, 2, 0x30, 0x96); /* fp = 0 */
     interrupted_at(in_function(0));
@@ -599,7 +599,7 @@ static void endless_expressions_end(void **state)
     stack[11] = in_function(1) + 1;
     struct sig_unwind_request request = {
         .modules = modules(false), .addresses = addresses, .capacity = CAPACITY};
-    assert_int_equal(sig_full_walk(&request, &context, &scratch, 0, &end), 2);
+    assert_int_equal(sig_unwind_slow(&request, &context, &scratch, 0, &end), 2);
     assert_int_equal(end, SIG_UNWIND_TRUNCATED); /* no operator was left for the second function */
 }
 
@@ -612,8 +612,8 @@ static void any_table_and_any_stack_end(void **state)
     srand(11);
     for (int round = 0; round < 20000; round++) {
         setup(NULL);
-        add_fde(&table, code, sizeof(code));
-        add_fde(&table, code, sizeof(code));
+        cfi_add_fde(&table, code, sizeof(code));
+        cfi_add_fde(&table, code, sizeof(code));
         for (int i = rand() % 6; i > 0; i--)
             table.bytes[FRAME_AT + (size_t)rand() % (table.used - FRAME_AT)] = (uint8_t)rand();
         for (size_t i = 0; i < WORDS; i++)
@@ -624,7 +624,7 @@ static void any_table_and_any_stack_end(void **state)
                                              .stack_high = round % 2 ? address_of(WORDS) : 0,
                                              .addresses = addresses,
                                              .capacity = CAPACITY};
-        depth = sig_full_walk(&request, &context, &scratch, 0, &end);
+        depth = sig_unwind_slow(&request, &context, &scratch, 0, &end);
         assert_in_range(depth, 1, CAPACITY);
     }
 }

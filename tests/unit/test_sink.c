@@ -1,15 +1,19 @@
 /* A file appears whole or not at all, and whatever goes wrong is said and leaves nothing behind. */
+/* test: tsan */
 #include "base/sink.h"
 
 #include "lib/fake_files.h"
 #include "base/random.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LARGE_BYTES = 3 << 20 };
 
@@ -35,7 +39,7 @@ static int teardown(void **state)
 static unsigned char *random_bytes(size_t bytes)
 {
     unsigned char *data = malloc(bytes);
-    struct wp_random random;
+    struct random_state random;
     random_init(&random, 1);
     for (size_t i = 0; i < bytes; i++)
         data[i] = (unsigned char)random_next(&random);

@@ -2,7 +2,7 @@
 #include "names/symbolize.h"
 
 #include "elf/elf.h"
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +15,20 @@
 #include <sys/stat.h>
 
 #include <cmocka.h>
+#include <unistd.h>
+#include <stdio.h>
+#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { BIAS = 0x10000000 };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
+    struct arena arena;
+    struct tree tree;
+    struct modules modules;
     struct symbolize_process process;
-    struct wp_symbols *symbols;
+    struct symbols *symbols;
 };
 
 static char *fake_demangle(const char *mangled, char *buffer, size_t *length, int *status);
@@ -33,7 +36,7 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
 static int setup(void **state)
 {
     static struct fixture fixture;
-    fixture = (struct fixture){.modules = {.arena = &fixture.arena}};
+    fixture = (struct fixture){.modules = {.list.arena = &fixture.arena}};
     *state = &fixture;
     return arena_init(&fixture.arena, 1 << 24) || tree_init(&fixture.tree, &fixture.arena);
 }
@@ -49,14 +52,14 @@ static int teardown(void **state)
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t load_bias)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
     assert_int_not_equal(ref, 0);
-    struct wp_module *module = arena_at(&fixture->arena, ref);
+    struct module *module = arena_at(&fixture->arena, ref);
     module->load_bias = load_bias;
     module->path = arena_strdup(&fixture->arena, path);
-    module->next = fixture->modules.newest;
-    fixture->modules.newest = ref;
-    fixture->modules.count++;
+    module->next = fixture->modules.list.newest;
+    fixture->modules.list.newest = ref;
+    fixture->modules.list.count++;
     return ref;
 }
 
@@ -71,20 +74,21 @@ static uint32_t add_location(struct fixture *fixture, arena_ref module, uint64_t
 
 static void symbolize(struct fixture *fixture, symbolize_demangle_fn *demangle)
 {
-    fixture->symbols = symbolize_create(&fixture->tree, &fixture->modules, demangle, &fixture->process);
+    fixture->process.modules = &fixture->modules;
+    fixture->symbols = symbolize_create(&fixture->tree, &fixture->modules.list, demangle, &fixture->process);
     assert_non_null(fixture->symbols);
     for (uint32_t i = 0; i < fixture->tree.location_count; i++)
         assert_true(symbols_function_of(fixture->symbols, i) < fixture->symbols->function_count);
 }
 
-static const struct wp_function *function_of(const struct fixture *fixture, uint32_t location)
+static const struct symbol_function *function_of(const struct fixture *fixture, uint32_t location)
 {
     return &fixture->symbols->functions[symbols_function_of(fixture->symbols, location)];
 }
 
 static void assert_made_up(const struct fixture *fixture, uint32_t location, const char *name)
 {
-    const struct wp_function *function = function_of(fixture, location);
+    const struct symbol_function *function = function_of(fixture, location);
     assert_string_equal(function->name, name);
     assert_string_equal(function->system_name, name);
     assert_false(function->is_symbol);
@@ -93,7 +97,7 @@ static void assert_made_up(const struct fixture *fixture, uint32_t location, con
 static void assert_symbol(const struct fixture *fixture, uint32_t location, const char *name,
                           const char *system_name)
 {
-    const struct wp_function *function = function_of(fixture, location);
+    const struct symbol_function *function = function_of(fixture, location);
     assert_string_equal(function->name, name);
     assert_string_equal(function->system_name, system_name);
     assert_true(function->is_symbol);
@@ -105,14 +109,14 @@ static void pseudo_locations_have_their_names(void **state)
     symbolize(fixture, NULL);
     assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT);
     for (int i = 0; i < PSEUDO_COUNT; i++) {
-        const struct wp_location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
-        assert_made_up(fixture, location->index, tree_pseudo_name((enum wp_pseudo)i));
+        const struct location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
+        assert_made_up(fixture, location->index, tree_pseudo_name((enum pseudo_frame)i));
     }
 }
 
 /* ---- code outside all modules ---- */
 
-static const struct outside_region *region_of(const struct fixture *fixture, uint32_t location)
+static const struct code_region *region_of(const struct fixture *fixture, uint32_t location)
 {
     uint32_t region = fixture->symbols->region_of[location];
     return region ? &fixture->symbols->regions[region - 1] : NULL;
@@ -121,7 +125,7 @@ static const struct outside_region *region_of(const struct fixture *fixture, uin
 static void assert_region(const struct fixture *fixture, uint32_t location, uint64_t start, uint64_t end,
                           const char *path)
 {
-    const struct outside_region *region = region_of(fixture, location);
+    const struct code_region *region = region_of(fixture, location);
     assert_non_null(region);
     assert_int_equal(region->start, start);
     assert_int_equal(region->end, end);
@@ -234,7 +238,7 @@ static void odd_paths_make_readable_names(void **state)
     uint32_t empty = add_location(fixture, add_module(fixture, "", BIAS), BIAS + 1, 0);
     uint32_t longest = add_location(fixture, add_module(fixture, path, BIAS), BIAS + 1, 0);
     arena_ref unnamed = add_module(fixture, "x", BIAS);
-    ((struct wp_module *)arena_at(&fixture->arena, unnamed))->path = 0;
+    ((struct module *)arena_at(&fixture->arena, unnamed))->path = 0;
     uint32_t pathless = add_location(fixture, unnamed, BIAS + 1, 0);
     symbolize(fixture, NULL);
     assert_made_up(fixture, bracketed, "[program+0x1]");
@@ -292,7 +296,7 @@ static void the_vdso_is_read_from_memory(void **state)
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(uintptr_t)image;
     const Elf64_Phdr *segments = (const Elf64_Phdr *)(uintptr_t)(image + header->e_phoff);
     arena_ref module = add_module(fixture, "[vdso]", image);
-    struct wp_module *vdso = arena_at(&fixture->arena, module);
+    struct module *vdso = arena_at(&fixture->arena, module);
     vdso->loaded_low = image;
     for (int i = 0; i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_LOAD)
@@ -315,7 +319,7 @@ static arena_ref add_built_module(struct fixture *fixture, const struct built_sy
 {
     struct built_elf elf = built_elf_create(symbols, count, NULL, 0, 1);
     char path[64];
-    *fd = file_create(elf.bytes, elf.size, path);
+    *fd = built_file_create(elf.bytes, elf.size, path);
     built_elf_destroy(&elf);
     return add_module(fixture, path, BIAS);
 }
@@ -384,7 +388,7 @@ static void a_replaced_file_is_not_believed(void **state)
     uint32_t locations[2];
     for (int i = 0; i < 2; i++) {
         refs[i] = add_built_module(fixture, symbols, COUNT(symbols), &fds[i]);
-        struct wp_module *module = arena_at(&fixture->arena, refs[i]);
+        struct module *module = arena_at(&fixture->arena, refs[i]);
         module->build_id_bytes = BUILT_BUILD_ID_BYTES;
         module->build_id[0] = (uint8_t)(1 + i); /* the file's is 1 */
         module->build_id[1] = 0xab;
@@ -445,7 +449,7 @@ static void debug_files_name_what_was_stripped(void **state)
         skip(); /* the C library's debug symbols are not installed */
     arena_ref full = add_module(fixture, libc.path, libc.bias),
               stripped = add_module(fixture, libc.path, libc.bias);
-    struct wp_module *module = arena_at(&fixture->arena, full);
+    struct module *module = arena_at(&fixture->arena, full);
     memcpy(module->build_id, libc.build_id, sizeof libc.build_id);
     module->build_id_bytes = libc.build_id_bytes;
     for (uint64_t address = libc.code_start; address < libc.code_end; address += STEP_BYTES) {

@@ -5,13 +5,14 @@
 #include "lib/fake_stacks.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { THREADS = 60, NAMES = 3, TIDS = 5 };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_profile profile;
+    struct arena arena;
+    struct tree tree;
+    struct profile profile;
     arena_ref thread_of_number[THREADS + 1];
 };
 
@@ -20,7 +21,7 @@ static int setup(void **state)
     static struct fixture fixture;
     *state = &fixture;
     memset(&fixture, 0, sizeof(fixture));
-    fixture.profile = (struct wp_profile){
+    fixture.profile = (struct profile){
         .arena = &fixture.arena, .tree = &fixture.tree, .thread_of_number = fixture.thread_of_number};
     return arena_init(&fixture.arena, 1 << 22) || tree_init(&fixture.tree, &fixture.arena);
 }
@@ -38,8 +39,8 @@ static arena_ref add_thread(struct fixture *fixture, int32_t tid, const char *na
 {
     uint32_t number = ++fixture->profile.thread_count;
     arena_ref root = tree_root(&fixture->tree, number);
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
-    struct wp_thread_record *record = arena_at(&fixture->arena, ref);
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct thread_record));
+    struct thread_record *record = arena_at(&fixture->arena, ref);
     record->number = number;
     record->root = root;
     record->tid = tid;
@@ -62,7 +63,7 @@ static void add_threads(struct fixture *fixture)
 }
 
 /* Which group a member belongs to, as a number: 0 for the unlabelled. */
-static int group_of(const struct label_group_member *member, enum wp_labels labels)
+static int group_of(const struct thread_group_member *member, enum label_policy labels)
 {
     if (!member->thread || labels == LABELS_NONE)
         return 0;
@@ -70,7 +71,7 @@ static int group_of(const struct label_group_member *member, enum wp_labels labe
     return labels == LABELS_NAME ? name : name * 100 + member->thread->tid - 100;
 }
 
-static size_t check_groups(const struct fixture *fixture, const struct label_groups *groups)
+static size_t check_groups(const struct fixture *fixture, const struct thread_groups *groups)
 {
     bool seen[NAMES * 100 + 100] = {false};
     size_t count = 0, size;
@@ -78,14 +79,14 @@ static size_t check_groups(const struct fixture *fixture, const struct label_gro
         int group = group_of(&groups->members[first], fixture->profile.labels);
         assert_false(seen[group]); /* members of one group stand together */
         seen[group] = true;
-        size = label_group_size(groups, &fixture->profile, first);
+        size = thread_group_size(groups, &fixture->profile, first);
         for (size_t i = 0; i < size; i++)
             assert_int_equal(group_of(&groups->members[first + i], fixture->profile.labels), group);
     }
     return count;
 }
 
-static void check_members(const struct fixture *fixture, const struct label_groups *groups)
+static void check_members(const struct fixture *fixture, const struct thread_groups *groups)
 {
     bool seen[THREADS + 1] = {false};
     assert_int_equal(groups->count, THREADS + 1); /* and the spare root */
@@ -100,18 +101,18 @@ static void check_members(const struct fixture *fixture, const struct label_grou
 static void members_of_a_group_stand_together(void **state)
 {
     static const struct {
-        enum wp_labels labels;
+        enum label_policy labels;
         size_t groups;
     } cases[] = {{LABELS_NONE, 1}, {LABELS_NAME, NAMES + 1}, {LABELS_ID, NAMES * TIDS + 1}};
     struct fixture *fixture = *state;
     add_threads(fixture);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct label_groups groups;
+        struct thread_groups groups;
         fixture->profile.labels = cases[i].labels;
-        assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
+        assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
         check_members(fixture, &groups);
         assert_int_equal(check_groups(fixture, &groups), cases[i].groups);
-        label_groups_deinit(&groups);
+        thread_groups_deinit(&groups);
         assert_null(groups.members);
     }
 }
@@ -120,36 +121,36 @@ static void members_of_a_group_stand_together(void **state)
 static void the_spare_root_of_a_merged_profile_stands_alone(void **state)
 {
     struct fixture *fixture = *state;
-    struct label_groups groups;
+    struct thread_groups groups;
     add_thread(fixture, 1, "a");
     add_thread(fixture, 1, "a");
     fixture->profile.labels = LABELS_NONE;
     fixture->profile.is_merged = true;
-    struct wp_thread_record *second = arena_at(&fixture->arena, fixture->thread_of_number[2]);
+    struct thread_record *second = arena_at(&fixture->arena, fixture->thread_of_number[2]);
     second->process = 1;
-    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
+    assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(label_group_size(&groups, &fixture->profile, i), 1);
+        assert_int_equal(thread_group_size(&groups, &fixture->profile, i), 1);
     assert_int_equal(groups.members[0].thread->process, 0);
     assert_null(groups.members[2].thread);
-    label_groups_deinit(&groups);
+    thread_groups_deinit(&groups);
 }
 
 static void names_are_compared_to_their_last_byte(void **state)
 {
     struct fixture *fixture = *state;
-    struct label_groups groups;
+    struct thread_groups groups;
     add_thread(fixture, 1, "0123456789abcdef");
     add_thread(fixture, 1, "0123456789abcdeg");
     add_thread(fixture, 1, "0123456789abcdef");
     fixture->profile.labels = LABELS_NAME;
-    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
-    size_t first = label_group_size(&groups, &fixture->profile, 0);
-    size_t second = label_group_size(&groups, &fixture->profile, first);
+    assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
+    size_t first = thread_group_size(&groups, &fixture->profile, 0);
+    size_t second = thread_group_size(&groups, &fixture->profile, first);
     assert_int_equal(first, 1); /* the spare root */
     assert_int_equal(second, 2);
-    assert_int_equal(label_group_size(&groups, &fixture->profile, first + second), 1);
-    label_groups_deinit(&groups);
+    assert_int_equal(thread_group_size(&groups, &fixture->profile, first + second), 1);
+    thread_groups_deinit(&groups);
 }
 
 static void weigh(struct fixture *fixture, arena_ref root, const char *stack, uint64_t weight)
@@ -158,28 +159,27 @@ static void weigh(struct fixture *fixture, arena_ref root, const char *stack, ui
     arena_ref node = root;
     for (size_t i = path.depth; i-- > 0;)
         node = tree_child(&fixture->tree, node, path.locations[i]);
-    tree_node(&fixture->tree, node)->self =
-        (struct wp_values){weight, 10 * weight, 100 * weight, 1000 * weight};
+    tree_node(&fixture->tree, node)->self = (struct values){weight, 10 * weight, 100 * weight, 1000 * weight};
 }
 
 /* Through the profile's own index of locations, by the merged tree's list of children. */
-static void assert_merged(const struct fixture *fixture, const struct wp_tree *merged, arena_ref root,
+static void assert_merged(const struct fixture *fixture, const struct tree *merged, arena_ref root,
                           const char *stack, uint64_t weight)
 {
     arena_ref node = root;
     uint32_t depth = 0;
     for (; *stack; depth++)
         node = fake_child(merged, node, tree_find_location(&fixture->tree, FAKE_MODULE, fake_frame(&stack)));
-    fake_assert_values(merged, node, (struct wp_values){weight, 10 * weight, 100 * weight, 1000 * weight});
+    fake_assert_values(merged, node, (struct values){weight, 10 * weight, 100 * weight, 1000 * weight});
     assert_int_equal(tree_node(merged, node)->depth, depth);
 }
 
 static void merged_trees_add_up(void **state)
 {
     struct fixture *fixture = *state;
-    struct label_groups groups;
-    struct wp_arena arena;
-    struct wp_tree merged;
+    struct thread_groups groups;
+    struct arena arena;
+    struct tree merged;
     arena_ref root, first = add_thread(fixture, 1, "t"), second = add_thread(fixture, 2, "t");
     weigh(fixture, first, "abc", 1);
     weigh(fixture, first, "abd", 2);
@@ -189,10 +189,10 @@ static void merged_trees_add_up(void **state)
     weigh(fixture, second, "f", 6);
     weigh(fixture, second, "", 7); /* there was no memory for its [overflow] */
     tree_node(&fixture->tree, tree_pseudo_child(&fixture->tree, first, PSEUDO_OVERFLOW))->self =
-        (struct wp_values){8, 80, 800, 8000};
-    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
-    assert_int_equal(label_group_size(&groups, &fixture->profile, 0), 3);
-    assert_int_equal(label_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
+        (struct values){8, 80, 800, 8000};
+    assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
+    assert_int_equal(thread_group_size(&groups, &fixture->profile, 0), 3);
+    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
     assert_merged(fixture, &merged, root, "abc", 1);
     assert_merged(fixture, &merged, root, "abd", 6);
     assert_merged(fixture, &merged, root, "ab", 5);
@@ -201,9 +201,9 @@ static void merged_trees_add_up(void **state)
     assert_merged(fixture, &merged, root, "f", 6);
     assert_merged(fixture, &merged, root, "", 0);
     fake_assert_values(&merged, fake_child(&merged, root, fixture->tree.pseudo[PSEUDO_OVERFLOW]),
-                       (struct wp_values){15, 150, 1500, 15000});
+                       (struct values){15, 150, 1500, 15000});
     assert_int_equal(fake_sum(&merged, root).samples, 36);
-    label_groups_deinit(&groups);
+    thread_groups_deinit(&groups);
     tree_deinit(&merged);
     arena_deinit(&arena);
 }
@@ -212,9 +212,9 @@ static void merged_trees_add_up(void **state)
 static void a_full_profile_can_be_merged(void **state)
 {
     struct fixture *fixture = *state;
-    struct label_groups groups;
-    struct wp_arena arena;
-    struct wp_tree merged;
+    struct thread_groups groups;
+    struct arena arena;
+    struct tree merged;
     uint64_t nodes = 0;
     arena_ref root, roots[2] = {add_thread(fixture, 1, "t"), add_thread(fixture, 2, "t")};
     arena_ref locations[2] = {tree_location(&fixture->tree, 0, 1, 0), tree_location(&fixture->tree, 0, 2, 0)};
@@ -225,10 +225,10 @@ static void a_full_profile_can_be_merged(void **state)
         if (has_room)
             tree_node(&fixture->tree, node[nodes % 2] = child)->self.samples = 1;
     }
-    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
-    assert_int_equal(label_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
+    assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
+    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
     assert_int_equal(fake_sum(&merged, root).samples, nodes);
-    label_groups_deinit(&groups);
+    thread_groups_deinit(&groups);
     tree_deinit(&merged);
     arena_deinit(&arena);
 }

@@ -2,7 +2,9 @@
  * Threads that no hook has seen are found once each, and nobody else is taken for one. The threads here are
  * real; which of them are registered is the test's choice. The main thread is the sampler.
  */
+/* test: not-emulated */
 #include "lib/unit.h"
+#include "sample/thread.h"
 #include "sample/thread_scan.h"
 #include "base/clock.h"
 
@@ -13,8 +15,8 @@
 
 enum { MANY = 400 };
 
-static struct wp_threads threads;
-static struct wp_census census;
+static struct threads threads;
+static struct thread_scan census;
 static uint64_t now_ns;
 
 /* ---- threads that do nothing ---- */
@@ -65,7 +67,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MU
 
 static void take_arrived(void)
 {
-    for (struct wp_thread *at = threads_take_arrived(&threads), *next; at; at = next) {
+    for (struct thread *at = threads_take_arrived(&threads), *next; at; at = next) {
         next = at->next_arrived;
         assert_int_equal(threads_add(&threads, at), 0);
     }
@@ -74,48 +76,48 @@ static void take_arrived(void)
 static bool look(void)
 {
     now_ns += 100 * NS_PER_MS;
-    return census_look(&census, &threads, now_ns);
+    return thread_scan_begin(&census, &threads, now_ns);
 }
 
 /* Who is found to be a stranger in so many looks, 0 for nobody. */
 static pid_t find_stranger(int looks)
 {
-    struct census_task stranger;
+    struct thread_scan_task stranger;
     while (looks-- > 0) {
         assert_true(look());
         take_arrived();
-        if (census_next_stranger(&census, &threads, &stranger))
+        if (thread_scan_next_stranger(&census, &threads, &stranger))
             return stranger.tid;
     }
     return 0;
 }
 
-static struct wp_thread *enter(struct wp_thread *thread, pid_t tid)
+static struct thread *enter(struct thread *thread, pid_t tid)
 {
     threads_enter(&threads, thread, tid, clock_monotonic_ns(), 0);
     return thread;
 }
 
-static struct wp_thread *add(pid_t tid)
+static struct thread *add(pid_t tid)
 {
-    struct wp_thread *thread = enter(threads_acquire(&threads), tid);
+    struct thread *thread = enter(threads_acquire(&threads), tid);
     take_arrived();
     return thread;
 }
 
-static struct wp_thread *adopt(const struct census_task *stranger)
+static struct thread *adopt(const struct thread_scan_task *stranger)
 {
-    struct wp_thread *thread = threads_acquire(&threads);
+    struct thread *thread = threads_acquire(&threads);
     thread->tid = stranger->tid;
     threads_uncount(&threads, thread);
-    assert_int_equal(census_adopt(&census, thread, stranger), 0);
+    assert_int_equal(thread_scan_adopt(&census, thread, stranger), 0);
     assert_int_equal(threads_add(&threads, thread), 0);
     return thread;
 }
 
-static void drop(struct wp_thread *thread, uint64_t end_ns)
+static void drop(struct thread *thread, uint64_t end_ns)
 {
-    census_forget(&census, thread, end_ns);
+    thread_scan_forget(&census, thread, end_ns);
     threads_remove(&threads, thread);
     threads_release(&threads, thread);
 }
@@ -126,9 +128,9 @@ static int setup(void **state)
     memset(&census, 0, sizeof(census));
     pthread_mutex_trylock(&lock); /* still held, maybe, from the test before */
     pthread_mutex_trylock(&other_lock);
-    if (threads_init(&threads) < 0 || census_init(&census) < 0)
+    if (threads_init(&threads) < 0 || thread_scan_init(&census) < 0)
         return -1;
-    census_open(&census);
+    thread_scan_open(&census);
     return census.task_directory < 0 ? -1 : 0;
 }
 
@@ -136,7 +138,7 @@ static int teardown(void **state)
 {
     (void)state;
     close(census.task_directory);
-    census_deinit(&census);
+    thread_scan_deinit(&census);
     threads_deinit(&threads);
     return 0;
 }
@@ -152,27 +154,27 @@ static void end_sleeper(void)
 static void who_was_there_first_is_found_at_once(void **state)
 {
     (void)state;
-    struct census_task stranger;
+    struct thread_scan_task stranger;
     uint64_t before_ns = clock_monotonic_ns();
     start(&sleeper, &lock);
-    assert_true(census_look_at_start(&census, &threads));
-    assert_true(census_next_stranger(&census, &threads, &stranger));
+    assert_true(thread_scan_start(&census, &threads));
+    assert_true(thread_scan_next_stranger(&census, &threads, &stranger));
     assert_int_equal(stranger.tid, sleeper.tid);
     assert_true(stranger.time_ns + 20 * NS_PER_MS > before_ns && stranger.time_ns < clock_monotonic_ns());
-    assert_false(census_next_stranger(&census, &threads, &stranger));
-    assert_false(census_look_at_start(&census, &threads));
+    assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
+    assert_false(thread_scan_start(&census, &threads));
     end_sleeper();
 }
 
 static void a_stranger_is_found_at_the_second_look(void **state)
 {
     (void)state;
-    struct census_task stranger;
+    struct thread_scan_task stranger;
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(1), 0);
-    assert_false(census_look(&census, &threads, now_ns + 99 * NS_PER_MS));
+    assert_false(thread_scan_begin(&census, &threads, now_ns + 99 * NS_PER_MS));
     assert_int_equal(find_stranger(1), sleeper.tid);
-    assert_false(census_next_stranger(&census, &threads, &stranger));
+    assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
     end_sleeper();
 }
 
@@ -216,7 +218,7 @@ static void the_registered_are_no_strangers(void **state)
 static void who_is_coming_is_waited_for(void **state)
 {
     (void)state;
-    struct wp_thread *thread = threads_acquire(&threads);
+    struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(10), 0);
     enter(thread, sleeper.tid);
@@ -228,8 +230,8 @@ static void who_is_coming_is_waited_for(void **state)
 static void who_enters_during_the_look_is_not_taken_twice(void **state)
 {
     (void)state;
-    struct census_task stranger;
-    struct wp_thread *thread = threads_acquire(&threads);
+    struct thread_scan_task stranger;
+    struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(2), 0);
     take_arrived();
@@ -237,7 +239,7 @@ static void who_enters_during_the_look_is_not_taken_twice(void **state)
     assert_true(look());
     assert_int_equal(census.strangers.count, 1);
     take_arrived();
-    assert_false(census_next_stranger(&census, &threads, &stranger));
+    assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
     assert_int_equal(find_stranger(10), 0);
     end_sleeper();
 }
@@ -246,7 +248,7 @@ static void who_enters_during_the_look_is_not_taken_twice(void **state)
 static void a_stranger_is_found_while_others_keep_coming(void **state)
 {
     (void)state;
-    struct wp_thread *coming = threads_acquire(&threads), *newer;
+    struct thread *coming = threads_acquire(&threads), *newer;
     pid_t found = 0;
     start(&sleeper, &lock);
     for (int i = 0; i < 10 && !found; i++) {
@@ -263,7 +265,7 @@ static void a_stranger_is_found_while_others_keep_coming(void **state)
 static void who_could_not_be_created_is_not_waited_for(void **state)
 {
     (void)state;
-    struct wp_thread *thread = threads_acquire(&threads);
+    struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(5), 0);
     threads_uncount(&threads, thread);
@@ -276,7 +278,7 @@ static void who_comes_in_the_other_group_is_waited_for_too(void **state)
 {
     (void)state;
     assert_true(threads_turn(&threads));
-    struct wp_thread *thread = threads_acquire(&threads);
+    struct thread *thread = threads_acquire(&threads);
     assert_true(threads_turn(&threads));
     assert_false(threads_have_come(&threads));
     start(&sleeper, &lock);
@@ -292,7 +294,7 @@ static void who_has_left_is_no_stranger_while_it_ends(void **state)
 {
     (void)state;
     start(&sleeper, &lock);
-    struct wp_thread *thread = add(sleeper.tid);
+    struct thread *thread = add(sleeper.tid);
     drop(thread, clock_monotonic_ns());
     assert_int_equal(find_stranger(10), 0);
     end_sleeper();
@@ -303,7 +305,7 @@ static void a_new_thread_with_the_tid_of_one_that_left_is_a_stranger(void **stat
     (void)state;
     uint64_t before_ns = clock_monotonic_ns() - 100 * NS_PER_MS;
     start(&sleeper, &lock);
-    struct wp_thread *thread = add(sleeper.tid);
+    struct thread *thread = add(sleeper.tid);
     drop(thread, before_ns);
     assert_int_equal(find_stranger(2), sleeper.tid);
     end_sleeper();
@@ -314,18 +316,18 @@ static void a_new_thread_with_the_tid_of_one_that_left_is_a_stranger(void **stat
 static void the_end_of_a_stranger_is_found(void **state)
 {
     (void)state;
-    struct census_task stranger;
+    struct thread_scan_task stranger;
     start(&sleeper, &lock);
-    census_look_at_start(&census, &threads);
-    assert_true(census_next_stranger(&census, &threads, &stranger));
-    struct wp_thread *thread = adopt(&stranger);
+    thread_scan_start(&census, &threads);
+    assert_true(thread_scan_next_stranger(&census, &threads, &stranger));
+    struct thread *thread = adopt(&stranger);
     assert_true(look());
-    assert_null(census_next_gone(&census, &threads));
+    assert_null(thread_scan_next_gone(&census, &threads));
     end_sleeper();
     assert_true(look());
-    assert_ptr_equal(census_next_gone(&census, &threads), thread);
+    assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
     drop(thread, now_ns);
-    assert_null(census_next_gone(&census, &threads));
+    assert_null(thread_scan_next_gone(&census, &threads));
     assert_int_equal(census.foreign_count, 0);
 }
 
@@ -333,10 +335,10 @@ static void a_stranger_whose_tid_has_passed_on_is_gone(void **state)
 {
     (void)state;
     start(&sleeper, &lock);
-    struct census_task stranger = {.tid = sleeper.tid, .time_ns = clock_monotonic_ns() - NS_PER_S};
-    struct wp_thread *thread = adopt(&stranger);
+    struct thread_scan_task stranger = {.tid = sleeper.tid, .time_ns = clock_monotonic_ns() - NS_PER_S};
+    struct thread *thread = adopt(&stranger);
     assert_true(look());
-    assert_ptr_equal(census_next_gone(&census, &threads), thread);
+    assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
     end_sleeper();
 }
 
@@ -344,12 +346,12 @@ static void who_ends_without_a_word_is_gone(void **state)
 {
     (void)state;
     start(&sleeper, &lock);
-    struct wp_thread *thread = add(sleeper.tid);
+    struct thread *thread = add(sleeper.tid);
     assert_true(look());
-    assert_null(census_next_gone(&census, &threads));
+    assert_null(thread_scan_next_gone(&census, &threads));
     end_sleeper();
     assert_true(look());
-    assert_ptr_equal(census_next_gone(&census, &threads), thread);
+    assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
 }
 
 static void who_has_said_so_is_not_gone(void **state)
@@ -357,11 +359,11 @@ static void who_has_said_so_is_not_gone(void **state)
     (void)state;
     static const char no_name[THREAD_NAME_BYTES] = "";
     start(&sleeper, &lock);
-    struct wp_thread *thread = add(sleeper.tid);
+    struct thread *thread = add(sleeper.tid);
     threads_leave(&threads, thread, no_name);
     end_sleeper();
     assert_true(look());
-    assert_null(census_next_gone(&census, &threads));
+    assert_null(thread_scan_next_gone(&census, &threads));
 }
 
 /* ---- many ---- */
@@ -370,8 +372,8 @@ static void who_has_said_so_is_not_gone(void **state)
 static void all_are_found_among_many(void **state)
 {
     (void)state;
-    struct census_task stranger;
-    struct wp_thread *gone;
+    struct thread_scan_task stranger;
+    struct thread *gone;
     uint32_t strangers = 0, looks = 0, gone_count = 0;
     for (int i = 0; i < MANY; i++)
         start(&many[i], i < MANY / 2 ? &lock : &other_lock);
@@ -381,20 +383,20 @@ static void all_are_found_among_many(void **state)
     }
     for (; strangers < MANY / 20 && looks < 20; looks++) {
         assert_true(look());
-        while (census_next_stranger(&census, &threads, &stranger)) {
+        while (thread_scan_next_stranger(&census, &threads, &stranger)) {
             adopt(&stranger);
             strangers++;
         }
     }
     assert_int_equal(strangers, MANY / 20);
-    assert_true(looks > MANY / TASKS_NEXT_MAX);
+    assert_true(looks > MANY / PROC_TASKS_NEXT_MAX);
     assert_int_equal(threads.live_count, MANY);
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < MANY / 2; i++)
         end(&many[i]);
     for (looks = 0; gone_count < MANY / 2 && looks < 50; looks++) {
         assert_true(look());
-        while ((gone = census_next_gone(&census, &threads)) != NULL) {
+        while ((gone = thread_scan_next_gone(&census, &threads)) != NULL) {
             drop(gone, now_ns);
             gone_count++;
         }

@@ -1,4 +1,5 @@
 /* Against the kernel: threads of this program that block, run and end. */
+/* test: not-emulated tsan */
 #include "lib/unit.h"
 #include "sample/proc_tasks.h"
 #include "sample/thread_stat.h"
@@ -20,7 +21,7 @@ struct subject {
     int wake[2]; /* it reads from here, a letter at a time: 's' spins until told, 'q' ends it */
     _Atomic bool spins;
     uint64_t stack_mark;
-    struct watch watch;
+    struct thread_stat watch;
 };
 
 static void *live(void *argument)
@@ -58,10 +59,10 @@ static void end(struct subject *subject)
     close(subject->wake[1]);
 }
 
-static void wait_until(struct wp_watches *watches, struct subject *subject, enum watch_state wanted,
-                       struct watch_call *ret)
+static void wait_until(struct thread_stats *watches, struct subject *subject, enum thread_stat_state wanted,
+                       struct thread_stat_call *ret)
 {
-    while (watch_call(watches, &subject->watch, subject->tid, ret) != wanted)
+    while (thread_stat_call(watches, &subject->watch, subject->tid, ret) != wanted)
         usleep(1000);
 }
 
@@ -70,7 +71,7 @@ static int directory;
 static int open_directory(void **state)
 {
     (void)state;
-    directory = tasks_open();
+    directory = proc_tasks_open();
     return directory < 0;
 }
 
@@ -95,123 +96,123 @@ static int open_descriptors(void)
 static void a_blocked_thread_shows_its_call(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subject;
-    struct watch_call call;
-    watch_init(&watches, directory, true);
+    struct thread_stat_call call;
+    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
     assert_int_equal(call.number, SYS_read);
     assert_int_equal(call.arguments[0], subject.wake[0]);
     assert_int_equal(call.arguments[2], 1);
     assert_true(call.sp < subject.stack_mark && call.sp > subject.stack_mark - 4096);
     assert_true(call.pc != 0);
-    watch_close(&watches, &subject.watch);
+    thread_stat_close(&watches, &subject.watch);
     end(&subject);
 }
 
 static void the_run_count_tells_whether_it_has_run(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subject;
-    struct watch_call call;
-    struct watch_runs before, after;
-    watch_init(&watches, directory, true);
+    struct thread_stat_call call;
+    struct thread_stat_runs before, after;
+    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &before), WATCH_KNOWN);
-        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &after), WATCH_KNOWN);
+        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &before), THREAD_STAT_KNOWN);
+        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &after), THREAD_STAT_KNOWN);
         assert_int_equal(before.count, after.count);
         assert_int_equal(before.cpu_ns, after.cpu_ns);
         say(&subject, 'a');
         usleep(200);
-        wait_until(&watches, &subject, WATCH_KNOWN, &call);
-        assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &after), WATCH_KNOWN);
+        wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
+        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &after), THREAD_STAT_KNOWN);
         assert_true(after.count > before.count);
         assert_true(after.cpu_ns > before.cpu_ns);
     }
-    watch_close(&watches, &subject.watch);
+    thread_stat_close(&watches, &subject.watch);
     end(&subject);
 }
 
 static void a_running_thread_is_running(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subject;
-    struct watch_call call;
-    watch_init(&watches, directory, true);
+    struct thread_stat_call call;
+    thread_stats_init(&watches, directory, true);
     begin(&subject);
     subject.spins = true;
     say(&subject, 's');
-    wait_until(&watches, &subject, WATCH_RUNNING, &call);
+    wait_until(&watches, &subject, THREAD_STAT_RUNNING, &call);
     subject.spins = false;
-    wait_until(&watches, &subject, WATCH_KNOWN, &call);
-    watch_close(&watches, &subject.watch);
+    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
+    thread_stat_close(&watches, &subject.watch);
     end(&subject);
 }
 
 static void an_ended_thread_is_gone_by_its_descriptor(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subject;
-    struct watch_call call;
-    struct watch_runs runs;
-    watch_init(&watches, directory, true);
+    struct thread_stat_call call;
+    struct thread_stat_runs runs;
+    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    watch_open(&watches, &subject.watch, subject.tid);
+    thread_stat_open(&watches, &subject.watch, subject.tid);
     end(&subject);
-    wait_until(&watches, &subject, WATCH_GONE, &call);
+    wait_until(&watches, &subject, THREAD_STAT_GONE, &call);
     /* Whatever the tid is now: here it is given as one that lives. */
-    assert_int_equal(watch_runs(&watches, &subject.watch, getpid(), &runs), WATCH_GONE);
-    assert_int_equal(watch_call(&watches, &subject.watch, getpid(), &call), WATCH_GONE);
-    watch_close(&watches, &subject.watch);
-    assert_int_equal(watch_runs(&watches, &subject.watch, subject.tid, &runs), WATCH_GONE);
+    assert_int_equal(thread_stat_runs(&watches, &subject.watch, getpid(), &runs), THREAD_STAT_GONE);
+    assert_int_equal(thread_stat_call(&watches, &subject.watch, getpid(), &call), THREAD_STAT_GONE);
+    thread_stat_close(&watches, &subject.watch);
+    assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &runs), THREAD_STAT_GONE);
 }
 
 static void nothing_is_opened_in_the_programs_sight(void **state)
 {
     (void)state;
-    struct wp_watches watches;
-    struct watch watch = {0};
-    struct watch_runs runs;
-    struct watch_call call;
+    struct thread_stats watches;
+    struct thread_stat watch = {0};
+    struct thread_stat_runs runs;
+    struct thread_stat_call call;
     int before = open_descriptors();
-    watch_init(&watches, directory, false);
-    watch_open(&watches, &watch, getpid());
-    assert_int_equal(watch_runs(&watches, &watch, getpid(), &runs), WATCH_UNREADABLE);
-    assert_int_equal(watch_call(&watches, &watch, getpid(), &call), WATCH_UNREADABLE);
+    thread_stats_init(&watches, directory, false);
+    thread_stat_open(&watches, &watch, getpid());
+    assert_int_equal(thread_stat_runs(&watches, &watch, getpid(), &runs), THREAD_STAT_UNREADABLE);
+    assert_int_equal(thread_stat_call(&watches, &watch, getpid(), &call), THREAD_STAT_UNREADABLE);
     assert_int_equal(open_descriptors(), before);
 }
 
 /* ---- what is kept ---- */
 
-static void look_at(struct wp_watches *watches, struct subject *subject)
+static void look_at(struct thread_stats *watches, struct subject *subject)
 {
-    struct watch_runs runs;
-    struct watch_call call;
-    assert_int_equal(watch_runs(watches, &subject->watch, subject->tid, &runs), WATCH_KNOWN);
-    assert_int_equal(watch_call(watches, &subject->watch, subject->tid, &call), WATCH_KNOWN);
+    struct thread_stat_runs runs;
+    struct thread_stat_call call;
+    assert_int_equal(thread_stat_runs(watches, &subject->watch, subject->tid, &runs), THREAD_STAT_KNOWN);
+    assert_int_equal(thread_stat_call(watches, &subject->watch, subject->tid, &call), THREAD_STAT_KNOWN);
     assert_int_equal(call.number, SYS_read);
 }
 
 /* All of them wait. */
-static void begin_all(struct wp_watches *watches, struct subject subjects[THREADS])
+static void begin_all(struct thread_stats *watches, struct subject subjects[THREADS])
 {
-    struct watch_call call;
+    struct thread_stat_call call;
     for (int i = 0; i < THREADS; i++)
         begin(&subjects[i]);
     for (int i = 0; i < THREADS; i++)
-        wait_until(watches, &subjects[i], WATCH_KNOWN, &call);
+        wait_until(watches, &subjects[i], THREAD_STAT_KNOWN, &call);
 }
 
-static void end_all(struct wp_watches *watches, struct subject subjects[THREADS])
+static void end_all(struct thread_stats *watches, struct subject subjects[THREADS])
 {
     for (int i = 0; i < THREADS; i++) {
-        watch_close(watches, &subjects[i].watch);
+        thread_stat_close(watches, &subjects[i].watch);
         end(&subjects[i]);
     }
 }
@@ -219,10 +220,10 @@ static void end_all(struct wp_watches *watches, struct subject subjects[THREADS]
 static void only_the_last_used_keep_their_descriptors(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subjects[THREADS];
     int before = open_descriptors();
-    watch_init(&watches, directory, true);
+    thread_stats_init(&watches, directory, true);
     watches.kept_max = 6;
     begin_all(&watches, subjects);
     for (int round = 0; round < 3; round++) {
@@ -235,7 +236,7 @@ static void only_the_last_used_keep_their_descriptors(void **state)
     }
     assert_int_equal(open_descriptors(), before + 2 * THREADS + 6);
     for (int i = 0; i < THREADS; i++)
-        watch_close(&watches, &subjects[i].watch);
+        thread_stat_close(&watches, &subjects[i].watch);
     assert_int_equal(watches.kept, 0);
     assert_null(watches.newest);
     assert_null(watches.oldest);
@@ -248,17 +249,18 @@ static void only_the_last_used_keep_their_descriptors(void **state)
 static void who_is_read_rarely_displaces_nobody(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subjects[THREADS];
-    struct watch_runs runs;
+    struct thread_stat_runs runs;
     int before = open_descriptors();
-    watch_init(&watches, directory, true);
+    thread_stats_init(&watches, directory, true);
     watches.kept_max = 2;
     for (int i = 0; i < THREADS; i++)
         begin(&subjects[i]);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
-            assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
+            assert_int_equal(thread_stat_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs),
+                             THREAD_STAT_KNOWN);
             assert_int_equal(!subjects[i].watch.schedstat, i >= 2);
         }
     }
@@ -271,18 +273,19 @@ static void who_is_read_rarely_displaces_nobody(void **state)
 static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subjects[THREADS];
-    struct watch_runs runs;
+    struct thread_stat_runs runs;
     int kept[THREADS];
-    watch_init(&watches, directory, true);
+    thread_stats_init(&watches, directory, true);
     watches.kept_max = THREADS;
     begin_all(&watches, subjects);
     for (int i = 0; i < THREADS; i++)
         look_at(&watches, &subjects[i]);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
-            assert_int_equal(watch_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs), WATCH_KNOWN);
+            assert_int_equal(thread_stat_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs),
+                             THREAD_STAT_KNOWN);
             assert_true(round < 2 || subjects[i].watch.schedstat == kept[i]);
             kept[i] = subjects[i].watch.schedstat;
         }
@@ -294,14 +297,14 @@ static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 static void fewer_are_kept_when_descriptors_run_out(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subjects[THREADS];
     struct rlimit limit, lower;
-    watch_init(&watches, directory, true);
+    thread_stats_init(&watches, directory, true);
     begin_all(&watches, subjects);
     assert_int_equal(watches.kept, THREADS);
     for (int i = 0; i < THREADS; i++)
-        watch_close(&watches, &subjects[i].watch);
+        thread_stat_close(&watches, &subjects[i].watch);
     getrlimit(RLIMIT_NOFILE, &limit);
     lower = limit;
     lower.rlim_cur = (rlim_t)subjects[THREADS - 1].wake[1] + 1 + 5;
@@ -318,17 +321,17 @@ static void fewer_are_kept_when_descriptors_run_out(void **state)
 static void a_dropped_descriptor_is_nobodys(void **state)
 {
     (void)state;
-    struct wp_watches watches;
+    struct thread_stats watches;
     struct subject subject;
-    struct watch_call call;
-    watch_init(&watches, directory, true);
+    struct thread_stat_call call;
+    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, WATCH_KNOWN, &call);
+    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
     int kept = subject.watch.syscall;
-    watch_drop_all(&watches);
-    watch_close(&watches, &subject.watch);
+    thread_stats_drop_all(&watches);
+    thread_stat_close(&watches, &subject.watch);
     assert_int_equal(close(kept), 0); /* still open: it was not ours to close any more */
-    assert_int_equal(watch_call(&watches, &subject.watch, subject.tid, &call), WATCH_UNREADABLE);
+    assert_int_equal(thread_stat_call(&watches, &subject.watch, subject.tid, &call), THREAD_STAT_UNREADABLE);
     end(&subject);
 }
 

@@ -1,4 +1,6 @@
 /* Every thread is seen to come and to go exactly once. */
+/* test: tsan */
+#include "sample/thread.h"
 #include "sample/threads.h"
 
 #include "base/random.h"
@@ -17,7 +19,7 @@ static const char no_name[THREAD_NAME_BYTES] = "";
 
 static int setup(void **state)
 {
-    static struct wp_threads threads;
+    static struct threads threads;
     *state = &threads;
     return threads_init(&threads);
 }
@@ -29,9 +31,9 @@ static int teardown(void **state)
 }
 
 /* A thread of this tid that has come and is looked at. */
-static struct wp_thread *add(struct wp_threads *threads, pid_t tid)
+static struct thread *add(struct threads *threads, pid_t tid)
 {
-    struct wp_thread *thread = threads_acquire(threads);
+    struct thread *thread = threads_acquire(threads);
     assert_non_null(thread);
     threads_enter(threads, thread, tid, 0, 0);
     assert_ptr_equal(threads_take_arrived(threads), thread);
@@ -39,7 +41,7 @@ static struct wp_thread *add(struct wp_threads *threads, pid_t tid)
     return thread;
 }
 
-static void assert_dense(const struct wp_threads *threads)
+static void assert_dense(const struct threads *threads)
 {
     for (uint32_t i = 0; i < threads->live_count; i++)
         assert_int_equal(threads->live[i]->live_index, i);
@@ -49,8 +51,8 @@ static void assert_dense(const struct wp_threads *threads)
 
 static void a_record_holds_what_it_was_entered_with(void **state)
 {
-    struct wp_threads *threads = *state;
-    struct wp_thread *thread = threads_acquire(threads);
+    struct threads *threads = *state;
+    struct thread *thread = threads_acquire(threads);
     assert_int_equal(thread->observe.slot, -1);
     assert_int_equal(thread->number, 0);
     assert_null(threads_take_arrived(threads));
@@ -70,8 +72,8 @@ static void a_record_holds_what_it_was_entered_with(void **state)
 static void leaving_says_who_when_and_how_many_remain(void **state)
 {
     static const char name[THREAD_NAME_BYTES] = "fifteen chars..";
-    struct wp_threads *threads = *state;
-    struct wp_thread *first = add(threads, 1), *second = add(threads, 2);
+    struct threads *threads = *state;
+    struct thread *first = add(threads, 1), *second = add(threads, 2);
     assert_int_equal(threads_leave(threads, second, name), 1);
     assert_int_equal(threads_leave(threads, first, no_name), 0);
     assert_int_equal(threads->registered, 0);
@@ -86,11 +88,11 @@ static void leaving_says_who_when_and_how_many_remain(void **state)
 
 static void released_records_are_used_again_and_are_clean(void **state)
 {
-    struct wp_threads *threads = *state;
-    struct wp_thread *first = threads_acquire(threads), *second = threads_acquire(threads);
+    struct threads *threads = *state;
+    struct thread *first = threads_acquire(threads), *second = threads_acquire(threads);
     assert_ptr_not_equal(first, second);
     uint32_t index = first->index;
-    struct wp_thread expected = {.index = index, .observe = {.slot = -1}};
+    struct thread expected = {.index = index, .observe = {.slot = -1}};
     memset(first, 0xff, sizeof(*first));
     first->index = index;
     threads_release(threads, first);
@@ -109,8 +111,8 @@ static void released_records_are_used_again_and_are_clean(void **state)
 static void a_record_is_nobody_elses_across_chunks(void **state)
 {
     enum { RECORDS = 3 * THREADS_PER_CHUNK + 1 };
-    struct wp_threads *threads = *state;
-    static struct wp_thread *records[RECORDS];
+    struct threads *threads = *state;
+    static struct thread *records[RECORDS];
     for (uint32_t i = 0; i < RECORDS; i++) {
         records[i] = threads_acquire(threads);
         assert_non_null(records[i]);
@@ -128,8 +130,8 @@ static void a_record_is_nobody_elses_across_chunks(void **state)
 /* Or a pop that was interrupted could take a head that has been away meanwhile for the one it saw (ABA). */
 static void the_free_list_never_looks_the_same_again(void **state)
 {
-    struct wp_threads *threads = *state;
-    struct wp_thread *thread = threads_acquire(threads);
+    struct threads *threads = *state;
+    struct thread *thread = threads_acquire(threads);
     uint64_t heads[2 * 100];
     for (int i = 0; i < 200; i += 2) {
         threads_release(threads, thread);
@@ -143,9 +145,9 @@ static void the_free_list_never_looks_the_same_again(void **state)
 
 static void a_full_pool_is_refused(void **state)
 {
-    struct wp_threads *threads = *state;
+    struct threads *threads = *state;
     threads->fresh = THREADS_CHUNK_COUNT * THREADS_PER_CHUNK - 1;
-    struct wp_thread *last = threads_acquire(threads);
+    struct thread *last = threads_acquire(threads);
     assert_non_null(last);
     assert_null(threads_acquire(threads));
     threads_release(threads, last);
@@ -157,9 +159,9 @@ static void a_full_pool_is_refused(void **state)
 static void removal_keeps_the_others(void **state)
 {
     enum { MANY = 1000 };
-    struct wp_threads *threads = *state;
-    struct wp_random random;
-    struct wp_thread *all[MANY];
+    struct threads *threads = *state;
+    struct random_state random;
+    struct thread *all[MANY];
     random_init(&random, 1);
     for (int i = 0; i < MANY; i++)
         all[i] = add(threads, i + 1);
@@ -183,15 +185,15 @@ static void removal_keeps_the_others(void **state)
 /* One has left and is not yet taken off, another has its tid already: whichever way round they were added. */
 static void a_tid_is_that_of_the_thread_that_has_not_left(void **state)
 {
-    struct wp_threads *threads = *state;
-    struct wp_thread *first = add(threads, 7);
+    struct threads *threads = *state;
+    struct thread *first = add(threads, 7);
     threads_leave(threads, first, no_name);
     assert_null(threads_find(threads, 7));
-    struct wp_thread *second = add(threads, 7);
+    struct thread *second = add(threads, 7);
     assert_ptr_equal(threads_find(threads, 7), second);
     threads_remove(threads, first);
     assert_ptr_equal(threads_find(threads, 7), second);
-    struct wp_thread *third = add(threads, 7);
+    struct thread *third = add(threads, 7);
     threads_leave(threads, third, no_name);
     assert_ptr_equal(threads_find(threads, 7), second);
 }
@@ -201,7 +203,7 @@ static void a_tid_is_that_of_the_thread_that_has_not_left(void **state)
 enum { WORKERS = 8, ROUNDS = 20000, COMINGS = WORKERS * ROUNDS };
 
 struct stress {
-    struct wp_threads *threads;
+    struct threads *threads;
     pthread_barrier_t start;
     int done;                                        /* atomic: workers that have finished */
     uint32_t discarded;                              /* atomic */
@@ -216,7 +218,7 @@ static void *work(void *argument)
     pthread_barrier_wait(&stress->start);
     for (int round = 0; round < ROUNDS; round++) {
         char name[THREAD_NAME_BYTES] = "worker";
-        struct wp_thread *thread = threads_acquire(stress->threads);
+        struct thread *thread = threads_acquire(stress->threads);
         if (!thread)
             return NULL;
         if (round % 16 == 0) {
@@ -235,8 +237,8 @@ static void *work(void *argument)
 /* As the sampler does it: whoever is on the list of those that left has arrived before. */
 static void take(struct stress *stress)
 {
-    struct wp_thread *left = threads_take_left(stress->threads), *next;
-    for (struct wp_thread *at = threads_take_arrived(stress->threads); at; at = next) {
+    struct thread *left = threads_take_left(stress->threads), *next;
+    for (struct thread *at = threads_take_arrived(stress->threads); at; at = next) {
         next = at->next_arrived;
         stress->arrived[at->number]++;
         stress->arrived_count++;
@@ -286,13 +288,13 @@ static void assert_each_came_and_went_once(const struct stress *stress)
 }
 
 /* After all that the pool is whole: every record is free, once. */
-static void assert_pool_is_whole(struct wp_threads *threads)
+static void assert_pool_is_whole(struct threads *threads)
 {
     uint32_t count = threads->fresh;
     bool *seen = calloc(count, sizeof(*seen));
     assert_in_range(count, 1, COMINGS);
     for (uint32_t i = 0; i < count; i++) {
-        struct wp_thread *thread = threads_acquire(threads);
+        struct thread *thread = threads_acquire(threads);
         assert_true(thread->index < count && !seen[thread->index]);
         seen[thread->index] = true;
     }
@@ -300,7 +302,7 @@ static void assert_pool_is_whole(struct wp_threads *threads)
     free(seen);
 }
 
-static void assert_stress(struct wp_threads *threads, long pause_ns)
+static void assert_stress(struct threads *threads, long pause_ns)
 {
     struct stress *stress = calloc(1, sizeof(*stress));
     stress->threads = threads;

@@ -23,8 +23,8 @@ static void intervals_are_half_to_one_and_a_half_periods(void **state)
     static const uint64_t periods[] = {100000, PERIOD, 1000000000};
     (void)state;
     for (size_t i = 0; i < COUNT(periods); i++) {
-        struct wp_random random;
-        struct wp_tick tick;
+        struct random_state random;
+        struct tick tick;
         uint64_t shortest = UINT64_MAX, longest = 0, start;
         random_init(&random, 1);
         tick_init(&tick, periods[i], NOW, &random);
@@ -48,8 +48,8 @@ static void intervals_are_half_to_one_and_a_half_periods(void **state)
 /* The same random numbers drawn by hand: not a nanosecond is rounded away or gained. */
 static void the_sum_of_many_intervals_is_exact(void **state)
 {
-    struct wp_random random, same;
-    struct wp_tick tick;
+    struct random_state random, same;
+    struct tick tick;
     (void)state;
     random_init(&random, 7);
     random_init(&same, 7);
@@ -66,8 +66,8 @@ static void the_sum_of_many_intervals_is_exact(void **state)
 static void intervals_are_uniform(void **state)
 {
     uint64_t counts[20] = {0};
-    struct wp_random random;
-    struct wp_tick tick;
+    struct random_state random;
+    struct tick tick;
     (void)state;
     random_init(&random, 2);
     tick_init(&tick, PERIOD, NOW, &random);
@@ -82,11 +82,11 @@ static void intervals_are_uniform(void **state)
 static void the_first_deadline_is_anywhere_in_the_first_period(void **state)
 {
     uint64_t counts[10] = {0};
-    struct wp_random random;
+    struct random_state random;
     (void)state;
     random_init(&random, 3);
     for (int i = 0; i < TICKS; i++) {
-        struct wp_tick tick;
+        struct tick tick;
         tick_init(&tick, PERIOD, NOW, &random);
         assert_in_range(tick.deadline_ns, NOW, NOW + PERIOD - 1);
         assert_int_equal(tick.late, 0);
@@ -108,8 +108,8 @@ static void whole_periods_that_passed_are_counted(void **state)
                                              {2 * PERIOD - 1, 1},
                                              {2 * PERIOD, 2},
                                              {UINT64_C(1000) * PERIOD + 5, 1000}};
-    struct wp_random random;
-    struct wp_tick tick;
+    struct random_state random;
+    struct tick tick;
     uint64_t expected = 0;
     (void)state;
     random_init(&random, 4);
@@ -127,8 +127,8 @@ static void whole_periods_that_passed_are_counted(void **state)
  */
 static void a_tick_that_is_passed_over_is_counted(void **state)
 {
-    struct wp_random random, same, lateness;
-    struct wp_tick tick;
+    struct random_state random, same, lateness;
+    struct tick tick;
     uint64_t missed = 0;
     (void)state;
     random_init(&random, 9);
@@ -151,8 +151,8 @@ static void a_tick_that_is_passed_over_is_counted(void **state)
 
 static void a_long_stall_is_followed_by_no_burst(void **state)
 {
-    struct wp_random random;
-    struct wp_tick tick;
+    struct random_state random;
+    struct tick tick;
     (void)state;
     random_init(&random, 5);
     tick_init(&tick, PERIOD, NOW, &random);
@@ -166,8 +166,8 @@ static void a_long_stall_is_followed_by_no_burst(void **state)
 /* Being late by a little is ordinary. It moves no later deadline, so the rate stays what was asked for. */
 static void a_little_lateness_does_not_slow_the_rate(void **state)
 {
-    struct wp_random random;
-    struct wp_tick tick;
+    struct random_state random;
+    struct tick tick;
     (void)state;
     random_init(&random, 6);
     tick_init(&tick, PERIOD, NOW, &random);
@@ -180,8 +180,8 @@ static void a_little_lateness_does_not_slow_the_rate(void **state)
 /* tick.h: "the next deadline lies in the future", however late the tick is. */
 static void the_next_deadline_lies_in_the_future(void **state)
 {
-    struct wp_random random;
-    struct wp_tick tick;
+    struct random_state random;
+    struct tick tick;
     (void)state;
     random_init(&random, 8);
     tick_init(&tick, PERIOD, NOW, &random);

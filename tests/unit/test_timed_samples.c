@@ -8,28 +8,30 @@
 #include "lib/fake_stacks.h"
 #include "account/fold.h"
 
+#include <string.h>
+
 enum { THREADS = 3, RECORDS_FEW = 64 };
 
 static const uint64_t start_ns = 1000, start_utc_ns = 5000000000;
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_fold fold;
+    struct arena arena;
+    struct tree tree;
+    struct fold fold;
     struct fold_thread threads[THREADS + 1];
     arena_ref thread_of_number[THREADS + 1];
-    struct wp_profile profile;
-    struct wp_random random;
+    struct profile profile;
+    struct random_state random;
     /* What has been emitted. */
-    struct wp_values sum;
+    struct values sum;
     size_t count;
     uint64_t first_utc_ns, last_utc_ns;
 };
 
 static void add_thread(struct fixture *fixture, uint32_t number)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
-    struct wp_thread_record *record = arena_at(&fixture->arena, ref);
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct thread_record));
+    struct thread_record *record = arena_at(&fixture->arena, ref);
     record->number = number;
     record->tid = 100 + (int32_t)number;
     strcpy(record->name, "worker");
@@ -47,13 +49,13 @@ static int setup(void **state)
     random_init(&fixture.random, 7);
     assert_int_equal(arena_init(&fixture.arena, 1 << 22), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
-    fixture.fold = (struct wp_fold){.tree = &fixture.tree};
-    fixture.profile = (struct wp_profile){.arena = &fixture.arena,
-                                          .tree = &fixture.tree,
-                                          .thread_of_number = fixture.thread_of_number,
-                                          .thread_count = THREADS,
-                                          .labels = LABELS_ID,
-                                          .start_utc_ns = start_utc_ns};
+    fixture.fold = (struct fold){.tree = &fixture.tree};
+    fixture.profile = (struct profile){.arena = &fixture.arena,
+                                       .tree = &fixture.tree,
+                                       .thread_of_number = fixture.thread_of_number,
+                                       .thread_count = THREADS,
+                                       .labels = LABELS_ID,
+                                       .start_utc_ns = start_utc_ns};
     return 0;
 }
 
@@ -70,7 +72,7 @@ static int teardown(void **state)
 static void record(struct fixture *fixture, size_t records, uint64_t ticks)
 {
     static const char *const stacks[] = {"a", "ab", "ac"};
-    struct wp_timeline *timeline = timeline_create(records * sizeof(struct timeline_record), start_ns, 1);
+    struct timeline *timeline = timeline_create(records * sizeof(struct timeline_record), start_ns, 1);
     fixture->profile.timeline = fixture->fold.timeline = timeline;
     for (uint32_t number = 1; number <= THREADS; number++)
         add_thread(fixture, number);
@@ -96,7 +98,7 @@ static void record(struct fixture *fixture, size_t records, uint64_t ticks)
                         fixture->threads[number].cpu_clock_ns + 5, FOLD_REST_UNSAMPLED);
 }
 
-static void add(struct wp_values *sum, const struct wp_values *values)
+static void add(struct values *sum, const struct values *values)
 {
     sum->samples += values->samples;
     sum->cpu_ns += values->cpu_ns;
@@ -104,15 +106,15 @@ static void add(struct wp_values *sum, const struct wp_values *values)
     sum->wall_ns += values->wall_ns;
 }
 
-static struct wp_values sum_of_tree(const struct wp_tree *tree, arena_ref root)
+static struct values sum_of_tree(const struct tree *tree, arena_ref root)
 {
-    struct wp_values sum = {0};
+    struct values sum = {0};
     for (arena_ref node = root; node; node = tree_next(tree, root, node))
         add(&sum, &tree_node(tree, node)->self);
     return sum;
 }
 
-static void assert_sums(struct wp_values a, struct wp_values b)
+static void assert_sums(struct values a, struct values b)
 {
     assert_int_equal(a.samples, b.samples);
     assert_int_equal(a.cpu_ns, b.cpu_ns);
@@ -120,7 +122,7 @@ static void assert_sums(struct wp_values a, struct wp_values b)
     assert_int_equal(a.wall_ns, b.wall_ns);
 }
 
-static void emit(void *context, arena_ref node, const struct wp_values *values, uint64_t end_utc_ns)
+static void emit(void *context, arena_ref node, const struct values *values, uint64_t end_utc_ns)
 {
     struct fixture *fixture = context;
     assert_true(tree_node(&fixture->tree, node)->parent != 0);
@@ -132,21 +134,21 @@ static void emit(void *context, arena_ref node, const struct wp_values *values, 
 }
 
 /* Emitted and left together are what the group's members have. Returns what was left. */
-static struct wp_values share_out(struct fixture *fixture, struct timed_samples *samples,
-                                  const struct label_groups *groups, size_t first, size_t size)
+static struct values share_out(struct fixture *fixture, struct timed_samples *samples,
+                               const struct thread_groups *groups, size_t first, size_t size)
 {
-    struct wp_arena arena = {0};
-    struct wp_tree merged = {0};
-    struct wp_values all = {0}, both;
+    struct arena arena = {0};
+    struct tree merged = {0};
+    struct values all = {0}, both;
     arena_ref root;
-    fixture->sum = (struct wp_values){0};
-    assert_int_equal(label_group_merge(groups, &fixture->profile, first, size, &arena, &merged, &root), 0);
+    fixture->sum = (struct values){0};
+    assert_int_equal(thread_group_merge(groups, &fixture->profile, first, size, &arena, &merged, &root), 0);
     for (size_t i = 0; i < size; i++) {
-        struct wp_values one = sum_of_tree(&fixture->tree, groups->members[first + i].root);
+        struct values one = sum_of_tree(&fixture->tree, groups->members[first + i].root);
         add(&all, &one);
     }
     timed_samples_each(samples, &groups->members[first], size, &merged, root, emit, fixture);
-    struct wp_values left = sum_of_tree(&merged, root);
+    struct values left = sum_of_tree(&merged, root);
     both = left;
     add(&both, &fixture->sum);
     assert_sums(both, all);
@@ -157,22 +159,22 @@ static struct wp_values share_out(struct fixture *fixture, struct timed_samples 
 
 static void share_out_all(struct fixture *fixture, size_t expected_groups, uint64_t most_left)
 {
-    struct label_groups groups;
+    struct thread_groups groups;
     struct timed_samples samples;
     size_t found = 0;
-    assert_int_equal(label_groups_init(&groups, &fixture->profile), 0);
+    assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
     assert_int_equal(timed_samples_init(&samples, &fixture->profile), 0);
     for (size_t first = 0, size; first < groups.count; first += size) {
-        size = label_group_size(&groups, &fixture->profile, first);
+        size = thread_group_size(&groups, &fixture->profile, first);
         if (!groups.members[first].thread)
             continue;
-        struct wp_values left = share_out(fixture, &samples, &groups, first, size);
+        struct values left = share_out(fixture, &samples, &groups, first, size);
         assert_in_range(left.wall_ns, 0, most_left);
         found++;
     }
     assert_int_equal(found, expected_groups);
     timed_samples_deinit(&samples);
-    label_groups_deinit(&groups);
+    thread_groups_deinit(&groups);
 }
 
 static void parts_add_up_and_nothing_is_left(void **state)

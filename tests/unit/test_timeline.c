@@ -7,15 +7,17 @@
 #include "base/clock.h"
 #include "lib/fake_stacks.h"
 
+#include <string.h>
+
 enum { START_TICK = 100 };
 
 static const uint64_t start_ns = 1000;
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_fold fold;
-    struct wp_timeline *timeline;
+    struct arena arena;
+    struct tree tree;
+    struct fold fold;
+    struct timeline *timeline;
     struct fold_thread thread;
 };
 
@@ -26,7 +28,7 @@ static void begin(struct fixture *fixture, size_t records)
     fixture->timeline = timeline_create(records * sizeof(struct timeline_record), start_ns, 1);
     fixture->timeline->tick = START_TICK;
     fixture->fold =
-        (struct wp_fold){.tree = &fixture->tree, .period_ns = NS_PER_MS, .timeline = fixture->timeline};
+        (struct fold){.tree = &fixture->tree, .period_ns = NS_PER_MS, .timeline = fixture->timeline};
 }
 
 static void begin_thread(struct fixture *fixture, struct fold_thread *thread, uint32_t number)
@@ -233,7 +235,7 @@ struct sums {
     uint64_t cpu_ns, wall_ns, observations, ticks;
 };
 
-static struct sums sums_of(const struct wp_timeline *timeline, uint32_t thread)
+static struct sums sums_of(const struct timeline *timeline, uint32_t thread)
 {
     struct sums sums = {0};
     for (uint32_t i = 0; i < timeline->count; i++) {
@@ -276,7 +278,7 @@ static void the_old_is_thinned_evenly_and_the_newest_is_whole(void **state)
     struct fixture *fixture = *state;
     for (uint64_t i = 1; i <= 50 * FEW; i++)
         see(fixture, "a", i * 1000, 7, RUNNING);
-    const struct wp_timeline *timeline = fixture->timeline;
+    const struct timeline *timeline = fixture->timeline;
     for (uint32_t i = 1; i < timeline->count; i++) {
         assert_true(timeline->records[i - 1].last_ns < timeline->records[i].first_ns);
     }
@@ -326,7 +328,7 @@ static void a_range_goes_on_over_thinning(void **state)
 static void many_threads_are_dropped_and_counted(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_timeline *timeline = fixture->timeline;
+    struct timeline *timeline = fixture->timeline;
     for (uint32_t i = 0; i < 4 * FEW; i++) {
         struct fold_thread thread;
         begin_thread(fixture, &thread, i + 2);
@@ -350,7 +352,7 @@ static void many_threads_are_dropped_and_counted(void **state)
 
 static void late_ticks_in_a_row_are_one_event(void **state)
 {
-    struct wp_timeline *timeline = ((struct fixture *)*state)->timeline;
+    struct timeline *timeline = ((struct fixture *)*state)->timeline;
     const uint64_t ms = NS_PER_MS, s = NS_PER_S;
     timeline_event(timeline, &(struct timeline_event){1 * ms, 5 * ms, 4, 0, EVENT_LATE});
     timeline_event(timeline, &(struct timeline_event){7 * ms, 9 * ms, 2, 0, EVENT_LATE});

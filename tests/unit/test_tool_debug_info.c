@@ -1,28 +1,21 @@
-/* What is read of a file is bounded, comes from the right file only, and costs no more than names if it goes
- * wrong. */
+/* What is read of a file comes from the right file only. */
 #include "lib/unit.h"
-#include "tool/debug/debug_child.h"
 #include "tool/debug/debug_info.h"
-#include "lib/elf_builder.c"
+#include "lib/elf_builder.h"
 #include "lib/own_module.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static const struct debug_bounds short_bounds = {.cpu_seconds = 1, .wall_seconds = 10};
 static const uint64_t addresses[] = {0x1000, 0x1010, 0x1020};
 
 enum { ADDRESS_COUNT = sizeof addresses / sizeof *addresses };
-
-static struct debug_module no_module(void)
-{
-    return (struct debug_module){.path = "/no/such/file"};
-}
 
 /* ---- tables ---- */
 
@@ -130,16 +123,16 @@ static void what_is_no_program_is_refused(void **state)
 static void make_loadable(struct built_elf *elf)
 {
     Elf64_Phdr segments[2];
-    memcpy(&segments[0], elf->bytes + built_header(elf)->e_phoff, sizeof segments[0]);
+    memcpy(&segments[0], elf->bytes + built_elf_header(elf)->e_phoff, sizeof segments[0]);
     segments[1] = (Elf64_Phdr){.p_type = PT_LOAD,
                                .p_flags = PF_R | PF_X,
                                .p_filesz = elf->size,
                                .p_memsz = 0x10000,
                                .p_align = 0x1000};
-    size_t at = built_append(elf, segments, sizeof segments);
-    built_header(elf)->e_phoff = at;
-    built_header(elf)->e_phnum = 2;
-    built_header(elf)->e_type = ET_DYN;
+    size_t at = built_elf_append(elf, segments, sizeof segments);
+    built_elf_header(elf)->e_phoff = at;
+    built_elf_header(elf)->e_phnum = 2;
+    built_elf_header(elf)->e_type = ET_DYN;
 }
 
 /* No debug information: symbols. They are not kept, for a debug file may come. */
@@ -172,81 +165,6 @@ static void symbols_serve_without_debug_information(void **state)
     built_elf_destroy(&elf);
 }
 
-/* ---- the process that reads ---- */
-
-static int find_one(const struct debug_module *module, const uint64_t *asked, size_t count,
-                    struct frame_table *ret)
-{
-    (void)module;
-    *ret = (struct frame_table){0};
-    for (size_t i = 0; i < count; i++)
-        add(ret, asked[i], "found", "/src/found.c", 1);
-    return 0;
-}
-
-static int find_none(const struct debug_module *module, const uint64_t *asked, size_t count,
-                     struct frame_table *ret)
-{
-    (void)module, (void)asked, (void)count;
-    *ret = (struct frame_table){0};
-    return -ESTALE;
-}
-
-static int crash(const struct debug_module *module, const uint64_t *asked, size_t count,
-                 struct frame_table *ret)
-{
-    (void)module, (void)asked, (void)count, (void)ret;
-    signal(SIGABRT, SIG_DFL);
-    abort();
-}
-
-static int loop(const struct debug_module *module, const uint64_t *asked, size_t count,
-                struct frame_table *ret)
-{
-    volatile bool is_over = false;
-    while (!is_over)
-        continue;
-    return find_none(module, asked, count, ret);
-}
-
-static int hang(const struct debug_module *module, const uint64_t *asked, size_t count,
-                struct frame_table *ret)
-{
-    while (pause() < 0)
-        continue;
-    return find_none(module, asked, count, ret);
-}
-
-static int status_of(debug_read_fn *read_frames, const struct debug_bounds *bounds)
-{
-    struct frame_table table;
-    struct debug_module module = no_module();
-    int status = debug_child_run(read_frames, bounds, &module, addresses, ADDRESS_COUNT, &table);
-    assert_int_equal(table.row_count, 0);
-    return status;
-}
-
-static void what_a_process_finds_comes_over(void **state)
-{
-    struct frame_table table;
-    struct debug_module module = no_module();
-    (void)state;
-    assert_int_equal(debug_child_run(find_one, &short_bounds, &module, addresses, ADDRESS_COUNT, &table), 0);
-    assert_int_equal(table.row_count, ADDRESS_COUNT);
-    assert_string_equal(name_at(&table, 0x1010), "found");
-    frame_table_free(&table);
-    assert_int_equal(status_of(find_none, &short_bounds), -ESTALE);
-}
-
-static void a_process_that_fails_costs_names_only(void **state)
-{
-    static const struct debug_bounds impatient = {.cpu_seconds = 10, .wall_seconds = 1};
-    (void)state;
-    assert_int_equal(status_of(crash, &short_bounds), -EIO);
-    assert_int_equal(status_of(loop, &short_bounds), -EIO);
-    assert_int_equal(status_of(hang, &impatient), -EIO);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,8 +173,6 @@ int main(void)
         cmocka_unit_test(only_the_recorded_file_is_read),
         cmocka_unit_test(what_is_no_program_is_refused),
         cmocka_unit_test(symbols_serve_without_debug_information),
-        cmocka_unit_test(what_a_process_finds_comes_over),
-        cmocka_unit_test(a_process_that_fails_costs_names_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,19 @@
  * Not compared: compression, wallprof's own version (VERSION in its place), and of HTML what stands around
  * the data, which is only held to be the page that was built.
  */
-#include "encode/format.h"
+#include "tool/formats/formats.h"
 #include "tool/read/recording.h"
 #include "profile/store.h"
 
 #include "lib/fake_files.h"
 #include "lib/small_profile.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define OWN_NAME   "wallprof " WALLPROF_VERSION
 #define ANY_NAME   "wallprof VERSION"
@@ -109,13 +114,13 @@ static void cut_page(struct fake_bytes *file)
     file->bytes[file->size] = '\0';
 }
 
-static struct fake_bytes written(const struct fixture *fixture, enum wp_format format,
-                                 const struct wp_profile *profile)
+static struct fake_bytes written(const struct fixture *fixture, enum file_format format,
+                                 const struct profile *profile)
 {
     int error;
     struct sink *sink = sink_create(fixture->directory.fd, "out", SINK_PLAIN, &error);
     assert_non_null(sink);
-    assert_int_equal(format_write(format, profile, sink), 0);
+    assert_int_equal(formats_write(format, profile, sink), 0);
     assert_int_equal(sink_commit(sink), 0);
     struct fake_bytes file = fake_read(&fixture->directory, "out");
     if (format == FORMAT_HTML)
@@ -126,7 +131,7 @@ static struct fake_bytes written(const struct fixture *fixture, enum wp_format f
 
 /* ---- golden files ---- */
 
-static const char *path_of(const struct fixture *fixture, enum wp_format format)
+static const char *path_of(const struct fixture *fixture, enum file_format format)
 {
     return format == FORMAT_STORE ? fixture->store_path : files[format];
 }

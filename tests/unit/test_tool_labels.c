@@ -2,7 +2,7 @@
  * Labels from the fold of a thread's stacks to every reader: with exact numbers, through a store and a pprof
  * file and back; and what only claims to be a label.
  */
-#include "encode/enc_folded.h"
+#include "tool/formats/enc_folded.h"
 #include "encode/enc_pprof.h"
 #include "encode/enc_store.h"
 #include "account/fold.h"
@@ -22,19 +22,19 @@ enum { LOCATIONS_MAX = 32 };
 
 struct fixture {
     struct fake_directory directory;
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
-    struct wp_symbols symbols;
-    struct wp_function functions[LOCATIONS_MAX];
-    struct wp_frame frames[LOCATIONS_MAX];
+    struct arena arena;
+    struct tree tree;
+    struct module_list modules;
+    struct symbols symbols;
+    struct symbol_function functions[LOCATIONS_MAX];
+    struct symbol_frame frames[LOCATIONS_MAX];
     uint32_t first_frame[LOCATIONS_MAX + 1], region_of[LOCATIONS_MAX];
     char names[LOCATIONS_MAX][TREE_LABEL_NAME_BYTES];
     arena_ref thread_of_number[2];
     arena_ref a, b, one, two, other; /* functions a and b; labels n=one, m=two, n=other */
     struct fold_thread thread;
-    struct wp_fold fold;
-    struct wp_profile profile;
+    struct fold fold;
+    struct profile profile;
     char path[PATH_MAX];
 };
 
@@ -42,24 +42,24 @@ struct fixture {
 
 static void name_all(struct fixture *fixture)
 {
-    const struct wp_tree *tree = &fixture->tree;
+    const struct tree *tree = &fixture->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        const struct wp_location *location = tree_location_at(tree, ref);
+        const struct location *location = tree_location_at(tree, ref);
         char *name = fixture->names[location->index];
         const char *text = location->pseudo    ? tree_frame_name(&fixture->arena, location, name)
                            : ref == fixture->a ? "a"
                                                : "b";
-        fixture->functions[location->index] = (struct wp_function){.name = text, .system_name = text};
+        fixture->functions[location->index] = (struct symbol_function){.name = text, .system_name = text};
         fixture->frames[location->index].function = location->index;
     }
     for (uint32_t i = 0; i <= tree->location_count; i++)
         fixture->first_frame[i] = i;
-    fixture->symbols = (struct wp_symbols){.location_count = tree->location_count,
-                                           .function_count = tree->location_count,
-                                           .functions = fixture->functions,
-                                           .frames = fixture->frames,
-                                           .first_frame = fixture->first_frame,
-                                           .region_of = fixture->region_of};
+    fixture->symbols = (struct symbols){.location_count = tree->location_count,
+                                        .function_count = tree->location_count,
+                                        .functions = fixture->functions,
+                                        .frames = fixture->frames,
+                                        .first_frame = fixture->first_frame,
+                                        .region_of = fixture->region_of};
 }
 
 /* A look `ns` after the last one: the stack and labels, innermost first. */
@@ -73,9 +73,9 @@ static void look(struct fixture *fixture, uint64_t ns, const arena_ref *path, si
 
 static void make_thread(struct fixture *fixture)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_thread_record));
-    struct wp_thread_record *record = arena_at(&fixture->arena, ref);
-    *record = (struct wp_thread_record){
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct thread_record));
+    struct thread_record *record = arena_at(&fixture->arena, ref);
+    *record = (struct thread_record){
         .root = tree_root(&fixture->tree, 1), .number = 1, .tid = 7, .start_ns = 1000, .name = "t"};
     fixture->thread_of_number[1] = ref;
     fold_thread_begin(&fixture->thread, record->root, 1000, 0);
@@ -105,7 +105,7 @@ static int setup(void **state)
     assert_int_equal(arena_init(&fixture.arena, 1 << 16), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
     fixture.modules.arena = &fixture.arena;
-    fixture.fold = (struct wp_fold){.tree = &fixture.tree, .period_ns = 10};
+    fixture.fold = (struct fold){.tree = &fixture.tree, .period_ns = 10};
     fixture.a = tree_location(&fixture.tree, 0, 0x1000, 0);
     fixture.b = tree_location(&fixture.tree, 0, 0x2000, 0);
     fixture.one = tree_label(&fixture.tree, "n", "one");
@@ -114,17 +114,17 @@ static int setup(void **state)
     make_thread(&fixture);
     look_at_all(&fixture);
     name_all(&fixture);
-    fixture.profile = (struct wp_profile){.arena = &fixture.arena,
-                                          .tree = &fixture.tree,
-                                          .modules = &fixture.modules,
-                                          .symbols = &fixture.symbols,
-                                          .thread_of_number = fixture.thread_of_number,
-                                          .thread_count = 1,
-                                          .labels = LABELS_ID,
-                                          .duration_ns = 210,
-                                          .period_ns = 10,
-                                          .restraint = "",
-                                          .command = "app"};
+    fixture.profile = (struct profile){.arena = &fixture.arena,
+                                       .tree = &fixture.tree,
+                                       .modules = &fixture.modules,
+                                       .symbols = &fixture.symbols,
+                                       .thread_of_number = fixture.thread_of_number,
+                                       .thread_count = 1,
+                                       .labels = LABELS_ID,
+                                       .duration_ns = 210,
+                                       .period_ns = 10,
+                                       .restraint = "",
+                                       .command = "app"};
     return 0;
 }
 
@@ -142,12 +142,12 @@ static int teardown(void **state)
 static void a_label_is_one_location(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     uint32_t count = tree->location_count;
     assert_int_equal(tree_label(tree, "n", "one"), fixture->one);
     assert_int_equal(tree->location_count, count);
     assert_int_not_equal(tree_label(tree, "no", "ne"), fixture->one);
-    const struct wp_location *location = tree_location_at(tree, fixture->one);
+    const struct location *location = tree_location_at(tree, fixture->one);
     assert_true(tree_is_label(location));
     assert_string_equal(tree_label_key(&fixture->arena, location), "n");
     assert_string_equal(tree_label_value(&fixture->arena, location), "one");
@@ -161,7 +161,7 @@ static void a_label_is_one_location(void **state)
     assert_int_equal(tree_location(tree, 0, 0x1000, 0), fixture->a);
 }
 
-static struct wp_node *node_at(struct fixture *fixture, const arena_ref *path, size_t depth)
+static struct tree_node *node_at(struct fixture *fixture, const arena_ref *path, size_t depth)
 {
     arena_ref ref = fixture->thread.root;
     uint32_t count = fixture->tree.node_count;
@@ -189,7 +189,7 @@ static void other_labels_are_another_path_and_no_calls(void **state)
                  {{fixture->tree.pseudo[PSEUDO_UNSAMPLED], one}, 2, 40, 0},
                  {{a, fixture->other}, 2, 50, 1}};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
-        const struct wp_node *node = node_at(fixture, nodes[i].path, nodes[i].depth);
+        const struct tree_node *node = node_at(fixture, nodes[i].path, nodes[i].depth);
         assert_int_equal(node->self.wall_ns, nodes[i].wall_ns);
         assert_int_equal(node->calls, nodes[i].calls);
     }
@@ -208,7 +208,7 @@ static const struct report_row *row(const struct report *report, const char *nam
     return NULL;
 }
 
-static void assert_rows(const struct wp_profile *profile, const struct report_request *request,
+static void assert_rows(const struct profile *profile, const struct report_request *request,
                         const char *const *names, const uint64_t *wall_ns, size_t count)
 {
     struct report report;
@@ -221,7 +221,7 @@ static void assert_rows(const struct wp_profile *profile, const struct report_re
     report_free(&report);
 }
 
-static uint64_t selected(const struct wp_profile *profile, const char *label)
+static uint64_t selected(const struct profile *profile, const char *label)
 {
     struct report report;
     assert_int_equal(report_make(&report, profile, &(struct report_request){.label = label}), 0);
@@ -230,7 +230,7 @@ static uint64_t selected(const struct wp_profile *profile, const char *label)
     return ns;
 }
 
-static void assert_reports(const struct wp_profile *profile)
+static void assert_reports(const struct profile *profile)
 {
     static const char *const labels[] = {"n=one", "m=two", "n=other", "[no label]"};
     static const char *const functions[] = {"a", "b", "[unsampled]", "[uninteresting]"};

@@ -10,9 +10,14 @@
 #include "lib/unit.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum { ARENA_BYTES = 20 << 10, TIMELINE_BYTES = 32 * 64, THREADS_MAX = 16 };
 
@@ -51,32 +56,31 @@ static void open_store(struct fixture *fixture)
         fail_msg("%s", fixture->recording.reason);
 }
 
-static const struct wp_thread_record *record_of(const struct recording *recording, uint32_t number)
+static const struct thread_record *record_of(const struct recording *recording, uint32_t number)
 {
     arena_ref ref = number <= recording->profile.thread_count ? recording->thread_of_number[number] : 0;
     return ref ? arena_at(&recording->arena, ref) : NULL;
 }
 
-static struct wp_values sum_of(const struct recording *recording, uint32_t number)
+static struct values sum_of(const struct recording *recording, uint32_t number)
 {
-    const struct wp_thread_record *record = record_of(recording, number);
+    const struct thread_record *record = record_of(recording, number);
     assert_non_null(record);
     return fake_sum(&recording->tree, record->root);
 }
 
 /* Where in the tree a stack of the recorder's is, found by addresses; an empty one with '?' at its end is
  * [unsampled]. */
-static const struct wp_values *values_of(const struct recording *recording, uint32_t number,
-                                         const char *stack)
+static const struct values *values_of(const struct recording *recording, uint32_t number, const char *stack)
 {
-    const struct wp_tree *tree = &recording->tree;
+    const struct tree *tree = &recording->tree;
     arena_ref node = record_of(recording, number)->root;
     while (node && *stack) {
         bool is_unsampled = *stack == '?';
         uint64_t address = is_unsampled ? 0 : fake_frame(&stack);
         stack += is_unsampled;
         for (node = tree_node(tree, node)->first_child; node; node = tree_node(tree, node)->next_sibling) {
-            const struct wp_location *location = tree_location_at(tree, tree_node(tree, node)->location);
+            const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
             if (is_unsampled ? location->pseudo == 1 + PSEUDO_UNSAMPLED
                              : !location->pseudo && location->address == address)
                 break;
@@ -87,7 +91,7 @@ static const struct wp_values *values_of(const struct recording *recording, uint
 
 static void assert_wall(const struct recording *recording, uint32_t number, const char *stack, uint64_t wall)
 {
-    const struct wp_values *values = values_of(recording, number, stack);
+    const struct values *values = values_of(recording, number, stack);
     if (wall > 0)
         assert_non_null(values);
     assert_int_equal(values ? values->wall_ns : 0, wall);
@@ -99,7 +103,7 @@ static void a_thread_that_lived_has_its_time_up_to_the_last_beat(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 100, false);
+    struct thread *thread = fake_recorder_begin(recorder, 100, false);
     fake_recorder_observe(recorder, thread, 1000, 0, 300, true, "ab");
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, thread, 2000, 2500, 700, true, "ac");
@@ -121,7 +125,7 @@ static void a_stretch_goes_on_to_its_end(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_tick(recorder, 2000);
     thread->schedule.begin = 4;
@@ -145,7 +149,7 @@ static void what_is_told_of_its_end_is_believed(void **state)
     fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_tick(recorder, 5000);
-    live_note_end(&recorder->sampler.live, STORE_END_EXIT, 7, FAKE_START_NS + 5600);
+    mapped_store_note_end(&recorder->sampler.mapped_store, STORE_END_EXIT, 7, FAKE_START_NS + 5600);
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 5600);
     assert_string_equal(fixture->recording.ending, "ended by _exit(7)");
@@ -162,14 +166,14 @@ static void a_store_that_was_given_up_ends_there(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_tick(recorder, 5000);
-    live_give_up(&recorder->sampler.live, -ENOSPC);
+    mapped_store_give_up(&recorder->sampler.mapped_store, -ENOSPC);
     recorder->fd = -1;
     fake_recorder_observe(recorder, thread, 7000, 0, 100, true, "abc");
     fake_recorder_tick(recorder, 8000);
-    live_note_end(&recorder->sampler.live, STORE_END_EXIT, 0, FAKE_START_NS + 9000000);
+    mapped_store_note_end(&recorder->sampler.mapped_store, STORE_END_EXIT, 0, FAKE_START_NS + 9000000);
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 5000);
     assert_wall(&fixture->recording, 1, "abc", 0);
@@ -183,7 +187,7 @@ static void new_nodes_that_nothing_leads_to_yet_are_unsampled(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_tick(recorder, 1500);
@@ -199,7 +203,7 @@ static void values_without_the_state_of_their_thread_count(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_observe(recorder, thread, 2000, 2900, 0, false, "ac");
@@ -216,14 +220,14 @@ static void a_thread_without_a_state_lived_if_it_has_no_end(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
-    struct wp_thread *other = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *other = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, thread, 1000, 0, 400, true, "ab");
     fake_recorder_end(recorder, other, 2000, 0);
-    struct wp_thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
+    struct thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
     record->state = 0; /* there was no memory for it */
-    live_beat_alone(&recorder->sampler.live, FAKE_START_NS + 3000);
+    mapped_store_beat_alone(&recorder->sampler.mapped_store, FAKE_START_NS + 3000);
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
     assert_wall(&fixture->recording, 1, "?", 2000);
@@ -236,12 +240,12 @@ static void a_state_that_was_just_taken_is_not_believed(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_begin(recorder, 2000, false);
     fake_recorder_tick(recorder, 3000);
-    struct wp_thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
-    memset(arena_at(&recorder->sampler.arena, record->state), 0, sizeof(struct wp_thread_state));
+    struct thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
+    memset(arena_at(&recorder->sampler.arena, record->state), 0, sizeof(struct thread_state));
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
     assert_int_equal(sum_of(&fixture->recording, 2).wall_ns, 1000);
@@ -266,13 +270,13 @@ static void threads_that_share_a_tree_have_their_time_there(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *first = fake_recorder_begin(recorder, 0, true);
+    struct thread *first = fake_recorder_begin(recorder, 0, true);
     fake_recorder_begin(recorder, 500, true);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, first, 1000, 0, 200, true, "ab");
     fake_recorder_tick(recorder, 2000);
     open_store(fixture);
-    struct wp_values sum = fake_sum(&fixture->recording.tree, fixture->recording.tree.spare_root);
+    struct values sum = fake_sum(&fixture->recording.tree, fixture->recording.tree.spare_root);
     assert_int_equal(sum.wall_ns, 2000 + 1500);
     assert_int_equal(sum.cpu_ns, 200);
     assert_int_equal(sum.offcpu_ns, 1800 + 1500);
@@ -284,25 +288,25 @@ static void heads_that_are_of_two_moments_lose_what_is_new_only(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *first = fake_recorder_begin(recorder, 0, false);
+    struct thread *first = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, first, 1000, 0, 200, true, "ab");
     fake_recorder_tick(recorder, 1500);
-    const struct store_tree before = recorder->sampler.live.header->tree;
+    const struct store_tree before = recorder->sampler.mapped_store.header->tree;
     fake_recorder_begin(recorder, 1600, false);
-    const struct store_tree after = recorder->sampler.live.header->tree;
+    const struct store_tree after = recorder->sampler.mapped_store.header->tree;
     assert_int_not_equal(before.newest_thread, after.newest_thread);
     for (size_t bytes = 0; bytes <= sizeof after; bytes += sizeof(uint32_t)) {
         struct store_tree torn = before;
         memcpy(&torn, &after, bytes);
-        recorder->sampler.live.header->tree = torn;
+        recorder->sampler.mapped_store.header->tree = torn;
         open_store(fixture);
         assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
         recording_close(&fixture->recording);
         torn = after;
         memcpy(&torn, &before, bytes);
-        recorder->sampler.live.header->tree = torn;
+        recorder->sampler.mapped_store.header->tree = torn;
         open_store(fixture);
         assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
@@ -312,7 +316,7 @@ static void heads_that_are_of_two_moments_lose_what_is_new_only(void **state)
 
 /* ---- the timeline ---- */
 
-static uint64_t timed_wall_of(const struct wp_timeline *timeline, uint32_t number)
+static uint64_t timed_wall_of(const struct timeline *timeline, uint32_t number)
 {
     uint64_t wall_ns = 0;
     for (uint32_t i = 0; i < timeline->count; i++)
@@ -325,9 +329,9 @@ static void records_that_have_moved_are_not_there_twice(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
-    const struct wp_timeline *timeline = recorder->sampler.timeline;
+    const struct timeline *timeline = recorder->sampler.timeline;
     uint64_t time = 0;
     while (timeline->thinned == 0) {
         if (time < 5000 || timeline->count < timeline->capacity)
@@ -358,18 +362,17 @@ struct truth {
     } threads[THREADS_MAX];
 };
 
-static struct wp_thread *live_begin_thread(struct fake_recorder *recorder, struct truth *truth,
-                                           uint64_t time_ns)
+static struct thread *live_begin_thread(struct fake_recorder *recorder, struct truth *truth, uint64_t time_ns)
 {
     truth->now_ns = time_ns;
     truth->threads[truth->begun + 1].start_ns = time_ns;
     truth->begun++;
-    struct wp_thread *thread = fake_recorder_begin(recorder, time_ns, false);
+    struct thread *thread = fake_recorder_begin(recorder, time_ns, false);
     truth->begun_for_sure = truth->begun;
     return thread;
 }
 
-static void live_end_thread(struct fake_recorder *recorder, struct truth *truth, struct wp_thread *thread,
+static void live_end_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
                             uint64_t time_ns, uint64_t cpu_ns)
 {
     uint32_t number = thread->number;
@@ -381,7 +384,7 @@ static void live_end_thread(struct fake_recorder *recorder, struct truth *truth,
     truth->threads[number].has_ended = 1;
 }
 
-static void live_observe_thread(struct fake_recorder *recorder, struct truth *truth, struct wp_thread *thread,
+static void live_observe_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
                                 uint64_t time_ns, unsigned which)
 {
     static const char *const stacks[] = {"ab", "abc", "ad", "ab1ef", "g", "ab1eh", "abcdefg", "ad1"};
@@ -411,9 +414,9 @@ static void begin_to_record(struct fixture *fixture, struct truth *truth)
 static void record_something(struct fixture *fixture, struct truth *truth)
 {
     struct fake_recorder *recorder = &fixture->recorder;
-    struct wp_thread *first = recorder->threads.live[0];
+    struct thread *first = recorder->threads.live[0];
     live_tick(recorder, truth, 2000);
-    struct wp_thread *second = live_begin_thread(recorder, truth, 2100);
+    struct thread *second = live_begin_thread(recorder, truth, 2100);
     for (unsigned i = 1; i <= 18; i++) {
         uint64_t time_ns = 2000 + 1000 * (uint64_t)i;
         live_observe_thread(recorder, truth, first, time_ns - 500, i);
@@ -431,13 +434,13 @@ static void record_something(struct fixture *fixture, struct truth *truth)
 
 static void check_thread(const struct recording *recording, const struct truth *truth, uint32_t number)
 {
-    const struct wp_thread_record *record = record_of(recording, number);
+    const struct thread_record *record = record_of(recording, number);
     if (number > truth->begun_for_sure && !record)
         return;
     assert_non_null(record);
     const uint64_t start_ns = FAKE_START_NS + truth->threads[number].start_ns;
-    const struct wp_values sum = fake_sum(&recording->tree, record->root);
-    const struct wp_timeline *timeline = recording->profile.timeline;
+    const struct values sum = fake_sum(&recording->tree, record->root);
+    const struct timeline *timeline = recording->profile.timeline;
     assert_int_equal(record->start_ns, start_ns);
     assert_true(record->end_ns >= start_ns);
     assert_int_equal(sum.wall_ns, record->end_ns - start_ns);
@@ -465,17 +468,17 @@ static void check_what_is_left(struct fixture *fixture, const struct truth *trut
  * trap flag), and what is in the file then is read, by the handler, as somebody else would after a SIGKILL.
  */
 #ifdef __x86_64__
-enum { TRAP_FLAG = 0x100, PARTS = 1 + LIVE_PART_COUNT };
+enum { TRAP_FLAG = 0x100, PARTS = 1 + MAPPED_PART_COUNT };
 
 static struct {
     struct fixture *fixture;
     struct truth *truth;
-    struct live_memory parts[PARTS];
-    const struct live_memory *open; /* the one that is being stored to */
+    struct mapped_memory parts[PARTS];
+    const struct mapped_memory *open; /* the one that is being stored to */
     unsigned stores;
 } watched;
 
-static void protect(const struct live_memory *part, int protection)
+static void protect(const struct mapped_memory *part, int protection)
 {
     if (part->bytes > 0)
         assert_int_equal(mprotect(part->base, part->bytes, protection), 0);
@@ -486,7 +489,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     ucontext_t *thread = context;
     const uintptr_t address = (uintptr_t)info->si_addr;
     for (int i = 0; i < PARTS; i++) {
-        const struct live_memory *part = &watched.parts[i];
+        const struct mapped_memory *part = &watched.parts[i];
         if (address - (uintptr_t)part->base < part->bytes)
             watched.open = part;
     }
@@ -513,14 +516,14 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 
 static void watch_stores(struct fixture *fixture, struct truth *truth)
 {
-    const struct wp_live *live = &fixture->recorder.sampler.live;
+    const struct mapped_store *live = &fixture->recorder.sampler.mapped_store;
     struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
     watched.fixture = fixture;
     watched.truth = truth;
     watched.stores = 0;
-    watched.parts[0] = (struct live_memory){live->header, STORE_HEADER_BYTES, 0, NULL};
-    for (int i = 0; i < LIVE_PART_COUNT; i++)
+    watched.parts[0] = (struct mapped_memory){live->header, STORE_HEADER_BYTES, 0, NULL};
+    for (int i = 0; i < MAPPED_PART_COUNT; i++)
         watched.parts[1 + i] = live->parts[i].memory;
     assert_int_equal(sigaction(SIGSEGV, &fault, NULL), 0);
     assert_int_equal(sigaction(SIGTRAP, &trap, NULL), 0);
@@ -562,7 +565,7 @@ static void a_store_whose_pages_are_lost_is_read_or_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct truth truth = {0};
-    struct wp_random random;
+    struct random_state random;
     unsigned read = 0, refused = 0;
     begin_to_record(fixture, &truth);
     record_something(fixture, &truth);
@@ -581,7 +584,7 @@ static void a_store_whose_pages_are_lost_is_read_or_refused(void **state)
         if (recording_open(&fixture->recording, fixture->path) == 0) {
             read++;
             for (uint32_t number = 1; number <= fixture->recording.profile.thread_count; number++) {
-                const struct wp_thread_record *record = record_of(&fixture->recording, number);
+                const struct thread_record *record = record_of(&fixture->recording, number);
                 if (record && record->end_ns && !truth.threads[number].has_ended)
                     assert_int_equal(sum_of(&fixture->recording, number).wall_ns,
                                      record->end_ns - record->start_ns);
@@ -604,18 +607,18 @@ static void a_checkpoint_is_used_where_the_newest_lists_are_broken(void **state)
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
     const uint64_t minute_ns = UINT64_C(60000000000);
-    struct wp_thread *thread = fake_recorder_begin(recorder, 0, false);
+    struct thread *thread = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_tick(recorder, 2000);
     fake_recorder_tick(recorder, 2 * minute_ns - 1000);
     fake_recorder_tick(recorder, 2 * minute_ns);
-    struct store_header *header = recorder->sampler.live.header;
+    struct store_header *header = recorder->sampler.mapped_store.header;
     assert_true(header->live.checkpoints[0].time_ns > 0);
     fake_recorder_observe(recorder, thread, 2 * minute_ns + 1000, 0, 0, false, "xyz");
     fake_recorder_tick(recorder, 2 * minute_ns + 2000);
     assert_true(header->tree.location_count > header->live.checkpoints[0].tree.location_count);
-    memset(arena_at(&recorder->sampler.arena, header->tree.newest_location), 0, sizeof(struct wp_location));
+    memset(arena_at(&recorder->sampler.arena, header->tree.newest_location), 0, sizeof(struct location));
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "ab", 1000);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 2 * minute_ns + 2000);
@@ -630,8 +633,8 @@ static void a_checkpoint_that_is_larger_is_refused(void **state)
     fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_tick(recorder, 1000);
-    struct store_header *header = recorder->sampler.live.header;
-    struct wp_thread_record *record = arena_at(&recorder->sampler.arena, header->tree.newest_thread);
+    struct store_header *header = recorder->sampler.mapped_store.header;
+    struct thread_record *record = arena_at(&recorder->sampler.arena, header->tree.newest_thread);
     header->live.checkpoints[0].tree = header->tree;
     header->live.checkpoints[0].tree.thread_count = 5000;
     header->tree.newest_location = 0; /* so that it looks better */
@@ -649,7 +652,7 @@ static void a_state_outside_the_file_is_refused(void **state)
     fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
     fake_recorder_tick(recorder, 1000);
-    struct wp_thread_record *record = arena_at(&recorder->sampler.arena, recorder->threads.live[0]->record);
+    struct thread_record *record = arena_at(&recorder->sampler.arena, recorder->threads.live[0]->record);
     record->state = (arena_ref)(ARENA_BYTES / ARENA_UNIT_BYTES) + 1;
     assert_true(recording_open(&fixture->recording, fixture->path) < 0);
 }

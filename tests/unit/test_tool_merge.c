@@ -1,8 +1,8 @@
 /* Recordings made by hand, merged: sums to the nanosecond, modules at other addresses, run-time code, labels.
  */
-#include "encode/enc_callgrind.h"
-#include "encode/enc_folded.h"
-#include "encode/enc_html.h"
+#include "tool/formats/enc_callgrind.h"
+#include "tool/formats/enc_folded.h"
+#include "tool/formats/enc_html.h"
 #include "encode/enc_pprof.h"
 #include "encode/enc_store.h"
 #include "encode/thread_groups.h"
@@ -21,16 +21,16 @@ enum { MOVED = 0x7000000 };
 struct fixture {
     struct fake_directory directory;
     struct small_profile small;
-    struct wp_process process;
+    struct process_record process;
     struct recording recording;
     struct merge *merge;
     struct recording *merged;
     char path[PATH_MAX];
 };
 
-typedef int write_fn(const struct wp_profile *profile, struct sink *sink);
+typedef int write_fn(const struct profile *profile, struct sink *sink);
 
-static void write_file(struct fixture *fixture, write_fn *write, const struct wp_profile *profile)
+static void write_file(struct fixture *fixture, write_fn *write, const struct profile *profile)
 {
     int error;
     struct sink *sink = sink_create(fixture->directory.fd, "out", SINK_PLAIN, &error);
@@ -48,7 +48,7 @@ static int setup(void **state)
     snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
     setenv("WALLPROF_CACHE", "off", 1);
     small_profile_create(&fixture.small);
-    fixture.process = (struct wp_process){"app", 100, PROCESS_NO_RANK, ""};
+    fixture.process = (struct process_record){"app", 100, PROCESS_NO_RANK, ""};
     fixture.small.profile.processes = &fixture.process;
     fixture.small.profile.process_count = 1;
     fixture.merge = merge_begin(&(struct merge_options){LABELS_ID});
@@ -67,7 +67,7 @@ static int teardown(void **state)
 
 /* ---- recordings ---- */
 
-static void begin_again(struct fixture *fixture, enum wp_labels labels)
+static void begin_again(struct fixture *fixture, enum label_policy labels)
 {
     merge_release(fixture->merge);
     fixture->merge = merge_begin(&(struct merge_options){labels});
@@ -100,21 +100,21 @@ static void move_modules(struct fixture *fixture, uint64_t distance)
 {
     struct recording *recording = &fixture->recording;
     for (arena_ref ref = recording->modules.newest; ref;) {
-        struct wp_module *module = arena_at(&recording->arena, ref);
+        struct module *module = arena_at(&recording->arena, ref);
         module->start_pc += distance;
         module->end_pc += distance;
         module->load_bias += distance;
         ref = module->next;
     }
     for (arena_ref ref = recording->tree.newest_location; ref;) {
-        struct wp_location *location = tree_location_at(&recording->tree, ref);
+        struct location *location = tree_location_at(&recording->tree, ref);
         location->address += location->module ? distance : 0;
         location->function_start += location->module ? distance : 0;
         ref = location->next;
     }
 }
 
-static struct wp_function *function_named(struct recording *recording, const char *name)
+static struct symbol_function *function_named(struct recording *recording, const char *name)
 {
     for (uint32_t i = 0; i < recording->symbols->function_count; i++) {
         if (strcmp(recording->symbols->functions[i].name, name) == 0)
@@ -131,19 +131,18 @@ static void finish(struct fixture *fixture)
 /* ---- sums ---- */
 
 /* Of nodes in this process (0: all), thread (NULL: all) and function, innermost (NULL: all). */
-static struct wp_values sum(const struct wp_profile *profile, int32_t pid, const char *thread,
-                            const char *function)
+static struct values sum(const struct profile *profile, int32_t pid, const char *thread, const char *function)
 {
-    struct wp_values ret = {0};
-    const struct wp_tree *tree = profile->tree;
+    struct values ret = {0};
+    const struct tree *tree = profile->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        const struct wp_thread_record *record = profile_thread(profile, tree_node(tree, root)->thread);
-        const struct wp_process *process = profile_process(profile, record);
+        const struct thread_record *record = profile_thread(profile, tree_node(tree, root)->thread);
+        const struct process_record *process = profile_process(profile, record);
         if ((pid && (!process || process->pid != pid)) ||
             (thread && (!record || strncmp(record->name, thread, THREAD_NAME_BYTES) != 0)))
             continue;
         for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
-            const struct wp_node *at = tree_node(tree, node);
+            const struct tree_node *at = tree_node(tree, node);
             uint32_t count;
             if (function &&
                 (!at->parent ||
@@ -160,7 +159,7 @@ static struct wp_values sum(const struct wp_profile *profile, int32_t pid, const
     return ret;
 }
 
-static void assert_values(struct wp_values values, uint64_t samples, uint64_t cpu, uint64_t offcpu)
+static void assert_values(struct values values, uint64_t samples, uint64_t cpu, uint64_t offcpu)
 {
     assert_int_equal(values.samples, samples);
     assert_int_equal(values.cpu_ns, cpu * SMALL_UNIT_NS);
@@ -172,19 +171,19 @@ static uint32_t count_modules(const struct recording *recording)
 {
     uint32_t count = 0;
     for (arena_ref ref = recording->modules.newest; ref; count++)
-        ref = ((const struct wp_module *)arena_at(&recording->arena, ref))->next;
+        ref = ((const struct module *)arena_at(&recording->arena, ref))->next;
     assert_int_equal(count, recording->modules.count);
     return count;
 }
 
-static size_t count_groups(const struct wp_profile *profile)
+static size_t count_groups(const struct profile *profile)
 {
-    struct label_groups groups;
+    struct thread_groups groups;
     size_t count = 0;
-    assert_int_equal(label_groups_init(&groups, profile), 0);
+    assert_int_equal(thread_groups_init(&groups, profile), 0);
     for (size_t first = 0; first < groups.count; count++)
-        first += label_group_size(&groups, profile, first);
-    label_groups_deinit(&groups);
+        first += thread_group_size(&groups, profile, first);
+    thread_groups_deinit(&groups);
     return count;
 }
 
@@ -198,7 +197,7 @@ static void sums_are_those_of_the_parts(void **state)
     move_modules(fixture, MOVED);
     add(fixture);
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_true(profile->is_merged);
     assert_int_equal(profile->process_count, 2);
     for (int32_t pid = 0; pid <= 200; pid += 100) {
@@ -224,9 +223,9 @@ static void a_file_mapped_elsewhere_is_one_module(void **state)
     finish(fixture);
     assert_int_equal(count_modules(fixture->merged), 1);
     assert_int_equal(fixture->merged->tree.location_count, fixture->small.tree.location_count);
-    const struct wp_tree *tree = &fixture->merged->tree;
+    const struct tree *tree = &fixture->merged->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        const struct wp_location *location = tree_location_at(tree, ref);
+        const struct location *location = tree_location_at(tree, ref);
         if (location->module)
             assert_int_equal(location->function_start, 0x400000);
     }
@@ -238,7 +237,7 @@ static void another_file_at_the_same_place_gets_another(void **state)
     add_store(fixture, 100);
     open_as(fixture, enc_store_write, 200, PROCESS_NO_RANK);
     for (arena_ref ref = fixture->recording.modules.newest; ref;) {
-        struct wp_module *module = arena_at(&fixture->recording.arena, ref);
+        struct module *module = arena_at(&fixture->recording.arena, ref);
         module->build_id[0] ^= 1;
         ref = module->next;
     }
@@ -246,8 +245,8 @@ static void another_file_at_the_same_place_gets_another(void **state)
     add(fixture);
     finish(fixture);
     assert_int_equal(count_modules(fixture->merged), 2);
-    const struct wp_module *newer = arena_at(&fixture->merged->arena, fixture->merged->modules.newest);
-    const struct wp_module *older = arena_at(&fixture->merged->arena, newer->next);
+    const struct module *newer = arena_at(&fixture->merged->arena, fixture->merged->modules.newest);
+    const struct module *older = arena_at(&fixture->merged->arena, newer->next);
     assert_true(newer->start_pc >= older->end_pc);
     assert_int_equal(newer->end_pc - newer->start_pc, older->end_pc - older->start_pc);
     assert_int_equal(newer->start_pc - newer->load_bias, older->start_pc - older->load_bias);
@@ -261,19 +260,19 @@ static void run_time_code_is_what_it_is_called(void **state)
     struct fixture *fixture = *state;
     add_store(fixture, 100);
     open_as(fixture, enc_store_write, 200, PROCESS_NO_RANK);
-    struct wp_function *jitted = function_named(&fixture->recording, "LazyCompile:~tick /app.js:7");
+    struct symbol_function *jitted = function_named(&fixture->recording, "LazyCompile:~tick /app.js:7");
     jitted->name = jitted->system_name = "LazyCompile:~other /app.js:9";
     add(fixture);
     open_as(fixture, enc_store_write, 300, PROCESS_NO_RANK);
     for (arena_ref ref = fixture->recording.tree.newest_location; ref;) {
-        struct wp_location *location = tree_location_at(&fixture->recording.tree, ref);
+        struct location *location = tree_location_at(&fixture->recording.tree, ref);
         if (!location->module && !location->pseudo)
             location->address += 0x1000000;
         ref = location->next;
     }
     add(fixture);
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_int_equal(fixture->merged->tree.location_count, fixture->small.tree.location_count + 1);
     assert_values(sum(profile, 0, NULL, "LazyCompile:~tick /app.js:7"), 2, 0, 2000);
     assert_values(sum(profile, 200, NULL, "LazyCompile:~other /app.js:9"), 1, 0, 1000);
@@ -285,7 +284,7 @@ static void labels_decide_what_is_one(void **state)
 {
     struct fixture *fixture = *state;
     static const struct {
-        enum wp_labels labels;
+        enum label_policy labels;
         uint32_t processes, threads, groups;
     } cases[] = {{LABELS_ID, 3, 9, 10}, {LABELS_NAME, 1, 2, 3}, {LABELS_NONE, 1, 1, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -293,7 +292,7 @@ static void labels_decide_what_is_one(void **state)
         for (int32_t pid = 1; pid <= 3; pid++)
             add_store(fixture, pid);
         finish(fixture);
-        const struct wp_profile *profile = &fixture->merged->profile;
+        const struct profile *profile = &fixture->merged->profile;
         assert_int_equal(profile->process_count, cases[i].processes);
         assert_int_equal(profile->thread_count, cases[i].threads);
         assert_int_equal(count_groups(profile), cases[i].groups); /* with the spare root's */
@@ -309,7 +308,7 @@ static void processes_of_recordings_without_labels_are_told_apart(void **state)
     add_store(fixture, 1);
     add_store(fixture, 2);
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_int_equal(profile->labels, LABELS_NONE);
     assert_int_equal(profile->thread_count, 2);
     assert_int_equal(count_groups(profile), 3);
@@ -320,12 +319,12 @@ static void processes_of_recordings_without_labels_are_told_apart(void **state)
 static void time_without_a_thread_is_its_process_s(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->small.tree;
+    struct tree *tree = &fixture->small.tree;
     add_store(fixture, 1);
-    tree_node(tree, tree->spare_root)->self = (struct wp_values){1, 0, SMALL_UNIT_NS, SMALL_UNIT_NS};
+    tree_node(tree, tree->spare_root)->self = (struct values){1, 0, SMALL_UNIT_NS, SMALL_UNIT_NS};
     add_store(fixture, 2);
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_values(sum(profile, 2, NULL, "[overflow]"), 1, 0, 1);
     assert_values(sum(profile, 2, NULL, NULL), 31, 171, 1072);
     assert_int_equal(profile->thread_count, 7);
@@ -351,7 +350,7 @@ static void more_of_the_same_takes_no_more_memory(void **state)
     assert_int_equal(fixture->merged->arena.used_bytes, used);
 }
 
-static struct fake_bytes pprof_of(struct fixture *fixture, const struct wp_profile *profile)
+static struct fake_bytes pprof_of(struct fixture *fixture, const struct profile *profile)
 {
     write_file(fixture, enc_pprof_write, profile);
     return fake_read(&fixture->directory, "out");
@@ -403,14 +402,14 @@ static void pprof_files_and_stores_mix(void **state)
     open_as(fixture, enc_pprof_write, 200, 5);
     add(fixture);
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_int_equal(profile->process_count, 2);
     assert_string_equal(profile->processes[0].name, "app");
     assert_int_equal(profile->processes[0].rank, PROCESS_NO_RANK);
     assert_int_equal(profile->processes[1].pid, 200);
     assert_int_equal(profile->processes[1].rank, 5);
     assert_values(sum(profile, 0, NULL, "helper"), 4, 2, 18);
-    const struct wp_function *work = function_named(fixture->merged, "work(int, char const*)");
+    const struct symbol_function *work = function_named(fixture->merged, "work(int, char const*)");
     assert_non_null(work);
     assert_string_equal(work->file, "/src/app/work.cc");
     begin_again(fixture, LABELS_ID);
@@ -424,7 +423,7 @@ static void pprof_files_and_stores_mix(void **state)
     assert_values(sum(profile, 200, NULL, NULL), 30, 171, 1071);
 }
 
-static bool has_comment(const struct wp_profile *profile, const char *text)
+static bool has_comment(const struct profile *profile, const char *text)
 {
     for (uint32_t i = 0; i < profile->comment_count; i++) {
         if (strstr(profile->comments[i], text))
@@ -436,7 +435,7 @@ static bool has_comment(const struct wp_profile *profile, const char *text)
 static void comments_say_what_was_merged(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_profile *small = &fixture->small.profile;
+    struct profile *small = &fixture->small.profile;
     add_store(fixture, 1);
     fixture->process.ending = "it was killed";
     small->command = "app --second";
@@ -446,7 +445,7 @@ static void comments_say_what_was_merged(void **state)
     add_store(fixture, 2);
     merge_leave_out(fixture->merge, "/a/file", "it is empty");
     finish(fixture);
-    const struct wp_profile *profile = &fixture->merged->profile;
+    const struct profile *profile = &fixture->merged->profile;
     assert_int_equal(profile->start_utc_ns, small->start_utc_ns - 5000);
     assert_int_equal(profile->duration_ns, small->duration_ns + 5000);
     assert_int_equal(profile->period_ns, small->period_ns);
@@ -523,8 +522,8 @@ static void reports_tell_the_processes(void **state)
 static void what_would_overflow_is_refused(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->small.tree;
-    struct wp_values *self = &tree_node(tree, tree->spare_root)->self;
+    struct tree *tree = &fixture->small.tree;
+    struct values *self = &tree_node(tree, tree->spare_root)->self;
     self->samples = 1;
     self->wall_ns = self->offcpu_ns = UINT64_C(1) << 60;
     add_store(fixture, 1);

@@ -4,9 +4,10 @@
 #include "tool/debug/names.h"
 #include "lib/own_module.h"
 
-#include <errno.h>
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -14,12 +15,12 @@
 enum { OTHER_BIAS = 0x10000000 };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
-    struct wp_modules modules;
-    struct wp_profile profile;
+    struct arena arena;
+    struct tree tree;
+    struct module_list modules;
+    struct profile profile;
     struct names_options options;
-    struct wp_symbols *symbols;
+    struct symbols *symbols;
     struct own_module own;
 };
 
@@ -55,7 +56,7 @@ static int setup(void **state)
     static struct fixture fixture;
     fixture = (struct fixture){.modules = {.arena = &fixture.arena}};
     fixture.profile =
-        (struct wp_profile){.arena = &fixture.arena, .tree = &fixture.tree, .modules = &fixture.modules};
+        (struct profile){.arena = &fixture.arena, .tree = &fixture.tree, .modules = &fixture.modules};
     own_module_init(&fixture.own);
     setenv("WALLPROF_CACHE", "off", 1);
     *state = &fixture;
@@ -73,9 +74,9 @@ static int teardown(void **state)
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t load_bias)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct wp_module));
+    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
     assert_int_not_equal(ref, 0);
-    struct wp_module *module = arena_at(&fixture->arena, ref);
+    struct module *module = arena_at(&fixture->arena, ref);
     module->load_bias = load_bias;
     module->path = arena_strdup(&fixture->arena, path);
     module->next = fixture->modules.newest;
@@ -84,7 +85,7 @@ static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t 
     return ref;
 }
 
-static struct wp_module *module_at(struct fixture *fixture, arena_ref ref)
+static struct module *module_at(struct fixture *fixture, arena_ref ref)
 {
     return arena_at(&fixture->arena, ref);
 }
@@ -92,7 +93,7 @@ static struct wp_module *module_at(struct fixture *fixture, arena_ref ref)
 static arena_ref add_own_module(struct fixture *fixture)
 {
     arena_ref ref = add_module(fixture, fixture->own.path, fixture->own.load_bias);
-    struct wp_module *module = module_at(fixture, ref);
+    struct module *module = module_at(fixture, ref);
     memcpy(module->build_id, fixture->own.build_id, sizeof module->build_id);
     module->build_id_bytes = (uint32_t)fixture->own.build_id_bytes;
     return ref;
@@ -110,11 +111,11 @@ static uint32_t add_location(struct fixture *fixture, arena_ref module, uint64_t
 static void make(struct fixture *fixture)
 {
     assert_int_equal(names_make(&fixture->profile, &fixture->options, &fixture->symbols), 0);
-    const struct wp_symbols *symbols = fixture->symbols;
+    const struct symbols *symbols = fixture->symbols;
     assert_int_equal(symbols->location_count, fixture->tree.location_count);
     for (uint32_t i = 0; i < symbols->location_count; i++) {
         uint32_t count;
-        const struct wp_frame *frames = symbols_frames(symbols, i, &count);
+        const struct symbol_frame *frames = symbols_frames(symbols, i, &count);
         assert_true(count > 0);
         for (uint32_t j = 0; j < count; j++)
             assert_true(frames[j].function < symbols->function_count);
@@ -128,22 +129,23 @@ static uint32_t frame_count(const struct fixture *fixture, uint32_t location)
     return count;
 }
 
-static const struct wp_frame *frame_of(const struct fixture *fixture, uint32_t location, uint32_t index)
+static const struct symbol_frame *frame_of(const struct fixture *fixture, uint32_t location, uint32_t index)
 {
     uint32_t count;
-    const struct wp_frame *frames = symbols_frames(fixture->symbols, location, &count);
+    const struct symbol_frame *frames = symbols_frames(fixture->symbols, location, &count);
     assert_true(index < count);
     return &frames[index];
 }
 
-static const struct wp_function *function_of(const struct fixture *fixture, uint32_t location, uint32_t index)
+static const struct symbol_function *function_of(const struct fixture *fixture, uint32_t location,
+                                                 uint32_t index)
 {
     return &fixture->symbols->functions[frame_of(fixture, location, index)->function];
 }
 
 static void assert_made_up(const struct fixture *fixture, uint32_t location, const char *name)
 {
-    const struct wp_function *function = function_of(fixture, location, 0);
+    const struct symbol_function *function = function_of(fixture, location, 0);
     assert_int_equal(frame_count(fixture, location), 1);
     assert_string_equal(function->name, name);
     assert_string_equal(function->system_name, name);
@@ -155,7 +157,7 @@ static void assert_made_up(const struct fixture *fixture, uint32_t location, con
 static void assert_here(const struct fixture *fixture, uint32_t location, uint32_t index, const char *name,
                         uint32_t line, uint32_t start_line)
 {
-    const struct wp_function *function = function_of(fixture, location, index);
+    const struct symbol_function *function = function_of(fixture, location, index);
     const char *slash = strrchr(function->file, '/');
     assert_string_equal(function->system_name, name);
     assert_true(function->is_symbol);
@@ -174,8 +176,8 @@ static void pseudo_locations_have_their_names(void **state)
     make(fixture);
     assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 1);
     for (int i = 0; i < PSEUDO_COUNT; i++) {
-        const struct wp_location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
-        assert_made_up(fixture, location->index, tree_pseudo_name((enum wp_pseudo)i));
+        const struct location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
+        assert_made_up(fixture, location->index, tree_pseudo_name((enum pseudo_frame)i));
     }
     assert_made_up(fixture, anonymous, "[anonymous code]");
     assert_int_equal(fixture->symbols->module_count, 0);
@@ -291,7 +293,7 @@ static void what_the_process_knew_comes_first(void **state)
     uint32_t code = add_location(fixture, 0, 0x30001000, 0), again = add_location(fixture, 0, 0x30001100, 0);
     uint32_t nameless = add_location(fixture, 0, 0x30002000, 0);
     uint32_t inside = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
-    const struct outside_region regions[] = {
+    const struct code_region regions[] = {
         {.start = 0x30000000, .end = 0x30003000, .path = "[JIT]", .has_names = true}};
     const struct names_known known[] = {{.location = code, .region = 1, .system_name = "_Z3hotv"},
                                         {.location = again, .region = 1, .system_name = "_Z3hotv"},
@@ -326,7 +328,7 @@ static void the_vdso_is_this_kernels_or_none(void **state)
         skip();
     arena_ref ours = add_module(fixture, "[vdso]", OTHER_BIAS),
               other = add_module(fixture, "[vdso]", 2 * OTHER_BIAS);
-    struct wp_module *module = module_at(fixture, ours);
+    struct module *module = module_at(fixture, ours);
     const Elf64_Phdr *segments = (const void *)((const char *)header + header->e_phoff);
     for (int i = 0; i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_NOTE)

@@ -7,6 +7,8 @@
 #include "lib/pprof_builder.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct fixture {
@@ -163,7 +165,7 @@ static void no_labels_and_no_samples_are_kept(void **state)
 static void the_header_is_that_of_the_recording(void **state)
 {
     struct fixture *fixture = *state;
-    const struct wp_profile *profile = &fixture->recording.profile;
+    const struct profile *profile = &fixture->recording.profile;
     build(fixture);
     assert_int_equal(read_built(fixture), 0);
     assert_int_equal(profile->start_utc_ns, UINT64_C(1764000000123456789));
@@ -189,7 +191,7 @@ static void threads_are_numbered_as_they_stand(void **state)
     assert_int_equal(read_built(fixture), 0);
     assert_int_equal(fixture->recording.profile.thread_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        const struct wp_thread_record *thread = profile_thread(&fixture->recording.profile, i + 1);
+        const struct thread_record *thread = profile_thread(&fixture->recording.profile, i + 1);
         assert_string_equal(thread->name, expected[i].name);
         assert_int_equal(thread->tid, expected[i].tid);
         assert_int_equal(thread->number, i + 1);
@@ -203,19 +205,19 @@ static void modules_and_regions_are_told_apart(void **state)
     build(fixture);
     assert_int_equal(read_built(fixture), 0);
     const struct recording *recording = &fixture->recording;
-    const struct wp_symbols *symbols = recording->profile.symbols;
+    const struct symbols *symbols = recording->profile.symbols;
     assert_int_equal(recording->modules.count, 3);
     assert_int_equal(symbols->region_count, 2);
     assert_string_equal(symbols->regions[0].path, "[JIT]");
     assert_true(symbols->regions[0].has_names);
     assert_string_equal(symbols->regions[1].path, "/opt/mapped");
-    const struct wp_module *library = arena_at(&recording->arena, recording->modules.newest);
+    const struct module *library = arena_at(&recording->arena, recording->modules.newest);
     assert_string_equal(arena_at(&recording->arena, library->path), "/lib/libfoo.so (deleted)");
     assert_int_equal(library->start_pc, 0x700000);
     assert_int_equal(library->end_pc, 0x701000);
     assert_int_equal(library->load_bias, 0x6fe000);
     assert_false(library->is_main);
-    const struct wp_module *second = arena_at(&recording->arena, library->next);
+    const struct module *second = arena_at(&recording->arena, library->next);
     assert_true(second->is_main);
     assert_int_equal(second->build_id_bytes, 3);
     assert_memory_equal(second->build_id, "\x00\xa1\xff", 3);
@@ -227,8 +229,8 @@ static void inlined_frames_are_kept(void **state)
     uint32_t count;
     build(fixture);
     assert_int_equal(read_built(fixture), 0);
-    const struct wp_symbols *symbols = fixture->recording.profile.symbols;
-    const struct wp_frame *frames = symbols_frames(symbols, INLINED - 1, &count);
+    const struct symbols *symbols = fixture->recording.profile.symbols;
+    const struct symbol_frame *frames = symbols_frames(symbols, INLINED - 1, &count);
     assert_int_equal(count, 2);
     assert_string_equal(symbols->functions[frames[0].function].name, "main");
     assert_int_equal(frames[0].line, 3);
@@ -246,13 +248,13 @@ static void files_of_other_writers_are_read(void **state)
     struct fixture *fixture = *state;
     struct pprof_builder *built = &fixture->built;
     built_types(built);
-    proto_uint(&built->out, 12, 10000000);
-    proto_uint(&built->out, 77, 1);
-    proto_bytes(&built->out, 78, "??", 2);
+    protobuf_uint(&built->out, 12, 10000000);
+    protobuf_uint(&built->out, 77, 1);
+    protobuf_bytes(&built->out, 78, "??", 2);
     for (int twice = 0; twice < 2; twice++) {
-        proto_uint(&built->message, 1, 1000);
+        protobuf_uint(&built->message, 1, 1000);
         for (uint32_t value = 1; value <= 4; value++)
-            proto_uint(&built->message, 2, value);
+            protobuf_uint(&built->message, 2, value);
         built_label(built, "host", "h", 0);
         built_end_message(built, 2);
     }
@@ -262,10 +264,10 @@ static void files_of_other_writers_are_read(void **state)
     built_function(built, "f", "", "", 0);
     built_strings(built);
     assert_int_equal(read_built(fixture), 0);
-    const struct wp_tree *tree = &fixture->recording.tree;
-    const struct wp_node *root = tree_node(tree, tree->spare_root),
-                         *label = tree_node(tree, root->first_child),
-                         *node = tree_node(tree, label->first_child);
+    const struct tree *tree = &fixture->recording.tree;
+    const struct tree_node *root = tree_node(tree, tree->spare_root),
+                           *label = tree_node(tree, root->first_child),
+                           *node = tree_node(tree, label->first_child);
     assert_string_equal(tree_label_key(tree->arena, tree_location_at(tree, label->location)), "host");
     assert_string_equal(tree_label_value(tree->arena, tree_location_at(tree, label->location)), "h");
     assert_int_equal(node->self.samples, 2);
@@ -286,7 +288,7 @@ static void a_pseudo_frame_is_known_by_either_name(void **state)
 {
     struct fixture *fixture = *state;
     built_types(&fixture->built);
-    proto_uint(&fixture->built.out, 12, 10000000);
+    protobuf_uint(&fixture->built.out, 12, 10000000);
     built_sample(&fixture->built, NULL, 0, STACK(1), VALUES(1, 0, 1, 1));
     built_location(&fixture->built, 0, 0, LINES({1, 0}), 1);
     built_function(&fixture->built, "", "[unsampled]", "", 0);
@@ -311,10 +313,10 @@ static void others_are_refused_by_what_they_measure(void **state)
     struct fixture *fixture = *state;
     built_type(&fixture->built, 1, "samples", "count");
     built_type(&fixture->built, 1, "cpu", "nanoseconds");
-    proto_uint(&fixture->built.out, 12, 10000000);
+    protobuf_uint(&fixture->built.out, 12, 10000000);
     built_strings(&fixture->built);
     assert_refused(fixture, "it is not a profile of wallprof's: it measures samples/count, cpu/nanoseconds");
-    proto_uint(&fixture->built.out, 12, 10000000);
+    protobuf_uint(&fixture->built.out, 12, 10000000);
     assert_refused(fixture, "its first string is not the empty one");
     built_strings(&fixture->built);
     assert_refused(fixture, "it measures nothing");
@@ -354,22 +356,22 @@ static void build_wrong_sample(struct pprof_builder *built, enum wrong wrong)
     const uint64_t value = wrong == WRONG_VALUE ? (uint64_t)-1 : wrong == WRONG_SUM ? INT64_MAX : 1;
     built_sample(built, "a", wrong == WRONG_TID ? UINT64_C(1) << 31 : 1, STACK(wrong == WRONG_FRAME ? 9 : 1),
                  VALUES(1, value, 0, 1));
-    proto_clear(&built->part);
+    protobuf_clear(&built->part);
     for (int i = 0; i < (wrong == WRONG_COUNT ? 3 : 4); i++)
-        proto_varint(&built->part, 1);
-    proto_message(&built->message, 2, &built->part);
-    proto_clear(&built->part);
-    proto_uint(&built->part, 1, 99);
+        protobuf_varint(&built->part, 1);
+    protobuf_message(&built->message, 2, &built->part);
+    protobuf_clear(&built->part);
+    protobuf_uint(&built->part, 1, 99);
     if (wrong == WRONG_LABEL)
-        proto_message(&built->message, 3, &built->part);
+        protobuf_message(&built->message, 3, &built->part);
     built_end_message(built, 2);
 }
 
 static void build_wrong(struct pprof_builder *built, enum wrong wrong)
 {
     built_types(built);
-    proto_uint(&built->out, 12, wrong == WRONG_PERIOD ? 0 : 1000);
-    proto_uint(&built->out, 9, wrong == WRONG_TIME ? (uint64_t)-5 : 5);
+    protobuf_uint(&built->out, 12, wrong == WRONG_PERIOD ? 0 : 1000);
+    protobuf_uint(&built->out, 9, wrong == WRONG_TIME ? (uint64_t)-5 : 5);
     build_wrong_sample(built, wrong);
     const struct built_line line = {wrong == WRONG_FUNCTION ? 2 : 1, wrong == WRONG_LINE ? 1U << 31 : 1};
     built_location(built, wrong == WRONG_MAPPING, 0x10, &line, wrong != WRONG_NO_LINE);
@@ -379,12 +381,12 @@ static void build_wrong(struct pprof_builder *built, enum wrong wrong)
     const char *name = wrong == WRONG_NO_NAME ? "" : "f";
     built_function(built, name, name, "", 0);
     if (wrong == WRONG_TYPE)
-        proto_uint(&built->out, 4, 5);
+        protobuf_uint(&built->out, 4, 5);
     if (wrong == WRONG_STRING)
-        proto_uint(&built->out, 13, 99);
+        protobuf_uint(&built->out, 13, 99);
     built_strings(built);
     if (wrong == WRONG_END)
-        proto_uint(&built->out, 7, 1);
+        protobuf_uint(&built->out, 7, 1);
     if (wrong == WRONG_END)
         built->out.used--;
 }

@@ -6,7 +6,6 @@
 #include "tool/push/push_credentials.h"
 #include "tool/push/push_request.h"
 #include "tool/push/push_spool.h"
-#include "tool/push/push_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +192,7 @@ static const struct push_profile small = {.bytes = (unsigned char *)"foobar",
 static void assert_request(const struct push_target *target, const char *url, const char *body)
 {
     struct push_request request;
-    assert_int_equal(push_request_make(&request, target, &small, "ID"), 0);
+    assert_int_equal(push_request_init(&request, target, &small, "ID"), 0);
     assert_string_equal(request.url, url);
     assert_body(&request.body, body);
     push_request_free(&request);
@@ -232,26 +231,12 @@ static void test_ids(void **state)
 {
     char first[PUSH_ID_BYTES], second[PUSH_ID_BYTES];
     (void)state;
-    push_request_make_id(first);
-    push_request_make_id(second);
+    push_request_new_id(first);
+    push_request_new_id(second);
     assert_string_not_equal(first, second);
     assert_int_equal(strlen(first), PUSH_ID_BYTES - 1);
     assert_int_equal(first[14], '4');
     assert_non_null(strchr("89ab", first[19]));
-}
-
-static void test_statuses(void **state)
-{
-    static const struct {
-        long status;
-        enum push_outcome outcome;
-    } cases[] = {{200, PUSH_SENT},    {204, PUSH_SENT},    {301, PUSH_DENIED},  {307, PUSH_DENIED},
-                 {400, PUSH_REFUSED}, {401, PUSH_DENIED},  {403, PUSH_DENIED},  {404, PUSH_DENIED},
-                 {408, PUSH_LATER},   {413, PUSH_REFUSED}, {422, PUSH_REFUSED}, {429, PUSH_LATER},
-                 {500, PUSH_LATER},   {502, PUSH_LATER},   {503, PUSH_LATER},   {0, PUSH_LATER}};
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++)
-        assert_int_equal(push_status_outcome(cases[i].status), cases[i].outcome);
 }
 
 /* ---- waiting ---- */
@@ -497,7 +482,6 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_backoff),
         cmocka_unit_test(test_credentials_file),
         cmocka_unit_test(test_credentials_environment),

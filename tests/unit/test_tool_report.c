@@ -9,6 +9,10 @@
 #include "lib/fake_files.h"
 #include "lib/pprof_builder.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 struct fixture {
     struct pprof_builder built;
     struct recording recording, other;
@@ -108,8 +112,8 @@ static const struct report_row *row(const struct fixture *fixture, const char *n
     return NULL;
 }
 
-static void assert_values(const struct wp_values *values, uint64_t samples, uint64_t cpu_ns,
-                          uint64_t offcpu_ns, uint64_t wall_ns)
+static void assert_values(const struct values *values, uint64_t samples, uint64_t cpu_ns, uint64_t offcpu_ns,
+                          uint64_t wall_ns)
 {
     assert_int_equal(values->samples, samples);
     assert_int_equal(values->cpu_ns, cpu_ns);

@@ -11,7 +11,9 @@
 #include "base/random.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct fixture {
@@ -55,7 +57,7 @@ static void what_is_read_is_what_was_written(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(recording_open(&fixture->recording, fixture->path), 0);
-    const struct wp_profile *profile = &fixture->recording.profile;
+    const struct profile *profile = &fixture->recording.profile;
     struct fake_bytes before = fake_written(&fixture->directory, enc_pprof_write, &fixture->small.profile);
     struct fake_bytes after = fake_written(&fixture->directory, enc_pprof_write, profile);
     assert_int_equal(profile->timeline->count, 2);
@@ -173,12 +175,12 @@ static void records_that_overlap_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct small_profile *small = &fixture->small;
-    const struct wp_thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
-    struct wp_node *root = tree_node(&small->tree, thread->root);
-    const arena_ref ref = arena_alloc(&small->arena, 2 * sizeof(struct wp_node)), within = ref + 4;
-    const struct wp_node outer = {
+    const struct thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
+    struct tree_node *root = tree_node(&small->tree, thread->root);
+    const arena_ref ref = arena_alloc(&small->arena, 2 * sizeof(struct tree_node)), within = ref + 4;
+    const struct tree_node outer = {
         .parent = thread->root, .location = small->tree.pseudo[0], .first_child = within, .depth = 1};
-    const struct wp_node inner = {.parent = ref, .location = small->tree.pseudo[0], .depth = 2};
+    const struct tree_node inner = {.parent = ref, .location = small->tree.pseudo[0], .depth = 2};
     root->first_child = ref;
     *tree_node(&small->tree, ref) = outer;
     *tree_node(&small->tree, within) = inner;
@@ -189,8 +191,8 @@ static void a_thread_has_one_tree_of_its_own(void **state)
 {
     struct fixture *fixture = *state;
     struct small_profile *small = &fixture->small;
-    struct wp_thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
-    const struct wp_thread_record *other = arena_at(&small->arena, small->thread_of_number[2]);
+    struct thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
+    const struct thread_record *other = arena_at(&small->arena, small->thread_of_number[2]);
     const arena_ref root = thread->root;
     thread->root = other->root;
     refuse_changed(fixture, "a thread makes no sense");

@@ -11,8 +11,8 @@
 enum { FULL_ARENA_BYTES = 64 * 1024, MANY = 100000 };
 
 struct fixture {
-    struct wp_arena arena;
-    struct wp_tree tree;
+    struct arena arena;
+    struct tree tree;
     arena_ref root;
 };
 
@@ -55,19 +55,19 @@ static void pseudo_locations_exist_from_the_start(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(fixture->tree.location_count, PSEUDO_COUNT);
     for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
-        const struct wp_location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
+        const struct location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
         assert_int_equal(location->pseudo, i + 1);
         assert_int_equal(location->index, i);
         assert_int_equal(location->module, 0);
         assert_int_equal(location->function_start, 0);
-        assert_string_equal(tree_pseudo_name((enum wp_pseudo)i), names[i]);
+        assert_string_equal(tree_pseudo_name((enum pseudo_frame)i), names[i]);
     }
 }
 
 static void a_location_is_a_module_and_an_address(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     assert_int_equal(tree_find_location(tree, 5, 0x1234), 0);
     assert_int_equal(tree->location_count, PSEUDO_COUNT); /* looking makes nothing */
     arena_ref one = tree_location(tree, 5, 0x1234, 0x1200), other = tree_location(tree, 6, 0x1234, 0x1200);
@@ -84,9 +84,9 @@ static void a_location_is_a_module_and_an_address(void **state)
 static void a_location_keeps_what_it_was_made_with(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref first = tree_location(tree, 5, 0x1234, 0x1200), second = tree_location(tree, 5, 0x1300, 0);
-    const struct wp_location *location = tree_location_at(tree, first);
+    const struct location *location = tree_location_at(tree, first);
     assert_int_equal(location->address, 0x1234);
     assert_int_equal(location->function_start, 0x1200);
     assert_int_equal(location->module, 5);
@@ -102,7 +102,7 @@ static void a_location_keeps_what_it_was_made_with(void **state)
 static void a_node_is_a_parent_and_a_location(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref a = tree_location(tree, 1, 1, 0), b = tree_location(tree, 1, 2, 0);
     uint32_t count = tree->node_count;
     arena_ref child = tree_child(tree, fixture->root, a), sibling = tree_child(tree, fixture->root, b);
@@ -120,14 +120,14 @@ static void a_node_is_a_parent_and_a_location(void **state)
     assert_int_equal(tree_node(tree, fixture->root)->first_child, sibling); /* newest first */
     assert_int_equal(tree_node(tree, sibling)->next_sibling, child);
     assert_int_equal(tree_node(tree, child)->next_sibling, 0);
-    fake_assert_values(tree, deeper, (struct wp_values){0});
+    fake_assert_values(tree, deeper, (struct values){0});
     assert_int_equal(tree_node(tree, deeper)->calls, 0);
 }
 
 static void every_thread_has_its_own_root(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref second = tree_root(tree, 2), location = tree_location(tree, 1, 1, 0);
     assert_int_not_equal(second, fixture->root);
     assert_int_equal(tree_node(tree, second)->thread, 2);
@@ -145,7 +145,7 @@ static void every_thread_has_its_own_root(void **state)
 static void a_pseudo_child_is_a_child_like_others(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref child = tree_pseudo_child(tree, fixture->root, PSEUDO_UNSAMPLED);
     assert_int_equal(tree_child(tree, fixture->root, tree->pseudo[PSEUDO_UNSAMPLED]), child);
     assert_int_equal(tree_pseudo_child(tree, fixture->root, PSEUDO_UNSAMPLED), child);
@@ -175,7 +175,7 @@ static void assert_spread(const struct tree_index *index)
 static void a_hundred_thousand_locations_stay_what_they_are(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref *refs = calloc(MANY, sizeof(*refs));
     for (uint32_t i = 0; i < MANY; i++) {
         refs[i] = tree_location(tree, i % 3, nth_address(i / 2), 0); /* most addresses in two modules */
@@ -195,11 +195,11 @@ static void a_hundred_thousand_locations_stay_what_they_are(void **state)
     free(refs);
 }
 
-static void assert_still_found(struct wp_tree *tree, const arena_ref *refs)
+static void assert_still_found(struct tree *tree, const arena_ref *refs)
 {
     uint32_t before = tree->node_count;
     for (uint32_t i = 0; i < MANY; i++) {
-        const struct wp_node *node = tree_node(tree, refs[i]);
+        const struct tree_node *node = tree_node(tree, refs[i]);
         if (tree_child(tree, node->parent, node->location) != refs[i])
             fail_msg("node %u is another one now", i);
     }
@@ -210,8 +210,8 @@ static void assert_still_found(struct wp_tree *tree, const arena_ref *refs)
 static void a_hundred_thousand_nodes_stay_what_they_are(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
-    struct wp_random random;
+    struct tree *tree = &fixture->tree;
+    struct random_state random;
     arena_ref *refs = calloc(MANY, sizeof(*refs));
     random_init(&random, 1);
     for (uint32_t i = 0; i < MANY;) {
@@ -238,7 +238,7 @@ static void a_hundred_thousand_nodes_stay_what_they_are(void **state)
 static void the_index_is_at_most_half_full(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     for (uint32_t i = 0; i < 10000; i++) {
         arena_ref location = tree_location(tree, 1, nth_address(i), 0);
         tree_child(tree, fixture->root, location);
@@ -255,7 +255,7 @@ static void the_index_is_at_most_half_full(void **state)
 /* Children of the root until there is no more room for them. Returns how many there are. */
 static uint32_t fill(struct fixture *fixture)
 {
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     for (uint32_t i = 0;; i++) {
         arena_ref location = tree_location(tree, 1, nth_address(i), 0);
         if (!location || !tree_child(tree, fixture->root, location))
@@ -266,7 +266,7 @@ static uint32_t fill(struct fixture *fixture)
 static void a_full_tree_says_so_and_still_finds(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     uint32_t count = fill(fixture), nodes = tree->node_count;
     arena_ref first = tree_find_location(tree, 1, nth_address(0)),
               child = fake_child(tree, fixture->root, first);
@@ -285,7 +285,7 @@ static void a_full_tree_says_so_and_still_finds(void **state)
 static void the_reserve_is_for_pseudo_children_and_roots(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     fill(fixture);
     arena_ref overflow = tree_pseudo_child(tree, fixture->root, PSEUDO_OVERFLOW);
     assert_int_not_equal(overflow, fixture->root);
@@ -301,7 +301,7 @@ static void the_reserve_is_for_pseudo_children_and_roots(void **state)
 static void without_any_memory_time_goes_to_an_overflow_that_is_there(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     arena_ref overflow = tree_pseudo_child(tree, fixture->root, PSEUDO_OVERFLOW);
     fill(fixture);
     while (tree_root(tree, 2) != tree->spare_root)
@@ -312,13 +312,13 @@ static void without_any_memory_time_goes_to_an_overflow_that_is_there(void **sta
 static void without_any_memory_time_has_a_place_to_go(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree;
+    struct tree *tree = &fixture->tree;
     uint32_t roots = 0;
     fill(fixture);
     while (tree_root(tree, 2) != tree->spare_root)
         roots++;
-    assert_in_range(roots, FULL_ARENA_BYTES / 16 / sizeof(struct wp_node) - 1,
-                    FULL_ARENA_BYTES / 16 / sizeof(struct wp_node) + 1);
+    assert_in_range(roots, FULL_ARENA_BYTES / 16 / sizeof(struct tree_node) - 1,
+                    FULL_ARENA_BYTES / 16 / sizeof(struct tree_node) + 1);
     assert_int_equal(tree->overflows, 1);
     assert_int_equal(tree_root(tree, 3), tree->spare_root);
     assert_int_equal(tree->overflows, 2);
@@ -331,8 +331,8 @@ static void an_arena_too_small_is_refused(void **state)
 {
     (void)state;
     for (size_t used = 0; used < 512; used += 8) {
-        struct wp_arena arena;
-        struct wp_tree tree;
+        struct arena arena;
+        struct tree tree;
         assert_int_equal(arena_init(&arena, 4096), 0);
         arena_alloc_reserved(&arena, 4096 - 8 - used);
         int status = tree_init(&tree, &arena);
@@ -352,7 +352,7 @@ static void an_arena_too_small_is_refused(void **state)
 static void a_cleared_tree_is_a_new_one(void **state)
 {
     struct fixture *fixture = *state;
-    struct wp_tree *tree = &fixture->tree, fresh = *tree;
+    struct tree *tree = &fixture->tree, fresh = *tree;
     size_t used_bytes = 0;
     for (int round = 0; round < 3; round++) {
         arena_ref node = fixture->root;

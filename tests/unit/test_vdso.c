@@ -1,4 +1,5 @@
 /* The vDSO's clock against the C library's, and objects that have no such function. */
+/* test: not-emulated */
 #include "lib/unit.h"
 #include "base/clock.h"
 #include "elf/vdso.h"

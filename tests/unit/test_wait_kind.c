@@ -1,5 +1,5 @@
 /* What stacks of waiting threads are taken for: those of glibc 2.31 to 2.41 and of musl. */
-#include "encode/wait_kind.h"
+#include "tool/formats/wait_kind.h"
 
 #include "lib/unit.h"
 

@@ -5,23 +5,19 @@
  */
 #include "sig_cfi.h"
 #include "sig/sys/sig_arch.h"
-#include "sig_expression.h"
 #include "sig/ground/sig_reader.h"
 
 enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
 
-/* The columns of a row of few; the first one is for the rest. */
-enum { FEW_REST, FEW_RA, FEW_FP, FEW_EXTRA, FEW_SP, FEW_LANDING, FEW_COUNT };
-
 /* Where the extra register is the return address it has no place of its own. */
 static const uint8_t few_places[SIG_DWARF_COUNT + 1] = {
-    [SIG_DWARF_FP] = FEW_FP,
-    [SIG_RA_IN_EXTRA ? SIG_DWARF_COUNT : SIG_DWARF_EXTRA] = FEW_EXTRA,
-    [SIG_DWARF_SP] = FEW_SP,
-    [SIG_DWARF_RA] = FEW_RA,
-    [SIG_DWARF_LANDING] = FEW_LANDING};
+    [SIG_DWARF_FP] = SIG_FEW_FP,
+    [SIG_RA_IN_EXTRA ? SIG_DWARF_COUNT : SIG_DWARF_EXTRA] = SIG_FEW_EXTRA,
+    [SIG_DWARF_SP] = SIG_FEW_SP,
+    [SIG_DWARF_RA] = SIG_FEW_RA,
+    [SIG_DWARF_LANDING] = SIG_FEW_LANDING};
 
-struct machine {
+struct cfi_machine {
     struct sig_reader reader;
     const struct sig_row_request *request;
     bool all_registers; /* and not the few */
@@ -54,14 +50,14 @@ static void clear_columns(struct sig_column *columns, unsigned count)
 }
 
 /* Where a row keeps a register. Those that nobody asks for share a column. */
-static unsigned place_of(const struct machine *machine, uint64_t dwarf_register)
+static unsigned place_of(const struct cfi_machine *machine, uint64_t dwarf_register)
 {
     if (dwarf_register >= SIG_DWARF_COUNT)
-        return machine->all_registers ? SIG_DWARF_COUNT : FEW_REST;
+        return machine->all_registers ? SIG_DWARF_COUNT : SIG_FEW_REST;
     return machine->all_registers ? (unsigned)dwarf_register : few_places[dwarf_register];
 }
 
-static void set_column(struct machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
+static void set_column(struct cfi_machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
                        uint64_t other, int64_t offset)
 {
     struct sig_column *column = &machine->columns[place_of(machine, dwarf_register)];
@@ -71,7 +67,7 @@ static void set_column(struct machine *machine, uint64_t dwarf_register, enum si
     column->offset = (int32_t)offset;
 }
 
-static void restore_column(struct machine *machine, uint64_t dwarf_register)
+static void restore_column(struct cfi_machine *machine, uint64_t dwarf_register)
 {
     unsigned place = place_of(machine, dwarf_register);
     machine->columns[place] = machine->initial[place];
@@ -87,7 +83,7 @@ static void skip_block(struct sig_reader *reader)
 }
 
 /* A column whose value or address is given by the expression block at the reader. */
-static void set_column_by_expression(struct machine *machine, uint64_t dwarf_register,
+static void set_column_by_expression(struct cfi_machine *machine, uint64_t dwarf_register,
                                      enum sig_column_kind kind)
 {
     uint64_t block = machine->reader.at;
@@ -96,14 +92,14 @@ static void set_column_by_expression(struct machine *machine, uint64_t dwarf_reg
 }
 
 /* An operand in units of the CIE's data alignment; what does not fit becomes an offset that is refused. */
-static int64_t factored(const struct machine *machine, uint64_t operand)
+static int64_t factored(const struct cfi_machine *machine, uint64_t operand)
 {
     int64_t bytes;
     bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie->data_align, &bytes);
     return overflows ? INT64_MAX : bytes;
 }
 
-static void set_cfa(struct machine *machine, uint64_t dwarf_register, int64_t offset)
+static void set_cfa(struct cfi_machine *machine, uint64_t dwarf_register, int64_t offset)
 {
     bool fits = offset >= INT32_MIN && offset <= INT32_MAX && dwarf_register < SIG_CFA_UNKNOWN;
     machine->cfa = (struct sig_cfa){.dwarf_register = fits ? (uint32_t)dwarf_register : SIG_CFA_UNKNOWN,
@@ -144,12 +140,12 @@ enum {
     CFA_RESTORE = 0xc0,
 };
 
-static struct sig_column *remembered_row(const struct machine *machine, unsigned index)
+static struct sig_column *remembered_row(const struct cfi_machine *machine, unsigned index)
 {
     return machine->remembered + (size_t)index * machine->column_count;
 }
 
-static void remember(struct machine *machine)
+static void remember(struct cfi_machine *machine)
 {
     if (machine->remembered_count == SIG_ROW_REMEMBERED) {
         machine->failed = true;
@@ -160,7 +156,7 @@ static void remember(struct machine *machine)
     copy_columns(remembered_row(machine, index), machine->columns, machine->column_count);
 }
 
-static void recall(struct machine *machine)
+static void recall(struct cfi_machine *machine)
 {
     if (machine->remembered_count == 0) {
         machine->failed = true;
@@ -178,7 +174,7 @@ static bool is_negate_ra_state(uint8_t op)
 }
 
 /* Instructions that define the CFA. */
-static bool step_cfa(struct machine *machine, uint8_t op)
+static bool step_cfa(struct cfi_machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
     uint64_t dwarf_register;
@@ -210,7 +206,7 @@ static bool step_cfa(struct machine *machine, uint8_t op)
 }
 
 /* Instructions that say where one register is saved. */
-static bool step_register(struct machine *machine, uint8_t op)
+static bool step_register(struct cfi_machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
     if (op < CFA_OFFSET_EXTENDED || op == CFA_REMEMBER_STATE || op == CFA_RESTORE_STATE ||
@@ -263,7 +259,7 @@ static bool step_register(struct machine *machine, uint8_t op)
 
 /* Instructions with an opcode of two bits, and those that move the row. Returns false at the end of the row.
  */
-static bool step(struct machine *machine)
+static bool step(struct cfi_machine *machine)
 {
     struct sig_reader *reader = &machine->reader;
     uint8_t op = sig_read_u8(reader);
@@ -292,7 +288,7 @@ static bool step(struct machine *machine)
     return machine->pc <= machine->request->lookup_pc;
 }
 
-static bool run(struct machine *machine, uint64_t at, uint64_t end)
+static bool run(struct cfi_machine *machine, uint64_t at, uint64_t end)
 {
     machine->reader.at = at;
     machine->reader.end = end;
@@ -310,8 +306,8 @@ static bool run(struct machine *machine, uint64_t at, uint64_t end)
 __attribute__((noinline)) static bool find_row(const struct sig_row_request *request, bool all_registers,
                                                struct sig_column *memory, struct sig_cfa *ret)
 {
-    struct machine machine; /* not cleared: remembered rows are written before they are read */
-    unsigned count = all_registers ? SIG_ROW_ALL : FEW_COUNT;
+    struct cfi_machine machine; /* not cleared: remembered rows are written before they are read */
+    unsigned count = all_registers ? SIG_ROW_ALL : SIG_FEW_COUNT;
     sig_reader_init(&machine.reader, request->module, request->cie->instructions, request->careful_reads);
     machine.request = request;
     machine.all_registers = all_registers;
@@ -341,123 +337,7 @@ bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memor
     return find_row(request, true, memory, ret);
 }
 
-/* ---- the rule of the few ---- */
-
-/* What a row says of a register, as far as a rule can say it. */
-static struct sig_saved saved_by(const struct sig_row_request *request, struct sig_reader *reader,
-                                 const struct sig_column *column)
+bool sig_cfi_few_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
 {
-    struct sig_symbol address;
-    switch (column->kind) {
-    case SIG_COLUMN_UNSPECIFIED:
-    case SIG_COLUMN_SAME:
-        return (struct sig_saved){.kind = SIG_SAVED_SAME};
-    case SIG_COLUMN_UNDEFINED:
-        return (struct sig_saved){.kind = SIG_SAVED_UNDEFINED};
-    case SIG_COLUMN_AT_CFA:
-        return (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = column->offset};
-    case SIG_COLUMN_IN_REGISTER:
-        return (struct sig_saved){.kind = SIG_SAVED_IN_REGISTER, .dwarf_register = column->dwarf_register};
-    case SIG_COLUMN_AT_EXPRESSION:
-        if (sig_expression_evaluate(reader, sig_column_block(request->module, column), request->lookup_pc,
-                                    &address) &&
-            address.kind == SIG_SYMBOL_REGISTER)
-            return (struct sig_saved){.kind = SIG_SAVED_AT_REGISTER,
-                                      .dwarf_register = address.dwarf_register,
-                                      .offset = (int32_t)address.offset};
-        break;
-    default:
-        break;
-    }
-    return (struct sig_saved){.kind = SIG_SAVED_UNKNOWN};
-}
-
-/* See SIG_PLT_PUSHES_BYTES. */
-static void mend_low_cfa(struct sig_rule *rule)
-{
-    if (rule->kind != SIG_RULE_FRAME || rule->cfa_register != SIG_DWARF_SP || rule->cfa_deref ||
-        rule->ra.kind != SIG_SAVED_AT_CFA || rule->ra.offset != SIG_RA_IN_PUSHED)
-        return;
-    rule->cfa_offset += SIG_PLT_PUSHES_BYTES;
-    rule->ra.offset -= SIG_PLT_PUSHES_BYTES;
-    rule->extra = rule->ra;
-    if (rule->fp.kind == SIG_SAVED_AT_CFA)
-        rule->fp.offset -= SIG_PLT_PUSHES_BYTES;
-}
-
-/* This and the next are not inline, for the sake of the handler's stack: of a rule's three stages, search,
- * row and rule, no two need their memory at once. */
-__attribute__((noinline)) static void rule_from_row(const struct sig_row_request *request,
-                                                    const struct sig_cfa *found,
-                                                    const struct sig_column *columns, struct sig_rule *ret)
-{
-    struct sig_symbol cfa = {.kind = SIG_SYMBOL_REGISTER,
-                             .dwarf_register = (uint8_t)found->dwarf_register,
-                             .offset = found->offset};
-    struct sig_reader reader;
-    sig_reader_init(&reader, request->module, request->module->cfi_low, request->careful_reads);
-    if (found->expression && !sig_expression_evaluate(&reader, found->expression, request->lookup_pc, &cfa))
-        return;
-    ret->ra = saved_by(request, &reader, &columns[FEW_RA]);
-    if (ret->ra.kind == SIG_SAVED_UNKNOWN)
-        return;
-    if (columns[FEW_SP].kind != SIG_COLUMN_UNSPECIFIED)
-        return; /* longjmp, setcontext: the caller's stack pointer is not the CFA */
-    if (cfa.kind == SIG_SYMBOL_CONSTANT || cfa.dwarf_register == SIG_CFA_UNKNOWN)
-        return;
-    ret->cfa_register = cfa.dwarf_register;
-    ret->cfa_deref = cfa.kind == SIG_SYMBOL_DEREF;
-    ret->cfa_offset = (int32_t)cfa.offset;
-    ret->cfa_offset_after = (int32_t)cfa.offset_after;
-    ret->fp = saved_by(request, &reader, &columns[FEW_FP]);
-    ret->extra = SIG_RA_IN_EXTRA ? ret->ra : saved_by(request, &reader, &columns[FEW_EXTRA]);
-    ret->may_land = SIG_DECODES_CALLS && columns[FEW_LANDING].kind == SIG_COLUMN_AT_CFA;
-    ret->kind = ret->ra.kind == SIG_SAVED_UNDEFINED ? SIG_RULE_ROOT : SIG_RULE_FRAME;
-    if (SIG_RA_IN_EXTRA)
-        mend_low_cfa(ret);
-}
-
-/* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
-static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
-{
-    uint8_t code[SIG_TRAMPOLINE_BYTES + SIG_CODE_ALIGN];
-    if (start_pc < module->start_pc || start_pc + sizeof(code) > module->end_pc)
-        return false;
-    if (careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
-        return false;
-    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
-    return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + SIG_CODE_ALIGN);
-}
-
-bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
-                           const struct sig_fde *fde, bool careful_reads)
-{
-    return cie->is_signal_frame && is_trampoline_at(module, fde->start_pc, careful_reads);
-}
-
-void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
-                     bool careful_reads, struct sig_rule *ret)
-{
-    struct sig_cie cie;
-    struct sig_fde fde;
-    struct sig_cfa cfa;
-    *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
-    if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
-        return;
-    if (sig_cfi_is_trampoline(module, &cie, &fde, careful_reads)) {
-        ret->kind = SIG_RULE_SIGNAL;
-        return;
-    }
-    struct sig_row_request request = {
-        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
-    ret->kind = SIG_RULE_UNSUPPORTED;
-    if (find_row(&request, false, memory, &cfa))
-        rule_from_row(&request, &cfa, memory, ret);
-}
-
-void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
-                  struct sig_rule *ret)
-{
-    struct sig_column memory[SIG_ROW_COPIES * FEW_COUNT];
-    sig_cfi_rule_in(memory, module, lookup_pc, careful_reads, ret);
+    return find_row(request, false, memory, ret);
 }

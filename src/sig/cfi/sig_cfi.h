@@ -46,7 +46,7 @@ struct sig_saved {
 struct sig_rule {
     uint8_t kind;         /* enum sig_rule_kind */
     uint8_t cfa_register; /* DWARF number */
-    bool not_called;      /* of none: no call stands before the return address (sig_chain.h) */
+    bool not_called;      /* of none: no call stands before the return address (sig_fp_chain.h) */
     bool starts_here;     /* of a root: the return address is the first of a function that nobody called */
     bool may_land;        /* the return address may have been overwritten with the one of another frame */
     bool cfa_deref;       /* CFA = *(register + offset) + offset_after instead of register + offset */
@@ -114,6 +114,10 @@ void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module,
  * result; the return address is column SIG_DWARF_RA. False when the table is damaged.
  */
 bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
+
+/* The same with those columns only that a rule is made of; the first one is for all other registers. */
+enum { SIG_FEW_REST, SIG_FEW_RA, SIG_FEW_FP, SIG_FEW_EXTRA, SIG_FEW_SP, SIG_FEW_LANDING, SIG_FEW_COUNT };
+bool sig_cfi_few_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
 
 /* Run-time address of the expression block of a column. */
 static inline uint64_t sig_column_block(const struct sig_module *module, const struct sig_column *column)

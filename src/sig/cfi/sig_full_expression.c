@@ -1,7 +1,7 @@
 #include "sig_full_expression.h"
 #include "sig_operators.h"
 
-struct machine {
+struct expression_machine {
     struct sig_evaluation *evaluation;
     const struct sig_registers *registers;
     struct sig_reader reader;
@@ -10,7 +10,7 @@ struct machine {
     bool failed;
 };
 
-static void push(struct machine *machine, uint64_t value)
+static void push(struct expression_machine *machine, uint64_t value)
 {
     if (machine->depth == SIG_EVALUATION_VALUES)
         machine->failed = true;
@@ -18,7 +18,7 @@ static void push(struct machine *machine, uint64_t value)
         machine->evaluation->values[machine->depth++] = value;
 }
 
-static uint64_t pop(struct machine *machine)
+static uint64_t pop(struct expression_machine *machine)
 {
     if (machine->depth == 0) {
         machine->failed = true;
@@ -28,7 +28,7 @@ static uint64_t pop(struct machine *machine)
 }
 
 /* A copy of the value `index` below the top. */
-static void pick(struct machine *machine, unsigned index)
+static void pick(struct expression_machine *machine, unsigned index)
 {
     if (index >= machine->depth)
         machine->failed = true;
@@ -36,7 +36,7 @@ static void pick(struct machine *machine, unsigned index)
         push(machine, machine->evaluation->values[machine->depth - 1 - index]);
 }
 
-static uint64_t read_memory(struct machine *machine, uint64_t address, unsigned bytes)
+static uint64_t read_memory(struct expression_machine *machine, uint64_t address, unsigned bytes)
 {
     uint64_t value = 0;
     if (!sig_stack_read_bytes(machine->evaluation->stack, address, bytes, &value))
@@ -44,7 +44,7 @@ static uint64_t read_memory(struct machine *machine, uint64_t address, unsigned 
     return value;
 }
 
-static void push_register(struct machine *machine, uint64_t dwarf_register)
+static void push_register(struct expression_machine *machine, uint64_t dwarf_register)
 {
     uint64_t offset = (uint64_t)sig_read_sleb128(&machine->reader), value;
     if (sig_registers_get(machine->registers, dwarf_register, &value))
@@ -54,7 +54,7 @@ static void push_register(struct machine *machine, uint64_t dwarf_register)
 }
 
 /* DWARF 5 2.5.1.1: literals. False for any other operator. */
-static bool apply_literal(struct machine *machine, uint8_t op)
+static bool apply_literal(struct expression_machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
     switch (op) {
@@ -95,7 +95,7 @@ static bool apply_literal(struct machine *machine, uint8_t op)
 }
 
 /* 2.5.1.3: what only moves values; of the top three, the lowest last. */
-static bool apply_stack(struct machine *machine, uint8_t op)
+static bool apply_stack(struct expression_machine *machine, uint8_t op)
 {
     uint64_t top, second, third;
     switch (op) {
@@ -124,7 +124,7 @@ static bool apply_stack(struct machine *machine, uint8_t op)
     }
 }
 
-static bool apply_unary(struct machine *machine, uint8_t op)
+static bool apply_unary(struct expression_machine *machine, uint8_t op)
 {
     uint64_t value;
     switch (op) {
@@ -155,7 +155,7 @@ static bool apply_unary(struct machine *machine, uint8_t op)
 }
 
 /* Signed, as 2.5.1.4 has it; the one quotient that does not fit wraps instead of faulting. */
-static uint64_t quotient(struct machine *machine, uint64_t a, uint64_t b)
+static uint64_t quotient(struct expression_machine *machine, uint64_t a, uint64_t b)
 {
     if (b == 0) {
         machine->failed = true;
@@ -164,7 +164,7 @@ static uint64_t quotient(struct machine *machine, uint64_t a, uint64_t b)
     return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static uint64_t remainder_of(struct machine *machine, uint64_t a, uint64_t b)
+static uint64_t remainder_of(struct expression_machine *machine, uint64_t a, uint64_t b)
 {
     if (b == 0) {
         machine->failed = true;
@@ -203,7 +203,7 @@ static bool compared(uint8_t op, int64_t a, int64_t b)
 }
 
 /* 2.5.1.4: a is the second value from the top, b the top. */
-static bool apply_binary(struct machine *machine, uint8_t op)
+static bool apply_binary(struct expression_machine *machine, uint8_t op)
 {
     bool is_comparison = op >= OP_EQ && op <= OP_NE;
     if (!is_comparison && (op < OP_AND || op > OP_XOR))
@@ -246,7 +246,7 @@ static bool apply_binary(struct machine *machine, uint8_t op)
 }
 
 /* 2.5.1.5: by a signed distance from the operator's end. Also back; the operators left bound a loop. */
-static void branch(struct machine *machine, bool is_taken)
+static void branch(struct expression_machine *machine, bool is_taken)
 {
     int64_t distance = (int16_t)sig_read_fixed(&machine->reader, 2);
     uint64_t target = machine->reader.at + (uint64_t)distance;
@@ -258,7 +258,7 @@ static void branch(struct machine *machine, bool is_taken)
         machine->reader.at = target;
 }
 
-static void apply(struct machine *machine, uint8_t op)
+static void apply(struct expression_machine *machine, uint8_t op)
 {
     if (op >= OP_BREG0 && op <= OP_BREG31)
         push_register(machine, op - OP_BREG0);
@@ -276,7 +276,7 @@ static void apply(struct machine *machine, uint8_t op)
 bool sig_full_expression(struct sig_evaluation *evaluation, const struct sig_registers *registers,
                          const struct sig_reader *from, uint64_t at, const uint64_t *cfa, uint64_t *ret)
 {
-    struct machine machine;
+    struct expression_machine machine;
     machine.evaluation = evaluation;
     machine.registers = registers;
     machine.reader = *from;

@@ -1,6 +1,6 @@
 #include "sig_full_frame.h"
 
-struct frame {
+struct evaluated_frame {
     const struct sig_row_request *request;
     struct sig_evaluation *evaluation;
     struct sig_reader reader; /* bounds of expressions */
@@ -9,10 +9,10 @@ struct frame {
 };
 
 /*
- * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_walk_bare.c has
+ * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_walk_nocfi.c has
  * it, the frame record, which fp points at and the table places in the frame, gives the CFA all the same.
  */
-static bool find_cfa_by_record(struct frame *frame, const struct sig_cfa *rule,
+static bool find_cfa_by_record(struct evaluated_frame *frame, const struct sig_cfa *rule,
                                const struct sig_column *columns)
 {
     const struct sig_column *fp = &columns[SIG_DWARF_FP], *ra = &columns[SIG_DWARF_RA];
@@ -24,7 +24,8 @@ static bool find_cfa_by_record(struct frame *frame, const struct sig_cfa *rule,
     return frame->cfa - (uint64_t)(int64_t)rule->offset >= frame->registers->value[SIG_DWARF_SP];
 }
 
-static bool find_cfa(struct frame *frame, const struct sig_cfa *rule, const struct sig_column *columns)
+static bool find_cfa(struct evaluated_frame *frame, const struct sig_cfa *rule,
+                     const struct sig_column *columns)
 {
     if (rule->expression)
         return sig_full_expression(frame->evaluation, frame->registers, &frame->reader, rule->expression,
@@ -36,20 +37,20 @@ static bool find_cfa(struct frame *frame, const struct sig_cfa *rule, const stru
 }
 
 /* Registers are saved aligned; a misaligned address was made from garbage. */
-static bool read_saved(struct frame *frame, uint64_t address, uint64_t *ret)
+static bool read_saved(struct evaluated_frame *frame, uint64_t address, uint64_t *ret)
 {
     return address % SIG_STACK_WORD_BYTES == 0 &&
            sig_stack_read_bytes(frame->evaluation->stack, address, SIG_STACK_WORD_BYTES, ret);
 }
 
-static bool evaluate(struct frame *frame, const struct sig_column *column, uint64_t *ret)
+static bool evaluate(struct evaluated_frame *frame, const struct sig_column *column, uint64_t *ret)
 {
     return sig_full_expression(frame->evaluation, frame->registers, &frame->reader,
                                sig_column_block(frame->request->module, column), &frame->cfa, ret);
 }
 
 /* The caller's value of a register; false when it cannot be known. */
-static bool value_of(struct frame *frame, unsigned dwarf_register, const struct sig_column *column,
+static bool value_of(struct evaluated_frame *frame, unsigned dwarf_register, const struct sig_column *column,
                      uint64_t *ret)
 {
     uint64_t address, offset = (uint64_t)(int64_t)column->offset;
@@ -82,7 +83,7 @@ static bool is_low(const struct sig_cfa *rule, const struct sig_column *ra)
 }
 
 /* The CFA is by definition the stack pointer at the call (6.4), unless the table says otherwise. */
-static bool find_stack_pointer(struct frame *frame, const struct sig_cfa *rule,
+static bool find_stack_pointer(struct evaluated_frame *frame, const struct sig_cfa *rule,
                                const struct sig_column *columns, uint64_t *ret)
 {
     *ret = frame->cfa + (is_low(rule, &columns[SIG_DWARF_RA]) ? SIG_PLT_PUSHES_BYTES : 0);
@@ -94,7 +95,7 @@ static bool find_stack_pointer(struct frame *frame, const struct sig_cfa *rule,
  * Where the return address is a register of its own (x86_64), the same value would be this very frame; and so
  * it would where calls leave it in one (aarch64), in a frame that has made one.
  */
-static bool is_own_address(const struct frame *frame, const struct sig_column *column, uint64_t ra)
+static bool is_own_address(const struct evaluated_frame *frame, const struct sig_column *column, uint64_t ra)
 {
     return (column->kind == SIG_COLUMN_UNSPECIFIED || column->kind == SIG_COLUMN_SAME) &&
            ra == frame->registers->pc;
@@ -105,7 +106,7 @@ enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *r
                                                  const struct sig_registers *registers,
                                                  struct sig_registers *ret, uint64_t *ret_cfa)
 {
-    struct frame frame;
+    struct evaluated_frame frame;
     struct sig_cfa rule;
     uint64_t value, sp;
     if (!sig_cfi_row(request, memory, &rule))

@@ -12,8 +12,8 @@ static bool is_call_of(const struct sig_modules_table *modules, uint64_t return_
     return start_pc && sig_call_target(modules, return_address) == start_pc;
 }
 
-bool sig_landing_was_called(const struct sig_modules_table *modules, struct sig_stack *stack,
-                            uint64_t lookup_pc, uint64_t return_address, uint64_t cfa, uint64_t *ret_sp)
+bool sig_eh_landing_was_called(const struct sig_modules_table *modules, struct sig_stack *stack,
+                               uint64_t lookup_pc, uint64_t return_address, uint64_t cfa, uint64_t *ret_sp)
 {
     uint64_t word;
     *ret_sp = 0;
@@ -28,8 +28,8 @@ bool sig_landing_was_called(const struct sig_modules_table *modules, struct sig_
     return false;
 }
 
-uint64_t sig_landing_thrower_cfa(const struct sig_modules_table *modules, struct sig_stack *stack,
-                                 uint64_t lookup_pc, uint64_t sp, uint64_t cfa)
+uint64_t sig_eh_landing_thrower_cfa(const struct sig_modules_table *modules, struct sig_stack *stack,
+                                    uint64_t lookup_pc, uint64_t sp, uint64_t cfa)
 {
     uint64_t word, start_pc = sig_call_function_start(modules, lookup_pc);
     bool is_frame =

@@ -9,9 +9,9 @@ struct record {
     uint64_t ra;
 };
 
-static bool read_record(struct sig_chain *chain, struct sig_stack *stack, uint64_t at, struct record *ret)
+static bool read_record(struct sig_fp_chain *chain, struct sig_stack *stack, uint64_t at, struct record *ret)
 {
-    if (chain->records_read >= SIG_CHAIN_RECORDS_MAX)
+    if (chain->records_read >= SIG_FP_CHAIN_RECORDS_MAX)
         return false;
     chain->records_read++;
     if (!sig_stack_read(stack, at, &ret->outer) || !sig_stack_read(stack, at + WORD_BYTES, &ret->ra))
@@ -21,7 +21,7 @@ static bool read_record(struct sig_chain *chain, struct sig_stack *stack, uint64
 }
 
 /* Goes on in the chain that was found last. False when fp is none of its records. */
-static bool is_in_chain(struct sig_chain *chain, struct sig_stack *stack, uint64_t fp)
+static bool is_in_chain(struct sig_fp_chain *chain, struct sig_stack *stack, uint64_t fp)
 {
     struct record record;
     while (chain->record < fp && chain->record < chain->last) {
@@ -32,15 +32,15 @@ static bool is_in_chain(struct sig_chain *chain, struct sig_stack *stack, uint64
     return fp != 0 && chain->record == fp;
 }
 
-bool sig_chain_leads_to_call(struct sig_chain *chain, struct sig_stack *stack,
-                             const struct sig_modules_table *modules, uint64_t sp, uint64_t fp)
+bool sig_fp_chain_leads_to_call(struct sig_fp_chain *chain, struct sig_stack *stack,
+                                const struct sig_modules_table *modules, uint64_t sp, uint64_t fp)
 {
     struct record record;
     if (fp >= sp && is_in_chain(chain, stack, fp))
         return true;
     for (uint64_t at = fp; at >= sp && read_record(chain, stack, at, &record); at = record.outer) {
         if (sig_modules_find(modules, record.ra - 1)) {
-            if (!sig_generated_follows_call(record.ra))
+            if (!sig_jit_code_follows_call(record.ra))
                 return false;
             chain->record = fp;
             chain->last = at;

@@ -7,7 +7,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-bool sig_generated_follows_call(uint64_t address)
+bool sig_jit_code_follows_call(uint64_t address)
 {
     uint8_t code[SIG_CALL_BYTES_MAX];
     return address >= PAGE_BYTES && sig_memory_peek(code, address - sizeof(code), sizeof(code)) &&
@@ -15,7 +15,7 @@ bool sig_generated_follows_call(uint64_t address)
 }
 
 /* Not beyond the page of pc: that one is there if anything is being executed. */
-int sig_generated_words_on_return_address(uint64_t pc)
+int sig_jit_code_words_on_return_address(uint64_t pc)
 {
     uint8_t code[SIG_LOOK_BEHIND_BYTES + SIG_LOOK_AHEAD_BYTES];
     uint64_t in_page = pc % PAGE_BYTES;

@@ -21,8 +21,8 @@ static uint64_t start_before_system_call(const struct sig_module *module, uint64
     return sig_eh_frame_function_start(module, gap - 1);
 }
 
-void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modules,
-                     const struct sig_module *module, uint64_t lookup_pc)
+void sig_nocfi_scan_around(struct sig_nocfi_scan *bare, const struct sig_modules_table *modules,
+                           const struct sig_module *module, uint64_t lookup_pc)
 {
     bare->modules = modules;
     bare->high = lookup_pc;
@@ -34,25 +34,25 @@ void sig_bare_around(struct sig_bare *bare, const struct sig_modules_table *modu
 }
 
 /* Whether a word, taken for a return address, was left by a call of this code. */
-static bool is_called(const struct sig_bare *bare, uint64_t return_address)
+static bool is_called(const struct sig_nocfi_scan *bare, uint64_t return_address)
 {
     uint64_t target = sig_call_target(bare->modules, return_address);
     return target >= bare->low && target <= bare->high;
 }
 
-bool sig_bare_keeps_frame(const struct sig_bare *bare, struct sig_stack *stack, uint64_t fp)
+bool sig_nocfi_scan_keeps_frame(const struct sig_nocfi_scan *bare, struct sig_stack *stack, uint64_t fp)
 {
     uint64_t ra;
     if (!sig_stack_read(stack, fp + SIG_STACK_WORD_BYTES, &ra))
         return false;
     if (!sig_modules_find(bare->modules, ra))
-        return sig_generated_follows_call(ra);
+        return sig_jit_code_follows_call(ra);
     uint64_t target = sig_call_target(bare->modules, ra);
     return target && !sig_call_function_start(bare->modules, target);
 }
 
-int sig_bare_words_on_return_address(const struct sig_bare *bare, struct sig_stack *stack, uint64_t sp,
-                                     uint64_t *ret_return_address)
+int sig_nocfi_scan_words_on_return_address(const struct sig_nocfi_scan *bare, struct sig_stack *stack,
+                                           uint64_t sp, uint64_t *ret_return_address)
 {
     for (int i = 0; i < SEARCH_WORDS; i++) {
         uint64_t at = sp + (uint64_t)i * SIG_STACK_WORD_BYTES;

@@ -3,7 +3,7 @@
  * executable segments, replaced as a whole.
  *
  * The sampler thread builds a table, publishes it, and reuses the old one's memory only when no handler is in
- * flight (sig_handler.h). Walks only read.
+ * flight (sig_walk_tables.h). Walks only read.
  *
  * A table may name a library that is gone: dlclose passes our hook, but the C library also unloads libraries
  * of its own accord (character sets, after iconv_close). So only the unwind tables of permanent modules are
@@ -44,13 +44,6 @@ struct sig_modules_table {
     size_t count;
     uint64_t generation;         /* another one in every table */
     struct sig_module modules[]; /* by start_pc, disjoint */
-};
-
-/* Calls of dlclose so far, and what the C library has unloaded without one. */
-struct sig_unloads {
-    uint32_t begun, ended;
-    uint32_t strange; /* calls that found more objects unloaded than at the end of the call before */
-    uint64_t objects; /* that the loader had unloaded when the last call ended */
 };
 
 /* The segment that holds pc, or NULL. */

@@ -27,7 +27,6 @@ static uint32_t sig_action_locked;
 static sig_handle_fn *sig_handle; /* written before anything is held */
 static sig_sigaction_fn *sig_real;
 static uint64_t sig_held;              /* a set of signals */
-static uint64_t sig_held_for_stacks;   /* sig_action_held_for_stacks; changes under the lock */
 static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0, as the program would have it */
 
 static uint32_t sig_plain; /* what a signal holds is not sent */
@@ -154,7 +153,7 @@ bool sig_action_hold(int number)
     if (set_kernel_action(number, &old) < 0)
         return false;
     old.sa_handler =
-        (void (*)(int))sig_uncounted((uintptr_t)old.sa_handler); /* of a constructor before ours */
+        (void (*)(int))sig_trampoline_handler((uintptr_t)old.sa_handler); /* of a constructor before ours */
     write_action(number, &old);
     __atomic_or_fetch(&sig_held, sig_numbers_bit(number), __ATOMIC_RELAXED);
     return true;
@@ -175,23 +174,17 @@ static void set_action_mask(int number, struct kernel_action action, uint64_t ma
     sig_syscall4(SYS_rt_sigaction, number, (long)&action, 0, KERNEL_SIGSET_BYTES);
 }
 
-uint64_t sig_action_held_for_stacks(void)
-{
-    return sig_numbers_current() ? sig_load_relaxed(&sig_held_for_stacks) : 0;
-}
-
 /* Under the lock: the mask of a handler that may run on a signal stack has what is ours now. */
 static void settle_mask(int number, uint64_t before, uint64_t now)
 {
     struct kernel_action action = kernel_action(number);
-    if (sig_counted_lets_in((uintptr_t)action.handler))
+    if (sig_trampoline_lets_in((uintptr_t)action.handler))
         set_action_mask(number, action, sig_numbers_renew(action.mask & ~before) | now);
 }
 
 void sig_action_settle(void)
 {
-    uint64_t before = sig_load_relaxed(&sig_held_for_stacks), now = sig_numbers_ours();
-    sig_store_relaxed(&sig_held_for_stacks, now);
+    uint64_t now = sig_numbers_ours(), before = sig_numbers_hold_for_stacks(now);
     for (int number = 1; number < COUNT; number++) {
         if (!sig_action_is_held(number) && now != before)
             settle_mask(number, before, now);
@@ -252,7 +245,7 @@ void sig_action_release_all(bool may_be_late)
 {
     for (int number = 1; number < COUNT; number++) {
         struct sigaction program = sig_program_actions[number];
-        program.sa_handler = (void (*)(int))sig_counted((uintptr_t)program.sa_handler, program.sa_flags);
+        program.sa_handler = (void (*)(int))sig_trampoline((uintptr_t)program.sa_handler, program.sa_flags);
         if (!sig_action_is_held(number))
             give_mask_back(number);
         else if (!sig_action_is_taken_away(number) && !(may_be_late && program.sa_handler == SIG_DFL))
@@ -331,8 +324,8 @@ static void call_program_handler(const struct sigaction *action, int number, sig
     mask |= sig_numbers_to_kernel(sig_set_bits(&action->sa_mask));
     if (!(action->sa_flags & SA_NODEFER))
         mask |= sig_numbers_bit(number);
-    if (sig_small_stack_is_around(context, (uintptr_t)__builtin_frame_address(0)))
-        mask |= sig_action_held_for_stacks();
+    if (sig_altstack_is_around(context, (uintptr_t)__builtin_frame_address(0)))
+        mask |= sig_numbers_held_for_stacks();
     if (action->sa_flags & (int)SA_RESETHAND)
         reset(number, action);
     if (!(action->sa_flags & SA_RESTART))

@@ -36,13 +36,6 @@ bool sig_action_is_held(int number);
 /* Under the lock: the kernel's actions of all that we hold are what they should be now. */
 void sig_action_settle(void);
 
-/*
- * What the kernel is to have in the mask of every action that is not held and whose handler is an entry which
- * lets it in (sig_counted_lets_in): whoever sets such an action adds it, under the lock, and settle renews
- * it.
- */
-uint64_t sig_action_held_for_stacks(void);
-
 /* Whether the kernel's action of a number is the default one; whether it is our handler. */
 bool sig_action_is_default(int number);
 bool sig_action_is_taken_away(int number);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /*
- * The thread that starts the session, before sig_handler_install: the handler is set, unless the number has
+ * The thread that starts the session, before sig_setup_install: the handler is set, unless the number has
  * another action than the default one already; false then. real: the C library's own. A forked child has the
  * handler from its parent.
  */

@@ -7,6 +7,7 @@ enum { HIGHEST = 64, LOWEST = 34, GENERAL_COUNT = 32, FORMER_MAX = 64 };
 /* Read whole, so that nobody sees the numbers of two choices: current, spare << 8, stand-in << 16. */
 static uint32_t sig_numbers_in_use;
 static uint64_t sig_given, sig_asked; /* sets that only grow */
+static uint64_t sig_held_for_stacks;  /* changes under the lock of sig_action.h */
 
 struct sig_numbers_known sig_numbers_known;
 
@@ -79,6 +80,18 @@ bool sig_numbers_is_held_for_stack(uint64_t mask)
     return now.ours != 0 && (mask & now.ours) == now.ours && !(mask & now.stand_in);
 }
 
+uint64_t sig_numbers_held_for_stacks(void)
+{
+    return sig_numbers_current() ? sig_load_relaxed(&sig_held_for_stacks) : 0;
+}
+
+uint64_t sig_numbers_hold_for_stacks(uint64_t numbers)
+{
+    uint64_t before = sig_load_relaxed(&sig_held_for_stacks);
+    sig_store_relaxed(&sig_held_for_stacks, numbers);
+    return before;
+}
+
 uint64_t sig_numbers_to_program(uint64_t mask)
 {
     struct numbers now = numbers();
@@ -88,7 +101,8 @@ uint64_t sig_numbers_to_program(uint64_t mask)
     return mask & now.stand_in ? mask | now.ours : mask;
 }
 
-bool sig_numbers_is_general(uint64_t set)
+/* Whether a set is about signals in general, not about some. */
+static bool is_general(uint64_t set)
 {
     /* The bits of ever larger fields are added up; the compiler's builtin may be a call into libgcc. */
     set -= set >> 1 & 0x5555555555555555U;
@@ -103,12 +117,12 @@ uint64_t sig_numbers_singled_out(uint64_t set)
     uint64_t all = now.ours | now.stand_in, some = set & all;
     if (some == 0 || some == all)
         return 0;
-    return sig_numbers_is_general(set) ? all & ~set : some;
+    return is_general(set) ? all & ~set : some;
 }
 
-static bool is_alike(int number, uint64_t blocked)
+static bool is_treated_as_most(int number, uint64_t blocked)
 {
-    return sig_numbers_is_general(blocked) == ((sig_numbers_bit(number) & blocked) != 0);
+    return is_general(blocked) == ((sig_numbers_bit(number) & blocked) != 0);
 }
 
 /* Appends a number to those that are chosen, unless it is among them; the lowest byte is the first. */
@@ -122,7 +136,7 @@ static uint32_t append(uint32_t chosen, uint32_t number)
     return shift < 24 ? chosen | number << shift : chosen;
 }
 
-static void remember(uint32_t packed)
+static void remember_numbers(uint32_t packed)
 {
     uint32_t count = sig_load_relaxed(&sig_former_count);
     if (count == FORMER_MAX || !(packed >> 16))
@@ -132,18 +146,18 @@ static void remember(uint32_t packed)
     sig_numbers_expect_masks_to_change();
 }
 
-static uint64_t all_of(uint32_t packed)
+static uint64_t all_bits(uint32_t packed)
 {
     struct numbers numbers = unpack(packed);
     return numbers.ours | numbers.stand_in | sig_numbers_bit((int)(packed & 0xff));
 }
 
 /* In between, sets are looked through for both. */
-static void use(uint32_t before, uint32_t chosen)
+static void use_numbers(uint32_t before, uint32_t chosen)
 {
-    sig_store_relaxed(&sig_numbers_known.all, all_of(before) | all_of(chosen));
+    sig_store_relaxed(&sig_numbers_known.all, all_bits(before) | all_bits(chosen));
     sig_store_release(&sig_numbers_in_use, chosen); /* partner: the acquire in numbers */
-    sig_store_relaxed(&sig_numbers_known.all, all_of(chosen));
+    sig_store_relaxed(&sig_numbers_known.all, all_bits(chosen));
 }
 
 void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers_free_fn *is_free)
@@ -155,11 +169,11 @@ void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers
         if (number && !(sig_numbers_bit((int)number) & not_free))
             chosen = append(chosen, number);
     }
-    if (first && !(sig_numbers_bit(first) & not_free) && is_alike(first, blocked) && is_free(first))
+    if (first && !(sig_numbers_bit(first) & not_free) && is_treated_as_most(first, blocked) && is_free(first))
         chosen = append(chosen, (uint32_t)first);
     not_free |= sig_numbers_noted();
     for (int number = HIGHEST; number >= LOWEST && !(chosen >> 16); number--) {
-        if (!(sig_numbers_bit(number) & not_free) && is_alike(number, blocked) && is_free(number))
+        if (!(sig_numbers_bit(number) & not_free) && is_treated_as_most(number, blocked) && is_free(number))
             chosen = append(chosen, (uint32_t)number);
     }
     if (!(chosen & 0xff)) /* nothing is free: shared */
@@ -168,13 +182,13 @@ void sig_numbers_choose(uint64_t given, int first, uint64_t blocked, sig_numbers
         chosen &= 0xff;
     __atomic_or_fetch(&sig_given, given & ~sig_numbers_bit((int)(chosen & 0xff)), __ATOMIC_RELAXED);
     if (chosen != before)
-        remember(before);
-    use(before, chosen);
+        remember_numbers(before);
+    use_numbers(before, chosen);
 }
 
 void sig_numbers_stop(void)
 {
-    use(0, 0);
+    use_numbers(0, 0);
 }
 
 void sig_numbers_ask_back(int number)
@@ -189,6 +203,6 @@ uint64_t sig_numbers_asked_back(void)
 
 void sig_numbers_note(uint64_t set)
 {
-    if ((set & ~sig_numbers_noted()) && !sig_numbers_is_general(set))
+    if ((set & ~sig_numbers_noted()) && !is_general(set))
         __atomic_or_fetch(&sig_numbers_known.noted, set, __ATOMIC_RELAXED);
 }

@@ -3,7 +3,7 @@
  *
  * Three numbers: the current one is sent; the spare one takes its place as soon as the program turns out to
  * use the current one itself; the third is their stand-in. A program's mask must not hold the first two back,
- * or a thread that blocks everything, as many do, would never answer. So they are taken out of every mask
+ * or a thread that blocks everything, as many do, would never reply. So they are taken out of every mask
  * that goes to the kernel. What the program meant is not lost: a set that speaks of all signals has the
  * stand-in too, which stays in. So "the stand-in is blocked" says "the program blocks ours". The kernel, and
  * the C library, save, restore and hand on that bit with every mask (siglongjmp, setcontext, return from a
@@ -48,7 +48,7 @@ static inline uint64_t sig_numbers_noted(void)
 }
 
 /* Whether there are masks that are to be changed when they are met: made when other numbers were ours, or for
- * a small stack (sig_small_stack.h), which is to be told here. */
+ * a small stack (sig_altstack.h), which is to be told here. */
 static inline bool sig_numbers_has_masks_to_change(void)
 {
     return sig_load_relaxed(&sig_numbers_known.has_masks_to_change);
@@ -83,21 +83,26 @@ uint64_t sig_numbers_renew(uint64_t mask);
 /* A mask of the kernel's, or a set it was given, as the program means it. */
 uint64_t sig_numbers_to_program(uint64_t mask);
 
-/* Whether ours are blocked because a handler runs where they have no room (sig_small_stack.h): a mask of the
+/* Whether ours are blocked because a handler runs where they have no room (sig_altstack.h): a mask of the
  * kernel's that has both, and not their stand-in. */
 bool sig_numbers_is_held_for_stack(uint64_t mask);
+
+/*
+ * What the kernel's mask of an action has to hold where its handler is a trampoline that lets our signals in
+ * (sig_trampoline_lets_in) and the number is not held. Whoever sets such an action adds it under the lock of
+ * sig_action.h. hold: the same from now on, under the lock; returns what it was before.
+ */
+uint64_t sig_numbers_held_for_stacks(void);
+uint64_t sig_numbers_hold_for_stacks(uint64_t numbers);
 
 /* Those of the three that a set of the program's is about; none where it treats them all alike. */
 uint64_t sig_numbers_singled_out(uint64_t set);
 
-/* Whether a set speaks of signals in general, not of some. */
-bool sig_numbers_is_general(uint64_t set);
-
 /*
  * Chooses anew. given: numbers that belong to the program from now on. first: a wish, 0 without. blocked: a
  * mask that the numbers must be alike in. is_free: whether one can be had, asked of others than those in use;
- * its answer must not depend on the order. Where too few are free, the spare one and the stand-in are 0; the
- * current one is shared with the program then, and masks are left alone. Writers exclude each other
+ * what it says must not depend on the order. Where too few are free, the spare one and the stand-in are 0;
+ * the current one is shared with the program then, and masks are left alone. Writers exclude each other
  * (sig_action_lock).
  */
 typedef bool sig_numbers_free_fn(int number);

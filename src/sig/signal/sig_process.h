@@ -1,6 +1,6 @@
 /*
  * Whether code runs in the process that is recorded, or in a child that only has its memory. Hooks ask at
- * every change of a mask, so the answer takes no system call:
+ * every change of a mask, so it takes no system call:
  *
  * - a forked child has a copy, but for a page that the kernel wipes in it (madvise(2), MADV_WIPEONFORK);
  * - a child of vfork runs on its parent's memory, while the parent's thread waits: the hook says so in that

@@ -31,7 +31,7 @@ static bool is_waited_for(int fd)
  * Of the calls that are made again after SA_RESTART (signal(7)) those that may have ended with EINTR before
  * they did anything: a thread that has come as far as the instruction for the first time looks the same.
  */
-static bool may_end(long number, long first, long second)
+static bool may_fail_with_eintr(long number, long first, long second)
 {
     switch (number) {
     case SYS_read:
@@ -70,6 +70,7 @@ void sig_restart_end(ucontext_t *context)
     sig_wait_here.restarts_pc = 0;
     uint64_t behind = sig_behind_system_call(context);
     if (behind != 0 && behind != regs.pc &&
-        may_end(sig_call_number(context), sig_call_argument(context, 0), sig_call_argument(context, 1)))
+        may_fail_with_eintr(sig_call_number(context), sig_call_argument(context, 0),
+                            sig_call_argument(context, 1)))
         sig_end_call(context, -EINTR);
 }

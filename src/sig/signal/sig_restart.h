@@ -5,7 +5,7 @@
  * The kernel decides by the first of the signals. Ours steps the program counter back onto the system call;
  * the program's, let in when our handler returns, would find a call that has not begun and run before it,
  * where without us it ends it with EINTR. So our handler leaves word of where it was, and the entry of the
- * program's handler (sig_counted.h) ends the call there as the kernel would have (handle_signal in
+ * program's handler (sig_trampolines.h) ends the call there as the kernel would have (handle_signal in
  * arch/x86/kernel/signal.c).
  */
 #ifndef WALLPROF_SIG_RESTART_H

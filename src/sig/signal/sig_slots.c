@@ -28,8 +28,8 @@ static uint64_t with_state(uint64_t word, enum sig_slot_state state)
     return (word & ~(uint64_t)STATE_MASK) | state;
 }
 
-int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
-                  uint64_t *ret_generation)
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high,
+                  struct sig_stack_cache *stack_cache, uint64_t *ret_generation)
 {
     for (uint32_t i = 0; i < slots->count; i++) {
         struct sig_slot *slot = &slots->slots[i];
@@ -39,7 +39,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         uint64_t generation = (word >> STATE_BITS) + 1;
         slot->stack_low = stack_low;
         slot->stack_high = stack_high;
-        slot->memo = memo;
+        slot->stack_cache = stack_cache;
         sig_store_relaxed(&slot->learns, false);
         sig_store_relaxed(&slot->labels_at, NULL);
         sig_add_seq_cst(&slots->pending, 1);
@@ -56,7 +56,7 @@ void sig_slots_let_learn(struct sig_slots *slots, uint32_t index)
     sig_store_relaxed(&slots->slots[index].learns, true);
 }
 
-void sig_slots_ask_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at)
+void sig_slots_request_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at)
 {
     sig_store_relaxed(&slots->slots[index].labels_at, labels_at);
 }
@@ -99,7 +99,7 @@ struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
 }
 
 /*
- * One pending answer fewer; the last one wakes a sampler that waits. The handler changes `pending`, then
+ * One pending reply fewer; the last one wakes a sampler that waits. The handler changes `pending`, then
  * looks at `awaited`; the sampler the other way round (sig_slots_wait). One of the two sees the other.
  */
 static void one_less_pending(struct sig_slots *slots, bool wake)

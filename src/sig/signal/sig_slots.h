@@ -13,6 +13,7 @@
 
 #include "sig/walk/sig_unwind_slow.h"
 #include "sig/walk/sig_unwind.h"
+#include "sig/ground/sig_unloads.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +25,10 @@ struct sig_slot {
 
     /* Written by the sampler before arming, read by the handler after claiming. */
     uint64_t stack_low, stack_high;
-    struct sig_memo *memo;     /* of the thread, the handler's between claim and finish; NULL without */
+    struct sig_stack_cache
+        *stack_cache;          /* of the thread, the handler's between claim and finish; NULL without */
     bool learns;               /* atomic: sig_slots_let_learn */
-    const uint32_t *labels_at; /* atomic: sig_slots_ask_labels; NULL: there are none */
+    const uint32_t *labels_at; /* atomic: sig_slots_request_labels; NULL: there are none */
     int32_t tid;               /* atomic: sig_slots_address */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
@@ -37,13 +39,15 @@ struct sig_slot {
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
     bool was_blocked;           /* the signal interrupted a wait in a system call, */
-    uint64_t sp, pc, fp;        /* in this place (struct sig_place); pc is 0 if that is not known */
-    bool by_memo;      /* the memo has the whole stack, the addresses only what is not shared (sig_memo.h) */
-    bool by_full_walk; /* sig_unwind gave up, and sig_full_walk got further */
-    uint32_t labels;   /* the word at labels_at then */
+    uint64_t sp, pc, fp;        /* in this place (struct sig_blocked_regs); pc is 0 if that is not known */
+    bool by_stack_cache;        /* the stack cache has the whole stack, the addresses only what is not shared
+                                   (sig_stack_cache.h) */
+    bool by_full_walk;          /* sig_unwind gave up, and sig_unwind_slow got further */
+    uint32_t labels;            /* the word at labels_at then */
     uint64_t *addresses;
 
-    struct sig_full_scratch *scratch; /* the handler's between claim and finish; NULL: no sig_full_walk */
+    struct sig_unwind_slow_scratch
+        *scratch; /* the handler's between claim and finish; NULL: no sig_unwind_slow */
 } __attribute__((aligned(64)));
 
 struct sig_slots {
@@ -60,17 +64,17 @@ void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t c
 
 /* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the
  * signal. */
-int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high, struct sig_memo *memo,
-                  uint64_t *ret_generation);
+int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high,
+                  struct sig_stack_cache *stack_cache, uint64_t *ret_generation);
 
 /*
  * Sampler, between arming a slot and sending the signal, whose delivery orders the two: the walk is to learn
- * distances (sig_distance.h) for the next one from outside. It is somewhat slower then and has no memo.
- */
+ * distances (sig_fp_offset_cache.h) for the next one from outside. It is somewhat slower then and has no
+ * stack cache. */
 void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
 
 /* Sampler, between the two as well: where the thread keeps what its labels are (labels.h). */
-void sig_slots_ask_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
+void sig_slots_request_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
 
 /* Sampler, between the two as well: whose the slot is, for a signal that arrives without its value. */
 void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);

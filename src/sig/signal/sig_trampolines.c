@@ -1,8 +1,8 @@
 #include "sig_trampolines.h"
-#include "sig_action.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig_restart.h"
 #include "sig_altstack.h"
+#include "sig_numbers.h"
 #include "sig_wait.h"
 
 #include <signal.h>
@@ -18,18 +18,18 @@ enum { LEAST_HANDLER = 16 };
 enum { WITHOUT_RESTART = 1, WITH_ONSTACK = 2, KINDS = 4 };
 
 /* Written once each, from 0 to a handler; read by the entry of the same number. */
-uintptr_t sig_counted_handlers[KINDS * SIG_COUNTED_MAX] __attribute__((visibility("hidden")));
+uintptr_t sig_trampoline_handlers[KINDS * SIG_TRAMPOLINES_MAX] __attribute__((visibility("hidden")));
 
-extern const uint8_t sig_counted_entries[] __attribute__((visibility("hidden")));
+extern const uint8_t sig_trampoline_entries[] __attribute__((visibility("hidden")));
 
-_Static_assert(SIG_COUNTED_MAX == 256, "as many entries are below");
+_Static_assert(SIG_TRAMPOLINES_MAX == 256, "as many entries are below");
 _Static_assert(offsetof(struct sig_wait, handled) == 0, "the entries count in the first word");
 _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
 
 /* What entries do before they go on, but for those of kind 0. */
 __attribute__((used)) static void on_stack(const ucontext_t *context)
 {
-    sig_small_stack_enter(context, sig_action_held_for_stacks());
+    sig_altstack_enter(context, sig_numbers_held_for_stacks());
 }
 
 __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
@@ -61,7 +61,7 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
     "mov sig_wait_here@gottpoff(%rip), %r11\n"                                                               \
     "incl %fs:(%r11)\n"
 #define GO_ON                                                                                                \
-    "lea sig_counted_handlers(%rip), %r11\n"                                                                 \
+    "lea sig_trampoline_handlers(%rip), %r11\n"                                                              \
     "jmp *(%r11,%rax,8)\n"
 #define CALL(function)                                                                                       \
     "push %rdi\n"                                                                                            \
@@ -107,8 +107,8 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
     "add w11, w11, #1\n"                                                                                     \
     "str w11, [x10]\n"
 #define GO_ON                                                                                                \
-    "adrp x10, sig_counted_handlers\n"                                                                       \
-    "add x10, x10, #:lo12:sig_counted_handlers\n"                                                            \
+    "adrp x10, sig_trampoline_handlers\n"                                                                    \
+    "add x10, x10, #:lo12:sig_trampoline_handlers\n"                                                         \
     "ldr x16, [x10, x9, lsl #3]\n"                                                                           \
     "br x16\n"
 #define CALL(function) /* the context lies behind the siginfo's 128 bytes */                                 \
@@ -133,28 +133,28 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
 /* Each jumps to the common part of its kind. */
 __asm__(".pushsection .text\n"
         ".p2align 4\n"
-        ".hidden sig_counted_entries\n"
-        ".type sig_counted_entries, " FUNCTION_TYPE "\n"
-        "sig_counted_entries:\n"
+        ".hidden sig_trampoline_entries\n"
+        ".type sig_trampoline_entries, " FUNCTION_TYPE "\n"
+        "sig_trampoline_entries:\n"
         ".cfi_startproc\n" ENTRIES(0, 1f) ENTRIES(256, 2f) ENTRIES(512, 3f)
             ENTRIES(768, 4f) "1:\n" COUNT GO_ON "2:\n" COUNT CALL(sig_restart_end) GO_ON
         "3:\n" COUNT CALL(on_stack) GO_ON "4:\n" COUNT CALL(on_stack_and_end) GO_ON
         ".cfi_endproc\n"
-        ".size sig_counted_entries, . - sig_counted_entries\n"
+        ".size sig_trampoline_entries, . - sig_trampoline_entries\n"
         ".popsection\n");
 
-uintptr_t sig_counted(uintptr_t handler, int flags)
+uintptr_t sig_trampoline(uintptr_t handler, int flags)
 {
     if (handler < LEAST_HANDLER || handler == UINTPTR_MAX)
         return handler;
     size_t kind = (flags & SA_RESTART ? 0U : WITHOUT_RESTART) + (flags & SA_ONSTACK ? WITH_ONSTACK : 0U);
-    size_t first = kind * SIG_COUNTED_MAX;
-    for (size_t i = first; i < first + SIG_COUNTED_MAX; i++) {
-        uintptr_t there = sig_load_relaxed(&sig_counted_handlers[i]); /* never changes once it is not 0 */
-        if (there == 0 && sig_cas_acq_rel(&sig_counted_handlers[i], &there, handler))
+    size_t first = kind * SIG_TRAMPOLINES_MAX;
+    for (size_t i = first; i < first + SIG_TRAMPOLINES_MAX; i++) {
+        uintptr_t there = sig_load_relaxed(&sig_trampoline_handlers[i]); /* never changes once it is not 0 */
+        if (there == 0 && sig_cas_acq_rel(&sig_trampoline_handlers[i], &there, handler))
             there = handler; /* partner: the kernel, which is told of the entry after this */
         if (there == handler)
-            return (uintptr_t)sig_counted_entries + i * ENTRY_BYTES;
+            return (uintptr_t)sig_trampoline_entries + i * ENTRY_BYTES;
     }
     return handler;
 }
@@ -162,18 +162,18 @@ uintptr_t sig_counted(uintptr_t handler, int flags)
 /* The number of an entry, or more than there are. */
 static size_t index_of(uintptr_t entry)
 {
-    uintptr_t offset = entry - (uintptr_t)sig_counted_entries;
+    uintptr_t offset = entry - (uintptr_t)sig_trampoline_entries;
     return offset % ENTRY_BYTES == 0 ? offset / ENTRY_BYTES : SIZE_MAX;
 }
 
-uintptr_t sig_uncounted(uintptr_t entry)
+uintptr_t sig_trampoline_handler(uintptr_t entry)
 {
     size_t index = index_of(entry);
-    return index < KINDS * SIG_COUNTED_MAX ? sig_load_relaxed(&sig_counted_handlers[index]) : entry;
+    return index < KINDS * SIG_TRAMPOLINES_MAX ? sig_load_relaxed(&sig_trampoline_handlers[index]) : entry;
 }
 
-bool sig_counted_lets_in(uintptr_t entry)
+bool sig_trampoline_lets_in(uintptr_t entry)
 {
     size_t index = index_of(entry);
-    return index >= WITH_ONSTACK * SIG_COUNTED_MAX && index < KINDS * SIG_COUNTED_MAX;
+    return index >= WITH_ONSTACK * SIG_TRAMPOLINES_MAX && index < KINDS * SIG_TRAMPOLINES_MAX;
 }

@@ -10,24 +10,24 @@
  * Called from: any thread of the program, before our constructor too, children of vfork included; without
  * locks.
  */
-#ifndef WALLPROF_SIG_COUNTED_H
-#define WALLPROF_SIG_COUNTED_H
+#ifndef WALLPROF_SIG_TRAMPOLINES_H
+#define WALLPROF_SIG_TRAMPOLINES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* How many different handlers a process can have counted, of each kind. */
-enum { SIG_COUNTED_MAX = 256 };
+enum { SIG_TRAMPOLINES_MAX = 256 };
 
 /* The entry for a handler, or the handler itself when there is none left, or it is none (SIG_DFL, SIG_IGN,
  * SIG_ERR). Its kind is by the action's flags: without SA_RESTART it ends calls (sig_restart.h), with
- * SA_ONSTACK it lets our signals in (sig_small_stack.h). */
-uintptr_t sig_counted(uintptr_t handler, int flags);
+ * SA_ONSTACK it lets our signals in (sig_altstack.h). */
+uintptr_t sig_trampoline(uintptr_t handler, int flags);
 
 /* Whether it is an entry, and one that lets our signals in. */
-bool sig_counted_lets_in(uintptr_t entry);
+bool sig_trampoline_lets_in(uintptr_t entry);
 
 /* The handler of an entry, or what was given if that is none. */
-uintptr_t sig_uncounted(uintptr_t entry);
+uintptr_t sig_trampoline_handler(uintptr_t entry);
 
 #endif

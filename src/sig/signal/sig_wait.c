@@ -17,13 +17,6 @@ static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 
 
 __thread struct sig_wait sig_wait_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now = {0};
-    sig_clock_read(CLOCK_MONOTONIC, &now); /* does not fail */
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 /* Written before the handler is installed. */
 static uint64_t sig_hooks_low, sig_hooks_high;
 
@@ -55,6 +48,6 @@ void sig_wait_interrupt(ucontext_t *context)
     uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
     sig_wait_here.was_interrupted = true;
     sig_wait_here.mask = *blocked;
-    sig_wait_here.time_ns = monotonic_ns();
+    sig_wait_here.time_ns = sig_clock_ns(CLOCK_MONOTONIC);
     *blocked |= ~never_blocked;
 }

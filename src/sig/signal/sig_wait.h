@@ -5,7 +5,7 @@
  * functions that make them (preload/hook_wait.h) say here that they wait. A handler of ours that finds itself
  * behind such a call, cut short, leaves word, and every signal blocked: so until the hook has looked, no
  * handler of the program's can run whose EINTR would be taken for ours. If one has run since the wait began
- * (sig_counted.h), the EINTR is the program's and nothing is left.
+ * (sig_trampolines.h), the EINTR is the program's and nothing is left.
  *
  * A wait that is left by longjmp leaves its word behind. So the word alone counts for nothing: the call must
  * also be found to have been made from a hook's code, which lies in a section of its own.
@@ -28,15 +28,15 @@ struct sig_waiting {
 };
 
 struct sig_wait {
-    uint32_t handled;                  /* calls of handlers of the program's; the first, see sig_counted.c */
-    bool was_interrupted;              /* by a handler of ours, and nothing else; then: */
-    uint64_t mask;                     /* the signals that were blocked, which the hook has to put back */
-    uint64_t time_ns;                  /* CLOCK_MONOTONIC when it was */
-    bool was_given;                    /* the thread waited for the very signal of ours that it answers */
+    uint32_t handled;     /* calls of handlers of the program's; the first, see sig_trampolines.c */
+    bool was_interrupted; /* by a handler of ours, and nothing else; then: */
+    uint64_t mask;        /* the signals that were blocked, which the hook has to put back */
+    uint64_t time_ns;     /* CLOCK_MONOTONIC when it was */
+    bool was_given;       /* the thread waited for the very request that it replies to */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
     uint32_t lent_to_children;         /* of vfork: what runs here are they, one within the other */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal was last met on, or 0 */
-    uint64_t small_low, small_high;    /* sig_small_stack.h: where a handler last had too little room */
+    uint64_t small_low, small_high;    /* sig_altstack.h: where a handler last had too little room */
 };
 
 /* initial-exec: a fixed offset from the thread pointer, never allocated lazily. */

@@ -12,6 +12,7 @@
 #ifndef WALLPROF_SIG_CLOCK_H
 #define WALLPROF_SIG_CLOCK_H
 
+#include <stdint.h>
 #include <time.h>
 
 typedef int sig_clock_fn(clockid_t clock, struct timespec *ret);
@@ -22,5 +23,8 @@ void sig_clock_avoid_counter(void);
 
 /* 0 or -errno: of a thread that is gone, -EINVAL. */
 int sig_clock_read(clockid_t clock, struct timespec *ret);
+
+/* The same in nanoseconds; 0 where it cannot be read. */
+uint64_t sig_clock_ns(clockid_t clock);
 
 #endif

@@ -31,7 +31,7 @@ bool sig_memory_is_readable(uint64_t address)
 }
 
 /* The bytes copied, or -errno. */
-static long copy(void *to, uint64_t from, size_t bytes)
+static long copy_bytes(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = {.iov_base = to, .iov_len = bytes};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
@@ -46,16 +46,16 @@ static long copy(void *to, uint64_t from, size_t bytes)
 
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
 {
-    return copy(to, from, bytes) == (long)bytes;
+    return copy_bytes(to, from, bytes) == (long)bytes;
 }
 
 /* Kernels copy up to the page that is missing, but promise to only between pieces (process_vm_readv(2)). */
 size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
 {
     size_t left_in_page = PAGE_BYTES - from % PAGE_BYTES;
-    long copied = copy(to, from, bytes);
+    long copied = copy_bytes(to, from, bytes);
     if (copied == -EFAULT && bytes > left_in_page)
-        copied = copy(to, from, left_in_page);
+        copied = copy_bytes(to, from, left_in_page);
     if (copied < 0 && copied != -EFAULT && mem_descriptor >= 0)
         copied = sig_syscall4(SYS_pread64, mem_descriptor, (long)to, (long)bytes, (long)from);
     return copied > 0 ? (size_t)copied : 0;
@@ -75,7 +75,7 @@ bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes)
 
 bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
 {
-    long copied = copy(to, from, bytes);
+    long copied = copy_bytes(to, from, bytes);
     if (copied >= 0 || copied == -EFAULT)
         return copied == (long)bytes;
     return sig_memory_probe(to, from, bytes);

@@ -12,12 +12,12 @@ enum {
 };
 
 /* The only state: 32 KiB. Written and read with the atomics that the header's proof names. */
-static uint64_t sig_distance_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
+static uint64_t sig_fp_offset_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
 
 /* 2^64 divided by the golden ratio. */
 static uint64_t *set_of(uint64_t pc)
 {
-    return sig_distance_entries[(pc * 0x9e3779b97f4a7c15U) >> (64 - SET_BITS)];
+    return sig_fp_offset_entries[(pc * 0x9e3779b97f4a7c15U) >> (64 - SET_BITS)];
 }
 
 static uint64_t words_between(uint64_t sp, uint64_t fp)
@@ -26,7 +26,7 @@ static uint64_t words_between(uint64_t sp, uint64_t fp)
     return (fp - sp) % WORD_BYTES == 0 && words < VARIES ? words : VARIES;
 }
 
-void sig_distance_learn(uint64_t lookup_pc, uint64_t sp, uint64_t fp)
+void sig_fp_offset_learn(uint64_t lookup_pc, uint64_t sp, uint64_t fp)
 {
     uint64_t *set = set_of(lookup_pc), of_pc = lookup_pc << DISTANCE_BITS;
     uint64_t entry = of_pc | words_between(sp, fp);
@@ -44,23 +44,23 @@ void sig_distance_learn(uint64_t lookup_pc, uint64_t sp, uint64_t fp)
     }
 }
 
-enum sig_distance sig_distance_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp)
+enum sig_fp_offset sig_fp_offset_find(uint64_t lookup_pc, uint64_t sp, uint64_t *ret_fp)
 {
     const uint64_t *set = set_of(lookup_pc);
     for (int way = 0; way < WAYS; way++) {
         uint64_t held = sig_load_relaxed(&set[way]), words = held & VARIES;
         if (held != 0 && held >> DISTANCE_BITS == lookup_pc) {
             *ret_fp = sp + words * WORD_BYTES;
-            return words != VARIES ? SIG_DISTANCE_KNOWN : SIG_DISTANCE_VARIES;
+            return words != VARIES ? SIG_FP_OFFSET_KNOWN : SIG_FP_OFFSET_VARIES;
         }
     }
-    return SIG_DISTANCE_UNKNOWN;
+    return SIG_FP_OFFSET_UNKNOWN;
 }
 
-void sig_distance_clear(void)
+void sig_fp_offset_clear(void)
 {
     for (uint32_t set = 0; set < 1 << SET_BITS; set++) {
         for (int way = 0; way < WAYS; way++)
-            sig_store_relaxed(&sig_distance_entries[set][way], 0);
+            sig_store_relaxed(&sig_fp_offset_entries[set][way], 0);
     }
 }

@@ -3,13 +3,13 @@
  *
  * Lookups and insertions come from signal handlers of any number of threads at once, and from the sampler
  * thread; sig_rules_clear from that one, while no handler can be between its lookup and its insertion
- * (sig_handler_publish_modules).
+ * (sig_walk_tables_publish).
  *
  * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
  * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, a
  * bijection; 11 bits of the product choose a set of four entries, in one cache line, and the other 36 stand
  * in the entry. Equal set and equal 36 bits hence mean equal pc. An insertion that overwrites another, is
- * made twice, or is lost, costs memory or a recomputation, never a wrong answer. Rules are a function of the
+ * made twice, or is lost, costs memory or a recomputation, never a wrong result. Rules are a function of the
  * pc as long as the modules stay; when they change the cache is cleared as a whole.
  *
  * Four to a set, because where two pcs of one stack shared their only entry, every walk would compute both

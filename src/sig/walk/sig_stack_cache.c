@@ -5,38 +5,40 @@
 #include "sig_stack_cache.h"
 #include "sig/sys/sig_arch.h"
 
-void sig_memo_begin(struct sig_memo_walk *walk, struct sig_memo *memo, uint64_t generation)
+void sig_stack_cache_begin(struct sig_stack_cache_walk *walk, struct sig_stack_cache *stack_cache,
+                           uint64_t generation)
 {
-    *walk = (struct sig_memo_walk){.memo = memo};
-    if (!memo)
+    *walk = (struct sig_stack_cache_walk){.stack_cache = stack_cache};
+    if (!stack_cache)
         return;
-    if (memo->generation != generation)
-        memo->count = 0;
-    memo->generation = generation;
-    memo->walks++;
-    memo->shared = 0;
-    walk->left = memo->count > 0 ? memo->count - 1 : 0; /* the innermost was interrupted: no caller is that */
-    walk->newest = memo->frames + memo->capacity;
+    if (stack_cache->generation != generation)
+        stack_cache->count = 0;
+    stack_cache->generation = generation;
+    stack_cache->walks++;
+    stack_cache->shared = 0;
+    walk->left = stack_cache->count > 0 ? stack_cache->count - 1
+                                        : 0; /* the innermost was interrupted: no caller is that */
+    walk->newest = stack_cache->frames + stack_cache->capacity;
 }
 
-void sig_memo_record(struct sig_memo_walk *walk, const struct sig_memo_frame *frame)
+void sig_stack_cache_record(struct sig_stack_cache_walk *walk, const struct sig_stack_cache_frame *frame)
 {
-    if (!walk->memo)
+    if (!walk->stack_cache)
         return;
-    if (walk->newest == walk->memo->frames + walk->memo->count)
-        sig_memo_give_up(walk);
+    if (walk->newest == walk->stack_cache->frames + walk->stack_cache->count)
+        sig_stack_cache_give_up(walk);
     else
         *--walk->newest = *frame;
 }
 
-static bool is_same(const struct sig_memo_frame *a, const struct sig_memo_frame *b)
+static bool is_same(const struct sig_stack_cache_frame *a, const struct sig_stack_cache_frame *b)
 {
     return a->address == b->address && a->sp == b->sp && a->fp == b->fp && a->extra == b->extra &&
            a->fp_known == b->fp_known && a->extra_known == b->extra_known;
 }
 
 /* Whether stepping from a frame would lead to its caller as it was: the words it is made of are the same. */
-static bool leads_on(const struct sig_memo_frame *frame, const struct sig_memo_frame *caller)
+static bool leads_on(const struct sig_stack_cache_frame *frame, const struct sig_stack_cache_frame *caller)
 {
     const uint64_t *cfa = (const uint64_t *)(uintptr_t)caller->sp;
     return frame->ra_words != 0 &&
@@ -50,22 +52,23 @@ static bool leads_on(const struct sig_memo_frame *frame, const struct sig_memo_f
  * and looking costs as much as walking. So ever more are passed by; what is shared is found at most twice as
  * far out as it begins.
  */
-static void let_go(struct sig_memo_walk *walk)
+static void skip_frames(struct sig_stack_cache_walk *walk)
 {
     uint32_t gone = walk->skip + 1;
     walk->skip = 2 * walk->skip + 1;
     walk->left = walk->left > gone ? walk->left - gone : 0;
 }
 
-uint32_t sig_memo_meet(struct sig_memo_walk *walk, const struct sig_memo_frame *frame, uint64_t window_high)
+uint32_t sig_stack_cache_meet(struct sig_stack_cache_walk *walk, const struct sig_stack_cache_frame *frame,
+                              uint64_t window_high)
 {
-    const struct sig_memo_frame *frames = walk->memo->frames;
+    const struct sig_stack_cache_frame *frames = walk->stack_cache->frames;
     while (walk->left > 0 && frames[walk->left - 1].sp < frame->sp)
         walk->left--;
     if (walk->left == 0 || frames[walk->left - 1].sp != frame->sp)
         return 0;
     if (!is_same(&frames[walk->left - 1], frame)) {
-        let_go(walk);
+        skip_frames(walk);
         return 0;
     }
     uint32_t at = walk->left - 1;
@@ -74,21 +77,21 @@ uint32_t sig_memo_meet(struct sig_memo_walk *walk, const struct sig_memo_frame *
     return at == 0 ? walk->left : walk->left - 1 - at;
 }
 
-void sig_memo_end(struct sig_memo_walk *walk, uint32_t shared)
+void sig_stack_cache_end(struct sig_stack_cache_walk *walk, uint32_t shared)
 {
-    struct sig_memo *memo = walk->memo;
-    if (!memo)
+    struct sig_stack_cache *stack_cache = walk->stack_cache;
+    if (!stack_cache)
         return;
-    uint32_t fresh = (uint32_t)(memo->frames + memo->capacity - walk->newest);
+    uint32_t fresh = (uint32_t)(stack_cache->frames + stack_cache->capacity - walk->newest);
     for (uint32_t i = 0; i < fresh; i++)
-        memo->frames[shared + i] = walk->newest[i];
-    memo->count = shared + fresh;
-    memo->shared = shared;
+        stack_cache->frames[shared + i] = walk->newest[i];
+    stack_cache->count = shared + fresh;
+    stack_cache->shared = shared;
 }
 
-void sig_memo_give_up(struct sig_memo_walk *walk)
+void sig_stack_cache_give_up(struct sig_stack_cache_walk *walk)
 {
-    if (walk->memo)
-        walk->memo->count = 0;
-    *walk = (struct sig_memo_walk){.memo = NULL};
+    if (walk->stack_cache)
+        walk->stack_cache->count = 0;
+    *walk = (struct sig_stack_cache_walk){.stack_cache = NULL};
 }

@@ -3,9 +3,10 @@
  * must grow with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline
  * (sigaltstack) or starting on a foreign one (coroutine) only changes which memory may be read.
  *
- * Three ways through a frame, the first that can: what is as it was at the last walk (the memo), callers
- * whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h). A walk of another
- * thread has no memo, reads a copy (sig_stack.h), and begins with fewer registers; all else is the same.
+ * Three ways through a frame, the first that can: what is as it was at the last walk (the stack cache),
+ * callers whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h). A walk of
+ * another thread has no stack cache, reads a copy (sig_stack.h), and begins with fewer registers; all else is
+ * the same.
  */
 #include "sig_unwind.h"
 #include "sig_fp_offset_cache.h"
@@ -14,20 +15,20 @@
 
 enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
 
-static struct sig_memo_frame memo_frame(const struct sig_walk *walk)
+static struct sig_stack_cache_frame stack_cache_frame(const struct sig_walk *walk)
 {
-    return (struct sig_memo_frame){.address = sig_walk_lookup_pc(walk),
-                                   .sp = walk->regs.sp,
-                                   .fp = walk->regs.fp,
-                                   .extra = walk->regs.extra,
-                                   .fp_known = walk->fp_known,
-                                   .extra_known = walk->extra_known};
+    return (struct sig_stack_cache_frame){.address = sig_walk_lookup_pc(walk),
+                                          .sp = walk->regs.sp,
+                                          .fp = walk->regs.fp,
+                                          .extra = walk->regs.extra,
+                                          .fp_known = walk->fp_known,
+                                          .extra_known = walk->extra_known};
 }
 
-static void report(struct sig_walk *walk, const struct sig_memo_frame *frame)
+static void report(struct sig_walk *walk, const struct sig_stack_cache_frame *frame)
 {
     walk->request->addresses[walk->count++] = frame->address;
-    sig_memo_record(&walk->memo, frame);
+    sig_stack_cache_record(&walk->stack_cache, frame);
 }
 
 /* Where an ordinary frame's caller is found: words below its CFA. */
@@ -67,13 +68,13 @@ static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const
 /*
  * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
  * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
- * the memo may know. shift: sig_stack.h. by_fp: also those whose tables count from the frame pointer.
+ * the stack cache may know. shift: sig_stack.h. by_fp: also those whose tables count from the frame pointer.
  */
 static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk *walk, const uint64_t shift,
                                                                 const bool by_fp)
 {
     const struct sig_unwind_request *request = walk->request;
-    const uint64_t memo_sp = sig_memo_next_sp(&walk->memo);
+    const uint64_t cache_sp = sig_stack_cache_next_sp(&walk->stack_cache);
     struct sig_regs regs = walk->regs;
     bool fp_known = walk->fp_known, extra_known = walk->extra_known;
     size_t count = walk->count;
@@ -85,16 +86,17 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
             (!by_fp && sig_packed_form(rule) == SIG_PACKED_FP))
             break;
         request->addresses[count++] = regs.pc - 1;
-        if (walk->memo.memo)
-            sig_memo_record(&walk->memo, &(struct sig_memo_frame){.address = regs.pc - 1,
-                                                                  .sp = regs.sp,
-                                                                  .fp = regs.fp,
-                                                                  .extra = regs.extra,
-                                                                  .fp_known = fp_known,
-                                                                  .extra_known = extra_known,
-                                                                  .ra_words = (uint16_t)at.ra_words,
-                                                                  .fp_words = (uint16_t)at.fp_words,
-                                                                  .extra_words = (uint16_t)at.extra_words});
+        if (walk->stack_cache.stack_cache)
+            sig_stack_cache_record(&walk->stack_cache,
+                                   &(struct sig_stack_cache_frame){.address = regs.pc - 1,
+                                                                   .sp = regs.sp,
+                                                                   .fp = regs.fp,
+                                                                   .extra = regs.extra,
+                                                                   .fp_known = fp_known,
+                                                                   .extra_known = extra_known,
+                                                                   .ra_words = (uint16_t)at.ra_words,
+                                                                   .fp_words = (uint16_t)at.fp_words,
+                                                                   .extra_words = (uint16_t)at.extra_words});
         const uint64_t *words = (const uint64_t *)(uintptr_t)(at.cfa + shift);
         regs.fp = at.fp_words ? words[-(int32_t)at.fp_words] : regs.fp;
         regs.extra = at.extra_words ? words[-(int32_t)at.extra_words] : by_convention ? 0 : regs.extra;
@@ -102,7 +104,7 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
         extra_known = at.extra_words != 0 || (extra_known && !by_convention);
         regs.pc = sig_plain_return_address(words[-(int32_t)at.ra_words]);
         regs.sp = at.cfa;
-        if (regs.sp >= memo_sp)
+        if (regs.sp >= cache_sp)
             break;
     }
     walk->regs = regs;
@@ -139,16 +141,17 @@ static bool is_unmarked_root(const struct sig_walk *walk, const struct sig_rule 
 /* The frames that are as they were at the last walk. True when these are all that is left. */
 static bool step_remembered_frames(struct sig_walk *walk)
 {
-    struct sig_memo_frame here = memo_frame(walk);
-    if (walk->interrupted || walk->fp_doubtful || here.sp < sig_memo_next_sp(&walk->memo) ||
+    struct sig_stack_cache_frame here = stack_cache_frame(walk);
+    if (walk->interrupted || walk->fp_doubtful || here.sp < sig_stack_cache_next_sp(&walk->stack_cache) ||
         here.sp < walk->stack.window_low)
         return false;
-    uint32_t same = sig_memo_meet(&walk->memo, &here, walk->stack.window_high), left = walk->memo.left;
-    const struct sig_memo_frame *frames = walk->memo.memo->frames;
+    uint32_t same = sig_stack_cache_meet(&walk->stack_cache, &here, walk->stack.window_high),
+             left = walk->stack_cache.left;
+    const struct sig_stack_cache_frame *frames = walk->stack_cache.stack_cache->frames;
     if (same == left && same <= walk->request->capacity - walk->count)
         return same > 0;
     for (; same > 0 && walk->count < walk->request->capacity; same--) {
-        const struct sig_memo_frame *caller = &frames[--left - 1];
+        const struct sig_stack_cache_frame *caller = &frames[--left - 1];
         report(walk, &frames[left]);
         walk->regs = (struct sig_regs){.pc = caller->address + 1, .sp = caller->sp, .fp = caller->fp};
         walk->regs.extra = caller->extra;
@@ -162,11 +165,11 @@ static bool step_remembered_frames(struct sig_walk *walk)
 static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
 {
     if (walk->stack.copy && !walk->fp_known && sig_walk_counts_from_fp(rule))
-        return sig_walk_step_by_distance(walk, rule);
+        return sig_walk_step_by_fp_offset(walk, rule);
     uint64_t learning_pc = sig_walk_learning_pc(walk, rule), sp = walk->regs.sp, fp = walk->regs.fp;
     bool is_stepped = sig_walk_step(walk, rule);
     if (is_stepped && learning_pc != 0)
-        sig_distance_learn(learning_pc, sp, fp);
+        sig_fp_offset_learn(learning_pc, sp, fp);
     return is_stepped;
 }
 
@@ -174,7 +177,7 @@ static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
 static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
     struct sig_rule rule;
-    struct sig_memo_frame here = memo_frame(walk);
+    struct sig_stack_cache_frame here = stack_cache_frame(walk);
     walk->lacks_register = false;
     bool is_code = sig_walk_find_rule(walk, here.address, &rule);
     here.address += is_code && rule.starts_here;
@@ -185,7 +188,8 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     if (is_code && step_from(walk, &rule))
         return true;
     if (is_code && is_unmarked_root(walk, &rule))
-        sig_memo_give_up(&walk->memo); /* that it leads nowhere is not said by the frame alone */
+        sig_stack_cache_give_up(
+            &walk->stack_cache); /* that it leads nowhere is not said by the frame alone */
     else
         *ret_end = rule.kind == SIG_RULE_UNSUPPORTED || walk->lacks_register ? SIG_UNWIND_INEXPRESSIBLE
                                                                              : SIG_UNWIND_TRUNCATED;
@@ -193,20 +197,21 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 }
 
 /* Up to the end; returns how many frames are left out because they are shared with the last walk. */
-static uint32_t go(struct sig_walk *walk, enum sig_unwind_end *ret_end)
+static uint32_t walk_frames(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
     const bool is_slow = walk->stack.copy || walk->request->learns;
     *ret_end = SIG_UNWIND_ROOT;
     while (walk->count < walk->request->capacity) {
         size_t before = walk->count;
-        if (walk->memo.left > 0 && step_remembered_frames(walk))
-            return walk->memo.left;
+        if (walk->stack_cache.left > 0 && step_remembered_frames(walk))
+            return walk->stack_cache.left;
         if (walk->request->use_cache && !walk->interrupted && !walk->fp_doubtful)
             is_slow ? step_ordinary_frames_slowly(walk) : step_ordinary_frames(walk);
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
         if (walk->regs.pc == 0 && !walk->interrupted) {
-            sig_memo_give_up(&walk->memo); /* not a property of the last frame, but of a word of the stack */
+            sig_stack_cache_give_up(
+                &walk->stack_cache); /* not a property of the last frame, but of a word of the stack */
             if (walk->sure_count > 0)
                 *ret_end =
                     SIG_UNWIND_TRUNCATED; /* nor one to rely on when it is not known to be the right one */
@@ -224,8 +229,8 @@ static size_t bytes_from(const struct sig_walk *walk, uint64_t sp)
     return bytes <= walk->request->copy->capacity_bytes ? (size_t)bytes : 0;
 }
 
-size_t sig_unwind_other(const struct sig_unwind_request *request, const struct sig_place *place,
-                        struct sig_unwind_course *ret)
+size_t sig_unwind_remote(const struct sig_unwind_request *request, const struct sig_blocked_regs *place,
+                         struct sig_unwind_course *ret)
 {
     struct sig_walk walk = {
         .request = request,
@@ -235,7 +240,7 @@ size_t sig_unwind_other(const struct sig_unwind_request *request, const struct s
         .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
         .interrupted = true};
     sig_stack_begin(&walk.stack, place->sp);
-    go(&walk, &ret->end);
+    walk_frames(&walk, &ret->end);
     ret->bytes = bytes_from(&walk, place->sp);
     ret->by_distance = walk.sure_count > 0 && ret->end == SIG_UNWIND_ROOT;
     if (walk.sure_count == 0 || ret->by_distance)
@@ -254,11 +259,12 @@ size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *co
                             .interrupted = true};
     sig_regs_from_context(&walk.regs, context);
     sig_stack_begin(&walk.stack, walk.regs.sp);
-    sig_memo_begin(&walk.memo, request->memo, request->modules ? request->modules->generation : 0);
-    uint32_t shared = go(&walk, ret_end);
+    sig_stack_cache_begin(&walk.stack_cache, request->stack_cache,
+                          request->modules ? request->modules->generation : 0);
+    uint32_t shared = walk_frames(&walk, ret_end);
     if (*ret_end == SIG_UNWIND_ROOT)
-        sig_memo_end(&walk.memo, shared);
+        sig_stack_cache_end(&walk.stack_cache, shared);
     else
-        sig_memo_give_up(&walk.memo);
+        sig_stack_cache_give_up(&walk.stack_cache);
     return walk.count;
 }

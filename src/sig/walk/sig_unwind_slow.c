@@ -11,12 +11,12 @@
 /* Of a whole walk: one of 1,024 frames with six registers saved by expressions needs some 12,000. */
 enum { MAX_OPERATORS = 32768 };
 
-struct walk {
+struct slow_walk {
     const struct sig_unwind_request *request;
-    struct sig_full_scratch *scratch;
+    struct sig_unwind_slow_scratch *scratch;
     struct sig_registers *frame, *caller; /* in the scratch memory, by turns */
     struct sig_stack stack;
-    struct sig_chain chain;
+    struct sig_fp_chain chain;
     struct sig_evaluation evaluation;
     bool interrupted; /* the current frame was interrupted, not left by a call */
 };
@@ -29,7 +29,7 @@ enum result {
 };
 
 /* Returns its stack pointer. */
-static uint64_t enter_context(struct walk *walk, const ucontext_t *context)
+static uint64_t enter_context(struct slow_walk *walk, const ucontext_t *context)
 {
     struct sig_registers *frame = walk->frame;
     struct sig_regs carried;
@@ -45,7 +45,7 @@ static uint64_t enter_context(struct walk *walk, const ucontext_t *context)
     return carried.sp;
 }
 
-static enum result enter_caller(struct walk *walk)
+static enum result enter_caller(struct slow_walk *walk)
 {
     struct sig_registers *callee = walk->frame;
     walk->frame = walk->caller;
@@ -55,7 +55,7 @@ static enum result enter_caller(struct walk *walk)
 }
 
 /* As sig_walk_step.c's of the same name. */
-static enum result step_signal_frame(struct walk *walk)
+static enum result step_signal_frame(struct slow_walk *walk)
 {
     uint64_t at;
     if (!sig_registers_get(walk->frame, SIG_DWARF_SP, &at))
@@ -68,14 +68,14 @@ static enum result step_signal_frame(struct walk *walk)
 }
 
 /* No unwind information: a root without a mark (psABI 3.4.1), or the frame pointer convention. */
-static enum result step_frame_pointer(struct walk *walk, bool is_in_module)
+static enum result step_frame_pointer(struct slow_walk *walk, bool is_in_module)
 {
     struct sig_registers *caller = walk->caller;
     uint64_t fp, saved_fp, ra;
     bool has_fp = sig_registers_get(walk->frame, SIG_DWARF_FP, &fp);
-    if (!is_in_module && !walk->interrupted && !sig_generated_follows_call(walk->frame->pc) &&
-        !(has_fp && sig_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
-                                            walk->frame->value[SIG_DWARF_SP], fp)))
+    if (!is_in_module && !walk->interrupted && !sig_jit_code_follows_call(walk->frame->pc) &&
+        !(has_fp && sig_fp_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
+                                               walk->frame->value[SIG_DWARF_SP], fp)))
         return IMPLAUSIBLE;
     if (!has_fp)
         return LOST;
@@ -94,7 +94,7 @@ static enum result step_frame_pointer(struct walk *walk, bool is_in_module)
 }
 
 /* What has no table but code that tells. But for trampolines it was interrupted, and keeps all registers. */
-static enum result step_by_code(struct walk *walk, const struct sig_rule *rule)
+static enum result step_by_code(struct slow_walk *walk, const struct sig_rule *rule)
 {
     struct sig_registers *frame = walk->frame;
     uint64_t ra = frame->value[SIG_DWARF_RA];
@@ -110,7 +110,8 @@ static enum result step_by_code(struct walk *walk, const struct sig_rule *rule)
     return frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 
-static enum result step_without_table(struct walk *walk, const struct sig_module *module, uint64_t lookup_pc)
+static enum result step_without_table(struct slow_walk *walk, const struct sig_module *module,
+                                      uint64_t lookup_pc)
 {
     struct sig_rule rule = {.kind = SIG_RULE_NONE};
     if (SIG_CODE_TELLS_RULES)
@@ -118,7 +119,7 @@ static enum result step_without_table(struct walk *walk, const struct sig_module
     return rule.kind == SIG_RULE_NONE ? step_frame_pointer(walk, module != NULL) : step_by_code(walk, &rule);
 }
 
-static enum result step_row(struct walk *walk, const struct sig_row_request *row)
+static enum result step_row(struct slow_walk *walk, const struct sig_row_request *row)
 {
     uint64_t cfa;
     enum sig_full_frame_result result =
@@ -130,7 +131,7 @@ static enum result step_row(struct walk *walk, const struct sig_row_request *row
     return walk->caller->value[SIG_DWARF_SP] < lowest_sp ? LOST : enter_caller(walk);
 }
 
-static enum result step(struct walk *walk, uint64_t lookup_pc)
+static enum result step_frame(struct slow_walk *walk, uint64_t lookup_pc)
 {
     const struct sig_unwind_request *request = walk->request;
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
@@ -156,15 +157,15 @@ static bool record(const struct sig_unwind_request *request, size_t count, size_
     return request->addresses[count] == lookup_pc;
 }
 
-size_t sig_full_walk(const struct sig_unwind_request *request, const ucontext_t *context,
-                     struct sig_full_scratch *scratch, size_t depth, enum sig_unwind_end *ret_end)
+size_t sig_unwind_slow(const struct sig_unwind_request *request, const ucontext_t *context,
+                       struct sig_unwind_slow_scratch *scratch, size_t depth, enum sig_unwind_end *ret_end)
 {
-    struct walk walk = {.request = request,
-                        .scratch = scratch,
-                        .frame = &scratch->frames[0],
-                        .caller = &scratch->frames[1],
-                        .stack = {.low = request->stack_low, .high = request->stack_high},
-                        .evaluation = {.values = scratch->values, .operators_left = MAX_OPERATORS}};
+    struct slow_walk walk = {.request = request,
+                             .scratch = scratch,
+                             .frame = &scratch->frames[0],
+                             .caller = &scratch->frames[1],
+                             .stack = {.low = request->stack_low, .high = request->stack_high},
+                             .evaluation = {.values = scratch->values, .operators_left = MAX_OPERATORS}};
     enum result result = STEPPED;
     size_t count = 0;
     walk.evaluation.stack = &walk.stack;
@@ -174,7 +175,7 @@ size_t sig_full_walk(const struct sig_unwind_request *request, const ucontext_t 
         if (!record(request, count, depth, lookup_pc))
             break;
         count++;
-        result = step(&walk, lookup_pc);
+        result = step_frame(&walk, lookup_pc);
     }
     count -= result == IMPLAUSIBLE;
     *ret_end = SIG_UNWIND_TRUNCATED;

@@ -7,15 +7,15 @@
  * takes no rule from the cache, which has no room for such rules: 0.3-0.4 us a frame instead of 0.02. Bounds
  * and stack as sig_unwind; what is larger than that is in the scratch memory.
  */
-#ifndef WALLPROF_SIG_FULL_WALK_H
-#define WALLPROF_SIG_FULL_WALK_H
+#ifndef WALLPROF_SIG_UNWIND_SLOW_H
+#define WALLPROF_SIG_UNWIND_SLOW_H
 
 #include "sig/cfi/sig_cfi.h"
 #include "sig/cfi/sig_full_expression.h"
 #include "sig_unwind.h"
 
 /* The caller's memory, uninitialised; for one walk at a time. */
-struct sig_full_scratch {
+struct sig_unwind_slow_scratch {
     struct sig_registers frames[2]; /* the current frame and its caller */
     struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
     uint64_t values[SIG_EVALUATION_VALUES];
@@ -25,7 +25,7 @@ struct sig_full_scratch {
  * Takes what sig_unwind has found, `depth` addresses in the request's memory, and appends those that follow.
  * Returns their number; when it is `depth` and *ret_end is not SIG_UNWIND_ROOT, nothing was gained.
  */
-size_t sig_full_walk(const struct sig_unwind_request *request, const ucontext_t *context,
-                     struct sig_full_scratch *scratch, size_t depth, enum sig_unwind_end *ret_end);
+size_t sig_unwind_slow(const struct sig_unwind_request *request, const ucontext_t *context,
+                       struct sig_unwind_slow_scratch *scratch, size_t depth, enum sig_unwind_end *ret_end);
 
 #endif

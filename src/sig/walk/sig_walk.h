@@ -21,18 +21,19 @@
 
 struct sig_walk {
     const struct sig_unwind_request *request;
-    const uint64_t *arguments; /* struct sig_place, NULL without; of an interrupted frame that has no leaf */
+    const uint64_t
+        *arguments; /* struct sig_blocked_regs, NULL without; of an interrupted frame that has no leaf */
     struct sig_regs regs;
     struct sig_stack stack;
     bool fp_known, extra_known;
-    bool fp_doubtful;    /* it may be another frame's (sig_landing.h, sig_bare.h) */
+    bool fp_doubtful;    /* it may be another frame's (sig_eh_landing.h, sig_nocfi_scan.h) */
     size_t sure_count;   /* addresses before the first that a distance has led to; 0: none has */
     bool interrupted;    /* the current frame was interrupted, not left by a call */
     bool lacks_register; /* a step needed one that is not known here */
     uint8_t switches;    /* to a stack further down in memory, so far */
     size_t count;        /* addresses written */
-    struct sig_memo_walk memo;
-    struct sig_chain chain;
+    struct sig_stack_cache_walk stack_cache;
+    struct sig_fp_chain chain;
 };
 
 /* An address inside the current frame's instruction: of a return address the call before it. */
@@ -54,7 +55,7 @@ bool sig_walk_counts_from_fp(const struct sig_rule *rule);
 
 /* To the caller by such a rule when the frame pointer is not known: by a distance that was learned. When
  * false, the walk is of no more use. */
-bool sig_walk_step_by_distance(struct sig_walk *walk, const struct sig_rule *rule);
+bool sig_walk_step_by_fp_offset(struct sig_walk *walk, const struct sig_rule *rule);
 
 /* What the distance of the current frame, if it is stepped from by this rule, is to be learned under; 0: it
  * is not. */

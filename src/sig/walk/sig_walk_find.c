@@ -14,15 +14,15 @@
 static bool is_returned_to(struct sig_walk *walk)
 {
     walk->lacks_register |= !walk->fp_known;
-    return walk->fp_known && sig_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
-                                                     walk->regs.sp, walk->regs.fp);
+    return walk->fp_known && sig_fp_chain_leads_to_call(&walk->chain, &walk->stack, walk->request->modules,
+                                                        walk->regs.sp, walk->regs.fp);
 }
 
 /*
  * Nothing lies before a return address that could have called, but it is the first of a function: somebody
  * laid it there for the stack's first function to return to, as makecontext does.
  */
-static bool is_made_up(const struct sig_walk *walk, const struct sig_module *module)
+static bool returns_to_function_start(const struct sig_walk *walk, const struct sig_module *module)
 {
     uint64_t pc = walk->regs.pc;
     return !walk->interrupted && pc < module->end_pc && sig_eh_frame_function_start(module, pc) == pc;
@@ -78,10 +78,10 @@ bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_ru
         sig_code_rule(module, lookup_pc, module && !module->is_permanent, ret);
     if (ret->kind == SIG_RULE_NONE && (!module || !module->is_permanent))
         find_new_rule(request, lookup_pc, ret);
-    if (module && ret->kind == SIG_RULE_NONE && is_made_up(walk, module))
+    if (module && ret->kind == SIG_RULE_NONE && returns_to_function_start(walk, module))
         *ret = (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true};
     ret->not_called = !module && ret->kind == SIG_RULE_NONE && !walk->interrupted &&
-                      !sig_generated_follows_call(walk->regs.pc);
+                      !sig_jit_code_follows_call(walk->regs.pc);
     if (ret->not_called && !is_returned_to(walk))
         return false;
     if (is_to_be_kept(walk, module, ret))

@@ -1,12 +1,12 @@
 /*
  * Frames whose CFA counts from the frame pointer, in a walk of another thread, which does not know it. It is
- * where walks of handlers have found it at this place (sig_distance.h), or where the function's prologue puts
- * it (sig_prologue.h), if what it leads to is a frame.
+ * where walks of handlers have found it at this place (sig_fp_offset_cache.h), or where the function's
+ * prologue puts it (sig_prologue.h), if what it leads to is a frame.
  *
  * That the stack pointer had another distance this time would mostly show at once: what would be the return
  * address must lie behind a call, and where that names its target, behind a call of this very function; of
  * a prologue's guesses just one may lead to such an address. And the walk must come to the root from there
- * (sig_unwind_other).
+ * (sig_unwind_remote).
  */
 #include "sig/code/sig_call.h"
 #include "sig_fp_offset_cache.h"
@@ -28,7 +28,7 @@ static enum called is_called(const struct sig_walk *walk, uint64_t ra, uint64_t 
 {
     const struct sig_modules_table *modules = walk->request->modules;
     if (!SIG_DECODES_CALLS || !sig_modules_find(modules, ra))
-        return sig_generated_follows_call(ra) ? MAY_BE_CALLED : NOT_CALLED;
+        return sig_jit_code_follows_call(ra) ? MAY_BE_CALLED : NOT_CALLED;
     uint64_t target = sig_call_target(modules, ra);
     if (target == SIG_CALL_SOMEWHERE)
         return MAY_BE_CALLED;
@@ -60,17 +60,17 @@ static bool find_by_prologue(struct sig_walk *walk, uint64_t lookup_pc, uint64_t
 
 static bool find_frame_pointer(struct sig_walk *walk, uint64_t lookup_pc, uint64_t *ret_fp)
 {
-    switch (sig_distance_find(lookup_pc, walk->regs.sp, ret_fp)) {
-    case SIG_DISTANCE_KNOWN:
+    switch (sig_fp_offset_find(lookup_pc, walk->regs.sp, ret_fp)) {
+    case SIG_FP_OFFSET_KNOWN:
         return true;
-    case SIG_DISTANCE_UNKNOWN:
+    case SIG_FP_OFFSET_UNKNOWN:
         return find_by_prologue(walk, lookup_pc, ret_fp);
     default:
         return false;
     }
 }
 
-bool sig_walk_step_by_distance(struct sig_walk *walk, const struct sig_rule *rule)
+bool sig_walk_step_by_fp_offset(struct sig_walk *walk, const struct sig_rule *rule)
 {
     uint64_t lookup_pc = sig_walk_lookup_pc(walk);
     walk->lacks_register = true;

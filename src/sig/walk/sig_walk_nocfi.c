@@ -49,7 +49,7 @@ static void settle_sp(struct sig_walk *walk)
  */
 static bool step_by_code(struct sig_walk *walk)
 {
-    int words = sig_generated_words_on_return_address(walk->regs.pc);
+    int words = sig_jit_code_words_on_return_address(walk->regs.pc);
     bool in_register = SIG_RA_IN_EXTRA && words == 0;
     uint64_t at = walk->regs.sp + (uint64_t)words * WORD_BYTES, ra = walk->regs.extra;
     walk->lacks_register |= in_register && !walk->extra_known;
@@ -57,7 +57,7 @@ static bool step_by_code(struct sig_walk *walk)
         (!in_register && !sig_stack_read(&walk->stack, at, &ra)))
         return false;
     ra = sig_plain_return_address(ra);
-    if (!sig_generated_follows_call(ra))
+    if (!sig_jit_code_follows_call(ra))
         return false;
     walk->regs.pc = ra;
     walk->regs.sp = in_register ? at : at + WORD_BYTES;
@@ -72,13 +72,14 @@ static bool step_by_code(struct sig_walk *walk)
  */
 static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
 {
-    struct sig_bare bare;
+    struct sig_nocfi_scan bare;
     uint64_t ra, fp = walk->regs.fp;
-    sig_bare_around(&bare, walk->request->modules, module, sig_walk_lookup_pc(walk));
-    bool keeps_frame = walk->fp_known && fp >= walk->regs.sp && sig_bare_keeps_frame(&bare, &walk->stack, fp);
+    sig_nocfi_scan_around(&bare, walk->request->modules, module, sig_walk_lookup_pc(walk));
+    bool keeps_frame =
+        walk->fp_known && fp >= walk->regs.sp && sig_nocfi_scan_keeps_frame(&bare, &walk->stack, fp);
     if (keeps_frame)
         return false;
-    int words = sig_bare_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);
+    int words = sig_nocfi_scan_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);
     bool is_sure = walk->fp_known || !walk->stack.copy || (words == 0 && walk->interrupted);
     walk->lacks_register |= !is_sure;
     if (words < 0 || !is_sure)

@@ -78,12 +78,12 @@ static bool compute_cfa(struct sig_walk *walk, const struct sig_rule *rule, uint
     return is_read;
 }
 
-/* See sig_landing.h. Until the frame pointer has been read from another frame, it may be the handler's. */
+/* See sig_eh_landing.h. Until the frame pointer has been read from another frame, it may be the handler's. */
 static void follow_landing(struct sig_walk *walk, uint64_t lookup_pc, struct sig_regs *caller)
 {
     uint64_t sp;
-    bool was_called =
-        sig_landing_was_called(walk->request->modules, &walk->stack, lookup_pc, caller->pc, caller->sp, &sp);
+    bool was_called = sig_eh_landing_was_called(walk->request->modules, &walk->stack, lookup_pc, caller->pc,
+                                                caller->sp, &sp);
     walk->fp_doubtful = was_called || sp == 0;
     if (!walk->fp_doubtful)
         caller->sp = sp;
@@ -110,7 +110,7 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
     if (!compute_cfa(walk, rule, &cfa))
         return false;
     if (walk->fp_doubtful && rule->cfa_register == SIG_DWARF_FP && !rule->cfa_deref)
-        cfa = sig_landing_thrower_cfa(walk->request->modules, &walk->stack, lookup_pc, walk->regs.sp, cfa);
+        cfa = sig_eh_landing_thrower_cfa(walk->request->modules, &walk->stack, lookup_pc, walk->regs.sp, cfa);
     bool switches = cfa < lowest_cfa;
     if ((switches && !may_switch_stack(walk, rule, cfa)) ||
         !saved_value(walk, &rule->ra, cfa, walk->regs.extra, ra_known, &caller.pc)) {

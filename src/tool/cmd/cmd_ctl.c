@@ -1,10 +1,14 @@
 /*
- * wallprof ctl: starts and stops the recording of a running process, and has it written.
+ * wallprof ctl: starts, stops, dumps and shows the recording of a running process.
  *
  * The sampler's page (control_page.h) is found by its descriptor: /proc/PID/task/TID/fd of the thread called
- * wallprof, which has a table of its own. The kernel lets nobody in there but the same user and root.
+ * wallprof, which has a table of its own. The kernel lets only the same user and root open it.
  */
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/io/output_file.h"
+#include "tool/read/recording.h"
+#include "tool/read/store_names.h"
 
 #include "base/clock.h"
 #include "profile/control_page.h"
@@ -29,15 +33,16 @@
 static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\n"
                            "       wallprof ctl [OPTIONS] PID dump [PATH]\n"
                            "\n"
-                           "Starts or stops the recording of a running process, which must be yours, tells\n"
-                           "how it is, or has what was recorded so far written to PATH, whose ending says\n"
-                           "the format; without PATH to where the profile goes at the end.\n"
+                           "Starts or stops the recording of a running process, which must be yours, shows\n"
+                           "its status, or writes what it has recorded so far to PATH. The ending of PATH\n"
+                           "gives the format. Without PATH it is written where the profile goes at the end.\n"
+                           "What the process does not write itself is made here, of a store that it writes.\n"
                            "\n"
-                           "  -t, --timeout SECONDS  how long to wait for the answer (10)\n";
+                           "  -t, --timeout SECONDS  how long to wait for the reply. Default: 10.\n";
 
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400, RESULT_ALREADY = -3, RESULT_NOTHING = -6 };
 
-static const uint64_t look_ns = 100 * NS_PER_MS;
+static const uint64_t alive_check_ns = 100 * NS_PER_MS;
 
 struct subject {
     long pid;
@@ -48,7 +53,7 @@ struct subject {
 
 /* ---- finding it ---- */
 
-static bool reads(const char *path, const char *text)
+static bool first_line_is(const char *path, const char *text)
 {
     char line[64] = "";
     FILE *file = fopen(path, "re");
@@ -59,7 +64,7 @@ static bool reads(const char *path, const char *text)
     return is_same;
 }
 
-static bool is_page(const char *path)
+static bool is_control_page(const char *path)
 {
     char target[64];
     ssize_t length = readlink(path, target, sizeof target - 1);
@@ -69,8 +74,7 @@ static bool is_page(const char *path)
     return strncmp(target, "/memfd:" CONTROL_PAGE_NAME, strlen("/memfd:" CONTROL_PAGE_NAME)) == 0;
 }
 
-/* The descriptor of the page among a thread's, opened; -ENOENT when there is none, or why it cannot be told.
- */
+/* Opens the page through a thread's descriptors: -ENOENT when there is none, or another -errno. */
 static int open_page_of(const char *task)
 {
     char path[512];
@@ -79,7 +83,7 @@ static int open_page_of(const char *task)
     int fd = directory ? -ENOENT : -errno;
     for (struct dirent *entry; fd == -ENOENT && directory && (entry = readdir(directory));) {
         snprintf(path, sizeof path, "%s/fd/%s", task, entry->d_name);
-        if (!is_page(path))
+        if (!is_control_page(path))
             continue;
         fd = open(path, O_RDWR | O_CLOEXEC);
         fd = fd < 0 ? -errno : fd;
@@ -90,7 +94,7 @@ static int open_page_of(const char *task)
 }
 
 /* -ESRCH: no such process; -ENODATA: no thread of ours; -ENOENT: one without a page. */
-static int find(struct subject *subject)
+static int find_page(struct subject *subject)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/%ld/task", subject->pid);
@@ -103,14 +107,14 @@ static int find(struct subject *subject)
             continue;
         snprintf(subject->task, sizeof subject->task, "/proc/%ld/task/%.20s", subject->pid, entry->d_name);
         snprintf(path, sizeof path, "%s/comm", subject->task);
-        if (reads(path, "wallprof"))
+        if (first_line_is(path, "wallprof"))
             fd = open_page_of(subject->task);
     }
     closedir(directory);
     return fd;
 }
 
-static int explain(long pid, int error)
+static int explain_failure(long pid, int error)
 {
     switch (-error) {
     case ESRCH:
@@ -132,20 +136,20 @@ static int explain(long pid, int error)
 static int open_subject(struct subject *subject)
 {
     struct stat status;
-    subject->fd = find(subject);
+    subject->fd = find_page(subject);
     if (subject->fd < 0)
-        return explain(subject->pid, subject->fd);
+        return explain_failure(subject->pid, subject->fd);
     if (fstat(subject->fd, &status) < 0 || status.st_size != CONTROL_PAGE_BYTES)
-        return explain(subject->pid, -ENOENT);
+        return explain_failure(subject->pid, -ENOENT);
     subject->page = mmap(NULL, CONTROL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, subject->fd, 0);
     if (subject->page == MAP_FAILED)
-        return explain(subject->pid, -errno);
+        return explain_failure(subject->pid, -errno);
     if (sig_load_seq_cst(&subject->page->layout) != CONTROL_PAGE_LAYOUT)
-        return explain(subject->pid, -ENOENT);
+        return explain_failure(subject->pid, -ENOENT);
     return 0;
 }
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
 static bool is_alive(const struct subject *subject)
 {
@@ -159,41 +163,42 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* One at a time: the lock goes with whoever has it. */
-static int lock(const struct subject *subject, uint64_t deadline_ns)
+/* One process at a time has the lock, until it ends. */
+static int lock_page(const struct subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
     while (flock(subject->fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK || clock_monotonic_ns() >= deadline_ns)
-            return command_fail("process %ld: somebody else is asking it", subject->pid);
+            return command_fail("process %ld is busy with another request", subject->pid);
         nanosleep(&pause, NULL);
     }
     return 0;
 }
 
-static int ask(struct subject *subject, enum control_kind kind, const char *path, uint64_t timeout_ns)
+static int send_request(struct subject *subject, enum control_kind kind, const char *path,
+                        uint64_t timeout_ns)
 {
     struct control_page *page = subject->page;
     uint64_t now_ns, deadline_ns = clock_monotonic_ns() + timeout_ns;
-    if (lock(subject, deadline_ns) != 0)
+    if (lock_page(subject, deadline_ns) != 0)
         return 1;
-    uint32_t number = sig_load_seq_cst(&page->asked) + 1, answered;
+    uint32_t number = sig_load_seq_cst(&page->request_number) + 1, reply_number;
     page->kind = kind;
     strcpy(page->path, path);
-    sig_store_seq_cst(&page->asked, number);
+    sig_store_seq_cst(&page->request_number, number);
     sig_add_seq_cst(&page->wake, 1);
     futex_wake_all_shared(&page->wake);
-    while ((answered = sig_load_seq_cst(&page->answered)) != number) {
+    while ((reply_number = sig_load_seq_cst(&page->reply_number)) != number) {
         if (!is_alive(subject))
             return command_fail("process %ld has ended, or has executed another program", subject->pid);
         if ((now_ns = clock_monotonic_ns()) >= deadline_ns)
-            return command_fail("process %ld does not answer; it may do so yet", subject->pid);
-        futex_wait_shared(&page->answered, answered, sooner(deadline_ns, now_ns + look_ns));
+            return command_fail("process %ld does not reply; it may do so later", subject->pid);
+        futex_wait_shared(&page->reply_number, reply_number, sooner(deadline_ns, now_ns + alive_check_ns));
     }
     return 0;
 }
 
-/* ---- saying ---- */
+/* ---- the reply ---- */
 
 static void print_text(const char *label, const char *text, size_t capacity)
 {
@@ -221,7 +226,7 @@ static void print_status(const struct control_status *status)
     print_text("profile", status->out, sizeof status->out);
 }
 
-static int report(const struct subject *subject, enum control_kind kind, const char *path)
+static int report_result(const struct subject *subject, enum control_kind kind, const char *path)
 {
     int32_t result = subject->page->result;
     struct control_status status = subject->page->status;
@@ -236,6 +241,58 @@ static int report(const struct subject *subject, enum control_kind kind, const c
     if (kind == CONTROL_STATUS)
         print_status(&status);
     return fflush(stdout) == EOF;
+}
+
+/* ---- dumps in a format that the process does not write: it writes a store, and the rest is done here ----
+ */
+
+static bool needs_tool(const char *path)
+{
+    return format_needs_tool(format_of_name(output_file_name(path)));
+}
+
+static int convert_dump(const struct subject *subject, const char *store, const char *path)
+{
+    struct recording recording;
+    int status = store_names_open(&recording, store);
+    if (status == 0) {
+        status = output_file_write(path, format_of_name(output_file_name(path)), &recording.profile);
+        recording_close(&recording);
+    }
+    if (status != 0)
+        return command_fail("process %ld has left what it recorded in %s", subject->pid, store);
+    unlink(store);
+    return 0;
+}
+
+/* The store lies beside the file that is wanted, under a name that no other dump has. */
+static int dump_by_store(struct subject *subject, const char *path, uint64_t timeout_ns)
+{
+    char store[PATH_MAX];
+    if (snprintf(store, sizeof store, "%s.%d.store", path, getpid()) >= (int)sizeof store)
+        return command_fail("%s: %s", path, strerror(ENAMETOOLONG));
+    if (access(store, F_OK) == 0)
+        return command_fail("%s is in the way", store);
+    if (send_request(subject, CONTROL_DUMP, store, timeout_ns) != 0 ||
+        report_result(subject, CONTROL_DUMP, path) != 0)
+        return 1;
+    return convert_dump(subject, store, path);
+}
+
+/* Without a path it goes to where the process says that its profile goes. */
+static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
+{
+    char out[PATH_MAX];
+    if (!*path) {
+        if (send_request(subject, CONTROL_STATUS, "", timeout_ns) != 0)
+            return 1;
+        snprintf(out, sizeof out, "%.*s", PATH_MAX - 1, subject->page->status.out);
+    }
+    if (needs_tool(*path ? path : out))
+        return dump_by_store(subject, *path ? path : out, timeout_ns);
+    return send_request(subject, CONTROL_DUMP, path, timeout_ns) != 0
+               ? 1
+               : report_result(subject, CONTROL_DUMP, path);
 }
 
 /* ---- the command line ---- */
@@ -255,7 +312,7 @@ static int parse_kind(const char *word, enum control_kind *ret)
     return -EINVAL;
 }
 
-/* The process has a working directory of its own. */
+/* The process may have another working directory. */
 static int make_absolute(const char *path, char ret[PATH_MAX])
 {
     char directory[PATH_MAX] = "";
@@ -277,13 +334,13 @@ int command_ctl(int argc, char **argv)
         if (option == 'h')
             return fputs(help, stdout) == EOF;
         if (option != 't')
-            return command_misused("ctl", "which options there are:");
+            return command_misused("ctl", "wrong option");
         if (!command_number(optarg, 1, TIMEOUT_MAX_S, &timeout_s))
             return command_misused("ctl", "--timeout %s is not a number of seconds", optarg);
     }
     int count = argc - optind;
     if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject.pid))
-        return command_misused("ctl", "PID and what to do are wanted");
+        return command_misused("ctl", "PID and what to do are needed");
     if (parse_kind(argv[optind + 1], &kind) < 0)
         return command_misused("ctl", "'%s' is not start, stop, dump or status", argv[optind + 1]);
     if (count > (kind == CONTROL_DUMP ? 3 : 2))
@@ -292,7 +349,10 @@ int command_ctl(int argc, char **argv)
         return command_misused("ctl", "the PATH is empty");
     if (count == 3 && make_absolute(argv[optind + 2], path) != 0)
         return 1;
-    if (open_subject(&subject) != 0 || ask(&subject, kind, path, (uint64_t)timeout_s * NS_PER_S) != 0)
+    const uint64_t timeout_ns = (uint64_t)timeout_s * NS_PER_S;
+    if (open_subject(&subject) != 0)
         return 1;
-    return report(&subject, kind, path);
+    if (kind == CONTROL_DUMP)
+        return dump(&subject, path, timeout_ns);
+    return send_request(&subject, kind, path, timeout_ns) != 0 ? 1 : report_result(&subject, kind, path);
 }

@@ -1,8 +1,11 @@
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "tool/report/diff.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
 #include "report_options.h"
+#include "tool/read/store_names.h"
 
 #include <stdio.h>
 
@@ -10,7 +13,7 @@ enum { NORMALIZE = 'N' };
 
 static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
                            "Shows what takes more time (+) or less (-) in AFTER than in BEFORE: threads of\n"
-                           "one name, then functions, the largest difference first. % is of what it was.\n"
+                           "one name, then functions, the largest difference first. % is of BEFORE.\n"
                            "\n"
                            "      --normalize      compare shares: AFTER is scaled to BEFORE's total\n";
 static const char help_end[] =
@@ -35,8 +38,8 @@ static int write_diff(const struct report_options *options, const struct diff *d
     return output_stdout_close(sink);
 }
 
-static int compare(const struct report_options *options, const struct report *before,
-                   const struct report *after, bool is_normalized)
+static int show_difference(const struct report_options *options, const struct report *before,
+                           const struct report *after, bool is_normalized)
 {
     struct diff diff;
     if (diff_make(&diff, before, after, options->request.by, options->metric, options->by_cum,
@@ -51,7 +54,7 @@ static int compare(const struct report_options *options, const struct report *be
 static int open_report(const struct report_options *options, const char *path, struct recording *recording,
                        struct report *report)
 {
-    if (command_open(recording, path) != 0)
+    if (store_names_open(recording, path) != 0)
         return 1;
     if (report_make(report, &recording->profile, &options->request) == 0)
         return 0;
@@ -61,14 +64,14 @@ static int open_report(const struct report_options *options, const char *path, s
 
 static int open_and_compare(const struct report_options *options, char **paths, bool is_normalized)
 {
-    static struct recording recordings[2];
+    struct recording recordings[2];
     struct report reports[2];
     int status = open_report(options, paths[0], &recordings[0], &reports[0]);
     if (status)
         return status;
     status = open_report(options, paths[1], &recordings[1], &reports[1]);
     if (status == 0) {
-        status = compare(options, &reports[0], &reports[1], is_normalized);
+        status = show_difference(options, &reports[0], &reports[1], is_normalized);
         report_free(&reports[1]);
         recording_close(&recordings[1]);
     }
@@ -77,7 +80,7 @@ static int open_and_compare(const struct report_options *options, char **paths, 
     return status;
 }
 
-static int print_help(void)
+static int print_diff_help(void)
 {
     printf("%s%s%s", help, report_options_help, help_end);
     return output_printed();
@@ -94,12 +97,12 @@ int command_diff(int argc, char **argv)
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;) {
         is_normalized |= option == NORMALIZE;
-        status = report_options_take(&options, option, optarg);
+        status = report_options_set(&options, option, optarg);
     }
     if (status == 0 && options.is_help)
-        status = print_help();
+        status = print_diff_help();
     else if (status == 0 && optind + 2 != argc)
-        status = command_misused("diff", "two files are wanted, BEFORE and AFTER");
+        status = command_misused("diff", "two files are needed, BEFORE and AFTER");
     else if (status == 0)
         status = open_and_compare(&options, argv + optind, is_normalized);
     report_options_deinit(&options);

@@ -1,7 +1,9 @@
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
-#include "outputs.h"
 #include "tool/read/recording.h"
+#include "tool/read/store_names.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -17,23 +19,23 @@ static const char help_end[] =
     "\n"
     "  -v, --verbose        say what has been written\n"
     "\n"
-    "FILE - is standard input. A name that says nothing, like -, is written as pprof.\n"
+    "FILE - is standard input. A name without a known ending, like -, means pprof.\n"
     "A file appears under its name when it is complete, with mode 0600.\n";
 
-static int print_help(void)
+static int print_export_help(void)
 {
     fputs(help, stdout);
-    outputs_print_formats();
+    output_files_print_formats();
     fputs(help_end, stdout);
     return output_printed();
 }
 
-static int export(const struct outputs *outputs, const char *input)
+static int export_file(const struct output_files *targets, const char *input)
 {
-    static struct recording recording;
-    if (command_open(&recording, input) != 0)
+    struct recording recording;
+    if (store_names_open(&recording, input) != 0)
         return 1;
-    int status = outputs_write(outputs, &recording.profile);
+    int status = output_files_write(targets, &recording.profile);
     recording_close(&recording);
     return status;
 }
@@ -45,24 +47,24 @@ int command_export(int argc, char **argv)
                                             {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct outputs outputs = {.command = "export"};
+    struct output_files targets = {.command = "export"};
     int status = 0;
     for (int option; (option = getopt_long(argc, argv, "o:f:vh", options, NULL)) >= 0;) {
         if (option == 'h')
-            return print_help();
+            return print_export_help();
         if (option == 'o')
-            status = outputs_add(&outputs, optarg);
+            status = output_files_add(&targets, optarg);
         else if (option == 'f')
-            outputs.format = optarg;
+            targets.format = optarg;
         else if (option == 'v')
-            outputs.is_verbose = true;
+            targets.is_verbose = true;
         else
-            status = command_misused("export", "which options there are:");
+            status = command_misused("export", "wrong option");
         if (status)
             return status;
     }
     if (optind + 1 != argc)
-        return command_misused("export", "one FILE is wanted");
-    status = outputs_settle(&outputs);
-    return status ? status : export(&outputs, argv[optind]);
+        return command_misused("export", "one FILE is needed");
+    status = output_files_choose_formats(&targets);
+    return status ? status : export_file(&targets, argv[optind]);
 }

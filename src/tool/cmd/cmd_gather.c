@@ -1,18 +1,22 @@
 /*
  * wallprof gather: the end of a run. Its processes have recorded into stores in one directory, and left them
- * there (session_store.c); of each comes a profile, or one of all.
+ * there (session_store.c). Each becomes a profile, or all become one.
  *
- * Whoever started the run has locked a file in the directory, and hands the lock to us. A process that ends
- * while it is locked closes its store and leaves it; one that ends later writes its own profile. So that none
- * falls in between: first what has been left is taken, then the lock is let go of, then it is looked again
- * for stores that were closed meanwhile. Who is still recording then goes on alone.
+ * The process that started the run has locked a file in the directory, and passes the lock to us. A process
+ * that ends while it is locked closes its store and leaves it; one that ends later writes its own profile. So
+ * that none is lost, the stores that were left are converted first. Then the lock is released, and the
+ * directory is searched again for stores that were closed meanwhile. A process that still records then writes
+ * its own profile.
  */
 #include "base/clock.h"
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "left_store.h"
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_reader.h"
+#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -32,14 +36,14 @@ static const char help[] =
     "\n"
     "  --merge              one profile of all processes\n"
     "  --lock FD            the descriptor that keeps the directory's run file locked\n"
-    "  --pid PID            the process that the run is called by\n"
+    "  --pid PID            the main process of the run\n"
     "  --status N           its exit status, as a shell has it\n"
-    "  --also FILE          its profile, or that of all, goes there too\n";
+    "  --also FILE          write its profile, or that of all, there too\n";
 
 /* For a process that is about to end. */
 enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
 
-/* What a shell did before it became another program: less than that is not worth a file. */
+/* What a shell did before it became another program gets no file if it took less time than this. */
 static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
 
 struct gathering {
@@ -50,12 +54,12 @@ struct gathering {
     int status;
     bool merges;
     struct merge *merge;
-    struct left_store main; /* whose names the merged profile has; path is empty without */
-    char main_output[STORE_OUTPUTS_MAX][PATH_MAX];
-    uint32_t main_output_count;
+    struct left_store main; /* the merged profile goes where its profile would go; path is "" without one */
+    char main_paths[STORE_PROFILE_PATHS_MAX][PATH_MAX];
+    uint32_t main_path_count;
     void *taken;               /* names that have been written to, */
-    void *seen;                /* stores that were to be added, and */
-    void *merged;              /* those that have been: trees of tsearch(3) */
+    void *seen;                /* stores that were to be added, */
+    void *merged;              /* and stores that were added: trees of tsearch(3) */
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
     bool has_no_memory;
@@ -69,8 +73,8 @@ static int compare_paths(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* False if it is in there already. */
-static bool remember(void **paths, const char *path)
+/* False if it is known already. */
+static bool remember_path(void **paths, const char *path)
 {
     char *copy = strdup(path), **found = copy ? tsearch(copy, paths, compare_paths) : NULL;
     bool is_new = !found || *found == copy;
@@ -84,8 +88,8 @@ static bool is_main(const struct gathering *gathering, const struct left_store *
     return store->pid == gathering->pid && !store->became_another;
 }
 
-/* What the parent was told, if that is in the run too. A number may have been used by several processes: it
- * is the first such death after this one's last sign of life. */
+/* The signal that its parent was told of, if that is in the run too. Several processes may have had the pid:
+ * this one's death is the first after its last sign of life. */
 static int signal_of(const struct gathering *gathering, const struct left_store *store)
 {
     const struct store_death *first = NULL;
@@ -111,31 +115,31 @@ static void describe_end(const struct gathering *gathering, const struct left_st
         snprintf(recording->ending, sizeof recording->ending, "ended with status %d", gathering->status);
 }
 
-/* A shell that became the program has the same number, and maybe the same name for its file. */
+/* A shell that became the program has the same pid, and maybe the same name for its file. */
 static void choose_insertion(struct gathering *gathering, const struct left_store *store,
                              const struct recording *recording, char ret[PATH_MAX])
 {
     char path[PATH_MAX], number[32];
     strcpy(ret, "");
-    left_output(store, recording, NULL, NULL, path);
+    left_profile_path(store, recording, NULL, NULL, path);
     snprintf(number, sizeof number, "%d", (int)store->pid);
     bool has_number = strstr(output_file_name(path), number);
     if (store->became_another)
         snprintf(ret, PATH_MAX, "%s%s%s", has_number ? "" : number, has_number ? "" : ".",
                  recording->process.name);
-    else if (!remember(&gathering->taken, path))
+    else if (!remember_path(&gathering->taken, path))
         snprintf(ret, PATH_MAX, "%s", number);
     for (unsigned more = 2; *ret; more++) {
-        left_output(store, recording, NULL, ret, path);
-        if (remember(&gathering->taken, path))
+        left_profile_path(store, recording, NULL, ret, path);
+        if (remember_path(&gathering->taken, path))
             return;
         size_t length = strcspn(ret, "-");
         snprintf(ret + length, PATH_MAX - length, "-%u", more);
     }
 }
 
-/* That is not said: it is for who asked. */
-static int write_also(const struct gathering *gathering, const struct wp_profile *profile)
+/* Without a message: the caller knows the file. */
+static int write_also(const struct gathering *gathering, const struct profile *profile)
 {
     const char *path = gathering->also;
     return path ? output_file_write(path, format_of_name(output_file_name(path)), profile) : 0;
@@ -143,9 +147,9 @@ static int write_also(const struct gathering *gathering, const struct wp_profile
 
 static int write_one(struct gathering *gathering, const struct left_store *store)
 {
-    static struct recording recording;
+    struct recording recording;
     char insertion[PATH_MAX];
-    if (command_open(&recording, store->path) != 0)
+    if (store_names_open(&recording, store->path) != 0)
         return 1;
     describe_end(gathering, store, &recording);
     int status = 0;
@@ -160,46 +164,46 @@ static int write_one(struct gathering *gathering, const struct left_store *store
     return status;
 }
 
-static void note_outputs(struct gathering *gathering, const struct left_store *store,
-                         const struct recording *recording)
+static void note_profile_paths(struct gathering *gathering, const struct left_store *store,
+                               const struct recording *recording)
 {
     if (*gathering->main.path && !is_main(gathering, store))
         return;
     gathering->main = *store;
-    gathering->main_output_count = store->is_own ? recording->output_count : 0;
-    for (uint32_t i = 0; i < gathering->main_output_count; i++)
-        snprintf(gathering->main_output[i], PATH_MAX, "%s", recording->outputs[i]);
+    gathering->main_path_count = store->is_own ? recording->profile_path_count : 0;
+    for (uint32_t i = 0; i < gathering->main_path_count; i++)
+        snprintf(gathering->main_paths[i], PATH_MAX, "%s", recording->profile_paths[i]);
 }
 
 static int add_one(struct gathering *gathering, const struct left_store *store)
 {
-    static struct recording recording;
+    struct recording recording;
     int status = recording_open_part(&recording, store->path);
     if (status < 0) {
         merge_leave_out(gathering->merge, store->path, recording.reason);
         return command_fail("%s: %s", store->path, recording.reason);
     }
     describe_end(gathering, store, &recording);
-    note_outputs(gathering, store, &recording);
+    note_profile_paths(gathering, store, &recording);
     status = merge_add(gathering->merge, &recording);
     if (status < 0)
         command_fail("%s: %s", store->path, recording.reason);
     recording_close(&recording);
     gathering->has_no_memory |= status == -ENOMEM; /* then nothing more can be added */
     if (status == 0)
-        remember(&gathering->merged, store->path);
+        remember_path(&gathering->merged, store->path);
     return status < 0;
 }
 
-/* Stores whose profile could not be written stay. */
-static void take(struct gathering *gathering, const struct left_store *store)
+/* A store whose profile could not be written stays. */
+static void convert_store(struct gathering *gathering, const struct left_store *store)
 {
     int failed = 0;
     if (!gathering->merges)
         failed = write_one(gathering, store);
     else if (gathering->has_no_memory)
         failed = 1;
-    else if (remember(&gathering->seen, store->path))
+    else if (remember_path(&gathering->seen, store->path))
         failed = add_one(gathering, store);
     gathering->failed |= failed;
     if (!failed && !gathering->merges)
@@ -208,24 +212,24 @@ static void take(struct gathering *gathering, const struct left_store *store)
 
 /* ---- all of them ---- */
 
-static void take_if_left(struct gathering *gathering, const char *path, bool is_last)
+static void convert_if_left(struct gathering *gathering, const char *path, bool is_last)
 {
     struct left_store store;
     if (left_open(&store, path) < 0)
-        return; /* its process has seen to it meanwhile */
+        return; /* its process has removed it meanwhile */
     if (!store.is_running || (is_last && left_has_ended(&store, ENDING_PATIENCE_MS)))
-        take(gathering, &store);
+        convert_store(gathering, &store);
     left_close(&store);
 }
 
-/* The run's own process first: it has the name that was asked for. */
-static void take_all(struct gathering *gathering, bool is_last)
+/* The run's main process first: its profile gets the name that was asked for. */
+static void convert_all(struct gathering *gathering, bool is_last)
 {
     gathering->store_count = left_list(gathering->directory, &gathering->stores);
     for (int first = 1; first >= 0; first--) {
         for (int i = 0; i < gathering->store_count; i++) {
             if (is_main(gathering, &gathering->stores[i]) == (first == 1))
-                take_if_left(gathering, gathering->stores[i].path, is_last);
+                convert_if_left(gathering, gathering->stores[i].path, is_last);
         }
     }
     free(gathering->stores);
@@ -240,8 +244,8 @@ static int write_merged(struct gathering *gathering)
         return 0;
     if (status < 0)
         return command_fail("the recordings cannot be merged: %s", strerrordesc_np(-status));
-    for (uint32_t i = 0; i < gathering->main_output_count; i++) {
-        const char *path = gathering->main_output[i];
+    for (uint32_t i = 0; i < gathering->main_path_count; i++) {
+        const char *path = gathering->main_paths[i];
         int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
         if (!error)
             printf("%s: %s\n", i == 0 ? "written" : "also", path);
@@ -256,7 +260,7 @@ static void remove_store(void *path)
     free(path);
 }
 
-/* If processes are still recording, the last of them does it. */
+/* If processes are still recording, the last of them removes the directory. */
 static void remove_directory(const struct gathering *gathering)
 {
     char run[PATH_MAX];
@@ -265,7 +269,7 @@ static void remove_directory(const struct gathering *gathering)
     rmdir(gathering->directory);
 }
 
-/* Whatever is removed afterwards is what somebody made for a run. */
+/* Only a directory that was made for a run may be removed. */
 static bool is_run(const char *directory)
 {
     char run[PATH_MAX];
@@ -274,20 +278,20 @@ static bool is_run(const char *directory)
            lstat(run, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
-static int gather(struct gathering *gathering)
+static int gather_run(struct gathering *gathering)
 {
     if (!is_run(gathering->directory))
-        return command_fail("%s: it is no run's directory: there is no file " STORE_RUN_NAME
-                            " of yours in it",
+        return command_fail("%s: it is not the directory of a run: it has no file " STORE_RUN_NAME
+                            " of yours",
                             gathering->directory);
     const struct merge_options options = {.labels = LABELS_ID};
     gathering->merge = gathering->merges ? merge_begin(&options) : NULL;
     if (gathering->merges && !gathering->merge)
         return command_fail("there is not enough memory");
-    take_all(gathering, false);
+    convert_all(gathering, false);
     if (gathering->lock_fd >= 0)
         flock(gathering->lock_fd, LOCK_UN);
-    take_all(gathering, true);
+    convert_all(gathering, true);
     int unwritten = gathering->merges ? write_merged(gathering) : 0;
     merge_release(gathering->merge);
     left_remove_empty(gathering->directory);
@@ -301,7 +305,7 @@ static int gather(struct gathering *gathering)
     return gathering->failed | unwritten | output_printed();
 }
 
-static bool read_number(const char *text, int *ret)
+static bool parse_number(const char *text, int *ret)
 {
     long number;
     bool is_number = command_number(text, 0, INT_MAX, &number);
@@ -333,12 +337,12 @@ int command_gather(int argc, char **argv)
         else if (option == 'a')
             gathering.also = optarg;
         else if (!number)
-            return command_misused("gather", "which options there are:");
-        else if (!read_number(optarg, number))
-            return command_misused("gather", "%s is no number", optarg);
+            return command_misused("gather", "wrong option");
+        else if (!parse_number(optarg, number))
+            return command_misused("gather", "%s is not a number", optarg);
     }
     if (optind + 1 != argc)
-        return command_misused("gather", "one DIRECTORY is wanted");
+        return command_misused("gather", "one DIRECTORY is needed");
     gathering.directory = argv[optind];
-    return gather(&gathering);
+    return gather_run(&gathering);
 }

@@ -1,8 +1,8 @@
+#include "commands.h"
 #include "tool/io/command.h"
 #include "input_names.h"
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
-#include "outputs.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +16,7 @@ static const char help[] =
     "\n"
     "Makes one profile of many recordings, stores and .pb.gz files of wallprof's: of\n"
     "a program's processes, of a parallel run's ranks, of many runs. Each sample says\n"
-    "of which process it is. A directory stands for the recordings in it.\n"
+    "which process it is of. A directory stands for the recordings in it.\n"
     "\n"
     "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
     "  -f, --format FORMAT  pprof, callgrind, folded or html; else by OUT's ending\n"
@@ -29,25 +29,25 @@ static const char help[] =
     "\n"
     "A file that cannot be read is named and left out; the exit status is 1 then.\n";
 
-struct request {
+struct merge_request {
     struct input_names inputs;
-    struct outputs outputs;
+    struct output_files outputs;
     struct merge_options options;
-    const char *lists[OUTPUTS_MAX];
+    const char *lists[OUTPUT_FILES_MAX];
     int list_count;
     bool is_strict;
 };
 
-static int print_help(void)
+static int print_merge_help(void)
 {
     fputs(help, stdout);
     return output_printed();
 }
 
-/* One file; false when nothing more can be added. */
-static bool add(struct merge *merge, const char *path, int *status)
+/* Adds one file; false when nothing more can be added. */
+static bool add_file(struct merge *merge, const char *path, int *status)
 {
-    static struct recording recording;
+    struct recording recording;
     int error = recording_open_part(&recording, path);
     if (error == 0) {
         error = merge_add(merge, &recording);
@@ -60,7 +60,7 @@ static bool add(struct merge *merge, const char *path, int *status)
     return error != -ENOMEM;
 }
 
-static int finish(const struct request *request, struct merge *merge)
+static int write_merged(const struct merge_request *request, struct merge *merge)
 {
     struct recording *merged;
     int error = merge_finish(merge, &merged);
@@ -71,10 +71,10 @@ static int finish(const struct request *request, struct merge *merge)
     if (request->outputs.is_verbose)
         printf("merged: %u recordings, %u processes told apart\n", merge_recording_count(merge),
                merge_process_count(merge));
-    return outputs_write(&request->outputs, &merged->profile);
+    return output_files_write(&request->outputs, &merged->profile);
 }
 
-static int merge(const struct request *request)
+static int merge_files(const struct merge_request *request)
 {
     int status = 0;
     bool may_go_on = true;
@@ -82,36 +82,36 @@ static int merge(const struct request *request)
     if (!merge)
         return command_fail("there is not enough memory to merge anything");
     for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
-        may_go_on = add(merge, request->inputs.names[i], &status);
+        may_go_on = add_file(merge, request->inputs.names[i], &status);
         may_go_on &= !(status && request->is_strict);
     }
     if (may_go_on)
-        status |= finish(request, merge);
+        status |= write_merged(request, merge);
     merge_release(merge);
     return status;
 }
 
-static int say_error(const char *path, int error)
+static int report_error(const char *path, int error)
 {
     return error < 0 ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
 }
 
-/* What was written by an earlier merge of the same directory is none of its recordings. */
-static int list_inputs(struct request *request, char **paths, int count)
+/* The output of an earlier merge in the same directory is no input. */
+static int list_inputs(struct merge_request *request, char **paths, int count)
 {
     int status = 0;
     for (int i = 0; i < count; i++)
-        status |= say_error(paths[i], input_names_add(&request->inputs, paths[i]));
+        status |= report_error(paths[i], input_names_add(&request->inputs, paths[i]));
     for (int i = 0; i < request->list_count; i++)
-        status |= say_error(request->lists[i], input_names_add_list(&request->inputs, request->lists[i]));
+        status |= report_error(request->lists[i], input_names_add_list(&request->inputs, request->lists[i]));
     for (int i = 0; i < request->outputs.count; i++)
         input_names_drop(&request->inputs, request->outputs.paths[i]);
     return status;
 }
 
-static int settle(struct request *request)
+static int choose_formats(struct merge_request *request)
 {
-    int status = outputs_settle(&request->outputs);
+    int status = output_files_choose_formats(&request->outputs);
     for (int i = 0; status == 0 && i < request->outputs.count; i++) {
         if (request->outputs.formats[i] == FORMAT_STORE)
             status = command_misused("merge", "%s: a store is of one process", request->outputs.paths[i]);
@@ -119,31 +119,31 @@ static int settle(struct request *request)
     return status;
 }
 
-static int take_labels(struct request *request, const char *word)
+static int set_labels(struct merge_request *request, const char *word)
 {
     static const char *const words[] = {[LABELS_NONE] = "none", [LABELS_NAME] = "name", [LABELS_ID] = "id"};
     for (int i = LABELS_NONE; i <= LABELS_ID; i++) {
         if (strcmp(word, words[i]) == 0) {
-            request->options.labels = (enum wp_labels)i;
+            request->options.labels = (enum label_policy)i;
             return 0;
         }
     }
     return command_misused("merge", "--labels '%s'? (id, name, none)", word);
 }
 
-static int take(struct request *request, int option, const char *argument)
+static int set_option(struct merge_request *request, int option, const char *argument)
 {
     switch (option) {
     case 'o':
-        return outputs_add(&request->outputs, argument);
+        return output_files_add(&request->outputs, argument);
     case 'f':
         request->outputs.format = argument;
         return 0;
     case 'l':
-        return take_labels(request, argument);
+        return set_labels(request, argument);
     case 'T':
-        if (request->list_count == OUTPUTS_MAX)
-            return command_misused("merge", "more than %d lists", OUTPUTS_MAX);
+        if (request->list_count == OUTPUT_FILES_MAX)
+            return command_misused("merge", "more than %d lists", OUTPUT_FILES_MAX);
         request->lists[request->list_count++] = argument;
         return 0;
     case 'v':
@@ -153,7 +153,7 @@ static int take(struct request *request, int option, const char *argument)
         request->is_strict = true;
         return 0;
     default:
-        return command_misused("merge", "which options there are:");
+        return command_misused("merge", "wrong option");
     }
 }
 
@@ -167,21 +167,21 @@ int command_merge(int argc, char **argv)
                                             {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct request request = {.outputs = {.command = "merge"}, .options = {.labels = LABELS_ID}};
+    struct merge_request request = {.outputs = {.command = "merge"}, .options = {.labels = LABELS_ID}};
     int status = 0;
     for (int option; status == 0 && (option = getopt_long(argc, argv, "o:f:T:l:vh", options, NULL)) >= 0;) {
         if (option == 'h')
-            return print_help();
-        status = take(&request, option, optarg);
+            return print_merge_help();
+        status = set_option(&request, option, optarg);
     }
     if (status == 0 && optind == argc && request.list_count == 0)
-        status = command_misused("merge", "which FILEs?");
+        status = command_misused("merge", "no FILE is given");
     if (status == 0)
-        status = settle(&request);
+        status = choose_formats(&request);
     if (status)
         return status;
     int listed = list_inputs(&request, argv + optind, argc - optind);
-    status = listed && request.is_strict ? listed : listed | merge(&request);
+    status = listed && request.is_strict ? listed : listed | merge_files(&request);
     input_names_deinit(&request.inputs);
     return status;
 }

@@ -1,3 +1,4 @@
+#include "commands.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/push/push_follow.h"
@@ -12,17 +13,17 @@ static const char help[] =
     "usage: wallprof push [OPTIONS] --to SERVER URL FILE...\n"
     "       wallprof push [OPTIONS] --to SERVER URL --follow PLACE\n"
     "\n"
-    "Sends stores or .pb.gz files to a server for continuous profiling, whose address\n"
-    "URL is: https://host or http://host:port.\n"
+    "Sends stores or .pb.gz files to a server for continuous profiling. Its address\n"
+    "URL is https://host or http://host:port.\n"
     "\n"
     "  -t, --to SERVER      pyroscope or parca\n"
-    "  -n, --name NAME      what the service is called; else as the program\n"
+    "  -n, --name NAME      the service's name. Default: the program's.\n"
     "  -l, --label NAME=VALUE  one more label of the series; up to 28\n"
-    "  -F, --follow PLACE   go on sending what is put there: .pb.gz files of a\n"
-    "                       directory, or what a pattern ('DIR/app.*.pb.gz') matches\n"
-    "  -m, --spool-max FILES[,SIZE]  how much may wait while the server is away; the\n"
-    "                       oldest is given up beyond: 1000,256M\n"
-    "  -r, --remove         remove what was sent or given up; for --follow\n"
+    "  -F, --follow PLACE   go on sending new files: .pb.gz files of a directory, or\n"
+    "                       files that match a pattern ('DIR/app.*.pb.gz')\n"
+    "  -m, --spool-max FILES[,SIZE]  how much may wait while the server is away; then\n"
+    "                       the oldest is given up. Default: 1000,256M.\n"
+    "  -r, --remove         remove files that were sent or given up; for --follow\n"
     "  -P, --pyroscope-api INTERFACE  ingest, or push: the profile within JSON\n"
     "  -C, --credentials FILE  of mode 0600, with a line 'token = ...', or two,\n"
     "                       'user = ...' and 'password = ...'\n"
@@ -32,7 +33,7 @@ static const char help[] =
     "Credentials may also be in WALLPROF_PUSH_TOKEN, or in WALLPROF_PUSH_USER and\n"
     "WALLPROF_PUSH_PASSWORD. They are sent over https only, or to this machine.\n";
 
-struct request {
+struct push_arguments {
     struct push_sender sender;
     struct push_follow_options follow;
     bool has_server, has_interface, has_spool_max;
@@ -61,7 +62,7 @@ static bool parse_spool_max(const char *text, struct push_follow_options *option
     return true;
 }
 
-static bool choose_server(struct request *request, const char *word)
+static bool choose_server(struct push_arguments *request, const char *word)
 {
     request->has_server = true;
     if (strcmp(word, "parca") == 0)
@@ -69,7 +70,7 @@ static bool choose_server(struct request *request, const char *word)
     return strcmp(word, "parca") == 0 || strcmp(word, "pyroscope") == 0;
 }
 
-static bool choose_interface(struct request *request, const char *word)
+static bool choose_interface(struct push_arguments *request, const char *word)
 {
     request->has_interface = true;
     if (strcmp(word, "push") == 0 && request->sender.target.interface != PUSH_PARCA)
@@ -77,12 +78,12 @@ static bool choose_interface(struct request *request, const char *word)
     return strcmp(word, "push") == 0 || strcmp(word, "ingest") == 0;
 }
 
-static int take_target(int status, const struct request *request)
+static int check_target(int status, const struct push_arguments *request)
 {
     return status < 0 ? command_misused("push", "%s", request->sender.target.reason) : 0;
 }
 
-static int take_option(struct request *request, int option, const char *value)
+static int take_option(struct push_arguments *request, int option, const char *value)
 {
     struct push_sender *sender = &request->sender;
     switch (option) {
@@ -93,9 +94,9 @@ static int take_option(struct request *request, int option, const char *value)
                    ? 0
                    : command_misused("push", "--pyroscope-api is ingest or push");
     case 'n':
-        return take_target(push_target_set_name(&sender->target, value), request);
+        return check_target(push_target_set_name(&sender->target, value), request);
     case 'l':
-        return take_target(push_target_add_label(&sender->target, value), request);
+        return check_target(push_target_add_label(&sender->target, value), request);
     case 'm':
         request->has_spool_max = true;
         return parse_spool_max(value, &request->follow)
@@ -117,11 +118,11 @@ static int take_option(struct request *request, int option, const char *value)
         sender->is_verbose = true;
         return 0;
     default:
-        return command_misused("push", "which options there are:");
+        return command_misused("push", "wrong option");
     }
 }
 
-static int take_options(struct request *request, int argc, char **argv)
+static int take_options(struct push_arguments *request, int argc, char **argv)
 {
     static const struct option options[] = {{"to", required_argument, NULL, 't'},
                                             {"name", required_argument, NULL, 'n'},
@@ -142,9 +143,9 @@ static int take_options(struct request *request, int argc, char **argv)
     return status;
 }
 
-/* ---- what it comes to ---- */
+/* ---- arguments ---- */
 
-/* The address is the one among the arguments that looks like one: it is taken out. */
+/* Removes the address, the first argument with "://", from the arguments. */
 static const char *take_address(char **arguments, int *count)
 {
     for (int i = 0; i < *count; i++) {
@@ -158,19 +159,19 @@ static const char *take_address(char **arguments, int *count)
     return NULL;
 }
 
-static int check(struct request *request, const char *address, int file_count)
+static int check_arguments(struct push_arguments *request, const char *address, int file_count)
 {
     struct push_target *target = &request->sender.target;
     if (!request->has_server)
-        return command_misused("push", "to what kind of server? (--to pyroscope or --to parca)");
+        return command_misused("push", "no kind of server is given (--to pyroscope or --to parca)");
     if (!address)
-        return command_misused("push", "where is the server? (https://host)");
+        return command_misused("push", "no address of a server is given (https://host)");
     if (request->has_interface && target->interface == PUSH_PARCA)
-        return command_misused("push", "--pyroscope-api is not Parca's");
+        return command_misused("push", "--pyroscope-api does not go with Parca");
     if (!request->follow.place && (request->follow.removes || request->has_spool_max))
         return command_misused("push", "--remove and --spool-max are for --follow");
     if (!request->follow.place == (file_count == 0))
-        return command_misused("push", "either FILEs are wanted or --follow");
+        return command_misused("push", "either FILEs or --follow are needed");
     if (push_target_set_address(target, address) < 0 || push_target_check(target) < 0)
         return command_misused("push", "%s", target->reason);
     return 0;
@@ -190,7 +191,7 @@ static int send_files(struct push_sender *sender, char **paths, int count)
 
 int command_push(int argc, char **argv)
 {
-    static struct request request = {
+    static struct push_arguments request = {
         .follow = {.max_files = PUSH_SPOOL_FILES, .max_bytes = (uint64_t)PUSH_SPOOL_MIB << 20}};
     int status = take_options(&request, argc, argv);
     if (status < 0) {
@@ -200,7 +201,7 @@ int command_push(int argc, char **argv)
     int count = argc - optind;
     const char *address = status == 0 ? take_address(argv + optind, &count) : NULL;
     if (status == 0)
-        status = check(&request, address, count);
+        status = check_arguments(&request, address, count);
     if (status != 0)
         return status;
     return request.follow.place ? push_follow(&request.sender, &request.follow)

@@ -1,7 +1,10 @@
-/* wallprof recover: profiles of what processes have left that did not come to write them. */
+/* wallprof recover: makes the profiles of processes that could not write them. */
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "left_store.h"
 #include "tool/io/output_file.h"
+#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,19 +16,18 @@
 
 static const char help[] = "usage: wallprof recover [OPTIONS] STORE...\n"
                            "\n"
-                           "Makes the profile of a process that was killed, or ended in another way that\n"
-                           "kept it from writing one, of the store that it was recording into\n"
-                           "(WALLPROF_STORE). A STORE that is a directory stands for all that wait in it.\n"
-                           "The profile goes to where the process would have written it. A file that is\n"
-                           "there already is kept, and the process's number put into the name of the new\n"
-                           "one. Then the store is removed.\n"
+                           "Makes the profile of a process that was killed, or could not write one for\n"
+                           "another reason, from the store that it recorded into (WALLPROF_STORE). A STORE\n"
+                           "that is a directory stands for all stores in it. The profile goes where the\n"
+                           "process would have written it. A file that is there already is kept; the name\n"
+                           "of the new one then has the process's number. Then the store is removed.\n"
                            "\n"
                            "  -o, --output OUT     write there instead, in the format of its ending\n"
                            "  -k, --keep           do not remove the store\n"
                            "\n"
                            "The store of a process that is still running is left alone.\n";
 
-struct request {
+struct recover_request {
     const char *output;
     bool keeps, is_again; /* --keep; not the first store */
 };
@@ -36,22 +38,22 @@ static bool is_there(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* NULL, or what is to be put into the names so that they are free. */
-static const char *insertion_for(const struct request *request, const struct left_store *store,
+/* NULL, or what to insert into the names so that no file is replaced. */
+static const char *insertion_for(const struct recover_request *request, const struct left_store *store,
                                  const struct recording *recording, char ret[32])
 {
     char path[PATH_MAX];
-    left_output(store, recording, request->output, NULL, path);
+    left_profile_path(store, recording, request->output, NULL, path);
     snprintf(ret, 32, "%d", (int)store->pid);
     bool is_asked_for = request->output && !request->is_again;
     return !is_asked_for && is_there(path) && strncmp(path, "/dev/", 5) != 0 ? ret : NULL;
 }
 
-static int write_profile(const struct request *request, const struct left_store *store)
+static int recover_open_store(const struct recover_request *request, const struct left_store *store)
 {
-    static struct recording recording;
+    struct recording recording;
     char number[32];
-    if (command_open(&recording, store->path) != 0)
+    if (store_names_open(&recording, store->path) != 0)
         return 1;
     left_describe_end(store, &recording, 0);
     int status = left_write(store, &recording, request->output,
@@ -63,23 +65,23 @@ static int write_profile(const struct request *request, const struct left_store 
     return status;
 }
 
-static int recover(const struct request *request, const char *path)
+static int recover(const struct recover_request *request, const char *path)
 {
     struct left_store store;
     int status = left_open(&store, path);
     if (status == -EPROTO)
-        return command_fail("%s: it is no store", path);
+        return command_fail("%s: it is not a store", path);
     if (status < 0)
         return command_fail("%s: %s", path, strerrordesc_np(-status));
     if (store.is_running)
         status = command_fail("%s: process %d is still recording into it", path, (int)store.pid);
     else
-        status = write_profile(request, &store);
+        status = recover_open_store(request, &store);
     left_close(&store);
     return status;
 }
 
-static int recover_all(struct request *request, const char *directory)
+static int recover_all(struct recover_request *request, const char *directory)
 {
     struct left_store *stores;
     int status = 0, waiting = 0, count = left_list(directory, &stores);
@@ -93,7 +95,7 @@ static int recover_all(struct request *request, const char *directory)
         waiting++;
     }
     free(stores);
-    return waiting > 0 ? status : command_fail("%s: there is no store that waits", directory);
+    return waiting > 0 ? status : command_fail("%s: no store in it is to be recovered", directory);
 }
 
 static bool is_directory(const char *path)
@@ -108,7 +110,7 @@ int command_recover(int argc, char **argv)
                                             {"keep", no_argument, NULL, 'k'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct request request = {.output = NULL};
+    struct recover_request request = {.output = NULL};
     int status = 0;
     for (int option; (option = getopt_long(argc, argv, "o:kh", options, NULL)) >= 0;) {
         if (option == 'h') {
@@ -120,10 +122,10 @@ int command_recover(int argc, char **argv)
         else if (option == 'k')
             request.keeps = true;
         else
-            return command_misused("recover", "which options there are:");
+            return command_misused("recover", "wrong option");
     }
     if (optind == argc)
-        return command_misused("recover", "which STORE?");
+        return command_misused("recover", "no STORE is given");
     for (int i = optind; i < argc; i++) {
         status |= is_directory(argv[i]) ? recover_all(&request, argv[i]) : recover(&request, argv[i]);
         request.is_again = true;

@@ -1,8 +1,11 @@
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
 #include "report_options.h"
 #include "tool/report/report_table.h"
+#include "tool/read/store_names.h"
 
 #include <stdio.h>
 
@@ -30,7 +33,7 @@ static int print_json(const struct report_table *table)
     return output_stdout_close(sink);
 }
 
-static int show(const struct report_options *options, const struct wp_profile *profile)
+static int show_report(const struct report_options *options, const struct profile *profile)
 {
     struct report report;
     if (report_make(&report, profile, &options->request) < 0)
@@ -59,15 +62,15 @@ static int show(const struct report_options *options, const struct wp_profile *p
 
 static int open_and_show(const struct report_options *options, const char *path)
 {
-    static struct recording recording;
-    if (command_open(&recording, path) != 0)
+    struct recording recording;
+    if (store_names_open(&recording, path) != 0)
         return 1;
-    int status = show(options, &recording.profile);
+    int status = show_report(options, &recording.profile);
     recording_close(&recording);
     return status;
 }
 
-static int print_help(void)
+static int print_top_help(void)
 {
     printf("%s%s%s", help, report_options_help, help_end);
     return output_printed();
@@ -81,11 +84,11 @@ int command_top(int argc, char **argv)
     report_options_init(&options, "top");
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;)
-        status = report_options_take(&options, option, optarg);
+        status = report_options_set(&options, option, optarg);
     if (status == 0 && options.is_help)
-        status = print_help();
+        status = print_top_help();
     else if (status == 0 && optind + 1 != argc)
-        status = command_misused("top", "one FILE is wanted");
+        status = command_misused("top", "one FILE is needed");
     else if (status == 0)
         status = open_and_show(&options, argv[optind]);
     report_options_deinit(&options);

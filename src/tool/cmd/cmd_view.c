@@ -1,9 +1,12 @@
 /*
- * The page is written where nobody else can read it, and stays there: a browser may take its time.
+ * The page is written where no other user can read it, and stays there: a browser may read it later.
  */
+#include "commands.h"
 #include "tool/io/command.h"
+#include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
+#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,28 +22,28 @@ static const char help[] =
     "usage: wallprof view [OPTIONS] FILE\n"
     "\n"
     "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
-    "there is a display; and says where the page is. FILE is a store or a .pb.gz file\n"
-    "of wallprof's, or such a page (.html).\n"
+    "there is a display; and prints the path of the page. FILE is a store or a .pb.gz\n"
+    "file of wallprof's, or such a page (.html).\n"
     "\n"
-    "  -o, --output OUT  the page goes there; else into a new directory below\n"
-    "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp, and is not removed\n"
-    "  -p, --print       only say where the page is\n";
+    "  -o, --output OUT  write the page there. Default: in a new directory below\n"
+    "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp; it is not removed.\n"
+    "  -p, --print       only print the path of the page\n";
 
-struct request {
+struct view_request {
     const char *input, *output;
     bool only_print;
 };
 
 /* ---- the page ---- */
 
-static bool is_page(const char *path)
+static bool is_html_name(const char *path)
 {
     size_t bytes = strlen(path);
     return bytes > 5 && strcmp(path + bytes - 5, ".html") == 0;
 }
 
 /* DIRECTORY/wallprof-XXXXXX/NAME.html */
-static int choose_place(const char *input, char ret[PATH_MAX])
+static int choose_path(const char *input, char ret[PATH_MAX])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
     const char *parent = runtime && *runtime == '/' && access(runtime, W_OK) == 0 ? runtime
@@ -56,19 +59,19 @@ static int choose_place(const char *input, char ret[PATH_MAX])
     return 0;
 }
 
-static int make_page(const struct request *request, char ret[PATH_MAX])
+static int make_page(const struct view_request *request, char ret[PATH_MAX])
 {
-    static struct recording recording;
-    enum wp_format format;
+    struct recording recording;
+    enum file_format format;
     if (format_of_word("html", &format) < 0)
         return command_fail("this wallprof cannot make pages");
-    if (command_open(&recording, request->input) != 0)
+    if (store_names_open(&recording, request->input) != 0)
         return 1;
     int status = 0;
     if (request->output)
         snprintf(ret, PATH_MAX, "%s", request->output);
     else
-        status = choose_place(request->input, ret);
+        status = choose_path(request->input, ret);
     if (status == 0)
         status = output_file_write(ret, format, &recording.profile);
     recording_close(&recording);
@@ -83,9 +86,8 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* The first of a list that is separated by colons, as BROWSER may be; its arguments are not for us to guess.
- */
-static const char *browser(char *buffer, size_t bytes)
+/* The first command of BROWSER, a list with colons, without arguments; or the desktop's. */
+static const char *find_browser(char *buffer, size_t bytes)
 {
     if (is_set("BROWSER")) {
         const char *list = getenv("BROWSER");
@@ -95,8 +97,8 @@ static const char *browser(char *buffer, size_t bytes)
     return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") ? "xdg-open" : NULL;
 }
 
-/* What it says goes where ours goes but for standard output. True when it was started and did not fail at
- * once or later. */
+/* The program's standard output goes to our standard error. True when it was started and ended with status 0.
+ */
 static bool open_with(const char *program, const char *page)
 {
     int status;
@@ -116,12 +118,12 @@ static bool open_with(const char *program, const char *page)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static int show(const struct request *request, const char *page)
+static int show_page(const struct view_request *request, const char *page)
 {
     char absolute[PATH_MAX], buffer[PATH_MAX];
     if (!realpath(page, absolute))
         return command_fail("%s: %m", page);
-    const char *program = request->only_print ? NULL : browser(buffer, sizeof buffer);
+    const char *program = request->only_print ? NULL : find_browser(buffer, sizeof buffer);
     puts(absolute);
     int status = output_printed();
     if (program && !open_with(program, absolute))
@@ -129,19 +131,19 @@ static int show(const struct request *request, const char *page)
     return status;
 }
 
-static int view(const struct request *request)
+static int view(const struct view_request *request)
 {
     char page[PATH_MAX];
     struct stat status;
-    if (!is_page(request->input)) {
+    if (!is_html_name(request->input)) {
         int made = make_page(request, page);
-        return made ? made : show(request, page);
+        return made ? made : show_page(request, page);
     }
     if (stat(request->input, &status) < 0)
         return command_fail("%s: %m", request->input);
     if (!S_ISREG(status.st_mode))
-        return command_fail("%s: it is no file", request->input);
-    return show(request, request->input);
+        return command_fail("%s: it is not a file", request->input);
+    return show_page(request, request->input);
 }
 
 int command_view(int argc, char **argv)
@@ -150,7 +152,7 @@ int command_view(int argc, char **argv)
                                             {"print", no_argument, NULL, 'p'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct request request = {.input = NULL};
+    struct view_request request = {.input = NULL};
     for (int option; (option = getopt_long(argc, argv, "o:ph", options, NULL)) >= 0;) {
         if (option == 'h') {
             fputs(help, stdout);
@@ -161,12 +163,12 @@ int command_view(int argc, char **argv)
         else if (option == 'p')
             request.only_print = true;
         else
-            return command_misused("view", "which options there are:");
+            return command_misused("view", "wrong option");
     }
     if (optind + 1 != argc)
-        return command_misused("view", "one FILE is wanted");
+        return command_misused("view", "one FILE is needed");
     request.input = argv[optind];
-    if (request.output && (is_page(request.input) || strcmp(request.output, "-") == 0))
+    if (request.output && (is_html_name(request.input) || strcmp(request.output, "-") == 0))
         return command_misused("view", "-o OUT is for a page that is made, and a file");
     return view(&request);
 }

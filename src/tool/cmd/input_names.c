@@ -1,15 +1,16 @@
 #include "input_names.h"
-#include "tool/merge/merge_grow.h"
+#include "tool/io/array.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static int add_name(struct input_names *names, char *name)
 {
-    if (!name || !merge_grow(&names->names, &names->capacity, names->count, sizeof *names->names)) {
+    if (!name || !array_grow(&names->names, &names->capacity, names->count, sizeof *names->names)) {
         free(name);
         return -ENOMEM;
     }
@@ -23,7 +24,7 @@ static bool ends_in(const char *name, const char *ending)
     return bytes > ending_bytes && strcmp(name + bytes - ending_bytes, ending) == 0;
 }
 
-/* Files under way have names that begin with a dot. */
+/* Files that are still being written have names that begin with a dot. */
 static int is_recording(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && (ends_in(entry->d_name, ".store") || ends_in(entry->d_name, ".pb.gz") ||

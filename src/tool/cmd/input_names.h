@@ -1,10 +1,10 @@
 /*
- * The names of many recordings: as they are given, out of directories, and out of lists.
+ * The names of many recordings: from the command line, from directories and from lists.
  *
  * Called from: merge.
  */
-#ifndef WALLPROF_TOOL_INPUT_NAMES_H
-#define WALLPROF_TOOL_INPUT_NAMES_H
+#ifndef WALLPROF_INPUT_NAMES_H
+#define WALLPROF_INPUT_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ int input_names_add(struct input_names *names, const char *path);
 /* The same for each line of a list; "-" is standard input. 0 or -errno. */
 int input_names_add_list(struct input_names *names, const char *path);
 
-/* Takes a name out that leads to the same file as this one, which need not be there. */
+/* Removes the names that lead to the same file as this one, if that exists. */
 void input_names_drop(struct input_names *names, const char *path);
 
 void input_names_deinit(struct input_names *names);

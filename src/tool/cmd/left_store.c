@@ -1,6 +1,7 @@
 #include "left_store.h"
 #include "tool/io/command.h"
-#include "config/config.h"
+#include "base/name_pattern.h"
+#include "tool/io/array.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_reader.h"
 
@@ -15,16 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_FIRST = 64, RETRY_MS = 5 };
+enum { RETRY_MS = 5 };
 
-/* The lock of this descriptor alone: the file is opened and closed again by its reader. */
-static bool lock(int fd)
+/* A lock of the open file description: the reader opens and closes the file again, which ends other locks. */
+static bool lock_store(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
-static int describe(struct left_store *store)
+static int describe_store(struct left_store *store)
 {
     struct store_header header;
     struct stat status;
@@ -55,8 +56,8 @@ int left_open(struct left_store *store, const char *path)
     store->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (store->fd < 0)
         return -errno;
-    store->is_running = !lock(store->fd);
-    int status = describe(store);
+    store->is_running = !lock_store(store->fd);
+    int status = describe_store(store);
     if (status < 0)
         left_close(store);
     return status;
@@ -77,14 +78,14 @@ static bool is_removed(const struct left_store *store)
 
 bool left_has_ended(struct left_store *store, unsigned patience_ms)
 {
-    for (unsigned waited = 0; store->is_running && (store->is_running = !lock(store->fd));
+    for (unsigned waited = 0; store->is_running && (store->is_running = !lock_store(store->fd));
          waited += RETRY_MS) {
-        describe(store);
+        describe_store(store);
         if (waited >= patience_ms || !(store->is_closed || store->says_its_end))
             return false;
         poll(NULL, 0, RETRY_MS);
     }
-    describe(store);
+    describe_store(store);
     return !is_removed(store);
 }
 
@@ -97,9 +98,10 @@ static int compare_starts(const void *left, const void *right)
     return order ? order : strcmp(a->path, b->path);
 }
 
-static int list(DIR *entries, const char *directory, struct left_store **ret)
+static int list_stores(DIR *entries, const char *directory, struct left_store **ret)
 {
-    size_t count = 0, capacity = 0;
+    size_t count = 0;
+    uint32_t capacity = 0;
     for (struct dirent *entry; (entry = readdir(entries));) {
         char path[PATH_MAX];
         struct left_store store;
@@ -108,13 +110,8 @@ static int list(DIR *entries, const char *directory, struct left_store **ret)
             left_open(&store, path) < 0)
             continue;
         left_close(&store);
-        if (count == capacity) {
-            capacity = capacity ? 2 * capacity : LIST_FIRST;
-            struct left_store *grown = realloc(*ret, capacity * sizeof **ret);
-            if (!grown)
-                return -ENOMEM;
-            *ret = grown;
-        }
+        if (!array_grow(ret, &capacity, count, sizeof **ret))
+            return -ENOMEM;
         (*ret)[count++] = store;
     }
     if (count > 0)
@@ -128,7 +125,7 @@ int left_list(const char *directory, struct left_store **ret)
     DIR *entries = opendir(directory);
     if (!entries)
         return -errno;
-    int count = list(entries, directory, ret);
+    int count = list_stores(entries, directory, ret);
     closedir(entries);
     if (count < 0) {
         free(*ret);
@@ -140,7 +137,7 @@ int left_list(const char *directory, struct left_store **ret)
 static void remove_if_empty(const char *path)
 {
     struct left_store store = {.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-    if (store.fd >= 0 && lock(store.fd) && describe(&store) == -EPROTO)
+    if (store.fd >= 0 && lock_store(store.fd) && describe_store(&store) == -EPROTO)
         unlink(path);
     left_close(&store);
 }
@@ -172,23 +169,23 @@ void left_describe_end(const struct left_store *store, struct recording *recordi
         snprintf(recording->ending, sizeof recording->ending, "killed, by which signal is not known");
 }
 
-static void insert(char path[PATH_MAX], const char *insertion)
+static void insert_into_name(char path[PATH_MAX], const char *insertion)
 {
     char plain[PATH_MAX];
     strcpy(plain, path);
-    if (insertion && config_insert(path, PATH_MAX, insertion) < 0)
+    if (insertion && name_pattern_insert(path, PATH_MAX, insertion) < 0)
         strcpy(path, plain);
 }
 
-/* Where file `index` goes; false behind the last. */
-static bool output_at(const struct left_store *store, const struct recording *recording, const char *instead,
-                      uint32_t index, char ret[PATH_MAX])
+/* The path of profile `index`; false after the last. */
+static bool profile_path_at(const struct left_store *store, const struct recording *recording,
+                            const char *instead, uint32_t index, char ret[PATH_MAX])
 {
-    const bool is_told = !instead && store->is_own && recording->output_count > 0;
-    if (index >= (is_told ? recording->output_count : 1))
+    const bool is_believed = !instead && store->is_own && recording->profile_path_count > 0;
+    if (index >= (is_believed ? recording->profile_path_count : 1))
         return false;
-    if (is_told)
-        snprintf(ret, PATH_MAX, "%s", recording->outputs[index]);
+    if (is_believed)
+        snprintf(ret, PATH_MAX, "%s", recording->profile_paths[index]);
     else if (instead)
         snprintf(ret, PATH_MAX, "%s", instead);
     else
@@ -196,11 +193,11 @@ static bool output_at(const struct left_store *store, const struct recording *re
     return true;
 }
 
-void left_output(const struct left_store *store, const struct recording *recording, const char *instead,
-                 const char *insertion, char ret[PATH_MAX])
+void left_profile_path(const struct left_store *store, const struct recording *recording, const char *instead,
+                       const char *insertion, char ret[PATH_MAX])
 {
-    output_at(store, recording, instead, 0, ret);
-    insert(ret, insertion);
+    profile_path_at(store, recording, instead, 0, ret);
+    insert_into_name(ret, insertion);
 }
 
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
@@ -208,8 +205,8 @@ int left_write(const struct left_store *store, const struct recording *recording
 {
     char path[PATH_MAX];
     int failed = 0;
-    for (uint32_t i = 0; output_at(store, recording, instead, i, path); i++) {
-        insert(path, insertion);
+    for (uint32_t i = 0; profile_path_at(store, recording, instead, i, path); i++) {
+        insert_into_name(path, insertion);
         int status = output_file_write(path, format_of_name(output_file_name(path)), &recording->profile);
         if (!status)
             printf("%s: %s\n", i == 0 ? word : "also", path);

@@ -1,14 +1,15 @@
+#include "commands.h"
 #include "tool/io/command.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct command {
+struct tool_command {
     const char *name, *arguments, *summary;
     int (*run)(int argc, char **argv);
 };
 
-static const struct command commands[] = {
+static const struct tool_command commands[] = {
     {"top", "FILE", "show where the time went, by thread and function", command_top},
     {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
     {"view", "FILE", "show the flame graph in a browser", command_view},
@@ -22,7 +23,7 @@ static const struct command commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-static int usage(FILE *stream, int status)
+static int print_usage(FILE *stream, int status)
 {
     fputs("usage: wallprof COMMAND [OPTIONS] FILE...\n\n", stream);
     for (int i = 0; i < COMMAND_COUNT; i++)
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return usage(stdout, 0);
+        return print_usage(stdout, 0);
     if (strcmp(name, "--version") == 0)
         return puts("wallprof " WALLPROF_VERSION) == EOF;
     for (int i = 0; i < COMMAND_COUNT; i++) {
@@ -46,5 +47,5 @@ int main(int argc, char **argv)
     }
     if (*name)
         fprintf(stderr, "wallprof: there is no command '%s'\n", name);
-    return usage(stderr, EXIT_USAGE);
+    return print_usage(stderr, EXIT_USAGE);
 }

@@ -9,16 +9,16 @@
 enum { DEFAULT_LINES = 20 };
 
 const char report_options_help[] =
-    "  -n, --lines N        so many lines (20; 0 for all)\n"
+    "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
     "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
-    "  -c, --cum            by what it took with all that it called\n"
+    "  -c, --cum            sort by time with all that was called\n"
     "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
     "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
     "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
-    "  -l, --label LABEL    only what was done with this label (key or key=value)\n"
+    "  -l, --label LABEL    only samples with this label (key or key=value)\n"
     "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
     "  -i, --ignore REGEX   only stacks without\n"
-    "  -w, --width COLUMNS  as wide as that; 0: names are not shortened\n"
+    "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
     "  -j, --json           everything as JSON, times in ns\n"
     "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
 
@@ -39,7 +39,7 @@ void report_options_deinit(struct report_options *options)
     options->request.focus = options->request.ignore = NULL;
 }
 
-static int take_regex(struct report_options *options, const char *text, regex_t *regex, const regex_t **ret)
+static int set_regex(struct report_options *options, const char *text, regex_t *regex, const regex_t **ret)
 {
     char reason[128];
     if (*ret)
@@ -54,17 +54,17 @@ static int take_regex(struct report_options *options, const char *text, regex_t 
     return 0;
 }
 
-static int take_number(struct report_options *options, const char *text, long *ret)
+static int set_number(struct report_options *options, const char *text, long *ret)
 {
     return command_number(text, 0, INT_MAX, ret)
                ? 0
-               : command_misused(options->command, "'%s' is no number that can be used", text);
+               : command_misused(options->command, "'%s' is not a valid number", text);
 }
 
-int report_options_take(struct report_options *options, int option, const char *argument)
+int report_options_set(struct report_options *options, int option, const char *argument)
 {
     long number = 0;
-    int status = option == 'n' || option == 'w' ? take_number(options, argument, &number) : 0;
+    int status = option == 'n' || option == 'w' ? set_number(options, argument, &number) : 0;
     if (option == 'n')
         options->lines = number ? (size_t)number : SIZE_MAX;
     else if (option == 'w')
@@ -78,9 +78,9 @@ int report_options_take(struct report_options *options, int option, const char *
     else if (option == 'l')
         options->request.label = argument;
     else if (option == 'f')
-        status = take_regex(options, argument, &options->focus, &options->request.focus);
+        status = set_regex(options, argument, &options->focus, &options->request.focus);
     else if (option == 'i')
-        status = take_regex(options, argument, &options->ignore, &options->request.ignore);
+        status = set_regex(options, argument, &options->ignore, &options->request.ignore);
     else if (option == 'j')
         options->is_json = true;
     else if (option == 'h')
@@ -93,6 +93,6 @@ int report_options_take(struct report_options *options, int option, const char *
     else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
     else if (option == '?')
-        status = command_misused(options->command, "which options there are:");
+        status = command_misused(options->command, "wrong option");
     return status;
 }

@@ -1,10 +1,10 @@
 /*
- * The options that top and diff have in common, and what they ask for.
+ * The options that top and diff have in common.
  *
  * Called from: the commands.
  */
-#ifndef WALLPROF_TOOL_REPORT_OPTIONS_H
-#define WALLPROF_TOOL_REPORT_OPTIONS_H
+#ifndef WALLPROF_REPORT_OPTIONS_H
+#define WALLPROF_REPORT_OPTIONS_H
 
 #include "tool/report/report.h"
 
@@ -22,7 +22,7 @@ struct report_options {
 
 #define REPORT_SHORT_OPTIONS "s:cn:b:t:p:l:f:i:w:jh"
 
-/* For getopt_long; a command may put its own behind them. */
+/* For getopt_long; a command may append its own. */
 #define REPORT_LONG_OPTIONS                                                                                  \
     {"sort", required_argument, NULL, 's'}, {"cum", no_argument, NULL, 'c'},                                 \
         {"lines", required_argument, NULL, 'n'}, {"by", required_argument, NULL, 'b'},                       \
@@ -35,13 +35,13 @@ struct report_options {
         "help", no_argument, NULL, 'h'                                                                       \
     }
 
-/* What is said of them in a command's help. */
+/* Their part of a command's help. */
 extern const char report_options_help[];
 
 void report_options_init(struct report_options *options, const char *command);
 void report_options_deinit(struct report_options *options);
 
-/* Takes one that getopt_long has found: 0, or EXIT_USAGE with a message. */
-int report_options_take(struct report_options *options, int option, const char *argument);
+/* Sets an option that getopt_long has found: 0, or EXIT_USAGE with a message. */
+int report_options_set(struct report_options *options, int option, const char *argument);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The child sends its status and, if that is 0, the table as bytes, and closes the pipe. The parent takes
- * nothing for granted: what it gets is bounded and checked like a file.
+ * The child sends its status, then the table as bytes if the status is 0, and closes the pipe. The parent
+ * trusts nothing: what it gets is bounded, and checked like a file.
  */
 #include "debug_child.h"
 
@@ -22,7 +22,7 @@ enum { FIRST_BYTES = 1 << 16, NO_KEY = 0 };
 static const size_t answer_max_bytes = (size_t)1 << 30;
 #define MEMORY_MAX_BYTES ((rlim_t)16 << 30)
 
-struct answer {
+struct child_answer {
     unsigned char *bytes;
     size_t count, capacity;
 };
@@ -38,7 +38,7 @@ static void limit(int resource, rlim_t most)
     }
 }
 
-/* What the parent has reserved already, which counts (proc_pid_statm(5): the sixth number, in pages). */
+/* What the parent has reserved already: that counts too (proc_pid_statm(5): the sixth number, in pages). */
 static rlim_t memory_inherited(void)
 {
     unsigned long data_pages = 0;
@@ -50,7 +50,7 @@ static rlim_t memory_inherited(void)
     return (rlim_t)data_pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A sanitizer has more memory than there is. */
+/* A sanitizer reserves more memory than the machine has. */
 static void limit_memory(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -72,7 +72,7 @@ static void write_all(int fd, const void *bytes, size_t count)
     }
 }
 
-/* A library's last words (a failed assertion) are about a file, and of no use to whoever reads them. */
+/* A library's last message (a failed assertion) is about a file, and of no use to the user. */
 static void silence(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -80,19 +80,19 @@ static void silence(void)
         dup2(null, STDERR_FILENO);
 }
 
-static _Noreturn void answer(int fd, debug_read_fn *read_frames, const struct debug_bounds *bounds,
-                             const struct debug_module *module, const uint64_t *addresses, size_t count)
+static _Noreturn void answer(int fd, const struct debug_bounds *bounds, const struct debug_module *module,
+                             const uint64_t *addresses, size_t count)
 {
     struct frame_table table;
     size_t bytes;
     silence();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read the answer then */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process is left to read the reply then */
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, bounds->cpu_seconds);
     limit_memory();
     setenv("DEBUGINFOD_TIMEOUT", "10", 0);
     setenv("DEBUGINFOD_MAXTIME", "60", 0);
-    int status = read_frames(module, addresses, count, &table);
+    int status = debug_info_read(module, addresses, count, &table);
     unsigned char *encoded = status == 0 ? frame_table_encode(&table, NULL, NO_KEY, &bytes) : NULL;
     if (status == 0 && !encoded)
         status = -ENOMEM;
@@ -128,7 +128,7 @@ static int wait_for_more(int fd, int64_t deadline_ms, const struct debug_module 
     }
 }
 
-static int make_room(struct answer *got)
+static int make_room(struct child_answer *got)
 {
     if (got->count < got->capacity)
         return 0;
@@ -141,7 +141,7 @@ static int make_room(struct answer *got)
     return 0;
 }
 
-static int receive(int fd, int64_t deadline_ms, const struct debug_module *module, struct answer *got)
+static int receive(int fd, int64_t deadline_ms, const struct debug_module *module, struct child_answer *got)
 {
     for (;;) {
         int error = make_room(got);
@@ -159,7 +159,7 @@ static int receive(int fd, int64_t deadline_ms, const struct debug_module *modul
     }
 }
 
-static int understand(const struct answer *got, struct frame_table *ret)
+static int understand(const struct child_answer *got, struct frame_table *ret)
 {
     int status;
     if (got->count < sizeof status)
@@ -173,24 +173,23 @@ static int understand(const struct answer *got, struct frame_table *ret)
 
 static void reap(pid_t child)
 {
-    kill(child, SIGKILL); /* it has nothing more to say */
+    kill(child, SIGKILL); /* it has sent all */
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
 }
 
-int debug_child_run(debug_read_fn *read_frames, const struct debug_bounds *bounds,
-                    const struct debug_module *module, const uint64_t *addresses, size_t count,
-                    struct frame_table *ret)
+int debug_child_read(const struct debug_bounds *bounds, const struct debug_module *module,
+                     const uint64_t *addresses, size_t count, struct frame_table *ret)
 {
     int ends[2];
-    struct answer got = {0};
+    struct child_answer got = {0};
     *ret = (struct frame_table){0};
     int64_t deadline_ms = milliseconds_now() + (int64_t)bounds->wall_seconds * 1000;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     pid_t child = fork();
     if (child == 0)
-        answer(ends[1], read_frames, bounds, module, addresses, count);
+        answer(ends[1], bounds, module, addresses, count);
     int error = child < 0 ? -errno : 0;
     close(ends[1]);
     if (child > 0) {
@@ -202,11 +201,4 @@ int debug_child_run(debug_read_fn *read_frames, const struct debug_bounds *bound
         error = understand(&got, ret);
     free(got.bytes);
     return error;
-}
-
-int debug_child_read(const struct debug_module *module, const uint64_t *addresses, size_t count,
-                     struct frame_table *ret)
-{
-    static const struct debug_bounds bounds = {.cpu_seconds = 300, .wall_seconds = 600};
-    return debug_child_run(debug_info_read, &bounds, module, addresses, count, ret);
 }

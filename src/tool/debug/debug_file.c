@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The library knows where to look. But a debug link is the name of a file, it leads nowhere else. */
+/* libdwfl knows where to search. But a debug link must be a plain file name: it leads to no other directory.
+ */
 static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                            const char *path, const char *link, GElf_Word link_crc, char **ret_path)
 {
@@ -38,7 +39,7 @@ static bool is_code(Elf *elf)
            (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* Linkers leave what they have dropped at address 0: it is told from code by being below all of it. */
+/* Linkers leave what they have dropped at address 0. That is recognised by being below all code. */
 static uint64_t lowest_code(Elf *elf)
 {
     size_t count;
@@ -54,7 +55,7 @@ static uint64_t lowest_code(Elf *elf)
     return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-/* The descriptor is the library's afterwards, unless it fails. */
+/* libdwfl owns the descriptor afterwards, unless it fails. */
 static int report(struct debug_file *file, const char *path, int fd)
 {
     dwfl_report_begin(file->dwfl);
@@ -81,7 +82,7 @@ static int use(struct debug_file *file, const uint8_t *build_id, size_t build_id
     return 0;
 }
 
-/* What is no regular file is not even opened for good: a FIFO would wait for somebody to write into it. */
+/* Only regular files are opened for reading: opening a FIFO would wait for a writer. */
 static int open_regular(const char *path)
 {
     struct stat status;

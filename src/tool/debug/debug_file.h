@@ -2,25 +2,25 @@
  * One module's file, and the debug information that belongs to it, by libdwfl.
  *
  * The file is used only if it is the one that was recorded: it has the recorded build-id, or neither has any.
- * Debug information comes from the file itself, from a separate debug file by build-id or .gnu_debuglink
- * beside it, in .debug or in /usr/lib/debug, and of that from a file that several share (dwz) or from .dwo
- * files. From a server (debuginfod) only if DEBUGINFOD_URLS is set: libdwfl does not ask otherwise.
+ * Debug information comes from the file itself, or from a separate debug file. That is found by build-id, or
+ * by .gnu_debuglink beside the file, in .debug or in /usr/lib/debug. Parts of it may be in a file that
+ * several share (dwz), or in .dwo files. A server (debuginfod) is asked only if DEBUGINFOD_URLS is set.
  *
  * Called from: debug_info.c.
  */
-#ifndef WALLPROF_TOOL_DEBUG_FILE_H
-#define WALLPROF_TOOL_DEBUG_FILE_H
+#ifndef WALLPROF_DEBUG_FILE_H
+#define WALLPROF_DEBUG_FILE_H
 
 #include <elfutils/libdwfl.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct debug_file {
-    Dwfl *dwfl; /* owned, and all that follows with it */
+    Dwfl *dwfl; /* owned; it owns all that follows */
     Dwfl_Module *module;
     Dwarf *dwarf;           /* NULL without debug information */
-    uint64_t dwarf_bias;    /* an address in the file minus the same in the debug information */
-    uint64_t code_low;      /* in the debug information: no code is below */
+    uint64_t dwarf_bias;    /* address in the file minus address in the debug information */
+    uint64_t code_low;      /* in the debug information: there is no code below it */
     const char *debug_path; /* the separate debug file, or NULL */
 };
 

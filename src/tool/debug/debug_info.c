@@ -1,7 +1,7 @@
 /*
- * Addresses are dealt out to the compilation units by the units' ranges (.debug_aranges is not always there,
- * and never needed), so that each unit is read once, with all of its addresses. Units that do not say where
- * their code is are asked for what is left. Then symbols are looked up, all at once.
+ * Addresses are dealt out to the compilation units by the units' ranges, so that each unit is read once, with
+ * all of its addresses. (.debug_aranges is not always there, and never needed.) Units that do not say where
+ * their code is are asked about what is left. Then all symbols are looked up at once.
  */
 #include "debug_info.h"
 
@@ -22,7 +22,7 @@ struct share {
     uint64_t bytes;
 };
 
-struct reading {
+struct debug_reading {
     const struct debug_module *module;
     struct debug_file file;
     const uint64_t *addresses; /* as in the file */
@@ -40,14 +40,14 @@ struct reading {
 
 static void take_share(void *context, size_t first, size_t count, uint64_t bytes)
 {
-    struct reading *reading = context;
+    struct debug_reading *reading = context;
     for (size_t i = first; i < first + count; i++) {
         if (!reading->shares[i].unit || bytes < reading->shares[i].bytes)
             reading->shares[i] = (struct share){reading->unit_count + 1, bytes};
     }
 }
 
-static bool make_room_for_unit(struct reading *reading)
+static bool make_room_for_unit(struct debug_reading *reading)
 {
     if (reading->unit_count < reading->unit_capacity)
         return true;
@@ -63,7 +63,7 @@ static bool make_room_for_unit(struct reading *reading)
     return has_ranges != NULL;
 }
 
-static void deal_out(struct reading *reading)
+static void deal_out(struct debug_reading *reading)
 {
     Dwarf_CU *unit = NULL, *next;
     uint8_t kind;
@@ -108,14 +108,14 @@ static bool selection_init(struct selection *selection, size_t capacity)
     return false;
 }
 
-static void select_address(struct reading *reading, struct selection *selection, size_t index)
+static void select_address(struct debug_reading *reading, struct selection *selection, size_t index)
 {
     selection->addresses[selection->count] = reading->dwarf_addresses[index];
     selection->chains[selection->count] = (struct debug_chain){0};
     selection->indexes[selection->count++] = index;
 }
 
-static void read_selected(struct reading *reading, struct selection *selection, uint32_t unit)
+static void read_selected(struct debug_reading *reading, struct selection *selection, uint32_t unit)
 {
     if (selection->count == 0)
         return;
@@ -139,7 +139,7 @@ static int compare_dealt(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-static void read_dealt(struct reading *reading, struct selection *selection)
+static void read_dealt(struct debug_reading *reading, struct selection *selection)
 {
     struct dealt *dealt = calloc(reading->count, sizeof *dealt);
     if (!dealt)
@@ -156,7 +156,7 @@ static void read_dealt(struct reading *reading, struct selection *selection)
     free(dealt);
 }
 
-static void read_undealt(struct reading *reading, struct selection *selection)
+static void read_undealt(struct debug_reading *reading, struct selection *selection)
 {
     for (uint32_t unit = 0; unit < reading->unit_count; unit++) {
         if (reading->has_ranges[unit])
@@ -171,7 +171,7 @@ static void read_undealt(struct reading *reading, struct selection *selection)
     }
 }
 
-static int read_units(struct reading *reading)
+static int read_units(struct debug_reading *reading)
 {
     struct selection selection;
     if (!selection_init(&selection, reading->count))
@@ -205,7 +205,7 @@ static const struct debug_frame *outermost(const struct debug_chain *chain)
     return chain->count > 0 ? &chain->frames[chain->count - 1] : NULL;
 }
 
-static size_t list_wishes(const struct reading *reading, struct wish *wishes)
+static size_t list_wishes(const struct debug_reading *reading, struct wish *wishes)
 {
     size_t count = 0;
     for (size_t i = 0; i < reading->count; i++) {
@@ -219,8 +219,9 @@ static size_t list_wishes(const struct reading *reading, struct wish *wishes)
     return count;
 }
 
-/* By index of the address: the symbol that is its outermost frame's name, or none. */
-static int find_symbols(const struct reading *reading, struct elf_names *elf_names, struct elf_query *symbols)
+/* By index of the address: the symbol that names its outermost frame, or none. */
+static int find_symbols(const struct debug_reading *reading, struct elf_names *elf_names,
+                        struct elf_query *symbols)
 {
     struct wish *wishes = calloc(reading->count, sizeof *wishes);
     struct elf_query *queries = calloc(reading->count, sizeof *queries);
@@ -249,8 +250,8 @@ static bool is_in(const char *directory, const char *file)
     return strncmp(file, directory, bytes) == 0 && file[bytes] == '/';
 }
 
-/* Relative names are relative to the directory that the compiler ran in; which can be relative itself, and
- * then may be in front already. */
+/* Relative names are relative to the directory in which the compiler ran. That can be relative itself, and
+ * may then stand in front already. */
 static uint32_t add_file(struct frame_table *table, const char *directory, const char *file)
 {
     char *path = NULL;
@@ -271,7 +272,7 @@ static void add_frame(struct frame_table *table, const struct debug_chain *chain
     frame_table_add_frame(table, &entry);
 }
 
-static void add_address(const struct reading *reading, size_t index, const struct elf_query *symbol,
+static void add_address(const struct debug_reading *reading, size_t index, const struct elf_query *symbol,
                         struct frame_table *table)
 {
     static const struct debug_frame nothing;
@@ -293,7 +294,7 @@ static void add_address(const struct reading *reading, size_t index, const struc
         add_frame(table, chain, last ? last : &nothing, symbol->name ? symbol->name : last->name);
 }
 
-static int make_table(const struct reading *reading, struct frame_table *table)
+static int make_table(const struct debug_reading *reading, struct frame_table *table)
 {
     struct elf_names *elf_names = elf_names_create();
     struct elf_query *symbols = calloc(reading->count, sizeof *symbols);
@@ -310,7 +311,7 @@ static int make_table(const struct reading *reading, struct frame_table *table)
 
 /* ---- the whole ---- */
 
-static void reading_free(struct reading *reading)
+static void reading_free(struct debug_reading *reading)
 {
     for (size_t i = 0; reading->chains && i < reading->count; i++)
         free(reading->chains[i].frames);
@@ -325,7 +326,7 @@ static void reading_free(struct reading *reading)
 int debug_info_read(const struct debug_module *module, const uint64_t *addresses, size_t count,
                     struct frame_table *ret)
 {
-    struct reading reading = {.module = module, .addresses = addresses, .count = count};
+    struct debug_reading reading = {.module = module, .addresses = addresses, .count = count};
     *ret = (struct frame_table){0};
     int error = debug_file_open(&reading.file, module->path, module->build_id, module->build_id_bytes);
     if (error || count == 0) {

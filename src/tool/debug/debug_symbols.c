@@ -1,6 +1,6 @@
 /*
- * elf.h reads the files as it does in the profiled process, so the names are the same. libdwfl unpacks
- * .gnu_debugdata; what else it has was read before.
+ * elf.h reads the files as it does in the profiled process, so the names are the same. libdwfl only unpacks
+ * .gnu_debugdata; the other tables were read before.
  */
 #include "debug_symbols.h"
 
@@ -31,7 +31,7 @@ static size_t first_not_below(const struct elf_query *queries, size_t count, uin
     return low;
 }
 
-/* Of several symbols around an address the one that begins nearest. */
+/* Of several symbols around an address the one that begins nearest to it. */
 static void name_by_symbol(const char *name, uint64_t start, uint64_t bytes, struct elf_query *queries,
                            size_t count)
 {

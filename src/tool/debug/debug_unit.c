@@ -1,15 +1,16 @@
 /*
- * The tree of entries is walked once for all addresses of the unit, and only below functions that have any of
- * them. Each function and inlined call is laid over the addresses that its ranges hold; where several lie
- * over one address the smallest range wins, of equal ones the inner: that is the innermost function. Its
- * callers are then its ancestors in the tree up to the function that is not inlined.
+ * The tree of entries is walked once for all addresses of the unit, and only below functions that hold any of
+ * them. Each function and inlined call claims the addresses in its ranges. Of several claims to one address
+ * the smallest range wins, and of equal ranges the inner one: that is the innermost function. Its callers are
+ * its ancestors in the tree, up to the function that is not inlined.
  *
- * What the walk does not find on its short way (a function nested in another, or in a type) is looked for
- * once more everywhere, if an address is left without.
+ * This walk takes a short way, which misses a function nested in another one or in a type. If an address is
+ * left without a function, all entries are searched.
  */
 #include "debug_unit.h"
 
 #include "frame_table.h"
+#include "tool/io/array.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 enum { DEPTH_MAX = 512, RANGES_MAX = 1 << 20 };
 
-struct function {
+struct unit_function {
     Dwarf_Die die;
     uint32_t parent; /* 1 + index of the function around it, 0 for none */
     bool is_inlined;
@@ -33,13 +34,13 @@ struct claim {
     uint64_t bytes;    /* of the range by which it is */
 };
 
-struct walk {
+struct unit_walk {
     Dwarf_Die *unit;
     uint64_t code_low;
     const uint64_t *addresses;
     size_t count;
     struct claim *claims; /* by index of the address */
-    struct function *functions;
+    struct unit_function *functions;
     uint32_t function_count, capacity;
     bool is_everywhere;
     bool is_out_of_memory;
@@ -79,14 +80,14 @@ size_t debug_ranges_visit(Dwarf_Die *entry, uint64_t code_low, const uint64_t *a
 }
 
 struct claimant {
-    struct walk *walk;
+    struct unit_walk *walk;
     size_t claimed;
 };
 
 static void claim(void *context, size_t first, size_t count, uint64_t bytes)
 {
     struct claimant *claimant = context;
-    struct walk *walk = claimant->walk;
+    struct unit_walk *walk = claimant->walk;
     for (size_t i = first; i < first + count; i++) {
         if (!walk->claims[i].function || bytes <= walk->claims[i].bytes)
             walk->claims[i] = (struct claim){walk->function_count + 1, bytes};
@@ -96,24 +97,16 @@ static void claim(void *context, size_t first, size_t count, uint64_t bytes)
 
 /* ---- the walk ---- */
 
-static bool has_room(struct walk *walk)
+static bool has_room(struct unit_walk *walk)
 {
-    if (walk->function_count < walk->capacity)
-        return true;
-    uint32_t capacity = walk->capacity ? 2 * walk->capacity : 64;
-    struct function *moved =
-        capacity < UINT32_MAX / 2 ? reallocarray(walk->functions, capacity, sizeof *moved) : NULL;
-    walk->is_out_of_memory = !moved;
-    if (!moved)
-        return false;
-    walk->functions = moved;
-    walk->capacity = capacity;
-    return true;
+    walk->is_out_of_memory =
+        !array_grow(&walk->functions, &walk->capacity, walk->function_count, sizeof *walk->functions);
+    return !walk->is_out_of_memory;
 }
 
-static void walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth);
+static void walk_children(struct unit_walk *walk, Dwarf_Die *die, uint32_t parent, int depth);
 
-static void walk_function(struct walk *walk, Dwarf_Die *die, bool is_inlined, uint32_t parent, int depth)
+static void walk_function(struct unit_walk *walk, Dwarf_Die *die, bool is_inlined, uint32_t parent, int depth)
 {
     struct claimant claimant = {.walk = walk};
     if (!has_room(walk))
@@ -121,14 +114,14 @@ static void walk_function(struct walk *walk, Dwarf_Die *die, bool is_inlined, ui
     debug_ranges_visit(die, walk->code_low, walk->addresses, walk->count, claim, &claimant);
     if (claimant.claimed > 0) {
         walk->functions[walk->function_count++] =
-            (struct function){.die = *die, .parent = parent, .is_inlined = is_inlined};
+            (struct unit_function){.die = *die, .parent = parent, .is_inlined = is_inlined};
         walk_children(walk, die, walk->function_count, depth);
     } else if (walk->is_everywhere && !is_inlined) {
         walk_children(walk, die, 0, depth);
     }
 }
 
-static void walk_entry(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
+static void walk_entry(struct unit_walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
 {
     switch (dwarf_tag(die)) {
     case DW_TAG_subprogram:
@@ -159,8 +152,8 @@ static void walk_entry(struct walk *walk, Dwarf_Die *die, uint32_t parent, int d
     }
 }
 
-/* Entries follow one another in the file: what leads backwards would never end. */
-static void walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
+/* Entries follow one another in the file. A reference backwards could make an endless walk. */
+static void walk_children(struct unit_walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
 {
     Dwarf_Die child;
     const void *before;
@@ -205,8 +198,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
     return (uint32_t)value;
 }
 
-/* A file's number counts in the table of the unit that says it, which may be another one. (libdw's own
- * dwarf_decl_file cannot be asked of split units: it fails an assertion in 0.188.) */
+/* A file's number is an index into the table of the unit that says it, which may be another unit. (libdw's
+ * own dwarf_decl_file cannot be used for split units: it fails an assertion in 0.188.) */
 static const char *file_of(Dwarf_Attribute *attribute)
 {
     Dwarf_Die unit;
@@ -220,9 +213,9 @@ static const char *file_of(Dwarf_Attribute *attribute)
     return dwarf_filesrc(files, index, NULL, NULL);
 }
 
-static struct function *read_function(struct walk *walk, uint32_t index)
+static struct unit_function *read_function(struct unit_walk *walk, uint32_t index)
 {
-    struct function *function = &walk->functions[index];
+    struct unit_function *function = &walk->functions[index];
     Dwarf_Die *die = &function->die;
     Dwarf_Attribute attribute;
     int line;
@@ -294,7 +287,8 @@ static bool is_same(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Where a function is entered: of one in pieces that says nothing else, where its first piece begins. */
+/* Where a function is entered. If a function in pieces does not say so, its first piece's beginning is taken.
+ */
 static uint64_t entry_of(Dwarf_Die *die)
 {
     Dwarf_Addr entry, base, end;
@@ -303,8 +297,8 @@ static uint64_t entry_of(Dwarf_Die *die)
     return 0;
 }
 
-/* frame has the place already. */
-static void name_frame(struct walk *walk, struct debug_frame *frame, struct function *function)
+/* The frame's file and line are set already. */
+static void name_frame(struct unit_walk *walk, struct debug_frame *frame, struct unit_function *function)
 {
     frame->name = function->name;
     if (is_same(frame->file, function->start_file))
@@ -313,12 +307,12 @@ static void name_frame(struct walk *walk, struct debug_frame *frame, struct func
         frame->symbol_at = entry_of(&function->die);
 }
 
-static uint32_t list_frames(struct walk *walk, uint32_t innermost, struct debug_frame place,
+static uint32_t list_frames(struct unit_walk *walk, uint32_t innermost, struct debug_frame place,
                             struct debug_frame *frames)
 {
     uint32_t count = 0, next = innermost;
     while (next && count < FRAMES_PER_ADDRESS_MAX) {
-        struct function *function = read_function(walk, next - 1);
+        struct unit_function *function = read_function(walk, next - 1);
         frames[count] = place;
         name_frame(walk, &frames[count++], function);
         place = (struct debug_frame){.file = function->call_file, .line = function->call_line};
@@ -329,7 +323,8 @@ static uint32_t list_frames(struct walk *walk, uint32_t innermost, struct debug_
     return count;
 }
 
-static void fill_in(struct walk *walk, Dwarf_Die *line_unit, bool is_complete, struct debug_chain *chains)
+static void fill_in(struct unit_walk *walk, Dwarf_Die *line_unit, bool is_complete,
+                    struct debug_chain *chains)
 {
     struct debug_frame frames[FRAMES_PER_ADDRESS_MAX];
     struct line_table table = {0};
@@ -351,7 +346,7 @@ static void fill_in(struct walk *walk, Dwarf_Die *line_unit, bool is_complete, s
 
 /* ---- the whole ---- */
 
-static bool are_all_claimed(const struct walk *walk)
+static bool are_all_claimed(const struct unit_walk *walk)
 {
     for (size_t i = 0; i < walk->count; i++) {
         if (!walk->claims[i].function)
@@ -360,7 +355,7 @@ static bool are_all_claimed(const struct walk *walk)
     return true;
 }
 
-static void walk_unit(struct walk *walk)
+static void walk_unit(struct unit_walk *walk)
 {
     walk_children(walk, walk->unit, 0, 0);
     if (are_all_claimed(walk))
@@ -371,7 +366,7 @@ static void walk_unit(struct walk *walk)
     walk_children(walk, walk->unit, 0, 0);
 }
 
-/* Functions of a split unit are in its .dwo file, its lines are not. */
+/* The functions of a split unit are in its .dwo file; its lines are not. */
 static bool find_split(Dwarf_Die *unit, Dwarf_Die *ret)
 {
     uint8_t kind;
@@ -390,7 +385,7 @@ void debug_unit_read(Dwarf_Die *unit, uint64_t code_low, const uint64_t *address
 {
     Dwarf_Die whole;
     bool is_complete = find_split(unit, &whole);
-    struct walk walk = {.unit = &whole, .code_low = code_low, .addresses = addresses, .count = count};
+    struct unit_walk walk = {.unit = &whole, .code_low = code_low, .addresses = addresses, .count = count};
     walk.claims = calloc(count, sizeof *walk.claims);
     if (walk.claims) {
         walk_unit(&walk);

@@ -1,13 +1,13 @@
 /*
- * What one compilation unit's debug information says of addresses in it: the function, the calls that were
- * inlined there, files and lines.
+ * What one compilation unit's debug information says about addresses in it: the function, the inlined calls,
+ * files and lines.
  *
  * Standard: DWARF 5, 3.3 (subroutines), 3.3.8 (inlined), 2.17 (ranges), 6.2 (lines); 4 likewise.
  *
  * Called from: debug_info.c. Strings belong to the debug information.
  */
-#ifndef WALLPROF_TOOL_DEBUG_UNIT_H
-#define WALLPROF_TOOL_DEBUG_UNIT_H
+#ifndef WALLPROF_DEBUG_UNIT_H
+#define WALLPROF_DEBUG_UNIT_H
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 struct debug_frame {
-    const char *name; /* the linker's, or else the plain one; NULL without */
+    const char *name; /* the linker's name, else the plain one; NULL without either */
     const char *file; /* NULL if not known */
     uint32_t line, start_line;
-    uint64_t symbol_at; /* not 0: a symbol that begins there is a better name */
+    uint64_t symbol_at; /* if not 0: a symbol that begins there is a better name */
 };
 
 /* The frames that stand for an address, innermost first. */
@@ -26,19 +26,20 @@ struct debug_chain {
     struct debug_frame *frames; /* malloc'd */
     uint32_t count;             /* at most FRAMES_PER_ADDRESS_MAX */
     const char *directory;      /* what relative files are relative to; NULL if not known */
-    bool is_complete;           /* nothing was missing: no .dwo file, no shared debug file */
+    bool is_complete;           /* no .dwo file and no shared debug file was missing */
 };
 
 /*
- * Fills in chains[0..count) for ascending addresses; those that are not in this unit's code stay as they are.
- * Code below code_low is none. An address for which only a line is known has one frame without a name.
+ * Fills in chains[0..count) for ascending addresses. Addresses outside this unit's code stay as they are.
+ * What lies below code_low is no code. An address of which only the line is known has one frame without a
+ * name.
  */
 void debug_unit_read(Dwarf_Die *unit, uint64_t code_low, const uint64_t *addresses, size_t count,
                      struct debug_chain *chains);
 
 /*
- * Marks which of the ascending addresses lie in the entry's ranges: calls visit with the first of them and
- * how many, and the length of the range, for each range that has any. Returns how many ranges there are.
+ * Calls visit for each of the entry's ranges that holds some of the ascending addresses: with the index of
+ * the first one, their number, and the length of the range. Returns the number of ranges.
  */
 typedef void debug_range_fn(void *context, size_t first, size_t count, uint64_t bytes);
 size_t debug_ranges_visit(Dwarf_Die *entry, uint64_t code_low, const uint64_t *addresses, size_t count,

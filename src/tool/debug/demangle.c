@@ -1,6 +1,6 @@
 /*
- * Output is gathered by a callback. libiberty cannot be told to stop, so when the bound is reached the
- * callback leaves by longjmp: the C++ demangler holds no memory but its stack while it prints.
+ * A callback collects the output. libiberty cannot be told to stop, so at the bound the callback leaves by
+ * longjmp. That is safe: while the C++ demangler prints it holds no memory but its stack.
  */
 #include "demangle.h"
 
@@ -11,7 +11,7 @@
 
 enum { MANGLED_MAX_BYTES = 4096 }; /* demanglers need stack in proportion to this */
 
-struct output {
+struct demangle_output {
     char *text;
     size_t used;
     jmp_buf too_long;
@@ -19,15 +19,16 @@ struct output {
 
 static void put(const char *text, size_t bytes, void *context)
 {
-    struct output *output = context;
+    struct demangle_output *output = context;
     if (bytes >= DEMANGLED_MAX_BYTES - output->used)
         longjmp(output->too_long, 1);
     memcpy(output->text + output->used, text, bytes);
     output->used += bytes;
 }
 
-/* Legacy Rust names are C++ names too: Rust is asked first, and tells them by their hash. */
-static bool demangle_proper(const char *mangled, struct output *output)
+/* Legacy Rust names are C++ names too. The Rust demangler comes first, and recognises its own by their hash.
+ */
+static bool demangle_proper(const char *mangled, struct demangle_output *output)
 {
     if (setjmp(output->too_long))
         return false;
@@ -45,7 +46,7 @@ static bool is_mangled(const char *name)
 size_t demangle(const char *name, char ret[DEMANGLED_MAX_BYTES])
 {
     char mangled[MANGLED_MAX_BYTES];
-    struct output output = {.text = ret};
+    struct demangle_output output = {.text = ret};
     const char *suffix = strchrnul(name, '@');
     size_t bytes = (size_t)(suffix - name);
     if (!is_mangled(name) || bytes >= sizeof mangled)

@@ -13,6 +13,8 @@
 
 enum { VDSO_MAX_BYTES = 1 << 20 };
 
+static const struct debug_bounds bounds = {.cpu_seconds = 300, .wall_seconds = 600};
+
 /* ---- symbols alone ---- */
 
 static void add_symbol(struct frame_table *table, const struct elf_query *query)
@@ -57,7 +59,7 @@ static int find_in_file(struct elf_names *names, const void *context, struct elf
 
 /* ---- the vDSO ---- */
 
-/* The kernel's own object is believed: its section headers are the last thing in it. */
+/* The kernel's object is trusted: its section headers are its last part. */
 static int find_in_vdso(struct elf_names *names, const void *context, struct elf_query *queries, size_t count)
 {
     const struct debug_module *module = context;
@@ -97,13 +99,13 @@ static int read_without_file(const struct debug_module *module, const uint64_t *
     if (!debug_path(module, path))
         return -ENOENT;
     debug.path = path;
-    return debug_child_read(&debug, addresses, count, ret);
+    return debug_child_read(&bounds, &debug, addresses, count, ret);
 }
 
 static int read_file(const struct debug_module *module, const uint64_t *addresses, size_t count,
                      struct frame_table *ret)
 {
-    int error = debug_child_read(module, addresses, count, ret);
+    int error = debug_child_read(&bounds, module, addresses, count, ret);
     if (error == -ENOENT || error == -ESTALE)
         read_without_file(module, addresses, count, ret);
     else if (error)

@@ -1,21 +1,21 @@
 /*
- * The frames of one module's addresses, from wherever they can be had: what an earlier run has kept, the
- * module's file with its debug information, its debug file alone where the file is gone, its symbols alone
- * where its debug information cannot be read; of the vDSO this process's own, if it is the same one.
+ * The frames of one module's addresses, from the first source that has them: what an earlier run has kept,
+ * the module's file with its debug information, its debug file where the file is gone, its symbols where the
+ * debug information cannot be read. The vDSO is read from this process, if it is the same vDSO.
  *
  * Called from: names.c.
  */
-#ifndef WALLPROF_TOOL_FILE_FRAMES_H
-#define WALLPROF_TOOL_FILE_FRAMES_H
+#ifndef WALLPROF_FILE_FRAMES_H
+#define WALLPROF_FILE_FRAMES_H
 
 #include "debug_info.h"
 #include "name_cache.h"
 
 /*
- * Makes a table with a row for each of the ascending, distinct addresses that something is known of; others
- * may be left out. 0, or why the file was not used, or only in part: -ESTALE when another file is at its
- * path, -ENOENT when none is, -EIO when reading its debug information failed, or another -errno. The table is
- * to be freed in any case.
+ * Makes a table with a row for each of the ascending, distinct addresses of which something is known; others
+ * may be left out. 0, or why the file was not used or only used in part: -ESTALE when another file is at its
+ * path, -ENOENT when none is, -EIO when its debug information cannot be read, or another -errno. The caller
+ * frees the table in any case.
  */
 int file_frames_find(const struct debug_module *module, const struct name_cache *cache,
                      const uint64_t *addresses, size_t count, struct frame_table *ret);

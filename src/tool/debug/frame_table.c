@@ -1,25 +1,25 @@
 /*
- * As bytes: a header, then rows, frames and strings as they are in memory. The checksum is over all that
- * follows it, so a torn file is told from a whole one; what a hostile file says is bounded by the checks
- * behind it.
+ * The bytes of a table are a header, then rows, frames and strings as they are in memory. The checksum covers
+ * all that follows it, so a torn file is recognised. The checks after it bound what a hostile file can say.
  */
 #include "frame_table.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { FIRST_CAPACITY = 64 };
+enum { STRING_SLOTS_MIN = 256 };
 
 static const size_t strings_max_bytes = (size_t)1 << 30;
 
-/* To be counted up whenever what is stored, or how it is found, changes. */
+/* Increase it whenever what is stored, or how it is found, changes. */
 static const char magic[8] = "wpname1";
 
 struct header {
     char magic[8];
-    uint64_t checksum; /* of everything behind this field: crc32 */
+    uint64_t checksum; /* crc32 of everything after this field */
     uint64_t row_count, frame_count, string_bytes;
     uint8_t key[FRAME_TABLE_KEY_MAX_BYTES];
     uint64_t key_bytes;
@@ -39,22 +39,12 @@ void frame_table_free(struct frame_table *table)
 /* ---- filling ---- */
 
 /* Room for one more record; false without memory, and then the table is broken. */
-static bool make_room(struct frame_table *table, void *records, size_t count, size_t *capacity,
+static bool make_room(struct frame_table *table, void *records, size_t count, uint32_t *capacity,
                       size_t record_bytes)
 {
-    void **at = records;
-    if (table->is_broken)
-        return false;
-    if (count < *capacity)
-        return true;
-    size_t grown = *capacity ? 2 * *capacity : FIRST_CAPACITY;
-    void *moved = grown <= UINT32_MAX ? reallocarray(*at, grown, record_bytes) : NULL;
-    table->is_broken = !moved;
-    if (!moved)
-        return false;
-    *at = moved;
-    *capacity = grown;
-    return true;
+    if (!table->is_broken)
+        table->is_broken = !array_grow(records, capacity, count, record_bytes);
+    return !table->is_broken;
 }
 
 static uint32_t hash(const char *string)
@@ -79,7 +69,7 @@ static bool grow_slots(struct frame_table *table)
     uint32_t *old = table->string_slots;
     if (2 * (table->string_count + 1) < old_count)
         return true;
-    size_t count = old_count ? 2 * old_count : 4 * FIRST_CAPACITY;
+    size_t count = old_count ? 2 * old_count : STRING_SLOTS_MIN;
     uint32_t *slots = calloc(count, sizeof *slots);
     table->is_broken = !slots;
     if (!slots)

@@ -1,14 +1,14 @@
 /*
- * What is known of addresses of one file: for each the frames that stand for it, innermost first.
+ * What is known about addresses of one file: the frames of each address, innermost first.
  *
- * The plain data between debug_info.h, which finds it, debug_child.h, which carries it from one process into
- * another, and name_cache.h, which keeps it on disk. Therefore everything is numbers and offsets, and a table
- * that comes as bytes is checked before it is believed.
+ * debug_info.h makes such a table, debug_child.h carries it from one process to another, and name_cache.h
+ * keeps it on disk. Therefore it holds only numbers and offsets, and a table that comes as bytes is checked
+ * before use.
  *
  * Called from: the tool's only thread. A zeroed struct is an empty table.
  */
-#ifndef WALLPROF_TOOL_FRAME_TABLE_H
-#define WALLPROF_TOOL_FRAME_TABLE_H
+#ifndef WALLPROF_FRAME_TABLE_H
+#define WALLPROF_FRAME_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,32 +24,33 @@ enum name_source { NAME_FROM_NOTHING, NAME_FROM_SYMBOL, NAME_FROM_DWARF };
 
 struct frame_row {
     uint64_t address;                  /* as in the ELF file */
-    uint64_t symbol_address;           /* NAME_FROM_SYMBOL: where the symbol begins, */
-    uint64_t symbol_bytes;             /* and how far it reaches; 0 for a label without a size */
+    uint64_t symbol_address;           /* NAME_FROM_SYMBOL: where the symbol begins */
+    uint64_t symbol_bytes;             /* and its size; 0 for a label without one */
     uint32_t first_frame, frame_count; /* 0 frames: nothing is known */
     uint32_t source;                   /* enum name_source */
     uint32_t is_final; /* 1: debug information was there. 0: a debug file that comes later may say more */
 };
 
-/* Strings are offsets into strings; 0 is the empty one, for what is not known. */
+/* Strings are offsets into struct frame_table.strings; 0 is the empty string: not known. */
 struct frame_entry {
     uint32_t system_name, file;
-    uint32_t line, start_line; /* 0 for not known; start_line is in file */
+    uint32_t line, start_line; /* in file; 0: not known */
 };
 
 struct frame_table {
-    struct frame_row *rows; /* owned, as the rest; ascending by address */
+    struct frame_row *rows; /* owned, as all arrays here; ascending by address */
     struct frame_entry *frames;
     char *strings;
-    uint32_t *string_slots; /* only while it is filled */
-    size_t row_count, row_capacity, frame_count, frame_capacity;
+    uint32_t *string_slots; /* only while the table is filled */
+    size_t row_count, frame_count;
+    uint32_t row_capacity, frame_capacity;
     size_t string_bytes, string_capacity, string_slot_count, string_count;
-    bool is_broken; /* no memory, or too much: it is not to be used */
+    bool is_broken; /* out of memory, or too large: not to be used */
 };
 
 void frame_table_free(struct frame_table *table);
 
-/* Filling: rows ascending, each followed by its frames. */
+/* To fill a table: add rows in ascending order, and after each row its frames. */
 uint32_t frame_table_string(struct frame_table *table, const char *string); /* NULL: 0 */
 void frame_table_add_row(struct frame_table *table, const struct frame_row *row);
 void frame_table_add_frame(struct frame_table *table, const struct frame_entry *frame);
@@ -59,17 +60,17 @@ const struct frame_row *frame_table_find(const struct frame_table *table, uint64
 const char *frame_table_text(const struct frame_table *table, uint32_t string);
 
 /*
- * A new table of what both say; of an address that both know, what `newer` says. Only rows that are final,
- * with only_final.
+ * A new table with the rows of both. For an address that both know, the row of `newer` is taken. With
+ * only_final only final rows are taken.
  */
 struct frame_table frame_table_merge(const struct frame_table *older, const struct frame_table *newer,
                                      bool only_final);
 
-/* As bytes, for this machine: malloc'd, NULL without memory. The key, a build-id, stands in them. */
+/* The table as bytes, for this machine: malloc'd, NULL without memory. They hold the key, a build-id. */
 unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t *key, size_t key_bytes,
                                   size_t *ret_bytes);
 
-/* Back: 0, or -EBADMSG for what is not a table with this key, whole and consistent; -ENOMEM. */
+/* The table of these bytes. 0; -EBADMSG if they are no whole, consistent table with this key; -ENOMEM. */
 int frame_table_decode(struct frame_table *table, const unsigned char *bytes, size_t count,
                        const uint8_t *key, size_t key_bytes);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MIN_KEY_BYTES = 4, /* a shorter build-id tells nothing apart */
+    MIN_KEY_BYTES = 4, /* a shorter build-id does not identify a file */
     FILES_MAX = 1 << 16,
     FILE_NAME_BYTES = 2 * FRAME_TABLE_KEY_MAX_BYTES + sizeof ".frames"
 };
@@ -20,7 +20,7 @@ static const char suffix[] = ".frames", temporary_prefix[] = ".new-";
 
 /* ---- where ---- */
 
-/* Like mkdir -p, for nobody else to read: what was profiled is private. */
+/* Like mkdir -p, with mode 0700: what was profiled is private. */
 static void make_directories(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -46,7 +46,7 @@ static bool choose_directory(char path[PATH_MAX])
     return length > 0 && length < PATH_MAX;
 }
 
-/* What somebody else may have put there is not what we have read out of files. */
+/* Whether only this user can put files there: names that others wrote are not used. */
 static bool is_private(int directory_fd)
 {
     struct stat status;
@@ -87,7 +87,7 @@ static void name_file(char name[FILE_NAME_BYTES], const uint8_t *key, size_t byt
 
 /* ---- reading ---- */
 
-/* The whole of a regular file of no more than the cache may have; NULL for anything else. */
+/* The content of a regular file that is no larger than the whole cache may be; NULL for anything else. */
 static unsigned char *read_file(const struct name_cache *cache, const char *name, size_t *ret_bytes)
 {
     struct stat status;
@@ -106,7 +106,7 @@ static unsigned char *read_file(const struct name_cache *cache, const char *name
     return bytes;
 }
 
-/* Read again is new again. */
+/* Reading a file makes it the newest. */
 static void touch(const struct name_cache *cache, const char *name)
 {
     utimensat(cache->directory_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
@@ -143,7 +143,7 @@ static int compare_age(const void *left, const void *right)
     return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Files of ours only: kept ones, and what a run that was killed has left. */
+/* Only files of ours: kept ones, and those that a killed run has left. */
 static bool is_ours(const char *name)
 {
     size_t bytes = strlen(name), suffix_bytes = sizeof suffix - 1;

@@ -1,16 +1,16 @@
 /*
- * What debug information has said, kept between runs: one file per build-id, so that a binary that was read
+ * Names from debug information, kept between runs: one file for each build-id, so that a binary that was read
  * once need not be read again.
  *
- * In $XDG_CACHE_HOME/wallprof or ~/.cache/wallprof, or where WALLPROF_CACHE says; not at all with
- * WALLPROF_CACHE=off, and silently not where there is no home that can be written to, nor in a directory of
- * somebody else's. Files are checked like any other input, appear whole (rename), and together hold at most a
- * bound, above which the oldest go.
+ * The cache is in $XDG_CACHE_HOME/wallprof or ~/.cache/wallprof, or where WALLPROF_CACHE says. There is none
+ * with WALLPROF_CACHE=off, without a home that can be written to, or where the directory is another user's;
+ * no message says so. Files are checked like any other input, and appear whole (rename). Above a bound on
+ * their total size the oldest are removed.
  *
  * Called from: names.c.
  */
-#ifndef WALLPROF_TOOL_NAME_CACHE_H
-#define WALLPROF_TOOL_NAME_CACHE_H
+#ifndef WALLPROF_NAME_CACHE_H
+#define WALLPROF_NAME_CACHE_H
 
 #include "frame_table.h"
 
@@ -24,14 +24,14 @@ struct name_cache {
     uint64_t max_bytes; /* of all files together */
 };
 
-/* Never fails: there may be no cache then. */
+/* Does not fail; where there can be no cache, directory_fd is -1. */
 void name_cache_open(struct name_cache *cache);
 void name_cache_close(struct name_cache *cache);
 
-/* What is kept of a file with this build-id; an empty table where there is nothing, or no build-id. */
+/* What is kept for this build-id; an empty table where nothing is, or without a build-id. */
 struct frame_table name_cache_load(const struct name_cache *cache, const uint8_t *build_id, size_t bytes);
 
-/* Keeps a table instead of what was kept; then sees to the bound. Failing is no error. */
+/* Replaces what was kept, and then keeps to the bound. Failing is no error. */
 void name_cache_store(const struct name_cache *cache, const uint8_t *build_id, size_t bytes,
                       const struct frame_table *table);
 

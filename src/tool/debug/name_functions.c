@@ -27,7 +27,7 @@ static bool is_equal(const char *a, const char *b)
 
 static bool is_same(const struct name_functions *functions, uint32_t index, const struct function_key *key)
 {
-    const struct wp_function *function = &functions->functions[index];
+    const struct symbol_function *function = &functions->functions[index];
     return functions->modules[index] == key->module &&
            functions->symbol_addresses[index] == key->symbol_address &&
            function->is_symbol == key->is_symbol && is_equal(function->system_name, key->system_name) &&
@@ -75,7 +75,7 @@ static bool make_room(struct name_functions *functions)
 
 static const char *keep(struct name_functions *functions, const char *string)
 {
-    const char *kept = string ? name_store_add(functions->store, string, strlen(string)) : NULL;
+    const char *kept = string ? string_pool_add(functions->store, string, strlen(string)) : NULL;
     if (string && !kept)
         functions->is_out_of_memory = true;
     return kept;
@@ -84,7 +84,7 @@ static const char *keep(struct name_functions *functions, const char *string)
 static const char *name_for_people(struct name_functions *functions, const struct function_key *key,
                                    const char *system_name)
 {
-    static char demangled[DEMANGLED_MAX_BYTES];
+    char demangled[DEMANGLED_MAX_BYTES];
     if (key->name)
         return strcmp(key->name, key->system_name) == 0 ? system_name : keep(functions, key->name);
     size_t bytes = key->is_symbol ? demangle(key->system_name, demangled) : 0;
@@ -93,7 +93,7 @@ static const char *name_for_people(struct name_functions *functions, const struc
 
 static uint32_t add(struct name_functions *functions, const struct function_key *key)
 {
-    struct wp_function function = {.start_line = key->start_line, .is_symbol = key->is_symbol};
+    struct symbol_function function = {.start_line = key->start_line, .is_symbol = key->is_symbol};
     function.system_name = keep(functions, key->system_name);
     function.file = keep(functions, key->file);
     function.name = name_for_people(functions, key, function.system_name);

@@ -1,10 +1,10 @@
 /*
- * The functions of a profile while its names are made: each stands once, whoever asks for it.
+ * The table of a profile's functions while its names are made. Each function is in it once.
  *
  * Called from: names.c.
  */
-#ifndef WALLPROF_TOOL_NAME_FUNCTIONS_H
-#define WALLPROF_TOOL_NAME_FUNCTIONS_H
+#ifndef WALLPROF_NAME_FUNCTIONS_H
+#define WALLPROF_NAME_FUNCTIONS_H
 
 #include "base/string_pool.h"
 #include "profile/symbols.h"
@@ -12,24 +12,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What makes two functions the same: all of it, but for start_line. Strings are copied. */
+/* Two functions are the same if all of this is equal, except start_line. Strings are copied. */
 struct function_key {
     const char *system_name;
-    const char *name;        /* NULL: what demangling makes of system_name */
+    const char *name;        /* NULL: system_name is demangled */
     const char *file;        /* or NULL */
-    uint64_t symbol_address; /* of a plain symbol in */
-    arena_ref module;        /* this module; 0 where the strings say all */
+    uint64_t symbol_address; /* of a plain symbol in this module; */
+    arena_ref module;        /* 0 where the strings say everything */
     uint32_t start_line;     /* 0 if not known */
     bool is_symbol;
 };
 
 struct name_functions {
-    struct wp_function *functions; /* malloc'd; owned until taken */
-    uint64_t *symbol_addresses;    /* by index, as the next */
+    struct symbol_function *functions; /* malloc'd; owned until the caller takes it */
+    uint64_t *symbol_addresses;        /* by index, like modules */
     arena_ref *modules;
     uint32_t *slots; /* open addressing: 1 + index */
     uint32_t count, capacity, slot_count;
-    struct name_store *store; /* not owned: names live there */
+    struct string_pool *store; /* not owned: names live there */
     bool is_out_of_memory;
 };
 

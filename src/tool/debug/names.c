@@ -1,186 +1,77 @@
 /*
- * Locations are sorted by the file they are in, so that each file is asked once, with all of its addresses,
- * however often it was loaded. Then, in the order of the locations, answers become frames and functions: the
+ * Locations are sorted by their file, so that each file is read once, with all of its addresses, however
+ * often it was loaded. Then, in the order of the locations, the results become frames and functions. So the
  * same recording gives the same tables every time.
  *
- * Functions are one when their linker's name and source file are; a plain symbol has no file to tell it from
- * one of the same name, but its module and address do.
+ * Functions are the same when their linker's name and source file are. A plain symbol has no source file; its
+ * module and address tell it from others of that name.
  */
 #include "names.h"
 
-#include "file_frames.h"
 #include "names/module_names.h"
 #include "name_functions.h"
-#include "names_modules.h"
-#include "names_places.h"
-#include "names_progress.h"
+#include "names_files.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERVERS_MAX_SECONDS = 60 };
-
-/* What is known of a location: of the two at most one. */
-struct answer {
-    const struct names_known *known, *hint;
-    const struct frame_row *row; /* in */
-    const struct frame_table *table;
-};
-
-/* What names_make returns, and what its strings live in. */
+/* What names_make returns, and the memory of its strings. */
 struct named {
-    struct wp_symbols symbols; /* first: names_release gets it */
-    struct name_store store;
-    struct outside_region *regions;
+    struct symbols symbols; /* first: names_release gets it */
+    struct string_pool store;
+    struct code_region *regions;
 };
 
-struct naming {
-    const struct wp_profile *profile;
+struct names_run {
+    const struct profile *profile;
     const struct names_options *options;
     struct named *named;
-    const struct wp_location **locations; /* by index */
-    struct answer *answers;               /* by location index */
-    struct names_place *places;
-    struct frame_table *tables; /* one per file */
-    size_t place_count, table_count;
+    const struct location **locations; /* by index */
+    struct names_answer *answers;      /* by location index */
+    struct names_files files;
     struct name_functions functions;
-    size_t frame_capacity;
+    uint32_t frame_capacity;
     bool is_out_of_memory;
 };
 
-static const struct wp_module *module_at(const struct naming *naming, arena_ref ref)
+static const struct module *module_at(const struct names_run *naming, arena_ref ref)
 {
     return arena_at(naming->profile->arena, ref);
 }
 
-static const char *path_of(const struct naming *naming, arena_ref ref)
+static const char *path_of(const struct names_run *naming, arena_ref ref)
 {
     return module_names_path(naming->profile->arena, module_at(naming, ref));
 }
 
-/* ---- files ---- */
-
-static void list_places(struct naming *naming)
-{
-    for (uint32_t i = 0; i < naming->named->symbols.location_count; i++) {
-        const struct wp_location *location = naming->locations[i];
-        if (location->pseudo || !location->module || naming->answers[i].known)
-            continue;
-        naming->places[naming->place_count++] = (struct names_place){
-            .elf_address = location->address - module_at(naming, location->module)->load_bias,
-            .module = location->module,
-            .location = i};
-    }
-    names_places_sort(naming->profile->arena, naming->places, naming->place_count);
-}
-
-/* Files of one path follow each other. */
-static void note_lost_file(struct naming *naming, arena_ref module, int error)
-{
-    struct wp_symbols *symbols = &naming->named->symbols;
-    const char *path = path_of(naming, module);
-    uint32_t count = symbols->lost_file_count;
-    if (path[0] == '/' &&
-        (count == 0 || strcmp(path_of(naming, symbols->lost_files[count - 1].module), path) != 0))
-        symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
-}
-
-static void ask_file(struct naming *naming, struct names_progress *progress, const struct name_cache *cache,
-                     const struct names_place *places, size_t count, struct frame_table *table)
-{
-    const struct wp_module *module = module_at(naming, places[0].module);
-    struct debug_module asked = {.path = path_of(naming, places[0].module),
-                                 .build_id = module->build_id,
-                                 .build_id_bytes = names_build_id_bytes(module),
-                                 .waiting = names_progress_show,
-                                 .waiting_argument = progress};
-    uint64_t *addresses = calloc(count, sizeof *addresses);
-    size_t distinct = 0;
-    if (!addresses) {
-        naming->is_out_of_memory = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (distinct == 0 || addresses[distinct - 1] != places[i].elf_address)
-            addresses[distinct++] = places[i].elf_address;
-    }
-    int error = file_frames_find(&asked, cache, addresses, distinct, table);
-    if (error < 0)
-        note_lost_file(naming, places[0].module, error);
-    for (size_t i = 0; i < count; i++) {
-        struct answer *answer = &naming->answers[places[i].location];
-        answer->row = frame_table_find(table, places[i].elf_address);
-        answer->table = table;
-    }
-    free(addresses);
-}
-
-/* A server that does not answer costs its patience for each file; all of them together only so much. */
-static void limit_servers(const struct names_progress *progress)
-{
-    if (names_progress_seconds(progress) >= SERVERS_MAX_SECONDS)
-        unsetenv("DEBUGINFOD_URLS");
-}
-
-static void ask_files(struct naming *naming)
-{
-    struct name_cache cache;
-    struct names_progress progress;
-    size_t file_count = names_places_files(naming->profile->arena, naming->places, naming->place_count);
-    naming->tables = calloc(file_count ? file_count : 1, sizeof *naming->tables);
-    if (!naming->tables) {
-        naming->is_out_of_memory = true;
-        return;
-    }
-    name_cache_open(&cache);
-    names_progress_begin(&progress, !naming->options->is_quiet);
-    for (size_t first = 0, end; first < naming->place_count; first = end) {
-        end = first + names_places_of_file(naming->profile->arena, &naming->places[first],
-                                           naming->place_count - first);
-        limit_servers(&progress);
-        names_progress_advance(&progress, naming->table_count, file_count,
-                               path_of(naming, naming->places[first].module));
-        ask_file(naming, &progress, &cache, &naming->places[first], end - first,
-                 &naming->tables[naming->table_count++]);
-    }
-    names_progress_end(&progress);
-    name_cache_close(&cache);
-}
-
 /* ---- frames ---- */
 
-static void add_frame(struct naming *naming, const struct function_key *key, uint32_t line)
+static void add_frame(struct names_run *naming, const struct function_key *key, uint32_t line)
 {
-    struct wp_symbols *symbols = &naming->named->symbols;
+    struct symbols *symbols = &naming->named->symbols;
     uint32_t count = symbols->first_frame[symbols->location_count]; /* how many there are, until the end */
-    if (count == naming->frame_capacity) {
-        size_t capacity = 2 * naming->frame_capacity;
-        struct wp_frame *moved =
-            capacity <= UINT32_MAX ? reallocarray(symbols->frames, capacity, sizeof *moved) : NULL;
-        if (!moved) {
-            naming->is_out_of_memory = true;
-            return;
-        }
-        symbols->frames = moved;
-        naming->frame_capacity = capacity;
+    if (!array_grow(&symbols->frames, &naming->frame_capacity, count, sizeof *symbols->frames)) {
+        naming->is_out_of_memory = true;
+        return;
     }
-    symbols->frames[count] = (struct wp_frame){name_functions_find(&naming->functions, key), line};
+    symbols->frames[count] = (struct symbol_frame){name_functions_find(&naming->functions, key), line};
     symbols->first_frame[symbols->location_count]++;
 }
 
-/* What stands for code without a name, and where it is if that is known. */
-static void add_nameless(struct naming *naming, const struct wp_location *location, const char *file,
+/* The name of code without a name, and its place if that is known. */
+static void add_nameless(struct names_run *naming, const struct location *location, const char *file,
                          uint32_t line)
 {
     char name[SYMBOLS_OFFSET_NAME_BYTES];
-    const struct wp_module *module = module_at(naming, location->module);
+    const struct module *module = module_at(naming, location->module);
     uint64_t start = location->function_start ? location->function_start : location->address;
     symbols_offset_name(name, path_of(naming, location->module), start - module->load_bias);
     add_frame(naming, &(struct function_key){.system_name = name, .file = file}, line);
 }
 
-static bool has_symbol(const struct naming *naming, const struct wp_location *location,
+static bool has_symbol(const struct names_run *naming, const struct location *location,
                        const struct frame_row *row)
 {
     uint64_t start = location->function_start
@@ -190,15 +81,15 @@ static bool has_symbol(const struct naming *naming, const struct wp_location *lo
            symbols_is_believed(row->symbol_address, row->symbol_bytes, start);
 }
 
-/* A name that is another one with what compilers put behind: parse.cold, of parse. */
+/* Whether a name is another name with a compiler's suffix: parse.cold, of parse. */
 static bool is_part_of(const char *name, const char *whole)
 {
     size_t bytes = strlen(whole);
     return strncmp(name, whole, bytes) == 0 && name[bytes] == '.';
 }
 
-/* By what the function is called that code was made for. */
-static const char *system_name_of(const struct answer *answer, const struct frame_entry *frame,
+/* The linker's name of a frame. For the outermost frame a hint is preferred (names.h). */
+static const char *system_name_of(const struct names_answer *answer, const struct frame_entry *frame,
                                   bool is_outermost)
 {
     const char *name = frame_table_text(answer->table, frame->system_name);
@@ -207,8 +98,8 @@ static const char *system_name_of(const struct answer *answer, const struct fram
     return answer->hint->system_name;
 }
 
-static void add_row_frame(struct naming *naming, const struct wp_location *location,
-                          const struct answer *answer, uint32_t index)
+static void add_row_frame(struct names_run *naming, const struct location *location,
+                          const struct names_answer *answer, uint32_t index)
 {
     const struct frame_row *row = answer->row;
     const struct frame_entry *frame = &answer->table->frames[row->first_frame + index];
@@ -231,7 +122,7 @@ static void add_row_frame(struct naming *naming, const struct wp_location *locat
     add_frame(naming, &key, frame->line);
 }
 
-static void add_known(struct naming *naming, const struct wp_location *location,
+static void add_known(struct names_run *naming, const struct location *location,
                       const struct names_known *known)
 {
     struct function_key key = {.system_name = known->system_name, .name = known->name, .is_symbol = true};
@@ -239,7 +130,7 @@ static void add_known(struct naming *naming, const struct wp_location *location,
     add_frame(naming, &key, 0);
 }
 
-static void add_known_frames(struct naming *naming, const struct wp_location *location,
+static void add_known_frames(struct names_run *naming, const struct location *location,
                              const struct names_known *known)
 {
     for (uint32_t i = 0; i < known->frame_count; i++) {
@@ -254,10 +145,10 @@ static void add_known_frames(struct naming *naming, const struct wp_location *lo
     }
 }
 
-static void add_location(struct naming *naming, uint32_t index)
+static void add_location(struct names_run *naming, uint32_t index)
 {
-    const struct wp_location *location = naming->locations[index];
-    const struct answer *answer = &naming->answers[index];
+    const struct location *location = naming->locations[index];
+    const struct names_answer *answer = &naming->answers[index];
     if (location->pseudo) {
         char buffer[TREE_LABEL_NAME_BYTES];
         const char *name = tree_frame_name(naming->profile->arena, location, buffer);
@@ -276,9 +167,9 @@ static void add_location(struct naming *naming, uint32_t index)
     }
 }
 
-static void add_locations(struct naming *naming)
+static void add_locations(struct names_run *naming)
 {
-    struct wp_symbols *symbols = &naming->named->symbols;
+    struct symbols *symbols = &naming->named->symbols;
     for (uint32_t i = 0; i < symbols->location_count && !naming->is_out_of_memory; i++) {
         symbols->first_frame[i] = symbols->first_frame[symbols->location_count];
         add_location(naming, i);
@@ -291,10 +182,10 @@ static void add_locations(struct naming *naming)
 
 /* ---- what the process knew ---- */
 
-static void take_known(struct naming *naming)
+static void take_known(struct names_run *naming)
 {
     const struct names_options *options = naming->options;
-    struct wp_symbols *symbols = &naming->named->symbols;
+    struct symbols *symbols = &naming->named->symbols;
     for (uint32_t i = 0; i < options->known_count; i++) {
         const struct names_known *known = &options->known[i];
         if (known->location >= symbols->location_count)
@@ -308,32 +199,86 @@ static void take_known(struct naming *naming)
     }
 }
 
-static void copy_regions(struct naming *naming)
+static void copy_regions(struct names_run *naming)
 {
     const struct names_options *options = naming->options;
     struct named *named = naming->named;
     for (uint32_t i = 0; i < options->region_count; i++) {
         named->regions[i] = options->regions[i];
         named->regions[i].path =
-            name_store_add(&named->store, options->regions[i].path, strlen(options->regions[i].path));
+            string_pool_add(&named->store, options->regions[i].path, strlen(options->regions[i].path));
         naming->is_out_of_memory |= !named->regions[i].path;
     }
     named->symbols.regions = named->regions;
     named->symbols.region_count = options->region_count;
 }
 
+/* ---- modules ---- */
+
+static int compare_modules(const void *left, const void *right)
+{
+    const struct symbols_module *a = left, *b = right;
+    return (a->module > b->module) - (a->module < b->module);
+}
+
+static struct symbols_module describe_module(const struct symbols *symbols, arena_ref module,
+                                             uint32_t location)
+{
+    struct symbols_module known = {.module = module};
+    uint32_t count;
+    const struct symbol_frame *frames = symbols_frames(symbols, location, &count);
+    known.has_inlines = count > 1;
+    for (uint32_t i = 0; i < count; i++) {
+        known.has_functions |= symbols->functions[frames[i].function].is_symbol;
+        known.has_files |= symbols->functions[frames[i].function].file != NULL;
+        known.has_lines |= frames[i].line > 0;
+    }
+    return known;
+}
+
+/* Those of one module stand together; returns how many modules there are. */
+static uint32_t unite_modules(struct symbols_module *modules, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept == 0 || modules[kept - 1].module != modules[i].module) {
+            modules[kept++] = modules[i];
+            continue;
+        }
+        modules[kept - 1].has_functions |= modules[i].has_functions;
+        modules[kept - 1].has_files |= modules[i].has_files;
+        modules[kept - 1].has_lines |= modules[i].has_lines;
+        modules[kept - 1].has_inlines |= modules[i].has_inlines;
+    }
+    return kept;
+}
+
+/* The flags that pprof wants of a mapping, from the frames of its locations. All of these are complete. */
+static void describe_modules(struct symbols *symbols, const struct location *const *locations)
+{
+    struct symbols_module *modules = symbols->modules;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        struct symbols_module known = describe_module(symbols, locations[i]->module, i);
+        if (known.module && (known.has_functions || known.has_files || known.has_lines))
+            modules[count++] = known;
+    }
+    qsort(modules, count, sizeof *modules, compare_modules);
+    symbols->module_count = unite_modules(modules, count);
+}
+
 /* ---- the whole ---- */
 
-static void *array(struct naming *naming, size_t count, size_t bytes)
+static void *array(struct names_run *naming, size_t count, size_t bytes)
 {
     void *memory = calloc(count ? count : 1, bytes);
     naming->is_out_of_memory |= !memory;
     return memory;
 }
 
-static void allocate(struct naming *naming, uint32_t count)
+static void allocate(struct names_run *naming, uint32_t count)
 {
-    struct wp_symbols *symbols = &naming->named->symbols;
+    struct symbols *symbols = &naming->named->symbols;
     symbols->location_count = count;
     symbols->frames = array(naming, count, sizeof *symbols->frames);
     naming->frame_capacity = count ? count : 1;
@@ -344,20 +289,29 @@ static void allocate(struct naming *naming, uint32_t count)
     naming->named->regions = array(naming, naming->options->region_count, sizeof *naming->named->regions);
     naming->locations = array(naming, count, sizeof *naming->locations);
     naming->answers = array(naming, count, sizeof *naming->answers);
-    naming->places = array(naming, count, sizeof *naming->places);
     naming->functions.store = &naming->named->store;
 }
 
-static void list_locations(struct naming *naming)
+static void list_locations(struct names_run *naming)
 {
-    const struct wp_tree *tree = naming->profile->tree;
+    const struct tree *tree = naming->profile->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        const struct wp_location *location = tree_location_at(tree, ref);
+        const struct location *location = tree_location_at(tree, ref);
         naming->locations[location->index] = location;
     }
 }
 
-static void make(struct naming *naming)
+static void read_files(struct names_run *naming)
+{
+    naming->files = (struct names_files){.profile = naming->profile,
+                                         .locations = naming->locations,
+                                         .answers = naming->answers,
+                                         .symbols = &naming->named->symbols,
+                                         .is_quiet = naming->options->is_quiet};
+    naming->is_out_of_memory |= names_files_read(&naming->files) < 0;
+}
+
+static void name_all(struct names_run *naming)
 {
     allocate(naming, naming->profile->tree->location_count);
     if (naming->is_out_of_memory)
@@ -365,33 +319,29 @@ static void make(struct naming *naming)
     list_locations(naming);
     copy_regions(naming);
     take_known(naming);
-    list_places(naming);
-    ask_files(naming);
+    read_files(naming);
     add_locations(naming);
     if (!naming->is_out_of_memory)
-        names_modules_describe(&naming->named->symbols, naming->locations);
+        describe_modules(&naming->named->symbols, naming->locations);
 }
 
-static void naming_free(struct naming *naming)
+static void naming_free(struct names_run *naming)
 {
-    for (size_t i = 0; i < naming->table_count; i++)
-        frame_table_free(&naming->tables[i]);
-    free(naming->tables);
+    names_files_free(&naming->files);
     free(naming->locations);
     free(naming->answers);
-    free(naming->places);
     name_functions_deinit(&naming->functions);
 }
 
-int names_make(const struct wp_profile *profile, const struct names_options *options, struct wp_symbols **ret)
+int names_make(const struct profile *profile, const struct names_options *options, struct symbols **ret)
 {
     static const struct names_options none;
-    struct naming naming = {.profile = profile, .options = options ? options : &none};
+    struct names_run naming = {.profile = profile, .options = options ? options : &none};
     *ret = NULL;
     naming.named = calloc(1, sizeof *naming.named);
     if (!naming.named)
         return -ENOMEM;
-    make(&naming);
+    name_all(&naming);
     naming_free(&naming);
     if (naming.is_out_of_memory) {
         names_release(&naming.named->symbols);
@@ -401,12 +351,12 @@ int names_make(const struct wp_profile *profile, const struct names_options *opt
     return 0;
 }
 
-void names_release(struct wp_symbols *symbols)
+void names_release(struct symbols *symbols)
 {
     struct named *named = (struct named *)symbols;
     if (!named)
         return;
-    name_store_deinit(&named->store);
+    string_pool_deinit(&named->store);
     free(named->regions);
     free(symbols->functions);
     free(symbols->frames);

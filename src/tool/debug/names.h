@@ -1,18 +1,17 @@
 /*
- * The names of a recording, made after the fact, from the files that its modules came from: symbols.h for a
- * profile that has none yet.
+ * Makes the names of a recording (symbols.h) afterwards, from the files of its modules.
  *
- * What only the profiled process knew (the names of code that was generated, or of a library whose file was
- * gone already) is taken from what it left, and is believed before any file.
+ * Some names only the profiled process knew: those of generated code, and of a library whose file was gone
+ * already. They come from the recording, and take precedence over any file.
  *
- * Servers (debuginfod) are asked only where DEBUGINFOD_URLS is set, and only in the first minute: it is unset
- * after that.
+ * Servers (debuginfod) are asked only where DEBUGINFOD_URLS is set, and only in the first minute: the
+ * variable is unset after that.
  *
  * Called from: the commands, with the profile at rest. One thread; other processes are started
  * (debug_child.h).
  */
-#ifndef WALLPROF_TOOL_NAMES_H
-#define WALLPROF_TOOL_NAMES_H
+#ifndef WALLPROF_NAMES_H
+#define WALLPROF_NAMES_H
 
 #include "profile/profile.h"
 
@@ -20,45 +19,44 @@
 #include <stdint.h>
 
 /*
- * What the process said of one location.
+ * What the process said about one location.
  *
- * Debug information calls a function by the one name that it was compiled under (__GI___clock_nanosleep),
- * which may be the least known of those that lead to its code. A hint is the symbol that the process found
- * there, by which a profile that is made without debug information calls it too: it is preferred, but where
- * it only says that the code is a part or a copy of the function (parse.cold, parse.constprop.0).
+ * Debug information has one name for a function, the one it was compiled under (__GI___clock_nanosleep). That
+ * may be the least known of the names that lead to its code. A hint is the symbol that the process found
+ * there; a profile without debug information uses that name too. So the hint is preferred, unless it only
+ * says that the code is a part or a copy of the function (parse.cold, parse.constprop.0).
  */
 struct names_known {
     uint32_t location;       /* index */
     uint32_t region;         /* 1 + index into the regions, 0 for none */
     const char *name;        /* for people; NULL: made from system_name */
-    const char *system_name; /* NULL: not known, and name is not looked at */
-    bool is_hint;            /* only for where the files know the function by another name: see above */
+    const char *system_name; /* NULL: not known, and name is ignored */
+    bool is_hint;            /* used only where the files have another name: see above */
     const struct names_frame
-        *frames;          /* all of the location's, innermost first, in place of the names above */
-    uint32_t frame_count; /* 0: there are none, and it is as above */
+        *frames;          /* all frames of the location, innermost first, instead of the names above */
+    uint32_t frame_count; /* 0: the names above are used */
 };
 
-/* A frame that was named before: by another recording. */
+/* A frame that another recording has named. */
 struct names_frame {
-    const char *name, *system_name, *file; /* as struct wp_function has them */
+    const char *name, *system_name, *file; /* as struct symbol_function has them */
     uint32_t start_line, line;
     bool is_symbol;
 };
 
 struct names_options {
-    const struct names_known *known; /* in any order; the last word on a location counts */
+    const struct names_known *known; /* in any order; of several for a location the last one counts */
     uint32_t known_count;
-    const struct outside_region *regions; /* ascending */
+    const struct code_region *regions; /* ascending */
     uint32_t region_count;
     bool is_quiet; /* no progress line (it is shown on a terminal only, after a second) */
 };
 
 /*
- * Names every location of profile->tree; profile->symbols is not looked at. Everything is copied: options and
- * what they lead to may go. options may be NULL. 0 or -ENOMEM.
+ * Names every location of profile->tree; profile->symbols is ignored. Everything is copied, so the options
+ * and what they point to may be freed. options may be NULL. 0 or -ENOMEM.
  */
-int names_make(const struct wp_profile *profile, const struct names_options *options,
-               struct wp_symbols **ret);
-void names_release(struct wp_symbols *symbols);
+int names_make(const struct profile *profile, const struct names_options *options, struct symbols **ret);
+void names_release(struct symbols *symbols);
 
 #endif

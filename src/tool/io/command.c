@@ -1,6 +1,4 @@
 #include "command.h"
-#include "tool/read/recording.h"
-#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,8 +8,8 @@
 
 enum { MESSAGE_BYTES = 8192 };
 
-/* Names out of files may hold what a terminal would obey: C0's and C1's controls, and escapes. */
-static void disarm(char *text)
+/* Names from files may have control characters of C0 and C1, which a terminal would obey. */
+static void replace_controls(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {
         bool is_c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
@@ -29,7 +27,7 @@ int command_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    disarm(text);
+    replace_controls(text);
     fprintf(stderr, "wallprof: %s\n", text);
     return 1;
 }
@@ -51,13 +49,4 @@ bool command_number(const char *text, long least, long most, long *ret)
     errno = 0;
     *ret = strtol(text, &end, 10);
     return end != text && !*end && errno == 0 && *ret >= least && *ret <= most;
-}
-
-int command_open(struct recording *recording, const char *path)
-{
-    if (recording_open(recording, path) < 0)
-        return command_fail("%s: %s", path, recording->reason);
-    if (store_names_make(recording) < 0)
-        command_fail("%s: there is not enough memory for names from debug information", path);
-    return 0;
 }

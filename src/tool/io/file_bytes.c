@@ -20,8 +20,8 @@ void file_bytes_free(struct file_bytes *file)
     *file = (struct file_bytes){0};
 }
 
-/* Room behind what is there. 0 or -errno with nothing held. */
-static int make_room(struct file_bytes *file)
+/* Makes space after the bytes that are there. 0 or -errno with nothing held. */
+static int grow_if_full(struct file_bytes *file)
 {
     size_t capacity = file->capacity ? 2 * file->capacity : FIRST_BYTES;
     if (file->count < file->capacity)
@@ -41,7 +41,7 @@ static int make_room(struct file_bytes *file)
 static int read_fd(struct file_bytes *file, int fd)
 {
     for (;;) {
-        int status = make_room(file);
+        int status = grow_if_full(file);
         if (status < 0)
             return status;
         ssize_t got = read(fd, file->bytes + file->count, file->capacity - file->count);
@@ -57,24 +57,24 @@ static int read_fd(struct file_bytes *file, int fd)
     }
 }
 
-static unsigned step(size_t bytes)
+static unsigned limit_step(size_t bytes)
 {
     return bytes < STEP_MAX_BYTES ? (unsigned)bytes : STEP_MAX_BYTES;
 }
 
-/* Z_STREAM_END, Z_BUF_ERROR where the input ended before the stream, another of zlib's errors, or -errno
- * below all of those. */
+/* Z_STREAM_END; Z_BUF_ERROR if the input ends before the stream; another of zlib's errors; or -errno, which
+ * is below all of those. */
 static int inflate_all(z_stream *stream, const struct file_bytes *packed, struct file_bytes *plain)
 {
     int status = Z_OK;
     stream->next_in = packed->bytes;
     while (status == Z_OK) {
-        int error = make_room(plain);
+        int error = grow_if_full(plain);
         if (error < 0)
             return error;
         size_t left = packed->count - (size_t)(stream->next_in - packed->bytes);
-        unsigned room = step(plain->capacity - plain->count);
-        stream->avail_in = step(left);
+        unsigned room = limit_step(plain->capacity - plain->count);
+        stream->avail_in = limit_step(left);
         stream->next_out = plain->bytes + plain->count;
         stream->avail_out = room;
         status = inflate(stream, Z_NO_FLUSH);
@@ -83,7 +83,7 @@ static int inflate_all(z_stream *stream, const struct file_bytes *packed, struct
     return status;
 }
 
-static int unpack(struct file_bytes *file, int *ret_is_cut)
+static int inflate_file(struct file_bytes *file, int *ret_is_cut)
 {
     struct file_bytes plain = {0};
     z_stream stream = {0};
@@ -116,6 +116,6 @@ int file_bytes_read(struct file_bytes *file, const char *path, int *ret_is_cut)
     if (!is_stdin)
         close(fd);
     if (status == 0 && file->count >= 2 && file->bytes[0] == 0x1f && file->bytes[1] == 0x8b)
-        status = unpack(file, ret_is_cut);
+        status = inflate_file(file, ret_is_cut);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "output_file.h"
 #include "command.h"
 #include "base/trusted_path.h"
+#include "tool/formats/formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +37,10 @@ int output_printed(void)
     return command_fail("standard output: %m");
 }
 
-static int write_and_close(const char *path, enum wp_format format, const struct wp_profile *profile,
+static int write_and_close(const char *path, enum file_format format, const struct profile *profile,
                            struct sink *sink)
 {
-    int encode_error = format_write(format, profile, sink);
+    int encode_error = formats_write(format, profile, sink);
     if (encode_error < 0)
         sink_fail(sink, encode_error);
     int error = sink_commit(sink);
@@ -47,8 +48,8 @@ static int write_and_close(const char *path, enum wp_format format, const struct
     return error ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
 }
 
-/* A path as the directory it is in, which is opened, and the name in that. */
-int output_file_write(const char *path, enum wp_format format, const struct wp_profile *profile)
+/* Opens the path's directory, and writes under the name in it. */
+int output_file_write(const char *path, enum file_format format, const struct profile *profile)
 {
     char directory[PATH_MAX];
     const char *name = output_file_name(path);
@@ -68,7 +69,7 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
     if (length >= PATH_MAX)
         return command_fail("%s: %s", path, strerrordesc_np(ENAMETOOLONG));
     snprintf(directory, sizeof directory, "%.*s", length, name > path ? path : ".");
-    int fd = place_open_directory(directory);
+    int fd = trusted_path_open_directory(directory);
     if (fd < 0)
         return command_fail("%s: %s", directory, strerrordesc_np(-fd));
     struct sink *sink = sink_create(fd, name, format_coding(format, name), &error);
@@ -76,4 +77,44 @@ int output_file_write(const char *path, enum wp_format format, const struct wp_p
                       : command_fail("%s: %s", path, strerrordesc_np(-error));
     close(fd);
     return status;
+}
+
+/* ---- all files of a command ---- */
+
+void output_files_print_formats(void)
+{
+    for (int format = 0; format < FORMAT_COUNT; format++)
+        printf("%s%s", format ? ", " : "", format_word((enum file_format)format));
+}
+
+int output_files_add(struct output_files *files, const char *path)
+{
+    if (files->count == OUTPUT_FILES_MAX)
+        return command_misused(files->command, "more than %d files at once", OUTPUT_FILES_MAX);
+    files->paths[files->count++] = path;
+    return 0;
+}
+
+int output_files_choose_formats(struct output_files *files)
+{
+    if (files->count == 0)
+        return command_misused(files->command, "no file to write is given (-o OUT)");
+    for (int i = 0; i < files->count; i++) {
+        files->formats[i] = format_of_name(output_file_name(files->paths[i]));
+        if (files->format && format_of_word(files->format, &files->formats[i]) < 0)
+            return command_misused(files->command, "there is no format '%s'", files->format);
+    }
+    return 0;
+}
+
+int output_files_write(const struct output_files *files, const struct profile *profile)
+{
+    int status = 0;
+    for (int i = 0; i < files->count; i++) {
+        int failed = output_file_write(files->paths[i], files->formats[i], profile);
+        if (!failed && files->is_verbose && strcmp(files->paths[i], "-") != 0)
+            printf("written: %s\n", files->paths[i]);
+        status |= failed;
+    }
+    return status | output_printed();
 }

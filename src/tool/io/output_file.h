@@ -1,24 +1,49 @@
 /*
- * Where the commands write profiles and documents to: files, whole or not at all, or standard output.
+ * Writes profiles and documents of the commands to files, whole or not at all, or to standard output.
  *
- * Called from: the commands. What goes wrong is said on stderr.
+ * Called from: the commands. Failures are reported on stderr.
  */
-#ifndef WALLPROF_TOOL_OUTPUT_FILE_H
-#define WALLPROF_TOOL_OUTPUT_FILE_H
+#ifndef WALLPROF_OUTPUT_FILE_H
+#define WALLPROF_OUTPUT_FILE_H
 
 #include "encode/format.h"
 
-/* "-" is standard output. 0 or 1. */
-int output_file_write(const char *path, enum wp_format format, const struct wp_profile *profile);
+#include <stdbool.h>
 
-/* What follows the last slash. */
+/* "-" is standard output. 0 or 1. */
+int output_file_write(const char *path, enum file_format format, const struct profile *profile);
+
+/* The part of a path after the last slash. */
 const char *output_file_name(const char *path);
 
-/* A sink on standard output, or NULL; and its end, as 0 or 1. */
+/* Opens a sink on standard output, or returns NULL; closes it, 0 or 1. */
 struct sink *output_stdout_open(enum sink_coding coding);
 int output_stdout_close(struct sink *sink);
 
-/* The same for what was printed by stdio: a full disk is an error. */
+/* Checks what was printed by stdio (a full disk is an error): 0 or 1. */
 int output_printed(void);
+
+/* The files that a command is to write, each in its format: -o OUT, as often as wanted, and --format. */
+enum { OUTPUT_FILES_MAX = 16 };
+
+struct output_files {
+    const char *command; /* for messages */
+    const char *paths[OUTPUT_FILES_MAX], *format;
+    enum file_format formats[OUTPUT_FILES_MAX];
+    int count;
+    bool is_verbose; /* says what was written */
+};
+
+/* Prints the words of --format, for help. */
+void output_files_print_formats(void);
+
+/* 0, or EXIT_USAGE with a message. */
+int output_files_add(struct output_files *files, const char *path);
+
+/* Finds each file's format, once all options are read. 0, or EXIT_USAGE with a message. */
+int output_files_choose_formats(struct output_files *files);
+
+/* Writes all files, also after one could not be written. 0 or 1. */
+int output_files_write(const struct output_files *files, const struct profile *profile);
 
 #endif

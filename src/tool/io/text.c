@@ -59,8 +59,8 @@ static struct character character_at(const char *text)
     return (struct character){bytes, columns < 0 ? 1 : columns, columns >= 0};
 }
 
-/* Writes so many columns from `text` on; a wide character that does not fit whole is left out. */
-static int put_some(FILE *stream, const char *text, int columns)
+/* Writes at most `columns` columns of text; a wide character that does not fit is left out. */
+static int put_columns(FILE *stream, const char *text, int columns)
 {
     int used = 0;
     for (;;) {
@@ -76,7 +76,7 @@ static int put_some(FILE *stream, const char *text, int columns)
     }
 }
 
-/* Where the last so many columns begin. */
+/* Where the last `columns` columns begin. */
 static const char *last_columns(const char *text, int columns)
 {
     int left = text_width(text) - columns;
@@ -102,14 +102,14 @@ int text_put(FILE *stream, const char *text, int columns, enum text_cut cut)
 {
     int width = text_width(text);
     if (columns < 0 || width <= columns)
-        return put_some(stream, text, width);
+        return put_columns(stream, text, width);
     if (columns == 0)
         return 0;
     int before = cut == TEXT_CUT_END ? columns - 1 : cut == TEXT_CUT_MIDDLE ? columns / 2 : 0;
-    int used = put_some(stream, text, before);
+    int used = put_columns(stream, text, before);
     fputs(ellipsis, stream);
     const char *rest = last_columns(text, columns - 1 - before);
-    return used + 1 + put_some(stream, rest, columns - 1 - before);
+    return used + 1 + put_columns(stream, rest, columns - 1 - before);
 }
 
 void text_put_wrapped(FILE *stream, const char *text, int columns)

@@ -1,13 +1,13 @@
 /*
  * The merged recording has an arena of its own, as large as addresses reach: it is touched only as it is
  * used. A recording that comes is walked tree by tree; what its threads are called decides which tree of the
- * merged one they go to, and what code they were in which locations (merge_places.h).
+ * merged one they go to, and what code they were in which locations (merge_locations.h).
  */
 #include "merge.h"
-#include "merge_notes.h"
-#include "merge_grow.h"
 #include "merge_locations.h"
+#include "merge_notes.h"
 #include "tool/debug/names.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,17 +19,17 @@
 static const size_t arena_max_bytes = (size_t)32 << 30, arena_min_bytes = (size_t)64 << 20;
 
 /* What is one process, and one thread, in the output: what its labels say. */
-struct process_key {
+struct merge_process_key {
     uint32_t name; /* in names */
     int32_t pid, rank;
 };
 
 struct merged_process {
-    struct process_key key;
+    struct merge_process_key key;
     uint32_t ending; /* in names */
 };
 
-struct thread_key {
+struct merge_thread_key {
     uint32_t process;
     int32_t tid;
     char name[THREAD_NAME_BYTES]; /* zeros to its end */
@@ -37,27 +37,27 @@ struct thread_key {
 };
 
 struct merged_thread {
-    struct thread_key key;
+    struct merge_thread_key key;
     arena_ref record;
 };
 
 struct merge {
     struct merge_options options;
     struct recording recording;
-    struct merge_places places;
+    struct merge_locations places;
     struct merge_comments comments;
     struct string_table names; /* of processes, and their endings */
-    struct record_table processes, threads;
-    struct wp_process *process_list; /* owned: what the profile has of them, at the end */
-    arena_ref *thread_list;          /* owned: by number - 1 */
+    struct intern_table processes, threads;
+    struct process_record *process_list; /* owned: what the profile has of them, at the end */
+    arena_ref *thread_list;              /* owned: by number - 1 */
     uint32_t thread_count, thread_capacity, recording_count;
-    struct wp_values total;
+    struct values total;
     uint64_t start_utc_ns, end_utc_ns;
 };
 
 /* ---- beginning and end ---- */
 
-static int init_arena(struct wp_arena *arena)
+static int init_arena(struct arena *arena)
 {
     size_t bytes = arena_max_bytes;
     while (arena_init(arena, bytes) < 0) {
@@ -76,11 +76,12 @@ static int init(struct merge *merge)
         status = tree_init(&recording->tree, &recording->arena);
     recording->modules.arena = &recording->arena;
     string_table_init(&merge->names);
-    int places = merge_places_init(&merge->places, &recording->tree, &recording->modules);
+    int places = merge_locations_init(&merge->places, &recording->tree, &recording->modules);
     int comments = merge_comments_init(&merge->comments);
     int processes =
-        record_table_init(&merge->processes, sizeof(struct merged_process), sizeof(struct process_key));
-    int threads = record_table_init(&merge->threads, sizeof(struct merged_thread), sizeof(struct thread_key));
+        intern_table_init(&merge->processes, sizeof(struct merged_process), sizeof(struct merge_process_key));
+    int threads =
+        intern_table_init(&merge->threads, sizeof(struct merged_thread), sizeof(struct merge_thread_key));
     return status | places | comments | processes | threads;
 }
 
@@ -102,11 +103,11 @@ void merge_release(struct merge *merge)
     if (!merge)
         return;
     recording_close(&merge->recording);
-    merge_places_deinit(&merge->places);
+    merge_locations_deinit(&merge->places);
     merge_comments_deinit(&merge->comments);
     string_table_deinit(&merge->names);
-    record_table_deinit(&merge->processes);
-    record_table_deinit(&merge->threads);
+    intern_table_deinit(&merge->processes);
+    intern_table_deinit(&merge->threads);
     free(merge->process_list);
     free(merge->thread_list);
     free(merge);
@@ -129,14 +130,15 @@ uint32_t merge_process_count(const struct merge *merge)
 
 /* ---- processes and threads ---- */
 
-static uint32_t intern_process(struct merge *merge, const struct wp_process *process)
+static uint32_t intern_process(struct merge *merge, const struct process_record *process)
 {
     const bool has_name = merge->options.labels != LABELS_NONE, has_id = merge->options.labels == LABELS_ID;
-    const struct process_key key = {.name = has_name ? string_table_intern(&merge->names, process->name) : 0,
-                                    .pid = has_id ? process->pid : 0,
-                                    .rank = has_id ? process->rank : PROCESS_NO_RANK};
-    uint32_t number = record_table_intern(&merge->processes, &key);
-    struct merged_process *merged = record_table_at(&merge->processes, number);
+    const struct merge_process_key key = {.name = has_name ? string_table_intern(&merge->names, process->name)
+                                                           : 0,
+                                          .pid = has_id ? process->pid : 0,
+                                          .rank = has_id ? process->rank : PROCESS_NO_RANK};
+    uint32_t number = intern_table_intern(&merge->processes, &key);
+    struct merged_process *merged = intern_table_at(&merge->processes, number);
     if (!merged->ending && *process->ending)
         merged->ending = string_table_intern(&merge->names, process->ending);
     return number;
@@ -144,9 +146,9 @@ static uint32_t intern_process(struct merge *merge, const struct wp_process *pro
 
 /* By the recording's own numbers; [process_count] is that of time that is no thread's. NULL without memory.
  */
-static uint32_t *intern_processes(struct merge *merge, const struct wp_profile *profile)
+static uint32_t *intern_processes(struct merge *merge, const struct profile *profile)
 {
-    static const struct wp_process unknown = {.name = "", .rank = PROCESS_NO_RANK, .ending = ""};
+    static const struct process_record unknown = {.name = "", .rank = PROCESS_NO_RANK, .ending = ""};
     const uint32_t count = profile->process_count;
     uint32_t *ret = calloc((size_t)count + 1, sizeof *ret);
     if (!ret)
@@ -155,19 +157,19 @@ static uint32_t *intern_processes(struct merge *merge, const struct wp_profile *
         ret[i] = intern_process(merge, &profile->processes[i]);
     ret[count] = count == 1 ? ret[0] : 0;
     if (count != 1) { /* only if there is any: a process that nothing is known of would be in the list */
-        const struct wp_node *spare = tree_node(profile->tree, profile->tree->spare_root);
+        const struct tree_node *spare = tree_node(profile->tree, profile->tree->spare_root);
         if (count == 0 || spare->first_child || tree_has_weight(&spare->self))
             ret[count] = intern_process(merge, &unknown);
     }
     return ret;
 }
 
-static struct thread_key key_of(const struct merge *merge, const struct wp_profile *profile,
-                                const struct wp_thread_record *thread, const uint32_t *processes)
+static struct merge_thread_key key_of(const struct merge *merge, const struct profile *profile,
+                                      const struct thread_record *thread, const uint32_t *processes)
 {
     const uint32_t count = profile->process_count;
     const bool is_known = thread && thread->process < count;
-    struct thread_key key = {.process = processes[is_known ? thread->process : count]};
+    struct merge_thread_key key = {.process = processes[is_known ? thread->process : count]};
     key.is_spare = !profile_tells_thread(profile, thread) || merge->options.labels == LABELS_NONE;
     if (key.is_spare)
         return key;
@@ -177,14 +179,14 @@ static struct thread_key key_of(const struct merge *merge, const struct wp_profi
     return key;
 }
 
-static arena_ref add_thread(struct merge *merge, const struct thread_key *key)
+static arena_ref add_thread(struct merge *merge, const struct merge_thread_key *key)
 {
     struct recording *recording = &merge->recording;
-    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_thread_record));
-    if (!ref || !merge_grow(&merge->thread_list, &merge->thread_capacity, merge->thread_count,
+    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct thread_record));
+    if (!ref || !array_grow(&merge->thread_list, &merge->thread_capacity, merge->thread_count,
                             sizeof *merge->thread_list))
         return 0;
-    struct wp_thread_record *record = arena_at(&recording->arena, ref);
+    struct thread_record *record = arena_at(&recording->arena, ref);
     record->number = merge->thread_count + 1;
     record->root = tree_root(&recording->tree, record->number);
     record->process = key->process;
@@ -196,44 +198,44 @@ static arena_ref add_thread(struct merge *merge, const struct thread_key *key)
 }
 
 /* The root in the merged tree for what has these labels; 0 without memory. */
-static arena_ref root_of(struct merge *merge, const struct thread_key *key)
+static arena_ref root_of(struct merge *merge, const struct merge_thread_key *key)
 {
     struct merged_thread *thread =
-        record_table_at(&merge->threads, record_table_intern(&merge->threads, key));
+        intern_table_at(&merge->threads, intern_table_intern(&merge->threads, key));
     if (!thread->record)
         thread->record = add_thread(merge, key);
     if (!thread->record || merge->threads.failed)
         return 0;
-    return ((struct wp_thread_record *)arena_at(&merge->recording.arena, thread->record))->root;
+    return ((struct thread_record *)arena_at(&merge->recording.arena, thread->record))->root;
 }
 
 /* ---- trees ---- */
 
 /* What lies on a root itself is [overflow]: of all threads that go to it in one place. */
-static bool move_root_values(struct wp_tree *tree, arena_ref root)
+static bool move_root_values(struct tree *tree, arena_ref root)
 {
-    struct wp_values *self = &tree_node(tree, root)->self;
+    struct values *self = &tree_node(tree, root)->self;
     arena_ref child = tree_has_weight(self) ? tree_child(tree, root, tree->pseudo[PSEUDO_OVERFLOW]) : root;
     if (!child)
         return false;
     if (child != root) {
         tree_add_values(&tree_node(tree, child)->self, self);
-        *self = (struct wp_values){0};
+        *self = (struct values){0};
     }
     return true;
 }
 
-static int add_trees(struct merge *merge, const struct wp_profile *profile, const arena_ref *location_of,
+static int add_trees(struct merge *merge, const struct profile *profile, const arena_ref *location_of,
                      const uint32_t *processes)
 {
-    struct wp_tree *into = &merge->recording.tree;
-    const struct wp_tree *from = profile->tree;
+    struct tree *into = &merge->recording.tree;
+    const struct tree *from = profile->tree;
     const struct tree_merging merging = {.from = from, .into = into, .location_of = location_of};
     for (arena_ref root = from->newest_root; root; root = tree_node(from, root)->next_sibling) {
-        const struct wp_node *node = tree_node(from, root);
+        const struct tree_node *node = tree_node(from, root);
         if (!node->first_child && !tree_has_weight(&node->self))
             continue;
-        const struct thread_key key =
+        const struct merge_thread_key key =
             key_of(merge, profile, profile_thread(profile, node->thread), processes);
         arena_ref into_root = root_of(merge, &key);
         if (!into_root || tree_merge(&merging, root, into_root) < 0 || !move_root_values(into, into_root))
@@ -245,9 +247,9 @@ static int add_trees(struct merge *merge, const struct wp_profile *profile, cons
 
 /* ---- sums ---- */
 
-static struct wp_values total_of(const struct wp_tree *tree)
+static struct values total_of(const struct tree *tree)
 {
-    struct wp_values total = {0};
+    struct values total = {0};
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         tree_add_values(&total, &tree_node(tree, root)->self);
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
@@ -256,9 +258,9 @@ static struct wp_values total_of(const struct wp_tree *tree)
     return total;
 }
 
-static bool add_total(struct merge *merge, const struct wp_tree *tree)
+static bool add_total(struct merge *merge, const struct tree *tree)
 {
-    struct wp_values total = total_of(tree);
+    struct values total = total_of(tree);
     tree_add_values(&total, &merge->total);
     if (total.samples > TOTAL_MAX || total.cpu_ns > TOTAL_MAX || total.offcpu_ns > TOTAL_MAX ||
         total.wall_ns > TOTAL_MAX)
@@ -267,26 +269,26 @@ static bool add_total(struct merge *merge, const struct wp_tree *tree)
     return true;
 }
 
-static void add_counters(struct wp_counters *to, const struct wp_counters *from)
+static void add_counters(struct counters *to, const struct counters *from)
 {
     to->ticks += from->ticks;
     to->late_ticks += from->late_ticks;
     to->samples += from->samples;
     to->unchanged += from->unchanged;
     to->walked += from->walked;
-    to->answered += from->answered;
-    to->unanswered += from->unanswered;
+    to->replies += from->replies;
+    to->missing_replies += from->missing_replies;
     to->truncated += from->truncated;
     to->full_walks += from->full_walks;
     to->stray += from->stray;
     to->sampler_cpu_ns += from->sampler_cpu_ns;
-    to->answers_cpu_ns += from->answers_cpu_ns;
+    to->handler_cpu_ns += from->handler_cpu_ns;
 }
 
 /* What is of the whole: labels as most have them, the time from the first beginning to the last end. */
-static void add_header(struct merge *merge, const struct wp_profile *from)
+static void add_header(struct merge *merge, const struct profile *from)
 {
-    struct wp_profile *to = &merge->recording.profile;
+    struct profile *to = &merge->recording.profile;
     if (from->labels > to->labels)
         to->labels = from->labels;
     if (to->labels > merge->options.labels)
@@ -304,14 +306,14 @@ static void add_header(struct merge *merge, const struct wp_profile *from)
 
 int merge_add(struct merge *merge, struct recording *recording)
 {
-    const struct wp_profile *profile = &recording->profile;
+    const struct profile *profile = &recording->profile;
     if (!add_total(merge, &recording->tree))
         return recording_refuse(recording, -ERANGE, "with it, times are longer than anything can last");
     arena_ref *location_of = calloc((size_t)recording->tree.location_count + 1, sizeof *location_of);
     uint32_t *processes = intern_processes(merge, profile);
     int status = location_of && processes ? 0 : -ENOMEM;
     if (status == 0)
-        status = merge_places_add(&merge->places, recording, location_of);
+        status = merge_locations_add(&merge->places, recording, location_of);
     if (status == 0)
         status = add_trees(merge, profile, location_of, processes);
     free(location_of);
@@ -328,18 +330,18 @@ int merge_add(struct merge *merge, struct recording *recording)
 
 static bool make_processes(struct merge *merge)
 {
-    struct wp_profile *profile = &merge->recording.profile;
+    struct profile *profile = &merge->recording.profile;
     const uint32_t count = merge->processes.count;
     merge->process_list = calloc((size_t)count + 1, sizeof *merge->process_list);
     if (!merge->process_list || merge->processes.failed || merge->names.failed)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        const struct merged_process *process = record_table_at(&merge->processes, i);
+        const struct merged_process *process = intern_table_at(&merge->processes, i);
         merge->process_list[i] =
-            (struct wp_process){.name = string_table_at(&merge->names, process->key.name),
-                                .pid = process->key.pid,
-                                .rank = process->key.rank,
-                                .ending = string_table_at(&merge->names, process->ending)};
+            (struct process_record){.name = string_table_at(&merge->names, process->key.name),
+                                    .pid = process->key.pid,
+                                    .rank = process->key.rank,
+                                    .ending = string_table_at(&merge->names, process->ending)};
     }
     profile->processes = merge->process_list;
     profile->process_count = count;
@@ -362,7 +364,7 @@ static bool make_threads(struct merge *merge)
 static int make_names(struct merge *merge)
 {
     struct recording *recording = &merge->recording;
-    int status = merge_places_name(&merge->places, &recording->profile, &recording->symbols);
+    int status = merge_locations_name(&merge->places, &recording->profile, &recording->symbols);
     if (status == 0) {
         recording->release_symbols = names_release;
         recording->profile.symbols = recording->symbols;
@@ -373,7 +375,7 @@ static int make_names(struct merge *merge)
 int merge_finish(struct merge *merge, struct recording **ret)
 {
     struct recording *recording = &merge->recording;
-    struct wp_profile *profile = &recording->profile;
+    struct profile *profile = &recording->profile;
     if (merge->recording_count == 0)
         return -ENODATA;
     profile->arena = &recording->arena;

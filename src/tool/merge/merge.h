@@ -8,15 +8,15 @@
  *
  * Called from: the commands. One thread.
  */
-#ifndef WALLPROF_TOOL_MERGE_H
-#define WALLPROF_TOOL_MERGE_H
+#ifndef WALLPROF_MERGE_H
+#define WALLPROF_MERGE_H
 
 #include "tool/read/recording.h"
 
 struct merge_options {
     /* Of each recording's labels at most those: LABELS_ID has pid, rank and thread_id, LABELS_NAME only what
      * processes and threads are called, LABELS_NONE neither. */
-    enum wp_labels labels;
+    enum label_policy labels;
 };
 
 struct merge;

@@ -1,5 +1,5 @@
 #include "merge_locations.h"
-#include "merge_grow.h"
+#include "tool/io/array.h"
 #include "tool/read/store_names.h"
 #include "names/symbolize.h"
 
@@ -12,31 +12,31 @@ struct outside_key {
     uint32_t path, name, system_name, file;
 };
 
-struct outside_place {
+struct anonymous_location {
     struct outside_key key;
     arena_ref location;
 };
 
-int merge_places_init(struct merge_places *places, struct wp_tree *tree, struct wp_modules *modules)
+int merge_locations_init(struct merge_locations *places, struct tree *tree, struct module_list *modules)
 {
-    *places = (struct merge_places){.tree = tree, .modules = {.modules = modules}};
+    *places = (struct merge_locations){.tree = tree, .modules = {.modules = modules}};
     string_table_init(&places->text);
-    return record_table_init(&places->outside, sizeof(struct outside_place), sizeof(struct outside_key));
+    return intern_table_init(&places->outside, sizeof(struct anonymous_location), sizeof(struct outside_key));
 }
 
-void merge_places_deinit(struct merge_places *places)
+void merge_locations_deinit(struct merge_locations *places)
 {
     merge_modules_deinit(&places->modules);
     string_table_deinit(&places->text);
-    record_table_deinit(&places->outside);
+    intern_table_deinit(&places->outside);
     free(places->places);
     free(places->frames);
     free(places->regions);
     free(places->region_paths);
-    *places = (struct merge_places){0};
+    *places = (struct merge_locations){0};
 }
 
-static uint32_t intern(struct merge_places *places, const char *text)
+static uint32_t intern(struct merge_locations *places, const char *text)
 {
     return text ? string_table_intern(&places->text, text) : 0;
 }
@@ -44,11 +44,11 @@ static uint32_t intern(struct merge_places *places, const char *text)
 /* ---- regions ---- */
 
 /* What is of one path and overlaps is one. 1 + its index, 0 without memory. */
-static uint32_t add_region(struct merge_places *places, const struct outside_region *from)
+static uint32_t add_region(struct merge_locations *places, const struct code_region *from)
 {
     uint32_t path = intern(places, from->path);
     for (uint32_t i = 0; i < places->region_count; i++) {
-        struct outside_region *region = &places->regions[i];
+        struct code_region *region = &places->regions[i];
         if (places->region_paths[i] != path || from->start > region->end || region->start > from->end)
             continue;
         if (from->start < region->start) {
@@ -60,9 +60,9 @@ static uint32_t add_region(struct merge_places *places, const struct outside_reg
         region->has_names |= from->has_names;
         return i + 1;
     }
-    if (!merge_grow(&places->regions, &places->region_capacity, places->region_count,
+    if (!array_grow(&places->regions, &places->region_capacity, places->region_count,
                     sizeof *places->regions) ||
-        !merge_grow(&places->region_paths, &places->region_path_capacity, places->region_count,
+        !array_grow(&places->region_paths, &places->region_path_capacity, places->region_count,
                     sizeof *places->region_paths))
         return 0;
     places->regions[places->region_count] = *from;
@@ -72,15 +72,15 @@ static uint32_t add_region(struct merge_places *places, const struct outside_reg
 
 /* ---- names ---- */
 
-static void add_frames(struct merge_places *places, struct merge_place *place,
-                       const struct wp_symbols *symbols, uint32_t location)
+static void add_frames(struct merge_locations *places, struct merge_location *place,
+                       const struct symbols *symbols, uint32_t location)
 {
     uint32_t count;
-    const struct wp_frame *frames = symbols_frames(symbols, location, &count);
+    const struct symbol_frame *frames = symbols_frames(symbols, location, &count);
     place->first_frame = places->frame_count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct wp_function *function = &symbols->functions[frames[i].function];
-        if (!merge_grow(&places->frames, &places->frame_capacity, places->frame_count,
+        const struct symbol_function *function = &symbols->functions[frames[i].function];
+        if (!array_grow(&places->frames, &places->frame_capacity, places->frame_count,
                         sizeof *places->frames)) {
             places->text.failed = true; /* like any other that is missing */
             return;
@@ -97,8 +97,8 @@ static void add_frames(struct merge_places *places, struct merge_place *place,
 }
 
 /* The first process that has a name for it is believed. */
-static void take_said(struct merge_places *places, struct merge_place *place,
-                      const struct recording *recording, const struct wp_location *location)
+static void take_said(struct merge_locations *places, struct merge_location *place,
+                      const struct recording *recording, const struct location *location)
 {
     struct names_known said;
     place->is_in_store = true;
@@ -110,19 +110,19 @@ static void take_said(struct merge_places *places, struct merge_place *place,
 }
 
 /* False without memory. */
-static bool describe(struct merge_places *places, const struct recording *recording,
-                     const struct wp_location *location, arena_ref into)
+static bool describe(struct merge_locations *places, const struct recording *recording,
+                     const struct location *location, arena_ref into)
 {
-    const struct wp_symbols *symbols = recording->symbols;
+    const struct symbols *symbols = recording->symbols;
     const uint32_t index = tree_location_at(places->tree, into)->index;
     const uint32_t region = symbols->region_of[location->index];
     while (places->place_count <= index) {
-        if (!merge_grow(&places->places, &places->place_capacity, places->place_count,
+        if (!array_grow(&places->places, &places->place_capacity, places->place_count,
                         sizeof *places->places))
             return false;
-        places->places[places->place_count++] = (struct merge_place){0};
+        places->places[places->place_count++] = (struct merge_location){0};
     }
-    struct merge_place *place = &places->places[index];
+    struct merge_location *place = &places->places[index];
     if (recording->is_store)
         take_said(places, place, recording, location);
     else if (place->frame_count == 0)
@@ -134,55 +134,55 @@ static bool describe(struct merge_places *places, const struct recording *record
 
 /* ---- locations ---- */
 
-static arena_ref find_in_module(struct merge_places *places, const struct recording *recording,
-                                const struct wp_location *from)
+static arena_ref find_in_module(struct merge_locations *places, const struct recording *recording,
+                                const struct location *from)
 {
     const struct merge_moved *moved = merge_modules_find(&places->modules, recording, from->module);
     if (!moved)
         return 0;
     uint64_t function_start = from->function_start ? from->function_start + moved->shift : 0;
     arena_ref ref = tree_location(places->tree, moved->into, from->address + moved->shift, function_start);
-    struct wp_location *location = ref ? tree_location_at(places->tree, ref) : NULL;
+    struct location *location = ref ? tree_location_at(places->tree, ref) : NULL;
     if (location && !location->function_start)
         location->function_start = function_start;
     return ref;
 }
 
-static arena_ref find_outside(struct merge_places *places, const struct recording *recording,
-                              const struct wp_location *from)
+static arena_ref find_outside(struct merge_locations *places, const struct recording *recording,
+                              const struct location *from)
 {
-    const struct wp_symbols *symbols = recording->symbols;
-    const struct wp_function *function = &symbols->functions[symbols_function_of(symbols, from->index)];
+    const struct symbols *symbols = recording->symbols;
+    const struct symbol_function *function = &symbols->functions[symbols_function_of(symbols, from->index)];
     const uint32_t region = symbols->region_of[from->index];
     const struct outside_key key = {.path = region ? intern(places, symbols->regions[region - 1].path) : 0,
                                     .name = intern(places, function->name),
                                     .system_name = intern(places, function->system_name),
                                     .file = intern(places, function->file)};
-    uint32_t number = record_table_intern(&places->outside, &key);
-    struct outside_place *place = record_table_at(&places->outside, number);
+    uint32_t number = intern_table_intern(&places->outside, &key);
+    struct anonymous_location *place = intern_table_at(&places->outside, number);
     if (!place->location)
         place->location = tree_add_location(places->tree, 0, from->address, 0);
     return place->location;
 }
 
-static arena_ref find(struct merge_places *places, const struct recording *recording,
-                      const struct wp_location *from)
+static arena_ref find(struct merge_locations *places, const struct recording *recording,
+                      const struct location *from)
 {
     if (tree_is_label(from))
         return tree_label(places->tree, tree_label_key(&recording->arena, from),
                           tree_label_value(&recording->arena, from));
     if (from->pseudo)
-        return tree_pseudo_location(places->tree, (enum wp_pseudo)(from->pseudo - 1));
+        return tree_pseudo_location(places->tree, (enum pseudo_frame)(from->pseudo - 1));
     return from->module ? find_in_module(places, recording, from) : find_outside(places, recording, from);
 }
 
 /* The program's own modules stand first in every format: those of the first recording, whatever is in them.
  */
-static bool add_program(struct merge_places *places, const struct recording *recording)
+static bool add_program(struct merge_locations *places, const struct recording *recording)
 {
     arena_ref ref = places->modules.count == 0 ? recording->modules.newest : 0;
     while (ref) {
-        const struct wp_module *module = arena_at(&recording->arena, ref);
+        const struct module *module = arena_at(&recording->arena, ref);
         if (module->is_main && !module->is_own && !merge_modules_find(&places->modules, recording, ref))
             return false;
         ref = module->next;
@@ -190,15 +190,15 @@ static bool add_program(struct merge_places *places, const struct recording *rec
     return true;
 }
 
-int merge_places_add(struct merge_places *places, const struct recording *recording, arena_ref *ret)
+int merge_locations_add(struct merge_locations *places, const struct recording *recording, arena_ref *ret)
 {
-    const struct wp_tree *tree = &recording->tree;
+    const struct tree *tree = &recording->tree;
     merge_modules_begin(&places->modules);
     places->names_are_due |= recording->names_are_due;
     if (!add_program(places, recording))
         return -ENOMEM;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        const struct wp_location *location = tree_location_at(tree, ref);
+        const struct location *location = tree_location_at(tree, ref);
         arena_ref into = find(places, recording, location);
         if (!into || (!location->pseudo && !describe(places, recording, location, into)))
             return -ENOMEM;
@@ -209,16 +209,16 @@ int merge_places_add(struct merge_places *places, const struct recording *record
 
 /* ---- all names ---- */
 
-static const char *text_at(const struct merge_places *places, uint32_t number)
+static const char *text_at(const struct merge_locations *places, uint32_t number)
 {
     return number ? string_table_at(&places->text, number) : NULL;
 }
 
 /* What there is to say of a location to who makes the names; false for nothing. */
-static bool say(const struct merge_places *places, uint32_t index, const struct names_frame *frames,
+static bool say(const struct merge_locations *places, uint32_t index, const struct names_frame *frames,
                 struct names_known *ret)
 {
-    const struct merge_place *place = &places->places[index];
+    const struct merge_location *place = &places->places[index];
     *ret = (struct names_known){.location = index,
                                 .region = place->region,
                                 .name = text_at(places, place->name),
@@ -231,7 +231,7 @@ static bool say(const struct merge_places *places, uint32_t index, const struct 
     return ret->system_name || ret->frame_count > 0 || ret->region;
 }
 
-static void spell_frames(const struct merge_places *places, struct names_frame *ret)
+static void spell_frames(const struct merge_locations *places, struct names_frame *ret)
 {
     for (uint32_t i = 0; i < places->frame_count; i++) {
         const struct merge_frame *frame = &places->frames[i];
@@ -245,7 +245,7 @@ static void spell_frames(const struct merge_places *places, struct names_frame *
 }
 
 struct region_order {
-    struct outside_region region;
+    struct code_region region;
     uint32_t number; /* 1 + index before */
 };
 
@@ -258,7 +258,7 @@ static int compare_regions(const void *left, const void *right)
 }
 
 /* By address, as readers have them; places follow. */
-static bool sort_regions(struct merge_places *places)
+static bool sort_regions(struct merge_locations *places)
 {
     const uint32_t count = places->region_count;
     struct region_order *order = calloc((size_t)count + 1, sizeof *order);
@@ -282,13 +282,13 @@ static bool sort_regions(struct merge_places *places)
 }
 
 /* What processes that have not come to say it called their code, as hints like what others have said. */
-static bool take_names_of_files(struct merge_places *places)
+static bool take_names_of_files(struct merge_locations *places)
 {
-    const struct symbolize_process process = {.is_another = true};
-    struct wp_symbols *symbols = symbolize_create(places->tree, places->modules.modules, NULL, &process);
+    const struct symbolize_process process = {0};
+    struct symbols *symbols = symbolize_create(places->tree, places->modules.modules, NULL, &process);
     for (uint32_t i = 0; symbols && i < places->place_count; i++) {
-        struct merge_place *place = &places->places[i];
-        const struct wp_function *function = &symbols->functions[symbols_function_of(symbols, i)];
+        struct merge_location *place = &places->places[i];
+        const struct symbol_function *function = &symbols->functions[symbols_function_of(symbols, i)];
         if (place->is_in_store && !place->system_name && function->is_symbol)
             place->name = place->system_name = intern(places, function->system_name);
     }
@@ -296,7 +296,7 @@ static bool take_names_of_files(struct merge_places *places)
     return symbols && !places->text.failed;
 }
 
-int merge_places_name(struct merge_places *places, const struct wp_profile *profile, struct wp_symbols **ret)
+int merge_locations_name(struct merge_locations *places, const struct profile *profile, struct symbols **ret)
 {
     struct names_known *known = calloc(2 * (size_t)places->place_count + 1, sizeof *known);
     struct names_frame *frames = calloc((size_t)places->frame_count + 1, sizeof *frames);

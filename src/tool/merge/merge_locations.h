@@ -11,18 +11,18 @@
  *
  * Called from: merge.
  */
-#ifndef WALLPROF_TOOL_MERGE_PLACES_H
-#define WALLPROF_TOOL_MERGE_PLACES_H
+#ifndef WALLPROF_MERGE_LOCATIONS_H
+#define WALLPROF_MERGE_LOCATIONS_H
 
 #include "merge_modules.h"
 #include "base/intern_table.h"
 #include "base/string_table.h"
 
-struct merge_places {
-    struct wp_tree *tree; /* the merged recording's; not owned */
+struct merge_locations {
+    struct tree *tree; /* the merged recording's; not owned */
     struct merge_modules modules;
     struct string_table text;
-    struct merge_place {
+    struct merge_location {
         uint32_t name, system_name;        /* what a process called it; 0: nothing */
         uint32_t region;                   /* 1 + index into regions, 0 for none */
         uint32_t first_frame, frame_count; /* what a pprof file called it, in frames; of 0: nothing */
@@ -34,21 +34,21 @@ struct merge_places {
         bool is_symbol;
     } * frames; /* owned */
     uint32_t frame_count, frame_capacity;
-    struct outside_region *regions; /* owned; their paths are numbers in region_paths */
-    uint32_t *region_paths;         /* owned; in text */
+    struct code_region *regions; /* owned; their paths are numbers in region_paths */
+    uint32_t *region_paths;      /* owned; in text */
     uint32_t region_count, region_capacity, region_path_capacity;
-    struct record_table outside; /* locations in no module by what they are called */
+    struct intern_table outside; /* locations in no module by what they are called */
     bool names_are_due; /* some processes have said none: what they would have said is in the files */
 };
 
-/* 0 or -ENOMEM; merge_places_deinit also then. */
-int merge_places_init(struct merge_places *places, struct wp_tree *tree, struct wp_modules *modules);
-void merge_places_deinit(struct merge_places *places);
+/* 0 or -ENOMEM; merge_locations_deinit also then. */
+int merge_locations_init(struct merge_locations *places, struct tree *tree, struct module_list *modules);
+void merge_locations_deinit(struct merge_locations *places);
 
 /* For each location of a recording, by index, the one of the merged tree. 0 or -ENOMEM. */
-int merge_places_add(struct merge_places *places, const struct recording *recording, arena_ref *ret);
+int merge_locations_add(struct merge_locations *places, const struct recording *recording, arena_ref *ret);
 
 /* The names of all of them; names_release is for who has them. 0 or -ENOMEM. */
-int merge_places_name(struct merge_places *places, const struct wp_profile *profile, struct wp_symbols **ret);
+int merge_locations_name(struct merge_locations *places, const struct profile *profile, struct symbols **ret);
 
 #endif

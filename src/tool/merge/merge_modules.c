@@ -1,5 +1,5 @@
 #include "merge_modules.h"
-#include "merge_grow.h"
+#include "tool/io/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,20 +7,20 @@
 /* Between modules that got addresses of ours, which none of the file has. */
 static const uint64_t distance_bytes = 2 << 20;
 
-static struct wp_module *module_at(const struct merge_modules *modules, uint32_t index)
+static struct module *module_at(const struct merge_modules *modules, uint32_t index)
 {
     return arena_at(modules->modules->arena, modules->list[index].ref);
 }
 
-static const char *path_of(const struct wp_arena *arena, const struct wp_module *module)
+static const char *path_of(const struct arena *arena, const struct module *module)
 {
     return arena_at(arena, module->path);
 }
 
 /* ---- which are the same ---- */
 
-static bool is_same_file(const struct merge_modules *modules, const struct wp_module *a,
-                         const struct wp_arena *b_arena, const struct wp_module *b)
+static bool is_same_file(const struct merge_modules *modules, const struct module *a,
+                         const struct arena *b_arena, const struct module *b)
 {
     if (a->build_id_bytes != b->build_id_bytes)
         return false;
@@ -29,17 +29,17 @@ static bool is_same_file(const struct merge_modules *modules, const struct wp_mo
     return strcmp(path_of(modules->modules->arena, a), path_of(b_arena, b)) == 0;
 }
 
-static bool is_same_part(const struct wp_module *a, const struct wp_module *b)
+static bool is_same_part(const struct module *a, const struct module *b)
 {
     return a->file_offset == b->file_offset && a->end_pc - a->start_pc == b->end_pc - b->start_pc;
 }
 
 /* The newest first: those of one recording stand together. */
-static uint32_t find(const struct merge_modules *modules, const struct wp_arena *arena,
-                     const struct wp_module *wanted, bool is_whole)
+static uint32_t find(const struct merge_modules *modules, const struct arena *arena,
+                     const struct module *wanted, bool is_whole)
 {
     for (uint32_t i = modules->count; i-- > 0;) {
-        const struct wp_module *module = module_at(modules, i);
+        const struct module *module = module_at(modules, i);
         if (is_same_file(modules, module, arena, wanted) && (!is_whole || is_same_part(module, wanted)))
             return i;
     }
@@ -51,7 +51,7 @@ static uint32_t find(const struct merge_modules *modules, const struct wp_arena 
 static bool is_free(const struct merge_modules *modules, uint64_t start, uint64_t end)
 {
     for (uint32_t i = 0; i < modules->count; i++) {
-        const struct wp_module *module = module_at(modules, i);
+        const struct module *module = module_at(modules, i);
         if (start < module->end_pc && module->start_pc < end)
             return false;
     }
@@ -62,7 +62,7 @@ static uint64_t behind_all(const struct merge_modules *modules)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < modules->count; i++) {
-        const struct wp_module *module = module_at(modules, i);
+        const struct module *module = module_at(modules, i);
         if (module->end_pc > end)
             end = module->end_pc;
     }
@@ -71,7 +71,7 @@ static uint64_t behind_all(const struct merge_modules *modules)
 
 /* As far from where it was as the other segments of its file have come; where it was; or behind all. */
 static uint64_t choose_shift(const struct merge_modules *modules, const struct recording *recording,
-                             const struct wp_module *module)
+                             const struct module *module)
 {
     uint32_t sibling = find(modules, &recording->arena, module, false);
     if (sibling < modules->count && modules->list[sibling].is_bias_known && recording->is_store) {
@@ -85,11 +85,10 @@ static uint64_t choose_shift(const struct merge_modules *modules, const struct r
 }
 
 /* The program is the one of the first recording. */
-static bool is_of_program(const struct merge_modules *modules, const struct wp_module *module,
-                          const char *path)
+static bool is_of_program(const struct merge_modules *modules, const struct module *module, const char *path)
 {
     for (uint32_t i = 0; i < modules->count; i++) {
-        const struct wp_module *other = module_at(modules, i);
+        const struct module *other = module_at(modules, i);
         if (other->is_main)
             return module->is_main && strcmp(path_of(modules->modules->arena, other), path) == 0;
     }
@@ -97,30 +96,30 @@ static bool is_of_program(const struct merge_modules *modules, const struct wp_m
 }
 
 static arena_ref add(struct merge_modules *modules, const struct recording *recording,
-                     const struct wp_module *from)
+                     const struct module *from)
 {
-    struct wp_arena *arena = modules->modules->arena;
+    struct arena *arena = modules->modules->arena;
     const char *path = path_of(&recording->arena, from);
     uint64_t shift = choose_shift(modules, recording, from);
     bool is_main = is_of_program(modules, from, path);
     arena_ref copied_path = arena_strdup(arena, path), ref = arena_alloc(arena, sizeof *from);
     if (!copied_path || !ref ||
-        !merge_grow(&modules->list, &modules->capacity, modules->count, sizeof *modules->list))
+        !array_grow(&modules->list, &modules->capacity, modules->count, sizeof *modules->list))
         return 0;
-    struct wp_module *module = arena_at(arena, ref);
-    *module = (struct wp_module){.start_pc = from->start_pc + shift,
-                                 .end_pc = from->end_pc + shift,
-                                 .file_offset = from->file_offset,
-                                 .load_bias = from->load_bias + shift,
-                                 .loaded_low = from->loaded_low + shift,
-                                 .loaded_high = from->loaded_high + shift,
-                                 .next = modules->modules->newest,
-                                 .path = copied_path,
-                                 .name = copied_path,
-                                 .build_id_bytes = from->build_id_bytes,
-                                 .is_main = is_main,
-                                 .is_own = from->is_own,
-                                 .is_sampled = true};
+    struct module *module = arena_at(arena, ref);
+    *module = (struct module){.start_pc = from->start_pc + shift,
+                              .end_pc = from->end_pc + shift,
+                              .file_offset = from->file_offset,
+                              .load_bias = from->load_bias + shift,
+                              .loaded_low = from->loaded_low + shift,
+                              .loaded_high = from->loaded_high + shift,
+                              .next = modules->modules->newest,
+                              .path = copied_path,
+                              .name = copied_path,
+                              .build_id_bytes = from->build_id_bytes,
+                              .is_main = is_main,
+                              .is_own = from->is_own,
+                              .is_sampled = true};
     memcpy(module->build_id, from->build_id, sizeof module->build_id);
     modules->modules->newest = ref;
     modules->modules->count++;
@@ -129,7 +128,7 @@ static arena_ref add(struct merge_modules *modules, const struct recording *reco
 }
 
 /* What a store says of a module that only pprof files were known to have. */
-static void learn_bias(struct merge_module *known, struct wp_module *module, const struct wp_module *from)
+static void learn_bias(struct merge_module *known, struct module *module, const struct module *from)
 {
     uint64_t shift = module->start_pc - from->start_pc;
     module->load_bias = from->load_bias + shift;
@@ -148,13 +147,13 @@ void merge_modules_begin(struct merge_modules *modules)
 static const struct merge_moved *move(struct merge_modules *modules, const struct recording *recording,
                                       arena_ref ref)
 {
-    const struct wp_module *from = arena_at(&recording->arena, ref);
-    if (!merge_grow(&modules->moved, &modules->moved_capacity, modules->moved_count, sizeof *modules->moved))
+    const struct module *from = arena_at(&recording->arena, ref);
+    if (!array_grow(&modules->moved, &modules->moved_capacity, modules->moved_count, sizeof *modules->moved))
         return NULL;
     uint32_t at = find(modules, &recording->arena, from, true);
     if (at == modules->count && !add(modules, recording, from))
         return NULL;
-    struct wp_module *module = module_at(modules, at);
+    struct module *module = module_at(modules, at);
     if (recording->is_store && !modules->list[at].is_bias_known)
         learn_bias(&modules->list[at], module, from);
     struct merge_moved *moved = &modules->moved[modules->moved_count++];

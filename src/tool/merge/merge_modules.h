@@ -7,15 +7,15 @@
  *
  * Called from: merge.
  */
-#ifndef WALLPROF_TOOL_MERGE_MODULES_H
-#define WALLPROF_TOOL_MERGE_MODULES_H
+#ifndef WALLPROF_MERGE_MODULES_H
+#define WALLPROF_MERGE_MODULES_H
 
 #include "tool/read/recording.h"
 
 struct merge_modules {
-    struct wp_modules *modules; /* the merged recording's; not owned */
+    struct module_list *modules; /* the merged recording's; not owned */
     struct merge_module {
-        arena_ref ref;      /* struct wp_module */
+        arena_ref ref;      /* struct module */
         bool is_bias_known; /* a store says where addresses in the file begin; pprof files do not */
     } * list;               /* owned */
     uint32_t count, capacity;

@@ -10,7 +10,7 @@ enum { LINES_MAX = 4 }; /* of each kind: every report shows the comments */
 
 static const char restrained_in[] = " (so it was in ";
 
-struct command {
+struct merged_command {
     uint32_t text, count;
 };
 
@@ -18,13 +18,13 @@ int merge_comments_init(struct merge_comments *comments)
 {
     *comments = (struct merge_comments){.min_period_ns = UINT64_MAX};
     string_table_init(&comments->text);
-    return record_table_init(&comments->commands, sizeof(struct command), sizeof(uint32_t));
+    return intern_table_init(&comments->commands, sizeof(struct merged_command), sizeof(uint32_t));
 }
 
 void merge_comments_deinit(struct merge_comments *comments)
 {
     string_table_deinit(&comments->text);
-    record_table_deinit(&comments->commands);
+    intern_table_deinit(&comments->commands);
     free(comments->lines);
     free(comments->list);
     *comments = (struct merge_comments){0};
@@ -48,10 +48,10 @@ static void add_restraint(struct merge_comments *comments, const char *restraint
 
 void merge_comments_add(struct merge_comments *comments, const struct recording *recording)
 {
-    const struct wp_profile *profile = &recording->profile;
+    const struct profile *profile = &recording->profile;
     const uint32_t text = string_table_intern(&comments->text, profile->command);
-    struct command *command =
-        record_table_at(&comments->commands, record_table_intern(&comments->commands, &text));
+    struct merged_command *command =
+        intern_table_at(&comments->commands, intern_table_intern(&comments->commands, &text));
     command->count++;
     if (*profile->restraint)
         add_restraint(comments, profile->restraint);
@@ -95,7 +95,7 @@ static void add_more(struct merge_comments *comments, uint32_t count, const char
         add_line(comments, text);
 }
 
-static void add_counts(struct merge_comments *comments, const struct wp_profile *profile,
+static void add_counts(struct merge_comments *comments, const struct profile *profile,
                        uint32_t recording_count)
 {
     char text[192];
@@ -114,7 +114,7 @@ static void add_commands(struct merge_comments *comments)
     char text[4096 + 64];
     const uint32_t count = comments->commands.count;
     for (uint32_t i = 0; count > 1 && i < count && i < LINES_MAX; i++) {
-        const struct command *command = record_table_at(&comments->commands, i);
+        const struct merged_command *command = intern_table_at(&comments->commands, i);
         snprintf(text, sizeof text, "of %u: %s", command->count,
                  string_table_at(&comments->text, command->text));
         add_line(comments, text);
@@ -122,12 +122,12 @@ static void add_commands(struct merge_comments *comments)
     add_more(comments, count, "command lines");
 }
 
-static void add_endings(struct merge_comments *comments, const struct wp_profile *profile)
+static void add_endings(struct merge_comments *comments, const struct profile *profile)
 {
     char text[PROCESS_TITLE_BYTES + 256], title[PROCESS_TITLE_BYTES];
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->process_count; i++) {
-        const struct wp_thread_record of = {.process = i};
+        const struct thread_record of = {.process = i};
         if (!*profile->processes[i].ending || count++ >= LINES_MAX)
             continue;
         snprintf(text, sizeof text, "%s: %s", profile_process_title(profile, &of, title),
@@ -149,7 +149,7 @@ static void add_left_out(struct merge_comments *comments)
 static void make_command(struct merge_comments *comments)
 {
     char more[64] = "";
-    const struct command *first = record_table_at(&comments->commands, 0);
+    const struct merged_command *first = intern_table_at(&comments->commands, 0);
     if (comments->commands.count > 1)
         snprintf(more, sizeof more, " (and %u other command lines)", comments->commands.count - 1);
     snprintf(comments->command, sizeof comments->command, "%.*s%s",
@@ -176,7 +176,7 @@ static void make_list(struct merge_comments *comments)
     }
 }
 
-int merge_comments_make(struct merge_comments *comments, struct wp_profile *profile, uint32_t recording_count)
+int merge_comments_make(struct merge_comments *comments, struct profile *profile, uint32_t recording_count)
 {
     if (comments->text.failed || comments->commands.failed)
         return -ENOMEM;
@@ -185,7 +185,7 @@ int merge_comments_make(struct merge_comments *comments, struct wp_profile *prof
     profile->command = comments->command;
     profile->restraint = comments->restrained;
     profile->comments = NULL;
-    comments_write(profile, add_line, comments);
+    profile_notes_write(profile, add_line, comments);
     add_counts(comments, profile, recording_count);
     add_commands(comments);
     add_endings(comments, profile);

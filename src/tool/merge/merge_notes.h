@@ -3,8 +3,8 @@
  *
  * Called from: merge.
  */
-#ifndef WALLPROF_TOOL_MERGE_COMMENTS_H
-#define WALLPROF_TOOL_MERGE_COMMENTS_H
+#ifndef WALLPROF_MERGE_NOTES_H
+#define WALLPROF_MERGE_NOTES_H
 
 #include "tool/read/recording.h"
 #include "base/intern_table.h"
@@ -12,7 +12,7 @@
 
 struct merge_comments {
     struct string_table text;
-    struct record_table commands; /* distinct command lines, and how many recordings are of each */
+    struct intern_table commands; /* distinct command lines, and how many recordings are of each */
     uint32_t restrained_count, left_out_count;
     uint32_t restraint;    /* in text: of the first that was */
     uint32_t left_out[16]; /* in text: the first that were */
@@ -34,7 +34,6 @@ void merge_comments_leave_out(struct merge_comments *comments, const char *path,
 
 /* Sets command, restraint and comments of a profile that is complete but for them; they live in *comments. 0
  * or -ENOMEM. */
-int merge_comments_make(struct merge_comments *comments, struct wp_profile *profile,
-                        uint32_t recording_count);
+int merge_comments_make(struct merge_comments *comments, struct profile *profile, uint32_t recording_count);
 
 #endif

@@ -13,17 +13,17 @@ size_t push_body_bytes(const struct push_body *body)
     return body->before_bytes + middle_bytes(body) + body->after_bytes;
 }
 
-/* The character at a place of the text: six bits of a group of three bytes. */
-static char base64_at(const unsigned char *bytes, size_t count, size_t place)
+/* The character at an index of the text: six bits of a group of three bytes. */
+static char base64_at(const unsigned char *bytes, size_t count, size_t index)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t group = place / 4 * 3, index = place % 4;
+    size_t group = index / 4 * 3, part = index % 4;
     uint32_t bits = (uint32_t)bytes[group] << 16;
     if (group + 1 < count)
         bits |= (uint32_t)bytes[group + 1] << 8;
     if (group + 2 < count)
         bits |= bytes[group + 2];
-    return group + index > count ? '=' : alphabet[bits >> (18 - 6 * index) & 0x3f];
+    return group + part > count ? '=' : alphabet[bits >> (18 - 6 * part) & 0x3f];
 }
 
 static size_t least(size_t a, size_t b)

@@ -1,11 +1,11 @@
 /*
- * What is sent of a profile: its bytes as they are, or as base64 in the middle of a text. It is made as it is
- * read, from any place, so that it takes no memory and can be sent again.
+ * The body of a request: the profile's bytes, or a text with them as base64 in its middle. It is generated as
+ * it is read, from any offset, so it takes no memory and can be sent again.
  *
  * Called from: push_request makes it, push_http reads it. Standard: RFC 4648, section 4.
  */
-#ifndef WALLPROF_TOOL_PUSH_BODY_H
-#define WALLPROF_TOOL_PUSH_BODY_H
+#ifndef WALLPROF_PUSH_BODY_H
+#define WALLPROF_PUSH_BODY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct push_body {
 
 size_t push_body_bytes(const struct push_body *body);
 
-/* Up to capacity bytes from a place; 0 at the end. */
+/* Reads up to capacity bytes from an offset; 0 at the end. */
 size_t push_body_read(const struct push_body *body, size_t offset, char *ret, size_t capacity);
 
 #endif

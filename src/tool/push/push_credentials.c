@@ -14,7 +14,7 @@ enum { FILE_BYTES = 3 * PUSH_SECRET_BYTES };
 
 /* ---- checks ---- */
 
-/* What is sent in a header, which ends with its line. */
+/* Credentials are sent in a header, which must stay one line. */
 static bool is_sendable(const char *text)
 {
     for (; *text; text++) {
@@ -31,7 +31,7 @@ static int refuse(struct push_credentials *credentials, char reason[PUSH_REASON_
     return -EINVAL;
 }
 
-static int check(struct push_credentials *credentials, char reason[PUSH_REASON_BYTES])
+static int check_credentials(struct push_credentials *credentials, char reason[PUSH_REASON_BYTES])
 {
     const struct push_credentials *these = credentials;
     if (!is_sendable(these->token) || !is_sendable(these->user) || !is_sendable(these->password))
@@ -58,7 +58,7 @@ void push_credentials_wipe(struct push_credentials *credentials)
 
 /* ---- from the environment ---- */
 
-/* Takes it out, of what /proc shows of us too. */
+/* Removes the variable, also from what /proc shows of this process. */
 static bool take_variable(const char *name, char *ret, size_t capacity)
 {
     char *value = getenv(name);
@@ -79,7 +79,8 @@ int push_credentials_from_environment(struct push_credentials *credentials, char
     bool fits = take_variable("WALLPROF_PUSH_TOKEN", ret->token, sizeof ret->token);
     fits &= take_variable("WALLPROF_PUSH_USER", ret->user, sizeof ret->user);
     fits &= take_variable("WALLPROF_PUSH_PASSWORD", ret->password, sizeof ret->password);
-    return fits ? check(ret, reason) : refuse(ret, reason, "the credentials in the environment are too long");
+    return fits ? check_credentials(ret, reason)
+                : refuse(ret, reason, "the credentials in the environment are too long");
 }
 
 /* ---- from a file ---- */
@@ -93,7 +94,7 @@ static char *trim(char *text)
     return text;
 }
 
-static bool set(struct push_credentials *credentials, const char *key, const char *value)
+static bool set_field(struct push_credentials *credentials, const char *key, const char *value)
 {
     static const struct {
         const char *key;
@@ -110,7 +111,7 @@ static bool set(struct push_credentials *credentials, const char *key, const cha
     return false;
 }
 
-static bool parse(struct push_credentials *credentials, char *text)
+static bool parse_lines(struct push_credentials *credentials, char *text)
 {
     char *rest;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -121,37 +122,37 @@ static bool parse(struct push_credentials *credentials, char *text)
         if (!equals)
             return false;
         *equals = '\0';
-        if (!set(credentials, trim(line), trim(equals + 1)))
+        if (!set_field(credentials, trim(line), trim(equals + 1)))
             return false;
     }
     return true;
 }
 
-/* Somebody else's file may be anybody's idea of who we are; one that others can read is no secret. */
-static const char *objection(int fd)
+/* Why the file is not used, or NULL. Another user's file may have false credentials. */
+static const char *objection_to_file(int fd)
 {
     struct stat status;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-        return "it is no file";
+        return "it is not a file";
     if (status.st_uid != geteuid() && status.st_uid != 0)
-        return "it belongs to somebody else";
+        return "it belongs to another user";
     return status.st_mode & 077 ? "others can read or write it; it must have mode 0600 or 0400" : NULL;
 }
 
-static int read_file(struct push_credentials *credentials, int fd, char reason[PUSH_REASON_BYTES])
+static int read_credentials_file(struct push_credentials *credentials, int fd, char reason[PUSH_REASON_BYTES])
 {
     char text[FILE_BYTES];
-    const char *why = objection(fd);
+    const char *why = objection_to_file(fd);
     if (why)
         return refuse(credentials, reason, why);
     ssize_t bytes = read(fd, text, sizeof text - 1);
     text[bytes > 0 ? bytes : 0] = '\0';
-    bool is_understood = bytes > 0 && parse(credentials, text);
+    bool is_understood = bytes > 0 && parse_lines(credentials, text);
     explicit_bzero(text, sizeof text);
     if (!is_understood)
         return refuse(credentials, reason,
                       "its lines are to be 'token = ...', or 'user = ...' and 'password = ...'");
-    int status = check(credentials, reason);
+    int status = check_credentials(credentials, reason);
     if (status == 0 && !push_credentials_are_there(credentials))
         return refuse(credentials, reason, "there are no credentials in it");
     return status;
@@ -167,19 +168,19 @@ int push_credentials_from_file(struct push_credentials *credentials, const char 
         snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(-error));
         return error;
     }
-    int status = read_file(credentials, fd, reason);
+    int status = read_credentials_file(credentials, fd, reason);
     close(fd);
     return status;
 }
 
-/* ---- kept out of messages ---- */
+/* ---- whether a message shows them ---- */
 
-static bool is_in(const char *secret, const char *text)
+static bool is_secret_in(const char *secret, const char *text)
 {
     return *secret && strstr(text, secret);
 }
 
-/* As a Basic authorization has them. */
+/* The encoding is that of a Basic authorization. */
 static bool is_encoded_in(const struct push_credentials *credentials, const char *text)
 {
     char plain[PUSH_USER_BYTES + PUSH_SECRET_BYTES + 1], encoded[2 * sizeof plain];
@@ -190,7 +191,7 @@ static bool is_encoded_in(const struct push_credentials *credentials, const char
                                    .profile_bytes = (size_t)bytes,
                                    .is_base64 = true};
     encoded[push_body_read(&body, 0, encoded, sizeof encoded - 1)] = '\0';
-    bool is_shown = is_in(encoded, text);
+    bool is_shown = is_secret_in(encoded, text);
     explicit_bzero(plain, sizeof plain);
     explicit_bzero(encoded, sizeof encoded);
     return is_shown;
@@ -198,6 +199,6 @@ static bool is_encoded_in(const struct push_credentials *credentials, const char
 
 bool push_credentials_shown(const struct push_credentials *credentials, const char *text)
 {
-    return is_in(credentials->token, text) || is_in(credentials->password, text) ||
+    return is_secret_in(credentials->token, text) || is_secret_in(credentials->password, text) ||
            (*credentials->user && is_encoded_in(credentials, text));
 }

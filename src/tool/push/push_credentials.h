@@ -1,13 +1,14 @@
 /*
- * Who we are to the server: a token, or a user and a password. From the environment, which is then without
- * them, or from a file that nobody else can read; never from a command line, which everybody can.
+ * Credentials for the server: a token, or a user and a password. They come from the environment, from which
+ * they are removed, or from a file that no other user can read; never from a command line, which every user
+ * can read.
  *
- * They stand in no message. What the server says is shown only if they are not in it.
+ * No message shows them. A server's text is shown only if they are not in it.
  *
  * Called from: cmd_push; push_http.
  */
-#ifndef WALLPROF_TOOL_PUSH_CREDENTIALS_H
-#define WALLPROF_TOOL_PUSH_CREDENTIALS_H
+#ifndef WALLPROF_PUSH_CREDENTIALS_H
+#define WALLPROF_PUSH_CREDENTIALS_H
 
 #include "push_target.h"
 

@@ -14,19 +14,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t look_ns = NS_PER_S, grace_ns = 10 * (uint64_t)NS_PER_S;
+static const uint64_t scan_pause_ns = NS_PER_S, grace_ns = 10 * (uint64_t)NS_PER_S;
 
 struct follower {
     struct push_sender *sender;
     const struct push_follow_options *options;
     struct push_spool spool;
     struct push_backoff backoff;
-    struct push_file current; /* what item is of */
+    struct push_file current; /* the file of item */
     struct push_item item;
-    uint64_t not_before_ns, stop_ns; /* stop_ns: when a transfer is cut off; 0 until a signal has come */
+    uint64_t not_before_ns, stop_ns; /* stop_ns: when a transfer is stopped; 0 until a signal has come */
     uint64_t dropped;
     bool cannot_remember;
-    char said[PUSH_ANSWER_BYTES]; /* what the trouble was, so that it is said once */
+    char reported[PUSH_ANSWER_BYTES]; /* the last error, which is reported once */
 };
 
 /* ---- the end ---- */
@@ -40,7 +40,7 @@ static sigset_t ending_signals(void)
     return signals;
 }
 
-/* Both stay blocked: one that is pending has come. */
+/* Both signals stay blocked: a pending one has come. */
 static bool has_ended(void)
 {
     sigset_t pending;
@@ -61,7 +61,7 @@ static bool is_to_stop(void *argument)
 
 /* ---- the next file ---- */
 
-static void finish(struct follower *follower, struct push_file *file, bool is_to_go)
+static void finish_file(struct follower *follower, struct push_file *file, bool is_to_go)
 {
     int error = push_spool_finish(&follower->spool, file);
     if (is_to_go && follower->options->removes)
@@ -80,37 +80,37 @@ static void drop_surplus(struct follower *follower)
         follower->dropped++;
         command_fail("%s: given up, as more waits than --spool-max; %" PRIu64 " so far", file->name,
                      follower->dropped);
-        finish(follower, file, true);
+        finish_file(follower, file, true);
     }
 }
 
-/* A server that is away is waited for without repeating it. */
+/* Reports an error only once while it repeats. */
 static void wait_longer(struct follower *follower, const struct push_answer *answer)
 {
     uint64_t wait_ns = push_backoff_ns(&follower->backoff, answer->retry_after_s);
     follower->not_before_ns = clock_monotonic_ns() + wait_ns;
-    if (strcmp(follower->said, answer->text) == 0)
+    if (strcmp(follower->reported, answer->text) == 0)
         return;
-    strcpy(follower->said, answer->text);
+    strcpy(follower->reported, answer->text);
     command_fail("%s: not sent yet: %s; trying again", follower->current.name, answer->text);
 }
 
-static void take_answer(struct follower *follower, struct push_file *file, const struct push_answer *answer)
+static void handle_answer(struct follower *follower, struct push_file *file, const struct push_answer *answer)
 {
     if (answer->outcome == PUSH_LATER || answer->outcome == PUSH_DENIED)
         return wait_longer(follower, answer);
     if (answer->outcome == PUSH_STOPPED)
         return;
     push_backoff_forget(&follower->backoff);
-    *follower->said = '\0';
-    finish(follower, file, answer->outcome == PUSH_SENT);
+    *follower->reported = '\0';
+    finish_file(follower, file, answer->outcome == PUSH_SENT);
     if (answer->outcome == PUSH_SENT)
         push_sender_report(follower->sender, file->name);
     else
         command_fail("%s: left aside: %s", file->name, answer->text);
 }
 
-/* The same file goes by the same name. */
+/* A file that is sent again keeps its id. */
 static void choose_item(struct follower *follower, const struct push_file *file)
 {
     const struct push_file *current = &follower->current;
@@ -121,7 +121,7 @@ static void choose_item(struct follower *follower, const struct push_file *file)
     push_item_init(&follower->item);
 }
 
-/* Whether there is one more to be sent at once. */
+/* False when nothing is to be sent now. */
 static bool send_next(struct follower *follower)
 {
     struct push_answer answer;
@@ -131,17 +131,17 @@ static bool send_next(struct follower *follower)
     choose_item(follower, file);
     push_sender_try(follower->sender, &follower->item, follower->spool.directory_fd, file->name, O_NOFOLLOW,
                     &answer);
-    take_answer(follower, file, &answer);
+    handle_answer(follower, file, &answer);
     return true;
 }
 
 /* ---- the loop ---- */
 
-/* 0 when a signal has come, else 1, and why has been said. */
-static int follow(struct follower *follower)
+/* 0 when a signal has come; 1 after a message. */
+static int follow_directory(struct follower *follower)
 {
     const sigset_t signals = ending_signals();
-    const struct timespec pause = clock_ns_timespec(look_ns);
+    const struct timespec pause = clock_ns_timespec(scan_pause_ns);
     for (;;) {
         int status = push_spool_scan(&follower->spool);
         if (status < 0)
@@ -152,7 +152,7 @@ static int follow(struct follower *follower)
     }
 }
 
-/* A directory, where all profiles are meant, or a directory and a pattern of names. */
+/* A directory, for all profiles in it, or a directory and a pattern of names. */
 static int open_place(struct push_spool *spool, const char *place)
 {
     char directory[PATH_MAX];
@@ -167,7 +167,7 @@ static int open_place(struct push_spool *spool, const char *place)
     return push_spool_open(spool, directory, slash ? slash + 1 : place);
 }
 
-static int say_why_not(const char *place, int error)
+static int report_open_error(const char *place, int error)
 {
     if (error == -EWOULDBLOCK)
         return command_fail("%s: another process follows this directory", place);
@@ -176,14 +176,12 @@ static int say_why_not(const char *place, int error)
 
 int push_follow(struct push_sender *sender, const struct push_follow_options *options)
 {
-    static struct follower follower;
+    struct follower follower = {.sender = sender, .options = options};
     const sigset_t signals = ending_signals();
-    follower.sender = sender;
-    follower.options = options;
     push_backoff_init(&follower.backoff, clock_monotonic_ns() ^ (uint64_t)getpid() << 32);
     int status = open_place(&follower.spool, options->place);
     if (status < 0)
-        return say_why_not(options->place, status);
+        return report_open_error(options->place, status);
     follower.spool.max_files = options->max_files;
     follower.spool.max_bytes = options->max_bytes;
     sender->options.is_to_stop = is_to_stop;
@@ -191,7 +189,7 @@ int push_follow(struct push_sender *sender, const struct push_follow_options *op
     sigprocmask(SIG_BLOCK, &signals, NULL);
     status = push_sender_open(sender);
     if (status == 0) {
-        status = follow(&follower);
+        status = follow_directory(&follower);
         push_sender_close(sender);
     }
     push_spool_close(&follower.spool);

@@ -1,5 +1,4 @@
 #include "push_http.h"
-#include "push_status.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,8 +63,8 @@ static bool find_calls(struct curl_calls *calls, void *library)
     return true;
 }
 
-/* With OpenSSL or with GnuTLS: either will do. It stays loaded. */
-static bool load(struct curl_calls *calls)
+/* Built with OpenSSL or with GnuTLS. It stays loaded. */
+static bool load_curl(struct curl_calls *calls)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -80,7 +79,7 @@ int push_http_open(struct push_http **ret, const struct push_http_options *optio
                    char reason[PUSH_REASON_BYTES])
 {
     struct push_http *http = calloc(1, sizeof *http);
-    bool is_loaded = http && load(&http->curl);
+    bool is_loaded = http && load_curl(&http->curl);
     if (is_loaded)
         http->handle = http->curl.easy_init();
     if (!http || (is_loaded && !http->handle)) {
@@ -127,7 +126,7 @@ static int seek_body(void *argument, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-/* Of a reply that is longer than anything a server has to say, no more is taken. */
+/* Keeps the beginning of a reply. A reply that is too long ends the transfer. */
 static size_t keep_reply(char *bytes, size_t size, size_t count, void *argument)
 {
     struct push_http *http = argument;
@@ -139,7 +138,8 @@ static size_t keep_reply(char *bytes, size_t size, size_t count, void *argument)
     return http->reply_bytes <= REPLY_MAX_BYTES ? given : 0;
 }
 
-static int ask_to_stop(void *argument, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
+static int check_for_stop(void *argument, curl_off_t to_come, curl_off_t came, curl_off_t to_go,
+                          curl_off_t went)
 {
     const struct push_http *http = argument;
     (void)to_come;
@@ -186,7 +186,7 @@ static bool set_bounds(struct push_http *http)
            set_number(http, CURLOPT_TIMEOUT, TRANSFER_MAX_S) &&
            set_number(http, CURLOPT_LOW_SPEED_LIMIT, 1) &&
            set_number(http, CURLOPT_LOW_SPEED_TIME, STALL_MAX_S) && set_number(http, CURLOPT_NOPROGRESS, 0) &&
-           set_pointer(http, CURLOPT_XFERINFOFUNCTION, ask_to_stop) &&
+           set_pointer(http, CURLOPT_XFERINFOFUNCTION, check_for_stop) &&
            set_pointer(http, CURLOPT_XFERINFODATA, http);
 }
 
@@ -206,7 +206,7 @@ static bool set_transfer(struct push_http *http, const struct push_request *requ
            set_pointer(http, CURLOPT_USERAGENT, "wallprof/" WALLPROF_VERSION);
 }
 
-/* Without TLS they go to this machine, so to no proxy either. */
+/* Without TLS they go to this machine only, so to no proxy. */
 static bool set_credentials(struct push_http *http, const struct push_request *request,
                             const struct push_credentials *credentials)
 {
@@ -221,7 +221,8 @@ static bool set_credentials(struct push_http *http, const struct push_request *r
            set_pointer(http, CURLOPT_PASSWORD, credentials->password);
 }
 
-static bool add_header(struct push_http *http, struct curl_slist **list, const char *name, const char *value)
+static bool append_header(struct push_http *http, struct curl_slist **list, const char *name,
+                          const char *value)
 {
     char line[PUSH_SECRET_BYTES + 64];
     snprintf(line, sizeof line, "%s:%s%s", name, *value ? " " : "", value);
@@ -232,16 +233,16 @@ static bool add_header(struct push_http *http, struct curl_slist **list, const c
     return longer;
 }
 
-/* Nobody answers "Expect: 100-continue" in time but to say no. */
+/* Without "Expect: 100-continue": servers do not reply to it in time, except to refuse. */
 static struct curl_slist *make_headers(struct push_http *http, const struct push_request *request,
                                        const struct push_credentials *credentials)
 {
     struct curl_slist *list = NULL;
     char bearer[PUSH_SECRET_BYTES + 16];
     snprintf(bearer, sizeof bearer, "Bearer %s", credentials->token);
-    bool is_whole = add_header(http, &list, "Content-Type", request->content_type) &&
-                    add_header(http, &list, "Expect", "") &&
-                    (!*credentials->token || add_header(http, &list, "Authorization", bearer));
+    bool is_whole = append_header(http, &list, "Content-Type", request->content_type) &&
+                    append_header(http, &list, "Expect", "") &&
+                    (!*credentials->token || append_header(http, &list, "Authorization", bearer));
     explicit_bzero(bearer, sizeof bearer);
     if (is_whole)
         return list;
@@ -256,9 +257,50 @@ static void free_headers(struct push_http *http, struct curl_slist *list)
     http->curl.free_all(list);
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
-/* The first line of what the server said, if it is one, and does not say who we are. */
+/* RFC 9110, section 15, and what Pyroscope and Parca answer. */
+static const struct status {
+    long status;
+    enum push_outcome outcome;
+    const char *hint;
+} statuses[] = {
+    {401, PUSH_DENIED, "the server wants other credentials than it was given"},
+    {403, PUSH_DENIED, "the server does not allow this with the credentials it was given"},
+    {404, PUSH_DENIED, "there is no such interface at that address"},
+    {405, PUSH_DENIED, "there is no such interface at that address"},
+    {407, PUSH_DENIED, "a proxy wants credentials"},
+    {408, PUSH_LATER, ""},
+    {413, PUSH_REFUSED, "the profile is too large for the server"},
+    {421, PUSH_DENIED, "that address is not this server's"},
+    {425, PUSH_LATER, ""},
+    {429, PUSH_LATER, "the server takes no more for now"},
+};
+
+static enum push_outcome status_outcome(long status)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i].status == status)
+            return statuses[i].outcome;
+    }
+    if (status >= 200 && status < 300)
+        return PUSH_SENT;
+    if (status >= 300 && status < 400)
+        return PUSH_DENIED;
+    return status >= 400 && status < 500 ? PUSH_REFUSED : PUSH_LATER;
+}
+
+/* What there is to say of it beside its number; "" for nothing. */
+static const char *status_hint(long status)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i].status == status)
+            return statuses[i].hint;
+    }
+    return status >= 300 && status < 400 ? "redirections are not followed" : "";
+}
+
+/* The first line of the server's reply, if it is text and does not show the credentials. */
 static int shown_bytes(const struct push_http *http, const struct push_credentials *credentials, long status)
 {
     if (status == 401 || status == 403 || status == 407 || push_credentials_shown(credentials, http->reply))
@@ -270,14 +312,14 @@ static int shown_bytes(const struct push_http *http, const struct push_credentia
 static void explain_status(struct push_http *http, const struct push_credentials *credentials, long status,
                            struct push_answer *answer)
 {
-    const char *hint = push_status_hint(status);
+    const char *hint = status_hint(status);
     http->reply[http->reply_kept_bytes] = '\0';
     int shown = shown_bytes(http, credentials, status);
     snprintf(answer->text, sizeof answer->text, "HTTP status %ld%s%s%s%.*s", status, *hint ? ", " : "", hint,
              shown > 0 ? ": " : "", shown, http->reply);
 }
 
-/* A certificate that is not good is not good a second later either. */
+/* A bad certificate will not be good a second later. */
 static enum push_outcome outcome_of_failure(CURLcode code)
 {
     switch (code) {
@@ -294,8 +336,8 @@ static enum push_outcome outcome_of_failure(CURLcode code)
     }
 }
 
-static void take_answer(struct push_http *http, const struct push_credentials *credentials, CURLcode code,
-                        struct push_answer *answer)
+static void read_reply(struct push_http *http, const struct push_credentials *credentials, CURLcode code,
+                       struct push_answer *answer)
 {
     long status = 0;
     curl_off_t retry_after_s = 0;
@@ -306,7 +348,7 @@ static void take_answer(struct push_http *http, const struct push_credentials *c
         return;
     }
     http->curl.getinfo(http->handle, CURLINFO_RESPONSE_CODE, &status);
-    answer->outcome = push_status_outcome(status);
+    answer->outcome = status_outcome(status);
 #if LIBCURL_VERSION_NUM >= 0x074200
     http->curl.getinfo(http->handle, CURLINFO_RETRY_AFTER, &retry_after_s);
 #endif
@@ -322,11 +364,11 @@ void push_http_send(struct push_http *http, const struct push_request *request,
     struct curl_slist *headers = make_headers(http, request, credentials);
     if (headers && set_safety(http) && set_bounds(http) && set_transfer(http, request) &&
         set_credentials(http, request, credentials) && set_pointer(http, CURLOPT_HTTPHEADER, headers))
-        take_answer(http, credentials, http->curl.perform(http->handle), answer);
+        read_reply(http, credentials, http->curl.perform(http->handle), answer);
     else
         snprintf(answer->text, sizeof answer->text, "libcurl does not do what is asked of it");
     free_headers(http, headers);
-    http->curl.reset(http->handle); /* lest it keep the password */
+    http->curl.reset(http->handle); /* so that it does not keep the password */
 }
 
 #else

@@ -1,14 +1,14 @@
 /*
- * Requests to a server, by libcurl, which is loaded when the first is to be sent: nothing else of the tool
- * needs it, and loading it takes longer than all that the library at a program's end wants of the tool.
+ * Requests to a server, by libcurl. It is loaded when the first request is sent: nothing else in the tool
+ * needs it, and loading it takes longer than the tool's work at a program's end.
  *
- * Certificates are verified, always. Redirections are not followed: what is to be said to one host is not
- * said to another. Credentials go over TLS, or to this machine.
+ * Certificates are always verified. Redirections are not followed: nothing goes to another host than was
+ * named. Credentials go over TLS, or to this machine.
  *
  * Called from: push_send. One thread. Source: libcurl's manual, 7.62 or later.
  */
-#ifndef WALLPROF_TOOL_PUSH_HTTP_H
-#define WALLPROF_TOOL_PUSH_HTTP_H
+#ifndef WALLPROF_PUSH_HTTP_H
+#define WALLPROF_PUSH_HTTP_H
 
 #include "push_credentials.h"
 #include "push_request.h"
@@ -16,14 +16,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What follows from an answer. */
 enum push_outcome {
     PUSH_SENT,
-    PUSH_REFUSED, /* this profile will never be taken */
-    PUSH_LATER,   /* it may be, as it is: the server is busy, or away */
-    PUSH_DENIED, /* no profile will be until something is changed: the address, the credentials, a certificate
-                  */
-    PUSH_STOPPED /* we were told to stop */
+    PUSH_REFUSED, /* the server will never accept this profile */
+    PUSH_LATER,   /* it may accept it later: it is busy or away */
+    PUSH_DENIED,  /* it accepts no profile until the address, the credentials or a certificate change */
+    PUSH_STOPPED  /* we were told to stop */
 };
 
 enum { PUSH_ANSWER_BYTES = 512 };
@@ -36,13 +34,13 @@ struct push_answer {
 
 struct push_http_options {
     const char *authorities;            /* file of certificates to trust instead of the system's, or NULL */
-    bool (*is_to_stop)(void *argument); /* asked during a transfer, once a second at least; may be NULL */
+    bool (*is_to_stop)(void *argument); /* called during a transfer, once a second at least; may be NULL */
     void *argument;
 };
 
 struct push_http;
 
-/* 0, or -errno with a reason: libcurl is not there. */
+/* 0, or -errno with a reason: libcurl cannot be loaded. */
 int push_http_open(struct push_http **ret, const struct push_http_options *options,
                    char reason[PUSH_REASON_BYTES]);
 void push_http_close(struct push_http *http);

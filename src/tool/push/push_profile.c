@@ -1,6 +1,6 @@
 /*
- * The descriptor is read through its name in /proc, by those who read files, so that all of them see one file
- * whatever becomes of its name.
+ * All readers open the descriptor's name in /proc, so that they see one file whatever becomes of its own
+ * name.
  */
 #include "push_profile.h"
 #include "tool/io/file_bytes.h"
@@ -19,7 +19,7 @@
 
 enum { PATH_BYTES = 32, FILE_MAX_BYTES = 256 << 20 };
 
-static int explain(char reason[RECORDING_REASON_BYTES], int error)
+static int explain_error(char reason[RECORDING_REASON_BYTES], int error)
 {
     snprintf(reason, RECORDING_REASON_BYTES, "%s", strerrordesc_np(-error));
     return error;
@@ -30,8 +30,7 @@ static void name_descriptor(char path[PATH_BYTES], int fd)
     snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
-/* The bytes as they lie there. */
-static int read_as_it_is(struct push_profile *profile, int fd)
+static int read_bytes(struct push_profile *profile, int fd)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
@@ -53,34 +52,34 @@ static int read_as_it_is(struct push_profile *profile, int fd)
     return 0;
 }
 
-/* Unpacked once more: how large it is, and how many samples are in it. */
+/* Unpacks the file to find its size and its number of samples. */
 static int measure(struct push_profile *profile, int fd)
 {
     struct file_bytes file;
-    struct wire_field field;
+    struct protobuf_field field;
     char path[PATH_BYTES];
     int is_cut;
     name_descriptor(path, fd);
     int status = file_bytes_read(&file, path, &is_cut);
     if (status < 0)
         return status;
-    struct wire message = wire_of(file.bytes, file.count);
+    struct protobuf_reader message = protobuf_reader_of(file.bytes, file.count);
     profile->plain_bytes = file.count;
-    while (wire_next(&message, &field))
+    while (protobuf_next(&message, &field))
         profile->samples += field.number == PROFILE_SAMPLE;
     file_bytes_free(&file);
     return 0;
 }
 
-static int take(struct push_profile *profile, int fd)
+static int measure_and_read(struct push_profile *profile, int fd)
 {
     int status = measure(profile, fd);
-    return status < 0 ? status : read_as_it_is(profile, fd);
+    return status < 0 ? status : read_bytes(profile, fd);
 }
 
-/* What write puts into a packed file that has no name. */
-static int take_packed(struct push_profile *profile, int (*write)(const void *from, struct sink *sink),
-                       const void *from)
+/* Has `write` fill a nameless file, which is compressed, and reads that. */
+static int compress_and_read(struct push_profile *profile, int (*write)(const void *from, struct sink *sink),
+                             const void *from)
 {
     int fd = memfd_create("wallprof", MFD_CLOEXEC);
     if (fd < 0)
@@ -90,7 +89,7 @@ static int take_packed(struct push_profile *profile, int (*write)(const void *fr
     int written = sink ? sink_commit(sink) : 0;
     status = status ? status : written;
     if (status == 0)
-        status = take(profile, fd);
+        status = measure_and_read(profile, fd);
     close(fd);
     return status;
 }
@@ -108,13 +107,13 @@ static int write_bytes(const void *from, struct sink *sink)
     return 0;
 }
 
-static int take_unpacked(struct push_profile *profile, const char *path)
+static int read_plain_pprof(struct push_profile *profile, const char *path)
 {
     struct file_bytes file;
     int is_cut, status = file_bytes_read(&file, path, &is_cut);
     if (status < 0)
         return status;
-    status = take_packed(profile, write_bytes, &file);
+    status = compress_and_read(profile, write_bytes, &file);
     file_bytes_free(&file);
     return status;
 }
@@ -125,17 +124,17 @@ static bool is_packed(int fd)
     return pread(fd, begin, sizeof begin, 0) == sizeof begin && begin[0] == 0x1f && begin[1] == 0x8b;
 }
 
-static int take_any(struct push_profile *profile, struct recording *recording, int fd, const char *path)
+static int read_recording(struct push_profile *profile, struct recording *recording, int fd, const char *path)
 {
     if (recording->is_store) {
-        (void)store_names_make(recording); /* names are missing for want of memory: it is sent all the same */
-        return take_packed(profile, write_recording, recording);
+        (void)store_names_make(recording); /* without memory names are missing; it is sent all the same */
+        return compress_and_read(profile, write_recording, recording);
     }
-    return is_packed(fd) ? take(profile, fd) : take_unpacked(profile, path);
+    return is_packed(fd) ? measure_and_read(profile, fd) : read_plain_pprof(profile, path);
 }
 
-/* A pprof file says only how the program was called. */
-static void choose_program(struct push_profile *profile, const struct wp_profile *from)
+/* A pprof file has only the command line. */
+static void choose_program(struct push_profile *profile, const struct profile *from)
 {
     const char *text = from->process_count > 0 ? from->processes[0].name : "";
     if (!*text && from->command) {
@@ -151,7 +150,7 @@ static void choose_program(struct push_profile *profile, const struct wp_profile
 
 int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDING_REASON_BYTES])
 {
-    static struct recording recording;
+    struct recording recording;
     char path[PATH_BYTES];
     *profile = (struct push_profile){0};
     name_descriptor(path, fd);
@@ -163,12 +162,12 @@ int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDIN
     profile->start_utc_ns = recording.profile.start_utc_ns;
     profile->duration_ns = recording.profile.duration_ns;
     choose_program(profile, &recording.profile);
-    status = take_any(profile, &recording, fd, path);
+    status = read_recording(profile, &recording, fd, path);
     recording_close(&recording);
     if (status == 0)
         return 0;
     push_profile_free(profile);
-    return explain(reason, status);
+    return explain_error(reason, status);
 }
 
 void push_profile_free(struct push_profile *profile)

@@ -14,7 +14,7 @@
 /* What follows a profile in either JSON document. */
 enum { JSON_END_BYTES = sizeof "\"}]}]}" - 1 };
 
-void push_request_make_id(char ret[PUSH_ID_BYTES])
+void push_request_new_id(char ret[PUSH_ID_BYTES])
 {
     uint8_t random[16] = {0};
     char hexadecimal[2 * sizeof random + 1];
@@ -29,7 +29,7 @@ void push_request_make_id(char ret[PUSH_ID_BYTES])
 
 /* ---- the address ---- */
 
-/* RFC 3986: what is not unreserved is encoded. */
+/* RFC 3986: encodes all but unreserved characters. */
 static void put_encoded(FILE *stream, const char *text)
 {
     for (; *text; text++) {
@@ -40,7 +40,7 @@ static void put_encoded(FILE *stream, const char *text)
     }
 }
 
-static void put_labels(FILE *stream, const struct push_target *target)
+static void put_query_labels(FILE *stream, const struct push_target *target)
 {
     put_encoded(stream, "{");
     for (uint32_t i = 0; i < target->label_count; i++) {
@@ -53,7 +53,7 @@ static void put_labels(FILE *stream, const struct push_target *target)
     put_encoded(stream, "}");
 }
 
-/* Whole seconds, which every version reads; the last one is counted in full. */
+/* Whole seconds, which every version reads, rounded up at the end. */
 static void put_query(FILE *stream, const struct push_target *target, const struct push_profile *profile,
                       const char *name)
 {
@@ -61,7 +61,7 @@ static void put_query(FILE *stream, const struct push_target *target, const stru
     uint64_t until_s = (profile->start_utc_ns + profile->duration_ns + NS_PER_S - 1) / NS_PER_S;
     fputs("?name=", stream);
     put_encoded(stream, name);
-    put_labels(stream, target);
+    put_query_labels(stream, target);
     fprintf(stream, "&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof", from_s,
             until_s > from_s ? until_s : from_s + 1);
 }
@@ -96,7 +96,7 @@ static void put_label(struct json *json, const char *name, const char *value)
     json_end_object(json);
 }
 
-/* Parca's list of labels lies in an object of its own. */
+/* Parca has the list of labels in an object of its own. */
 static void put_series_labels(struct json *json, const struct push_target *target, const char *name)
 {
     bool is_parca = target->interface == PUSH_PARCA;
@@ -115,7 +115,7 @@ static void put_series_labels(struct json *json, const struct push_target *targe
         json_end_object(json);
 }
 
-/* With an empty profile, behind which JSON_END_BYTES are left. */
+/* With an empty profile, after which JSON_END_BYTES follow. */
 static void put_document(struct json *json, const struct push_target *target, const char *name,
                          const char *id)
 {
@@ -140,7 +140,7 @@ static void put_document(struct json *json, const struct push_target *target, co
     json_end_object(json);
 }
 
-/* What a descriptor's file holds, terminated. */
+/* The content of a descriptor's file, NUL-terminated. */
 static char *read_back(int fd, size_t *ret_bytes)
 {
     off_t bytes = lseek(fd, 0, SEEK_END);
@@ -173,8 +173,8 @@ static char *make_document(const struct push_target *target, const char *name, c
     return text;
 }
 
-static int frame(struct push_request *request, const struct push_target *target, const char *name,
-                 const char *id)
+static int put_document_around_body(struct push_request *request, const struct push_target *target,
+                                    const char *name, const char *id)
 {
     size_t bytes;
     request->text = make_document(target, name, id, &bytes);
@@ -189,7 +189,7 @@ static int frame(struct push_request *request, const struct push_target *target,
     return 0;
 }
 
-int push_request_make(struct push_request *request, const struct push_target *target,
+int push_request_init(struct push_request *request, const struct push_target *target,
                       const struct push_profile *profile, const char *id)
 {
     char made[sizeof profile->program];
@@ -201,7 +201,7 @@ int push_request_make(struct push_request *request, const struct push_target *ta
         .body = {.before = "", .after = "", .profile = profile->bytes, .profile_bytes = profile->count}};
     int status = request->url ? 0 : -ENOMEM;
     if (status == 0 && target->interface != PUSH_PYROSCOPE_INGEST)
-        status = frame(request, target, name, id);
+        status = put_document_around_body(request, target, name, id);
     if (status < 0)
         push_request_free(request);
     return status;

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- who we are ---- */
+/* ---- credentials ---- */
 
-static int settle_credentials(struct push_sender *sender, char reason[PUSH_REASON_BYTES])
+static int read_credentials(struct push_sender *sender, char reason[PUSH_REASON_BYTES])
 {
     const char *file = sender->credentials_file;
     int status = file ? push_credentials_from_file(&sender->credentials, file, reason)
@@ -31,7 +31,7 @@ static int settle_credentials(struct push_sender *sender, char reason[PUSH_REASO
 int push_sender_open(struct push_sender *sender)
 {
     char reason[PUSH_REASON_BYTES];
-    int status = settle_credentials(sender, reason);
+    int status = read_credentials(sender, reason);
     if (status < 0 && sender->credentials_file)
         return command_fail("%s: %s", sender->credentials_file, reason);
     if (status == 0)
@@ -55,17 +55,18 @@ void push_sender_close(struct push_sender *sender)
 void push_item_init(struct push_item *item)
 {
     item->attempts = 0;
-    push_request_make_id(item->id);
+    push_request_new_id(item->id);
 }
 
-static void refuse(struct push_answer *answer, enum push_outcome outcome, const char *why)
+static void set_answer(struct push_answer *answer, enum push_outcome outcome, const char *why)
 {
     *answer = (struct push_answer){.outcome = outcome};
     snprintf(answer->text, sizeof answer->text, "%s", why);
 }
 
-/* It is sent all the same: a server may be set up to take more. */
-static void note_size(const struct push_sender *sender, const char *name, const struct push_profile *profile)
+/* Only a warning: the server may be set up to take more. */
+static void warn_of_size(const struct push_sender *sender, const char *name,
+                         const struct push_profile *profile)
 {
     if (sender->target.interface == PUSH_PARCA)
         return;
@@ -82,10 +83,10 @@ static void send_profile(struct push_sender *sender, const struct push_item *ite
 {
     struct push_request request;
     char reason[PUSH_REASON_BYTES];
-    if (sender->credentials_file && settle_credentials(sender, reason) < 0)
-        return refuse(answer, PUSH_DENIED, reason);
-    if (push_request_make(&request, &sender->target, profile, item->id) < 0)
-        return refuse(answer, PUSH_LATER, strerrordesc_np(ENOMEM));
+    if (sender->credentials_file && read_credentials(sender, reason) < 0)
+        return set_answer(answer, PUSH_DENIED, reason);
+    if (push_request_init(&request, &sender->target, profile, item->id) < 0)
+        return set_answer(answer, PUSH_LATER, strerrordesc_np(ENOMEM));
     push_http_send(sender->http, &request, &sender->credentials, answer);
     push_request_free(&request);
 }
@@ -97,12 +98,12 @@ static void try_file(struct push_sender *sender, struct push_item *item, int fd,
     struct stat status;
     char reason[RECORDING_REASON_BYTES];
     if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode))
-        return refuse(answer, PUSH_REFUSED, "it is no file");
+        return set_answer(answer, PUSH_REFUSED, "it is not a file");
     int error = push_profile_read(&profile, fd, reason);
     if (error < 0)
-        return refuse(answer, error == -ENOMEM ? PUSH_LATER : PUSH_REFUSED, reason);
+        return set_answer(answer, error == -ENOMEM ? PUSH_LATER : PUSH_REFUSED, reason);
     if (item->attempts++ == 0)
-        note_size(sender, name, &profile);
+        warn_of_size(sender, name, &profile);
     send_profile(sender, item, &profile, answer);
     push_profile_free(&profile);
 }
@@ -112,7 +113,7 @@ void push_sender_try(struct push_sender *sender, struct push_item *item, int dir
 {
     int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     if (fd < 0)
-        return refuse(answer, PUSH_REFUSED, strerrordesc_np(errno));
+        return set_answer(answer, PUSH_REFUSED, strerrordesc_np(errno));
     try_file(sender, item, fd, name, answer);
     close(fd);
 }

@@ -1,45 +1,46 @@
 /*
- * Files to a server: one attempt, or as many as make sense.
+ * Sends files to a server: one attempt, or some until it succeeds.
  *
- * Called from: cmd_push, push_follow. One thread. What is worth saying is said on stderr.
+ * Called from: cmd_push, push_follow. One thread. Failures are reported on stderr.
  */
-#ifndef WALLPROF_TOOL_PUSH_SEND_H
-#define WALLPROF_TOOL_PUSH_SEND_H
+#ifndef WALLPROF_PUSH_SEND_H
+#define WALLPROF_PUSH_SEND_H
 
 #include "push_http.h"
 
-enum { PUSH_ATTEMPTS = 6 }; /* of a file that is named: about half a minute */
+enum { PUSH_ATTEMPTS = 6 }; /* in about half a minute, for a file on the command line */
 
 struct push_sender {
     struct push_target target;
     struct push_http_options options;
-    const char *credentials_file; /* NULL: the environment; read anew each time, so that it can be changed */
+    const char
+        *credentials_file; /* NULL: the environment; read for each attempt, so that it can be changed */
     bool is_verbose;
     struct push_http *http;
     struct push_credentials credentials;
 };
 
-/* A file on its way. */
+/* A file that is being sent. */
 struct push_item {
     char id[PUSH_ID_BYTES];
     uint32_t attempts;
 };
 
-/* 0; or 1, which has been said, and there is nothing to close. */
+/* 0; or 1 after a message, with nothing to close. */
 int push_sender_open(struct push_sender *sender);
 void push_sender_close(struct push_sender *sender);
 
 void push_item_init(struct push_item *item);
 
-/* One attempt with a file in a directory, opened with these flags besides. What cannot be sent at all is
- * refused. */
+/* One attempt with a file in a directory; flags: more flags for openat. A file that can never be sent gives
+ * PUSH_REFUSED. */
 void push_sender_try(struct push_sender *sender, struct push_item *item, int directory_fd, const char *name,
                      int flags, struct push_answer *answer);
 
-/* Until it is there, or there is no sense in more. 0; or 1, which has been said. */
+/* Attempts until the file is sent or more attempts make no sense. 0; or 1 after a message. */
 int push_sender_send(struct push_sender *sender, const char *path);
 
-/* On stdout, if that is wanted. */
+/* Writes "sent: NAME" to stdout, if is_verbose. */
 void push_sender_report(const struct push_sender *sender, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 #include "push_spool.h"
 #include "base/clock.h"
+#include "tool/io/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +19,8 @@ static const char state_name[] = ".wallprof-push", state_head[] = "wallprof push
 
 /* ---- files ---- */
 
-/* One that cannot stand on a line of the state file is none of ours. */
-static bool is_wanted(const struct push_spool *spool, const char *name)
+/* A name with control characters cannot stand on a line of the state file. */
+static bool is_waiting_name(const struct push_spool *spool, const char *name)
 {
     for (const char *at = name; *at; at++) {
         if ((unsigned char)*at < ' ' || *at == 0x7f)
@@ -28,7 +29,7 @@ static bool is_wanted(const struct push_spool *spool, const char *name)
     return fnmatch(spool->pattern, name, FNM_PERIOD) == 0;
 }
 
-static bool describe(int directory_fd, const char *name, struct push_file *ret)
+static bool describe_file(int directory_fd, const char *name, struct push_file *ret)
 {
     struct stat status;
     if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
@@ -41,14 +42,14 @@ static bool describe(int directory_fd, const char *name, struct push_file *ret)
     return true;
 }
 
-static bool are_same(const struct push_file *a, const struct push_file *b)
+static bool are_same_files(const struct push_file *a, const struct push_file *b)
 {
     return a->inode == b->inode && a->bytes == b->bytes && a->changed_ns == b->changed_ns &&
            strcmp(a->name, b->name) == 0;
 }
 
-/* Files of one moment by their numbers. */
-static int compare_age(const void *left, const void *right)
+/* The oldest first; files of one moment by the numbers in their names. */
+static int compare_file_ages(const void *left, const void *right)
 {
     const struct push_file *a = left, *b = right;
     if (a->changed_ns != b->changed_ns)
@@ -62,23 +63,18 @@ static int compare_name(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static int add_file(struct push_file **files, size_t *count, size_t *capacity, const struct push_file *file)
+static int append_file(struct push_file **files, size_t *count, uint32_t *capacity,
+                       const struct push_file *file)
 {
-    if (*count == *capacity) {
-        size_t more = *capacity ? 2 * *capacity : 64;
-        struct push_file *grown = realloc(*files, more * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        *files = grown;
-        *capacity = more;
-    }
+    if (!array_grow(files, capacity, *count, sizeof **files))
+        return -ENOMEM;
     (*files)[(*count)++] = *file;
     return 0;
 }
 
 /* ---- the state file ---- */
 
-/* INODE BYTES CHANGED NAME, a line for each file that has been dealt with. */
+/* INODE BYTES CHANGED NAME, a line for each file that is done. */
 static bool parse_line(char *line, struct push_file *ret)
 {
     int at = 0;
@@ -92,7 +88,7 @@ static bool parse_line(char *line, struct push_file *ret)
     return *ret->name;
 }
 
-/* One that is not ours to read, or that is none, is as if there were none: then all is sent once more. */
+/* -1 without one, or if it belongs to another user or is no file: then all files are sent once more. */
 static int open_state(const struct push_spool *spool)
 {
     struct stat status;
@@ -108,7 +104,7 @@ static int read_state(struct push_spool *spool)
 {
     char line[NAME_MAX + 128];
     struct push_file file;
-    size_t capacity = 0;
+    uint32_t capacity = 0;
     int fd = open_state(spool), status = 0;
     FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!stream)
@@ -117,7 +113,7 @@ static int read_state(struct push_spool *spool)
     while (is_ours && status == 0 && spool->remembered_count < PUSH_SPOOL_LISTED_MAX &&
            fgets(line, sizeof line, stream)) {
         if (parse_line(line, &file))
-            status = add_file(&spool->remembered, &spool->remembered_count, &capacity, &file);
+            status = append_file(&spool->remembered, &spool->remembered_count, &capacity, &file);
     }
     fclose(stream);
     return status;
@@ -134,7 +130,7 @@ static void put_state(const struct push_spool *spool, FILE *stream)
     }
 }
 
-/* Whole under its name or not at all. */
+/* Under its name the file is complete or not there. */
 static int write_state(const struct push_spool *spool)
 {
     char temporary[40];
@@ -181,21 +177,21 @@ void push_spool_close(struct push_spool *spool)
     *spool = (struct push_spool){.directory_fd = -1};
 }
 
-static int list(const struct push_spool *spool, DIR *directory, struct push_file **files, size_t *count,
-                size_t *capacity)
+static int list_matching(const struct push_spool *spool, DIR *directory, struct push_file **files,
+                         size_t *count, uint32_t *capacity)
 {
     const struct dirent *entry;
     struct push_file file;
     int status = 0;
     while (status == 0 && *count < PUSH_SPOOL_LISTED_MAX && (entry = readdir(directory))) {
-        if (is_wanted(spool, entry->d_name) && describe(spool->directory_fd, entry->d_name, &file))
-            status = add_file(files, count, capacity, &file);
+        if (is_waiting_name(spool, entry->d_name) && describe_file(spool->directory_fd, entry->d_name, &file))
+            status = append_file(files, count, capacity, &file);
     }
     return status;
 }
 
 static int list_directory(const struct push_spool *spool, struct push_file **files, size_t *count,
-                          size_t *capacity)
+                          uint32_t *capacity)
 {
     struct stat itself;
     int fd = openat(spool->directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -208,12 +204,12 @@ static int list_directory(const struct push_spool *spool, struct push_file **fil
     }
     int status = fstat(spool->directory_fd, &itself) < 0 || itself.st_nlink == 0 ? -ENOENT : 0;
     if (status == 0)
-        status = list(spool, directory, files, count, capacity);
+        status = list_matching(spool, directory, files, count, capacity);
     closedir(directory);
     return status;
 }
 
-/* Of those that were there before, what has been dealt with. Both lists by name. */
+/* Marks as done what was done before. Both lists are sorted by name. */
 static void carry_over(struct push_file *files, size_t count, struct push_file *before, size_t before_count)
 {
     if (before_count == 0)
@@ -222,14 +218,15 @@ static void carry_over(struct push_file *files, size_t count, struct push_file *
     for (size_t i = 0; i < count; i++) {
         const struct push_file *found =
             bsearch(&files[i], before, before_count, sizeof *before, compare_name);
-        files[i].is_done = found && found->is_done && are_same(found, &files[i]);
+        files[i].is_done = found && found->is_done && are_same_files(found, &files[i]);
     }
 }
 
 int push_spool_scan(struct push_spool *spool)
 {
     struct push_file *files = NULL;
-    size_t count = 0, capacity = 0;
+    size_t count = 0;
+    uint32_t capacity = 0;
     int status = list_directory(spool, &files, &count, &capacity);
     if (status < 0) {
         free(files);
@@ -239,7 +236,7 @@ int push_spool_scan(struct push_spool *spool)
     if (spool->remembered)
         carry_over(files, count, spool->remembered, spool->remembered_count);
     if (count > 0)
-        qsort(files, count, sizeof *files, compare_age);
+        qsort(files, count, sizeof *files, compare_file_ages);
     free(spool->files);
     free(spool->remembered);
     spool->remembered = NULL;
@@ -277,6 +274,6 @@ int push_spool_finish(struct push_spool *spool, struct push_file *file)
 void push_spool_remove(struct push_spool *spool, const struct push_file *file)
 {
     struct push_file now;
-    if (describe(spool->directory_fd, file->name, &now) && are_same(&now, file))
+    if (describe_file(spool->directory_fd, file->name, &now) && are_same_files(&now, file))
         unlinkat(spool->directory_fd, file->name, 0);
 }

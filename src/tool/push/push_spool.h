@@ -1,15 +1,15 @@
 /*
- * What is in a directory to be sent, oldest first, and what has been dealt with.
+ * The files of a directory that wait to be sent, oldest first, and those that are done.
  *
- * The spool is the directory itself: files that match and have not been dealt with. When they become too many
- * or too much, the oldest is given up. What has been dealt with is remembered by name, inode, size and time
- * of change, so that a name that is used again is a new file; in a file beside them, for the next start, as
- * long as the file that it is of is there.
+ * The spool is the directory itself: files that match and are not done. When they are too many or too large,
+ * the oldest is given up. Files that are done are remembered by name, inode, size and time of change, so that
+ * a name that is used again is a new file. A state file beside them has the list for the next start, as long
+ * as these files exist.
  *
  * Called from: push_follow. One process for a directory: push_spool_open locks it.
  */
-#ifndef WALLPROF_TOOL_PUSH_SPOOL_H
-#define WALLPROF_TOOL_PUSH_SPOOL_H
+#ifndef WALLPROF_PUSH_SPOOL_H
+#define WALLPROF_PUSH_SPOOL_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    PUSH_SPOOL_FILES = 1000, /* what may wait unless something else is said */
+    PUSH_SPOOL_FILES = 1000, /* default limits of what may wait */
     PUSH_SPOOL_MIB = 256,
     PUSH_SPOOL_LISTED_MAX = 1 << 17
 };
@@ -32,30 +32,31 @@ struct push_file {
 struct push_spool {
     int directory_fd;
     const char *pattern;           /* of fnmatch(3) */
-    uint64_t max_files, max_bytes; /* of what waits */
+    uint64_t max_files, max_bytes; /* that may wait */
     struct push_file *files;       /* that match, the oldest first */
     size_t count, capacity;
-    struct push_file *remembered; /* of the state file; until the first scan */
+    struct push_file *remembered; /* from the state file; until the first scan */
     size_t remembered_count;
 };
 
-/* 0; or -errno, -EWOULDBLOCK if another process has it. The limits are the caller's to set. */
+/* 0; or -errno, -EWOULDBLOCK if another process has it. Sets the default limits, which the caller may change.
+ */
 int push_spool_open(struct push_spool *spool, const char *directory, const char *pattern);
 void push_spool_close(struct push_spool *spool);
 
-/* Looks what is there now. 0 or -errno; -ENOENT when the directory has been removed. */
+/* Lists the files that are there now. 0 or -errno; -ENOENT when the directory has been removed. */
 int push_spool_scan(struct push_spool *spool);
 
-/* The oldest that waits, or NULL; valid until the next scan. */
+/* The oldest waiting file, or NULL; valid until the next scan. */
 struct push_file *push_spool_first(struct push_spool *spool);
 
-/* The oldest if too much waits, else NULL. */
+/* The same if more waits than the limits allow, else NULL. */
 struct push_file *push_spool_surplus(struct push_spool *spool);
 
-/* It has been dealt with, and is remembered. 0, or -errno when it cannot be for the next start. */
+/* Marks a file as done and writes the state file. 0, or -errno when that cannot be written. */
 int push_spool_finish(struct push_spool *spool, struct push_file *file);
 
-/* Removes it if it is still the one that was found. */
+/* Removes the file if it is still the one that was found. */
 void push_spool_remove(struct push_spool *spool, const struct push_file *file);
 
 #endif

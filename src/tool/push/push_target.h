@@ -1,15 +1,14 @@
 /*
- * Where profiles are pushed to: the server's address, which of its interfaces, and what the series is called.
+ * Where profiles are pushed to: the server's address, its interface, and the name and labels of the series.
  *
- * What a user gives is checked here, so that nothing can be put into a request that the server would take for
- * something else. What is refused is refused with a reason, for people; an address that may hold a password
- * is never repeated in one.
+ * What the user gives is checked here, so that a server cannot misread a request. A refusal has a reason, for
+ * people; it never repeats an address, which may hold a password.
  *
- * Called from: cmd_push. Texts are the caller's and must stay.
+ * Called from: cmd_push. Texts are borrowed.
  * Sources: Pyroscope's labelset.Parse and validation.ValidateLabels, Parca's NormalizeWriteRawRequest.
  */
-#ifndef WALLPROF_TOOL_PUSH_TARGET_H
-#define WALLPROF_TOOL_PUSH_TARGET_H
+#ifndef WALLPROF_PUSH_TARGET_H
+#define WALLPROF_PUSH_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +20,8 @@ enum push_interface {
 };
 
 enum {
-    PUSH_LABELS_MAX = 28,         /* Pyroscope takes 30, its name and the service's among them */
-    PUSH_LABEL_NAME_BYTES = 1024, /* and so long ones, by default */
+    PUSH_LABELS_MAX = 28,         /* Pyroscope takes 30, including its own name and the service's */
+    PUSH_LABEL_NAME_BYTES = 1024, /* Pyroscope's default limits */
     PUSH_LABEL_VALUE_BYTES = 2048,
     PUSH_REASON_BYTES = 256
 };
@@ -35,7 +34,7 @@ struct push_label {
 struct push_target {
     enum push_interface interface;
     const char *address;    /* scheme://host[:port][/path] */
-    uint32_t address_bytes; /* without slashes at its end */
+    uint32_t address_bytes; /* without slashes at the end */
     bool is_encrypted, is_loopback;
     const char *name; /* of the service; NULL: that of the profiled program */
     struct push_label labels[PUSH_LABELS_MAX];
@@ -48,10 +47,11 @@ int push_target_set_address(struct push_target *target, const char *address);
 int push_target_set_name(struct push_target *target, const char *name);
 int push_target_add_label(struct push_target *target, const char *text); /* NAME=VALUE */
 
-/* Once the interface is settled: not every one can carry every label. */
+/* To be called when the interface is known: not every one can carry every label. 0 or -EINVAL with a reason.
+ */
 int push_target_check(struct push_target *target);
 
-/* What a service may be called: other characters become '_'. */
+/* Makes a valid service name of a program's: other characters become '_'. */
 void push_target_make_name(const char *program, char *ret, uint32_t capacity);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * A pprof file (google/pprof's profile.proto) as tables: what is in it, checked for itself, not yet for what
- * it means.
+ * A pprof file (google/pprof's profile.proto) as tables. The form of its content is checked here, its meaning
+ * is not.
  *
- * After success every string index leads to a string, every id that a location or a line names to an entry,
- * ids are different, and numbers that are signed in the format are not negative. Samples are only counted and
- * found; pprof_file_sample reads one. Memory is in proportion to the file.
+ * After success every string index leads to a string, and every id in a location or line leads to an entry.
+ * Ids are different, and numbers that are signed in the format are not negative. Samples are only found and
+ * counted; pprof_file_sample reads one. Memory is in proportion to the file.
  *
  * Called from: pprof_read. Malloc.
  */
-#ifndef WALLPROF_TOOL_PPROF_FILE_H
-#define WALLPROF_TOOL_PPROF_FILE_H
+#ifndef WALLPROF_PPROF_FILE_H
+#define WALLPROF_PPROF_FILE_H
 
 #include "recording.h"
 #include "base/protobuf_read.h"
@@ -43,7 +43,7 @@ struct pprof_location {
     uint32_t first_line, line_count; /* in lines */
 };
 
-/* From an id to an index: ids that run 1..N are found at once. */
+/* From an id to an index. Ids that run 1..N are found without a search. */
 struct pprof_ids {
     struct pprof_id {
         uint64_t id;
@@ -59,7 +59,7 @@ struct pprof_file {
     struct pprof_location *locations;
     struct pprof_function *functions;
     struct pprof_line *lines;
-    struct wire *samples; /* messages, in the file's bytes */
+    struct protobuf_reader *samples; /* messages, in the file's bytes */
     const char **comments;
     uint32_t string_count, mapping_count, location_count, function_count, line_count, sample_count,
         comment_count;
@@ -67,12 +67,12 @@ struct pprof_file {
     struct pprof_value_type types[PPROF_TYPES_MAX], period_type;
     uint32_t type_count;
     uint64_t time_ns, duration_ns, period;
-    size_t stack_ids;   /* how many location ids all samples have together, at most */
+    size_t stack_ids;   /* upper bound of the location ids of all samples together */
     size_t label_count; /* how many labels */
 };
 
 struct pprof_sample {
-    uint32_t *stack; /* indices of locations, innermost first; owned by whoever reads samples: */
+    uint32_t *stack; /* indices of locations, innermost first; owned by the caller */
     uint32_t depth, capacity;
     uint64_t values[PPROF_VALUES];
     const char *thread; /* label `thread`; NULL without */
@@ -82,18 +82,18 @@ struct pprof_sample {
     int32_t pid, rank;   /* labels of that name; 0 and PROCESS_NO_RANK without */
     struct pprof_label {
         const char *key, *value;
-    } labels[PPROF_LABELS_MAX]; /* others that are text, in the order of their keys */
+    } labels[PPROF_LABELS_MAX]; /* other labels with text, in the order of their keys */
     uint32_t label_count;
 };
 
-/* 0; or -errno, with the reason in recording->reason, and nothing held. The bytes must outlive the file. */
+/* 0; or -errno with the reason in recording->reason and nothing held. The bytes must outlive the file. */
 int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t count,
                     struct recording *recording);
 void pprof_file_free(struct pprof_file *file);
 
 /*
- * Reads a sample into *ret, whose stack is used again and grows as needed. 0, or -errno with the reason. Only
- * for files of PPROF_VALUES sample types.
+ * Reads a sample into *ret, whose stack is reused and grows as needed. 0, or -errno with the reason. Only for
+ * files with PPROF_VALUES sample types.
  */
 int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_sample *ret,
                       struct recording *recording);

@@ -12,8 +12,8 @@ static bool is_outside(const struct pprof_mapping *mapping)
     return strcmp(mapping->path, "[JIT]") == 0 || strcmp(mapping->path, "[anonymous executable]") == 0;
 }
 
-/* Memory outside all modules stands last; from its first entry on, all that says no more than such an entry
- * can is of it. */
+/* Memory outside all modules stands last. From its first entry on, each mapping that says no more than such
+ * an entry can say is memory outside all modules. */
 static uint32_t first_region(const struct pprof_file *file)
 {
     uint32_t first = file->mapping_count;
@@ -30,13 +30,13 @@ static uint32_t first_region(const struct pprof_file *file)
 static void add_region(struct building *building, uint32_t index)
 {
     const struct pprof_mapping *mapping = &building->file->mappings[index];
-    struct wp_symbols *symbols = &building->names->symbols;
+    struct symbols *symbols = &building->names->symbols;
     building->names->regions[symbols->region_count++] =
-        (struct outside_region){.start = mapping->start,
-                                .end = mapping->limit,
-                                .file_offset = mapping->file_offset,
-                                .path = mapping->path,
-                                .has_names = mapping->has_functions};
+        (struct code_region){.start = mapping->start,
+                             .end = mapping->limit,
+                             .file_offset = mapping->file_offset,
+                             .path = mapping->path,
+                             .has_names = mapping->has_functions};
     building->region_of[index] = symbols->region_count;
 }
 
@@ -46,7 +46,7 @@ static int hex_digit(char digit)
 }
 
 /* What is no GNU build-id (Go has another kind) is left out. */
-static void set_build_id(struct wp_module *module, const char *text)
+static void set_build_id(struct module *module, const char *text)
 {
     size_t digits = strlen(text);
     if (digits % 2 || digits / 2 > MODULE_BUILD_ID_MAX_BYTES || strspn(text, "0123456789abcdef") != digits)
@@ -60,12 +60,12 @@ static int add_module(struct building *building, uint32_t index, bool is_main)
 {
     struct recording *recording = building->recording;
     const struct pprof_mapping *mapping = &building->file->mappings[index];
-    struct wp_symbols *symbols = &building->names->symbols;
+    struct symbols *symbols = &building->names->symbols;
     arena_ref path = arena_strdup(&recording->arena, mapping->path);
-    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_module));
+    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct module));
     if (!path || !ref)
         return pprof_no_memory(recording);
-    struct wp_module *module = arena_at(&recording->arena, ref);
+    struct module *module = arena_at(&recording->arena, ref);
     module->start_pc = module->loaded_low = mapping->start;
     module->end_pc = module->loaded_high = mapping->limit;
     module->file_offset = mapping->file_offset;
@@ -112,10 +112,10 @@ static bool is_made_up(const char *name)
 static int add_functions(struct building *building)
 {
     const struct pprof_file *file = building->file;
-    struct wp_symbols *symbols = &building->names->symbols;
+    struct symbols *symbols = &building->names->symbols;
     for (uint32_t i = 0; i < file->function_count; i++) {
         const struct pprof_function *from = &file->functions[i];
-        struct wp_function *function = &symbols->functions[i];
+        struct symbol_function *function = &symbols->functions[i];
         function->name = *from->name ? from->name : from->system_name;
         function->system_name = *from->system_name ? from->system_name : from->name;
         function->file = *from->file ? from->file : NULL;
@@ -128,7 +128,7 @@ static int add_functions(struct building *building)
     return 0;
 }
 
-/* 1 + enum wp_pseudo, 0 for real code. */
+/* 1 + enum pseudo_frame, 0 for real code. */
 static uint32_t pseudo_of(const struct building *building, const struct pprof_location *location)
 {
     if (location->mapping || location->address || location->line_count != 1)
@@ -136,7 +136,7 @@ static uint32_t pseudo_of(const struct building *building, const struct pprof_lo
     uint32_t function = building->file->lines[location->first_line].function;
     const char *name = building->names->symbols.functions[function].name;
     for (uint32_t i = 0; i < PSEUDO_KINDS; i++) {
-        const char *other = tree_pseudo_name((enum wp_pseudo)i);
+        const char *other = tree_pseudo_name((enum pseudo_frame)i);
         if (other && strcmp(name, other) == 0)
             return 1 + i;
     }
@@ -147,7 +147,7 @@ static uint32_t pseudo_of(const struct building *building, const struct pprof_lo
  */
 static arena_ref make_location(struct building *building, const struct pprof_location *from)
 {
-    struct wp_tree *tree = &building->recording->tree;
+    struct tree *tree = &building->recording->tree;
     arena_ref module = from->mapping ? building->module_of[from->mapping - 1] : 0;
     arena_ref ref = tree_add_location(tree, module, from->address, 0);
     if (ref)
@@ -162,11 +162,11 @@ static arena_ref make_location(struct building *building, const struct pprof_loc
 /* Locations come in the order of their indices. */
 static void add_frames(struct building *building, const struct pprof_location *from)
 {
-    struct wp_symbols *symbols = &building->names->symbols;
+    struct symbols *symbols = &building->names->symbols;
     uint32_t used = symbols->first_frame[symbols->location_count];
     for (uint32_t i = 0; i < from->line_count; i++) {
         const struct pprof_line *line = &building->file->lines[from->first_line + i];
-        symbols->frames[used++] = (struct wp_frame){line->function, line->line};
+        symbols->frames[used++] = (struct symbol_frame){line->function, line->line};
     }
     symbols->first_frame[++symbols->location_count] = used;
 }
@@ -175,8 +175,8 @@ static void add_frames(struct building *building, const struct pprof_location *f
 static void add_pseudos(struct building *building)
 {
     const struct pprof_file *file = building->file;
-    const struct wp_tree *tree = &building->recording->tree;
-    struct wp_symbols *symbols = &building->names->symbols;
+    const struct tree *tree = &building->recording->tree;
+    struct symbols *symbols = &building->names->symbols;
     const struct pprof_location *of[PSEUDO_COUNT] = {0};
     for (uint32_t i = 0; i < file->location_count; i++) {
         uint32_t pseudo = pseudo_of(building, &file->locations[i]);
@@ -186,15 +186,15 @@ static void add_pseudos(struct building *building)
         building->location_of[i] = tree->pseudo[pseudo - 1];
     }
     for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
-        const char *name = tree_pseudo_name((enum wp_pseudo)i);
+        const char *name = tree_pseudo_name((enum pseudo_frame)i);
         if (of[i]) {
             add_frames(building, of[i]);
             continue;
         }
         uint32_t frame = symbols->first_frame[symbols->location_count];
-        symbols->frames[frame] = (struct wp_frame){.function = symbols->function_count};
+        symbols->frames[frame] = (struct symbol_frame){.function = symbols->function_count};
         symbols->functions[symbols->function_count++] =
-            (struct wp_function){.name = name, .system_name = name};
+            (struct symbol_function){.name = name, .system_name = name};
         symbols->first_frame[++symbols->location_count] = frame + 1;
     }
 }
@@ -220,16 +220,17 @@ static int add_locations(struct building *building)
 arena_ref pprof_names_label(struct building *building, const struct pprof_label *label)
 {
     char buffer[TREE_LABEL_NAME_BYTES];
-    struct wp_tree *tree = &building->recording->tree;
-    struct wp_symbols *symbols = &building->names->symbols;
+    struct tree *tree = &building->recording->tree;
+    struct symbols *symbols = &building->names->symbols;
     arena_ref ref = tree_label(tree, label->key, label->value);
     if (!ref || tree->location_count == symbols->location_count)
         return ref;
     const char *name = tree_frame_name(tree->arena, tree_location_at(tree, ref), buffer);
-    name = name_store_add(&building->names->label_names, name, strlen(name));
+    name = string_pool_add(&building->names->label_names, name, strlen(name));
     uint32_t frame = symbols->first_frame[symbols->location_count];
-    symbols->frames[frame] = (struct wp_frame){.function = symbols->function_count};
-    symbols->functions[symbols->function_count++] = (struct wp_function){.name = name, .system_name = name};
+    symbols->frames[frame] = (struct symbol_frame){.function = symbols->function_count};
+    symbols->functions[symbols->function_count++] =
+        (struct symbol_function){.name = name, .system_name = name};
     symbols->first_frame[++symbols->location_count] = frame + 1;
     return name ? ref : 0;
 }
@@ -244,7 +245,7 @@ int pprof_names_add(struct building *building)
 
 /* ---- memory ---- */
 
-static void release_names(struct wp_symbols *symbols)
+static void release_names(struct symbols *symbols)
 {
     struct read_symbols *names = (struct read_symbols *)symbols;
     free(symbols->functions);
@@ -257,7 +258,7 @@ static void release_names(struct wp_symbols *symbols)
     free(names->comments);
     free(names->processes);
     string_table_deinit(&names->process_names);
-    name_store_deinit(&names->label_names);
+    string_pool_deinit(&names->label_names);
     free(names);
 }
 
@@ -267,7 +268,7 @@ bool pprof_names_make(struct building *building)
     struct read_symbols *names = calloc(1, sizeof *names);
     if (!names)
         return false;
-    struct wp_symbols *symbols = &names->symbols;
+    struct symbols *symbols = &names->symbols;
     size_t locations = file->location_count + file->label_count + PSEUDO_COUNT;
     size_t functions = file->function_count + file->label_count + PSEUDO_COUNT;
     size_t frames = file->line_count + file->label_count + 2 * PSEUDO_COUNT;

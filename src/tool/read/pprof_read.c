@@ -1,12 +1,11 @@
 /*
- * From the tables of a pprof file of ours back to the profile that they were written from, so that writing it
- * again makes the same bytes.
+ * Makes the profile again from which a pprof file of ours was written. Writing it again makes the same bytes.
  *
- * What is not in the file stays 0: calls, where functions start, when threads did. Where samples have times
- * (label end_timestamp_ns), those of one stack are added up: times are not kept.
+ * What is not in the file stays 0: calls, and where functions and threads start. Samples with times (label
+ * end_timestamp_ns) are added up for each stack: times are not kept.
  */
 #include "pprof_building.h"
-#include "account/labels.h"
+#include "profile/label_limits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,20 +56,20 @@ static void read_seconds(const char *comment, const char *before, uint64_t *ret)
         *ret = (uint64_t)(seconds * 1e9 + 0.5);
 }
 
-static void read_counters(struct wp_profile *profile, const char *comment)
+static void read_counters(struct profile *profile, const char *comment)
 {
-    struct wp_counters *counters = &profile->counters;
+    struct counters *counters = &profile->counters;
     sscanf(comment, "%*g ticks a second asked, %" SCNu64 " made, %" SCNu64 " missed; up to %" SCNu32,
            &counters->ticks, &counters->late_ticks, &profile->threads_per_tick);
     sscanf(comment,
            "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " unanswered; %" SCNu64
            " late signals dropped",
-           &counters->samples, &counters->truncated, &counters->unanswered, &counters->stray);
+           &counters->samples, &counters->truncated, &counters->missing_replies, &counters->stray);
     sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
     read_seconds(comment, "the sampler itself used ", &counters->sampler_cpu_ns);
-    read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->answers_cpu_ns);
+    read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->handler_cpu_ns);
     sscanf(comment, "looks: %" SCNu64 " unchanged, %" SCNu64 " walked from outside, %" SCNu64 " by signal",
-           &counters->unchanged, &counters->walked, &counters->answered);
+           &counters->unchanged, &counters->walked, &counters->replies);
 }
 
 /* "process: app, pid 1234"; a name may have anything in it. */
@@ -90,10 +89,10 @@ static void read_process(struct recording *recording, const char *comment)
 /* Of a file that does not say, the program is what was mapped first. */
 static void begin_process(struct recording *recording)
 {
-    recording->process =
-        (struct wp_process){.name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
+    recording->process = (struct process_record){
+        .name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
     for (arena_ref ref = recording->modules.newest; ref;) {
-        const struct wp_module *module = arena_at(&recording->arena, ref);
+        const struct module *module = arena_at(&recording->arena, ref);
         const char *path = arena_at(&recording->arena, module->path), *slash = strrchr(path, '/');
         if (module->is_main)
             snprintf(recording->program, sizeof recording->program, "%s", slash ? slash + 1 : path);
@@ -107,7 +106,7 @@ static void take_comments(struct building *building)
     static const char command[] = "command: ", restraint[] = "restrained to ",
                       process[] = "process: ", ended[] = "ended: ";
     struct recording *recording = building->recording;
-    struct wp_profile *profile = &recording->profile;
+    struct profile *profile = &recording->profile;
     begin_process(recording);
     for (uint32_t i = 0; i < building->file->comment_count; i++) {
         const char *comment = building->file->comments[i];
@@ -135,13 +134,13 @@ static void take_comments(struct building *building)
 /* As much as everything can take, so that it never fills up: the reserve (arena.h) on top. */
 static size_t arena_bytes(const struct pprof_file *file)
 {
-    size_t bytes = (sizeof(struct wp_node) + ARENA_UNIT_BYTES) * (file->stack_ids + file->sample_count);
-    bytes += sizeof(struct wp_location) * (size_t)file->location_count;
-    bytes += (sizeof(struct wp_thread_record) + sizeof(struct wp_node)) * (size_t)file->sample_count;
-    bytes += (sizeof(struct wp_node) + sizeof(struct wp_location) + LABELS_KEY_BYTES + LABELS_VALUE_BYTES) *
+    size_t bytes = (sizeof(struct tree_node) + ARENA_UNIT_BYTES) * (file->stack_ids + file->sample_count);
+    bytes += sizeof(struct location) * (size_t)file->location_count;
+    bytes += (sizeof(struct thread_record) + sizeof(struct tree_node)) * (size_t)file->sample_count;
+    bytes += (sizeof(struct tree_node) + sizeof(struct location) + LABELS_KEY_BYTES + LABELS_VALUE_BYTES) *
              file->label_count;
     for (uint32_t i = 0; i < file->mapping_count; i++)
-        bytes += sizeof(struct wp_module) + strlen(file->mappings[i].path) + 1 + ARENA_UNIT_BYTES;
+        bytes += sizeof(struct module) + strlen(file->mappings[i].path) + 1 + ARENA_UNIT_BYTES;
     return bytes + bytes / 8 + ARENA_SLACK_BYTES;
 }
 
@@ -179,13 +178,13 @@ static int make_recording(struct building *building)
     if (status == 0)
         status = tree_init(&recording->tree, &recording->arena);
     recording->modules.arena = &recording->arena;
-    recording->profile = (struct wp_profile){.arena = &recording->arena,
-                                             .tree = &recording->tree,
-                                             .modules = &recording->modules,
-                                             .labels = LABELS_NONE,
-                                             .start_utc_ns = file->time_ns,
-                                             .duration_ns = file->duration_ns,
-                                             .period_ns = file->period};
+    recording->profile = (struct profile){.arena = &recording->arena,
+                                          .tree = &recording->tree,
+                                          .modules = &recording->modules,
+                                          .labels = LABELS_NONE,
+                                          .start_utc_ns = file->time_ns,
+                                          .duration_ns = file->duration_ns,
+                                          .period_ns = file->period};
     if (status < 0 || !make_tables(building) || !pprof_names_make(building))
         return pprof_no_memory(recording);
     recording->profile.symbols = recording->symbols;

@@ -1,6 +1,6 @@
 /*
- * Threads and their trees out of the samples of a pprof file. Samples are put in last first: a node's
- * children stand newest first and are written in that order, so that what is written again has the file's
+ * Makes threads and their trees from the samples of a pprof file. The last sample is added first. A node's
+ * children stand newest first and are written in that order, so a file that is written again has the same
  * order.
  */
 #include "pprof_building.h"
@@ -17,11 +17,11 @@ static const uint64_t value_max = (uint64_t)1 << 61;
 static int add_thread(struct building *building, struct thread_key *slot, const struct thread_key *key)
 {
     struct recording *recording = building->recording;
-    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct wp_thread_record));
+    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct thread_record));
     uint32_t number = recording->profile.thread_count + 1;
     if (!ref)
         return pprof_no_memory(recording);
-    struct wp_thread_record *record = arena_at(&recording->arena, ref);
+    struct thread_record *record = arena_at(&recording->arena, ref);
     memcpy(record->name, key->name, strnlen(key->name, sizeof record->name));
     record->tid = (int32_t)key->id;
     record->process = key->process;
@@ -57,7 +57,7 @@ static uint32_t process_of(struct building *building, const struct pprof_sample 
         .pid = sample->pid,
         .rank = sample->rank};
     building->recording->profile.is_merged |= sample->process || sample->pid;
-    return record_table_intern(&building->processes, &key);
+    return intern_table_intern(&building->processes, &key);
 }
 
 /* The root that a sample's labels stand for; threads are made as they appear. */
@@ -93,7 +93,7 @@ static int number_threads(struct building *building)
         return pprof_no_memory(recording);
     for (uint32_t number = 1; number <= count; number++) {
         arena_ref ref = building->thread_list[count - number];
-        struct wp_thread_record *record = arena_at(&recording->arena, ref);
+        struct thread_record *record = arena_at(&recording->arena, ref);
         record->number = number;
         record->process = recording->profile.process_count - 1 - record->process;
         tree_node(&recording->tree, record->root)->thread = number;
@@ -129,7 +129,7 @@ static arena_ref location_at(struct building *building, const struct pprof_sampl
 static int node_of(struct building *building, arena_ref root, const struct pprof_sample *sample,
                    arena_ref *ret)
 {
-    struct wp_tree *tree = &building->recording->tree;
+    struct tree *tree = &building->recording->tree;
     bool is_common = root == building->path_root;
     const uint32_t depth = sample->label_count + sample->depth;
     *ret = root;
@@ -150,7 +150,7 @@ static int node_of(struct building *building, arena_ref root, const struct pprof
     return status;
 }
 
-static int add_values(struct building *building, struct wp_values *to, const uint64_t *values)
+static int add_values(struct building *building, struct values *to, const uint64_t *values)
 {
     for (int i = 0; i < PPROF_VALUES; i++) {
         building->sums[i] += values[i]; /* of two numbers of 63 bits at most */
@@ -181,7 +181,7 @@ static int take_processes(struct building *building)
 {
     struct recording *recording = building->recording;
     const uint32_t count = building->processes.count;
-    struct wp_process *processes;
+    struct process_record *processes;
     recording->profile.is_merged |= count > 1;
     recording->profile.processes = &recording->process;
     recording->profile.process_count = 1;
@@ -189,15 +189,15 @@ static int take_processes(struct building *building)
         return pprof_no_memory(recording);
     if (!recording->profile.is_merged) { /* 1, or none at all */
         if (count > 0)
-            recording->process.rank = ((struct process_key *)record_table_at(&building->processes, 0))->rank;
+            recording->process.rank = ((struct process_key *)intern_table_at(&building->processes, 0))->rank;
         return 0;
     }
     processes = building->names->processes = calloc(count, sizeof *processes);
     if (!processes)
         return pprof_no_memory(recording);
     for (uint32_t i = 0; i < count; i++) {
-        const struct process_key *key = record_table_at(&building->processes, i);
-        processes[count - 1 - i] = (struct wp_process){
+        const struct process_key *key = intern_table_at(&building->processes, i);
+        processes[count - 1 - i] = (struct process_record){
             string_table_at(&building->names->process_names, key->name), key->pid, key->rank, ""};
     }
     recording->profile.processes = processes;
@@ -210,7 +210,7 @@ int pprof_samples_add(struct building *building)
     struct pprof_file *file = building->file;
     struct pprof_sample sample = {0};
     int status =
-        record_table_init(&building->processes, sizeof(struct process_key), sizeof(struct process_key));
+        intern_table_init(&building->processes, sizeof(struct process_key), sizeof(struct process_key));
     string_table_init(&building->names->process_names);
     for (uint32_t i = file->sample_count; status == 0 && i-- > 0;) {
         status = pprof_file_sample(file, i, &sample, building->recording);
@@ -220,6 +220,6 @@ int pprof_samples_add(struct building *building)
     free(sample.stack);
     if (status == 0)
         status = take_processes(building);
-    record_table_deinit(&building->processes);
+    intern_table_deinit(&building->processes);
     return status ? status : number_threads(building);
 }

@@ -74,7 +74,7 @@ void recording_close(struct recording *recording)
     }
     free(recording->timeline.records);
     free(recording->timeline.events);
-    recording->timeline = (struct wp_timeline){0};
+    recording->timeline = (struct timeline){0};
     recording->release_symbols = NULL;
     recording->symbols = NULL;
     recording->thread_of_number = NULL;

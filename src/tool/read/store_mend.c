@@ -1,10 +1,10 @@
 /*
- * Records are linked last, and lists lead from newer to older ones (arena.h), so that of a process that was
- * killed only what it was adding just then is not whole. After a crash of the machine whole pages may be
- * older than others, or empty; then as much is kept as leads to each other.
+ * Records are linked last, and lists lead from newer to older ones (arena.h). So when a process is killed,
+ * only the record that it was adding is not whole. After a crash of the machine some pages may be older than
+ * others, or empty; then the records that still lead to each other are kept.
  *
- * What a thread's tree holds is true as it stands; how much of the thread's time that is can be counted. The
- * rest up to the end is its last observation's as far as that stands for it, and else nobody's: [unsampled].
+ * What a thread's tree holds is true, and how much of the thread's time that is can be counted. The rest up
+ * to the end belongs to its last observation as far as that stands for it. What is left then is [unsampled].
  */
 #include "store_reader.h"
 
@@ -24,12 +24,12 @@ static void mend_modules(struct store_reader *reader, struct store_tree *stored)
 {
     stored->module_count = 0;
     for (arena_ref *link = &stored->newest_module; *link; stored->module_count++) {
-        if (!store_claim(reader, *link, sizeof(struct wp_module), KIND_MODULE) ||
+        if (!store_claim(reader, *link, sizeof(struct module), KIND_MODULE) ||
             !store_is_module(reader, *link)) {
             *link = 0;
             return;
         }
-        struct wp_module *module = arena_at(&reader->recording->arena, *link);
+        struct module *module = arena_at(&reader->recording->arena, *link);
         module->is_loaded = false;
         module->search = 0;
         link = &module->next;
@@ -38,7 +38,7 @@ static void mend_modules(struct store_reader *reader, struct store_tree *stored)
 
 static bool is_location(const struct store_reader *reader, arena_ref ref)
 {
-    struct wp_location *location = arena_at(&reader->recording->arena, ref);
+    struct location *location = arena_at(&reader->recording->arena, ref);
     if (location->module && !store_is_kind(reader, location->module, KIND_MODULE))
         location->module = 0; /* a module that is lost */
     return location->next < ref && location->pseudo <= PSEUDO_KINDS &&
@@ -49,24 +49,23 @@ static bool is_location(const struct store_reader *reader, arena_ref ref)
 /* Their numbers are given anew: the oldest that is left has the first. */
 static void mend_locations(struct store_reader *reader, struct store_tree *stored)
 {
-    const struct wp_arena *arena = &reader->recording->arena;
+    const struct arena *arena = &reader->recording->arena;
     uint32_t count = 0;
     for (arena_ref *link = &stored->newest_location; *link; count++) {
-        if (!store_claim(reader, *link, sizeof(struct wp_location), KIND_LOCATION) ||
+        if (!store_claim(reader, *link, sizeof(struct location), KIND_LOCATION) ||
             !is_location(reader, *link)) {
             *link = 0;
             break;
         }
-        link = &((struct wp_location *)arena_at(arena, *link))->next;
+        link = &((struct location *)arena_at(arena, *link))->next;
     }
     stored->location_count = count;
-    for (arena_ref ref = stored->newest_location; ref;
-         ref = ((struct wp_location *)arena_at(arena, ref))->next)
-        ((struct wp_location *)arena_at(arena, ref))->index = --count;
+    for (arena_ref ref = stored->newest_location; ref; ref = ((struct location *)arena_at(arena, ref))->next)
+        ((struct location *)arena_at(arena, ref))->index = --count;
 }
 
 static bool is_thread(const struct store_reader *reader, const struct store_tree *stored,
-                      const struct wp_thread_record *record)
+                      const struct thread_record *record)
 {
     return record->tid >= 0 && record->number > 0 && record->number <= stored->thread_count &&
            store_is_kind(reader, record->root, KIND_ROOT);
@@ -76,7 +75,7 @@ static bool is_thread(const struct store_reader *reader, const struct store_tree
 static void mend_threads(struct store_reader *reader, struct store_tree *stored)
 {
     for (arena_ref *link = &stored->newest_thread; *link;) {
-        struct wp_thread_record *record = arena_at(&reader->recording->arena, *link);
+        struct thread_record *record = arena_at(&reader->recording->arena, *link);
         if (!store_fits(reader, *link, sizeof *record) || record->next >= *link)
             *link = 0;
         else if (is_thread(reader, stored, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
@@ -88,17 +87,17 @@ static void mend_threads(struct store_reader *reader, struct store_tree *stored)
 
 /* ---- trees ---- */
 
-static void mend_values(struct wp_values *values)
+static void mend_values(struct values *values)
 {
     if (values->samples > STORE_VALUE_MAX || values->cpu_ns > STORE_VALUE_MAX ||
         values->offcpu_ns > STORE_VALUE_MAX || values->wall_ns > STORE_VALUE_MAX)
-        *values = (struct wp_values){0};
+        *values = (struct values){0};
 }
 
 static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref parent)
 {
-    const struct wp_tree *tree = &reader->recording->tree;
-    const struct wp_node *node = tree_node(tree, ref);
+    const struct tree *tree = &reader->recording->tree;
+    const struct tree_node *node = tree_node(tree, ref);
     return node->parent == parent && node->next_sibling < ref &&
            node->depth == tree_node(tree, parent)->depth + 1 &&
            store_is_kind(reader, node->location, KIND_LOCATION);
@@ -107,7 +106,7 @@ static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref paren
 /* The one behind a child that is taken out, if that can be told. */
 static arena_ref sibling_behind(const struct store_reader *reader, arena_ref ref, arena_ref parent)
 {
-    const struct wp_node *node = tree_node(&reader->recording->tree, ref);
+    const struct tree_node *node = tree_node(&reader->recording->tree, ref);
     bool is_told =
         store_fits(reader, ref, sizeof *node) && node->parent == parent && node->next_sibling < ref;
     return is_told ? node->next_sibling : 0;
@@ -115,10 +114,10 @@ static arena_ref sibling_behind(const struct store_reader *reader, arena_ref ref
 
 static void mend_children(struct store_reader *reader, arena_ref parent)
 {
-    const struct wp_tree *tree = &reader->recording->tree;
+    const struct tree *tree = &reader->recording->tree;
     for (arena_ref *link = &tree_node(tree, parent)->first_child; *link;) {
-        if (store_fits(reader, *link, sizeof(struct wp_node)) && is_child(reader, *link, parent) &&
-            store_claim(reader, *link, sizeof(struct wp_node), KIND_NODE)) {
+        if (store_fits(reader, *link, sizeof(struct tree_node)) && is_child(reader, *link, parent) &&
+            store_claim(reader, *link, sizeof(struct tree_node), KIND_NODE)) {
             mend_values(&tree_node(tree, *link)->self);
             link = &tree_node(tree, *link)->next_sibling;
         } else
@@ -134,7 +133,7 @@ static void mend_tree(struct store_reader *reader, arena_ref root)
 
 static bool is_root(const struct store_reader *reader, const struct store_tree *stored, arena_ref ref)
 {
-    const struct wp_node *root = tree_node(&reader->recording->tree, ref);
+    const struct tree_node *root = tree_node(&reader->recording->tree, ref);
     return root->parent == 0 && root->depth == 0 && root->thread <= stored->thread_count &&
            (root->thread == 0) == (ref == stored->spare_root);
 }
@@ -142,7 +141,7 @@ static bool is_root(const struct store_reader *reader, const struct store_tree *
 static void mend_trees(struct store_reader *reader, struct store_tree *stored)
 {
     for (arena_ref *link = &stored->newest_root; *link;) {
-        struct wp_node *root = tree_node(&reader->recording->tree, *link);
+        struct tree_node *root = tree_node(&reader->recording->tree, *link);
         if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
             *link = 0;
         else if (is_root(reader, stored, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
@@ -161,9 +160,9 @@ static uint32_t reach(const struct store_reader *reader, const struct store_tree
 {
     uint32_t count = 0;
     for (arena_ref ref = stored->newest_location, next; ref; ref = next, count++) {
-        if (!store_fits(reader, ref, sizeof(struct wp_location)))
+        if (!store_fits(reader, ref, sizeof(struct location)))
             return count;
-        const struct wp_location *location = arena_at(&reader->recording->arena, ref);
+        const struct location *location = arena_at(&reader->recording->arena, ref);
         next = location->next;
         if (next >= ref || location->index >= stored->location_count)
             return count;
@@ -213,7 +212,7 @@ int store_mend(struct store_reader *reader, struct store_header *header)
 struct settling {
     struct store_reader *reader;
     const struct store_header *header;
-    struct wp_fold fold;
+    struct fold fold;
     uint64_t end_ns;
 };
 
@@ -231,16 +230,16 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 }
 
 /* What there is in a thread's tree. */
-static struct wp_values sum_of(const struct wp_tree *tree, arena_ref root)
+static struct values sum_of(const struct tree *tree, arena_ref root)
 {
-    struct wp_values sum = {0}; /* all trees together are bounded */
+    struct values sum = {0}; /* all trees together are bounded */
     for (arena_ref node = root; node; node = tree_next(tree, root, node))
         tree_add_values(&sum, &tree_node(tree, node)->self);
     return sum;
 }
 
 /* A stretch that goes on ends at the moment of a tick; ticks are a period apart on average. */
-static uint64_t stretch_end(const struct settling *settling, const struct wp_thread_state *state)
+static uint64_t stretch_end(const struct settling *settling, const struct thread_state *state)
 {
     const struct store_live *live = &settling->header->live;
     uint64_t period_ns = settling->header->period_ns;
@@ -254,7 +253,7 @@ static uint64_t stretch_end(const struct settling *settling, const struct wp_thr
 }
 
 /* A node of the thread's own tree. */
-static bool is_own(const struct settling *settling, arena_ref node, const struct wp_thread_record *record)
+static bool is_own(const struct settling *settling, arena_ref node, const struct thread_record *record)
 {
     const struct store_reader *reader = settling->reader;
     return (store_is_kind(reader, node, KIND_NODE) || store_is_kind(reader, node, KIND_ROOT)) &&
@@ -263,8 +262,8 @@ static bool is_own(const struct settling *settling, arena_ref node, const struct
 
 /* As it was left by the last look; but what was being copied then is of no use: its life begins where its
  * record says. */
-static struct fold_thread fold_of(const struct settling *settling, const struct wp_thread_record *record,
-                                  const struct wp_thread_state *state)
+static struct fold_thread fold_of(const struct settling *settling, const struct thread_record *record,
+                                  const struct thread_state *state)
 {
     const bool has_own_tree = tree_node(settling->fold.tree, record->root)->thread == record->number;
     struct fold_thread thread = {
@@ -291,14 +290,14 @@ static struct fold_thread fold_of(const struct settling *settling, const struct 
     return thread;
 }
 
-static int settle_thread(struct settling *settling, struct wp_thread_record *record,
-                         const struct wp_thread_state *state)
+static int settle_thread(struct settling *settling, struct thread_record *record,
+                         const struct thread_state *state)
 {
     struct fold_thread thread = fold_of(settling, record, state);
     const uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
-    const struct wp_values most = {.cpu_ns = thread.cpu_clock_ns - thread.begin_cpu_clock_ns,
-                                   .offcpu_ns = end_ns - thread.begin_ns,
-                                   .wall_ns = end_ns - thread.time_ns};
+    const struct values most = {.cpu_ns = thread.cpu_clock_ns - thread.begin_cpu_clock_ns,
+                                .offcpu_ns = end_ns - thread.begin_ns,
+                                .wall_ns = end_ns - thread.time_ns};
     record->end_ns = end_ns;
     int status = store_add_values(settling->reader, &most);
     if (status == 0)
@@ -307,12 +306,12 @@ static int settle_thread(struct settling *settling, struct wp_thread_record *rec
 }
 
 /* One whose state has not been made yet, or found no memory: its tree says what is known of it. */
-static int settle_unknown(struct settling *settling, struct wp_thread_record *record)
+static int settle_unknown(struct settling *settling, struct thread_record *record)
 {
-    const struct wp_tree *tree = settling->fold.tree;
+    const struct tree *tree = settling->fold.tree;
     if (tree_node(tree, record->root)->thread != record->number)
         return 0;
-    const struct wp_thread_state state = {.cpu_clock_ns = sum_of(tree, record->root).cpu_ns};
+    const struct thread_state state = {.cpu_clock_ns = sum_of(tree, record->root).cpu_ns};
     return settle_thread(settling, record, &state);
 }
 
@@ -321,13 +320,13 @@ static int settle_threads(struct settling *settling)
     struct store_reader *reader = settling->reader;
     int status = 0;
     for (arena_ref ref = settling->header->tree.newest_thread, next; ref && status == 0; ref = next) {
-        struct wp_thread_record *record = arena_at(&reader->recording->arena, ref);
+        struct thread_record *record = arena_at(&reader->recording->arena, ref);
         next = record->next;
         if (!record->state && record->end_ns)
             continue;
         if (!record->state)
             status = settle_unknown(settling, record);
-        else if (store_claim(reader, record->state, sizeof(struct wp_thread_state), KIND_STATE))
+        else if (store_claim(reader, record->state, sizeof(struct thread_state), KIND_STATE))
             status = settle_thread(settling, record, arena_at(&reader->recording->arena, record->state));
         else
             status = store_damaged(reader, "what is known of a thread is not where it should be");

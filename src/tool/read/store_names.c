@@ -1,18 +1,19 @@
 #include "store_names.h"
 #include "names/module_names.h"
+#include "tool/io/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The function that the process found for a location, NULL if it had to make up a name. */
-static const struct wp_function *found_by_process(const struct wp_symbols *symbols, uint32_t location)
+static const struct symbol_function *found_by_process(const struct symbols *symbols, uint32_t location)
 {
-    const struct wp_function *function = &symbols->functions[symbols_function_of(symbols, location)];
+    const struct symbol_function *function = &symbols->functions[symbols_function_of(symbols, location)];
     return function->is_symbol ? function : NULL;
 }
 
-static bool is_lost(const struct wp_symbols *symbols, arena_ref module)
+static bool is_lost(const struct symbols *symbols, arena_ref module)
 {
     for (uint32_t i = 0; i < symbols->lost_file_count; i++) {
         if (symbols->lost_files[i].module == module)
@@ -22,19 +23,19 @@ static bool is_lost(const struct wp_symbols *symbols, arena_ref module)
 }
 
 /* Code of no file, or of one that was another by the end: nobody knows it but the process. */
-static bool is_known_to_process_only(const struct recording *recording, const struct wp_location *location)
+static bool is_known_to_process_only(const struct recording *recording, const struct location *location)
 {
     if (!location->module)
         return true;
-    const struct wp_module *module = arena_at(&recording->arena, location->module);
+    const struct module *module = arena_at(&recording->arena, location->module);
     return module_names_path(&recording->arena, module)[0] == '[' ||
            is_lost(recording->symbols, location->module);
 }
 
-bool store_names_said(const struct recording *recording, const struct wp_location *location,
+bool store_names_said(const struct recording *recording, const struct location *location,
                       struct names_known *ret)
 {
-    const struct wp_function *function = found_by_process(recording->symbols, location->index);
+    const struct symbol_function *function = found_by_process(recording->symbols, location->index);
     *ret = (struct names_known){.location = location->index,
                                 .region = recording->symbols->region_of[location->index],
                                 .is_hint = !is_known_to_process_only(recording, location)};
@@ -46,14 +47,14 @@ bool store_names_said(const struct recording *recording, const struct wp_locatio
 }
 
 /* Where the files knew nothing, as on another machine, and somebody did. */
-static bool is_better_known(const struct wp_symbols *from_files, const struct names_known *known)
+static bool is_better_known(const struct symbols *from_files, const struct names_known *known)
 {
     return known->is_hint && (known->system_name || known->frame_count > 0) &&
            !found_by_process(from_files, known->location);
 }
 
-int store_names_find(const struct wp_profile *profile, struct names_options *options,
-                     struct names_known *known, struct wp_symbols **ret)
+int store_names_find(const struct profile *profile, struct names_options *options, struct names_known *known,
+                     struct symbols **ret)
 {
     const uint32_t count = options->known_count;
     options->known = known;
@@ -70,13 +71,13 @@ int store_names_find(const struct wp_profile *profile, struct names_options *opt
     return names_make(profile, options, ret);
 }
 
-static int make(struct recording *recording, struct names_known *known, struct wp_symbols **ret)
+static int make(struct recording *recording, struct names_known *known, struct symbols **ret)
 {
     struct names_options options = {.regions = recording->symbols->regions,
                                     .region_count = recording->symbols->region_count};
-    const struct wp_tree *tree = &recording->tree;
+    const struct tree *tree = &recording->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
-        const struct wp_location *location = tree_location_at(tree, ref);
+        const struct location *location = tree_location_at(tree, ref);
         if (!location->pseudo)
             options.known_count += store_names_said(recording, location, &known[options.known_count]);
     }
@@ -85,7 +86,7 @@ static int make(struct recording *recording, struct names_known *known, struct w
 
 int store_names_make(struct recording *recording)
 {
-    struct wp_symbols *symbols;
+    struct symbols *symbols;
     if (!recording->is_store)
         return 0;
     struct names_known *known = calloc(2 * (size_t)recording->tree.location_count + 1, sizeof *known);
@@ -97,5 +98,14 @@ int store_names_make(struct recording *recording)
     recording->symbols = symbols;
     recording->release_symbols = names_release;
     recording->profile.symbols = symbols;
+    return 0;
+}
+
+int store_names_open(struct recording *recording, const char *path)
+{
+    if (recording_open(recording, path) < 0)
+        return command_fail("%s: %s", path, recording->reason);
+    if (store_names_make(recording) < 0)
+        command_fail("%s: there is not enough memory for names from debug information", path);
     return 0;
 }

@@ -1,30 +1,38 @@
 /*
- * What a store's locations are called: by the files of its modules, which know more than the process did, and
- * by what the process said where they know nothing.
+ * The names of a store's locations: from the files of its modules, which know more than the process did, and
+ * from what the process said where the files know nothing.
  *
- * Called from: the commands, once, when a store has been opened.
+ * Called from: the commands, once, after a store was opened.
  */
-#ifndef WALLPROF_TOOL_STORE_NAMES_H
-#define WALLPROF_TOOL_STORE_NAMES_H
+#ifndef WALLPROF_STORE_NAMES_H
+#define WALLPROF_STORE_NAMES_H
 
 #include "tool/debug/names.h"
 #include "recording.h"
 
-/* Replaces the names of a store that has been opened; a recording from elsewhere keeps its own. 0 or -ENOMEM,
- * then the names are those of the store. */
+/* Replaces the names of a store that was opened; another recording keeps its own. 0; or -ENOMEM, and the
+ * names are those that the store had. */
 int store_names_make(struct recording *recording);
 
-/* What the process that left a store called a location, and where it was; false if it said neither. Its text
- * is the recording's. */
-bool store_names_said(const struct recording *recording, const struct wp_location *location,
+/* Opens a recording with all that can be known of its names. 0; or 1, and then a message has been written and
+ * nothing is open. */
+int store_names_open(struct recording *recording, const char *path);
+
+/* What the process called a location, and in which region it was; false if it said neither. The recording
+ * owns the text. */
+bool store_names_said(const struct recording *recording, const struct location *location,
                       struct names_known *ret);
 
 /*
- * Names by files first, but for what only the process knew; and again with the hints where the files turn out
- * to know nothing. known[0..options->known_count) are made use of, and there is room for as many behind them;
- * at most one for each location. 0 or -ENOMEM.
+ * Names locations from the files first, except those that only the process knew. Names them once more, with
+ * the hints, where the files turn out to know nothing. known has options->known_count entries, at most one
+ * for each location, and room for as many after them. 0 or -ENOMEM.
  */
-int store_names_find(const struct wp_profile *profile, struct names_options *options,
-                     struct names_known *known, struct wp_symbols **ret);
+int store_names_find(const struct profile *profile, struct names_options *options, struct names_known *known,
+                     struct symbols **ret);
+
+/* Opens a recording with all that can be known of its names. 0; or 1 with a message on stderr, and nothing is
+ * open. */
+int store_names_open(struct recording *recording, const char *path);
 
 #endif

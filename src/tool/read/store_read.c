@@ -1,16 +1,11 @@
 /*
- * The reader of stores. Everything is copied first, so that nothing changes under it, and then checked record
- * by record: each list leads to older records only, each node to its own parent, so nothing is met twice.
+ * The reader of stores: the header, what is copied, the timeline, and the recording that comes of it.
  */
 #include "store_reader.h"
-#include "account/labels.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PATH_MAX_BYTES = 2 * PATH_MAX }; /* nothing longer can be opened */
 
 int store_damaged(struct store_reader *reader, const char *what)
 {
@@ -22,249 +17,106 @@ void *store_array(size_t count, size_t bytes)
     return calloc(count ? count : 1, bytes);
 }
 
-/* ---- records ---- */
+/* ---- the timeline ---- */
 
-/* Whether a record of that size lies there at all. */
-bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes)
+/* In the tree of the record's thread, or in that of those without one. */
+static bool is_node_of(const struct store_reader *reader, arena_ref node, uint32_t thread)
 {
-    uint64_t offset = (uint64_t)ref * ARENA_UNIT_BYTES;
-    uint64_t end = (uint64_t)reader->unit_count * ARENA_UNIT_BYTES; /* of what is in the file */
-    return ref && offset < end && bytes <= end - offset;
-}
-
-bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind)
-{
-    return ref < reader->unit_count && reader->kinds[ref] == kind;
-}
-
-/* No two records share a byte: readers number nodes by where they lie. */
-bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind)
-{
-    const size_t units = (bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
-    if (!store_fits(reader, ref, bytes))
+    if (!store_is_kind(reader, node, KIND_NODE) && !store_is_kind(reader, node, KIND_ROOT))
         return false;
-    for (size_t i = 0; i < units; i++) {
-        if (reader->kinds[ref + i] != KIND_NONE)
+    uint32_t owner = reader->thread_of_node[node / UNITS_PER_NODE];
+    return owner == thread || owner == 0;
+}
+
+/* Their sums cannot overflow. */
+static bool add_times(struct store_reader *reader, const struct timeline_record *record)
+{
+    const uint64_t each[] = {record->cpu_ns, record->later_cpu_ns, record->wall_ns, record->observations};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        if (each[i] > STORE_VALUE_MAX || (reader->timed_ns += each[i]) > 4 * STORE_VALUE_MAX)
             return false;
     }
-    memset(&reader->kinds[ref], KIND_REST, units);
-    reader->kinds[ref] = (uint8_t)kind;
     return true;
 }
 
-bool store_is_string(const struct store_reader *reader, arena_ref ref)
+static bool is_record(struct store_reader *reader, const struct timeline_record *record)
 {
-    const struct wp_arena *arena = &reader->recording->arena;
-    if (!store_fits(reader, ref, 1))
-        return false;
-    size_t left = arena->used_bytes - (size_t)ref * ARENA_UNIT_BYTES;
-    return memchr(arena_at(arena, ref), '\0', left < PATH_MAX_BYTES ? left : PATH_MAX_BYTES);
+    return record->first_ns <= record->last_ns && record->thread <= reader->header->tree.thread_count &&
+           is_node_of(reader, record->node, record->thread) && record->state <= TIMELINE_UNKNOWN &&
+           add_times(reader, record);
 }
 
-/* ---- modules, locations, threads ---- */
-
-/* A byte of the file is not a truth value until it is 0 or 1. */
-static void make_bool(bool *value)
+static bool is_event(const struct store_reader *reader, const struct timeline_event *event)
 {
-    unsigned char byte;
-    memcpy(&byte, value, sizeof byte);
-    *value = byte != 0;
+    return event->begin_ns <= event->end_ns && event->kind < EVENT_KIND_COUNT &&
+           (event->name == 0 || store_is_string(reader, event->name));
 }
 
-static void make_bools(struct wp_module *module)
+/* Those that make sense. */
+static void keep_records(struct store_reader *reader, struct timeline *timeline)
 {
-    bool *const values[] = {&module->is_loaded,    &module->is_main,          &module->is_own,
-                            &module->is_permanent, &module->is_first_segment, &module->is_indexed,
-                            &module->is_sampled};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        make_bool(values[i]);
-}
-
-bool store_is_module(const struct store_reader *reader, arena_ref ref)
-{
-    const struct wp_module *module = arena_at(&reader->recording->arena, ref);
-    return module->next < ref && module->build_id_bytes <= MODULE_BUILD_ID_MAX_BYTES &&
-           module->start_pc < module->end_pc && store_is_string(reader, module->path) &&
-           store_is_string(reader, module->name);
-}
-
-static int check_modules(struct store_reader *reader)
-{
-    struct recording *recording = reader->recording;
-    uint32_t count = 0;
-    for (arena_ref ref = reader->header->tree.newest_module, next; ref; ref = next, count++) {
-        if (!store_claim(reader, ref, sizeof(struct wp_module), KIND_MODULE))
-            return store_damaged(reader, "a module is not where it should be");
-        struct wp_module *module = arena_at(&recording->arena, ref);
-        make_bools(module);
-        next = module->next;
-        if (!store_is_module(reader, ref))
-            return store_damaged(reader, "a module makes no sense");
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        if (is_record(reader, &timeline->records[i]))
+            timeline->records[kept++] = timeline->records[i];
     }
-    recording->modules.newest = reader->header->tree.newest_module;
-    recording->modules.count = count;
-    return count == reader->header->tree.module_count ? 0 : store_damaged(reader, "modules are missing");
+    timeline->dropped += timeline->count - kept;
+    timeline->count = kept;
 }
 
-bool store_is_label(const struct store_reader *reader, const struct wp_location *location)
+static void keep_events(const struct store_reader *reader, struct timeline *timeline)
 {
-    const struct wp_arena *arena = &reader->recording->arena;
-    const uint64_t text = location->address & ~TREE_LABEL_ADDRESS;
-    if (!(location->address & TREE_LABEL_ADDRESS) || text > UINT32_MAX ||
-        !store_is_string(reader, (arena_ref)text))
-        return false;
-    const char *key = tree_label_key(arena, location), *value = tree_label_value(arena, location);
-    const size_t end = arena->used_bytes, at = (size_t)(value - (const char *)arena->base);
-    return *key && !labels_is_reserved(key) && at < end && *value &&
-           memchr(value, '\0', end - at < LABELS_VALUE_BYTES ? end - at : LABELS_VALUE_BYTES);
-}
-
-static bool makes_sense(const struct store_reader *reader, const struct wp_location *location)
-{
-    if (tree_is_label(location) && !store_is_label(reader, location))
-        return false;
-    return location->pseudo <= PSEUDO_KINDS &&
-           (location->module == 0 ||
-            (!location->pseudo && store_is_kind(reader, location->module, KIND_MODULE)));
-}
-
-static int check_locations(struct store_reader *reader)
-{
-    struct recording *recording = reader->recording;
-    const struct store_tree *stored = &reader->header->tree;
-    uint32_t left = stored->location_count;
-    for (arena_ref ref = stored->newest_location, next; ref; ref = next) {
-        if (!store_claim(reader, ref, sizeof(struct wp_location), KIND_LOCATION))
-            return store_damaged(reader, "a location is not where it should be");
-        const struct wp_location *location = arena_at(&recording->arena, ref);
-        next = location->next;
-        if (left == 0 || next >= ref || location->index != --left || !makes_sense(reader, location))
-            return store_damaged(reader, "a location makes no sense");
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->event_count; i++) {
+        if (is_event(reader, &timeline->events[i]))
+            timeline->events[kept++] = timeline->events[i];
     }
-    for (int i = 0; i < PSEUDO_COUNT; i++) {
-        const struct wp_location *location = arena_at(&recording->arena, stored->pseudo[i]);
-        if (!store_is_kind(reader, stored->pseudo[i], KIND_LOCATION) || location->pseudo != 1 + (uint32_t)i)
-            return store_damaged(reader, "what stands for no code is missing");
-    }
-    return left == 0 ? 0 : store_damaged(reader, "locations are missing");
+    timeline->dropped_events += timeline->event_count - kept;
+    timeline->event_count = kept;
 }
 
-/* Its own, or the one of those that found no memory for one. */
-static bool is_root_of(const struct store_reader *reader, const struct wp_thread_record *record)
+static int take_timeline(struct store_reader *reader, const struct store_timeline *counts,
+                         const unsigned char *bytes)
 {
-    return store_is_kind(reader, record->root, KIND_ROOT) &&
-           (record->root == reader->recording->tree.spare_root ||
-            tree_node(&reader->recording->tree, record->root)->thread == record->number);
-}
-
-static int check_threads(struct store_reader *reader)
-{
-    struct recording *recording = reader->recording;
-    const uint32_t count = reader->header->tree.thread_count;
-    for (arena_ref ref = reader->header->tree.newest_thread, next; ref; ref = next) {
-        if (!store_claim(reader, ref, sizeof(struct wp_thread_record), KIND_THREAD))
-            return store_damaged(reader, "a thread is not where it should be");
-        struct wp_thread_record *record = arena_at(&recording->arena, ref);
-        record->process = 0; /* a store is of one */
-        record->is_spare = false;
-        next = record->next;
-        if (next >= ref || record->tid < 0 || record->number == 0 || record->number > count ||
-            recording->thread_of_number[record->number] || !is_root_of(reader, record))
-            return store_damaged(reader, "a thread makes no sense");
-        recording->thread_of_number[record->number] = ref;
-    }
-    return 0;
-}
-
-/* ---- the tree ---- */
-
-int store_add_values(struct store_reader *reader, const struct wp_values *values)
-{
-    const uint64_t each[4] = {values->samples, values->cpu_ns, values->offcpu_ns, values->wall_ns};
-    for (int i = 0; i < 4; i++) {
-        if (each[i] > STORE_VALUE_MAX || (reader->total[i] += each[i]) > STORE_VALUE_MAX)
-            return store_damaged(reader, "times are longer than anything can last");
-    }
-    return 0;
-}
-
-static int check_node(struct store_reader *reader, arena_ref ref, arena_ref parent, uint32_t thread)
-{
-    if (!store_claim(reader, ref, sizeof(struct wp_node), parent ? KIND_NODE : KIND_ROOT))
-        return store_damaged(reader, "a node is not where it should be");
-    const struct wp_tree *tree = &reader->recording->tree;
-    const struct wp_node *node = tree_node(tree, ref);
-    bool is_right = node->next_sibling < ref && node->parent == parent;
-    if (parent)
-        is_right &= node->depth == tree_node(tree, parent)->depth + 1 &&
-                    store_is_kind(reader, node->location, KIND_LOCATION);
-    else
-        is_right &= node->depth == 0 && node->thread <= reader->header->tree.thread_count;
-    if (!is_right)
-        return store_damaged(reader, "a node makes no sense");
-    reader->thread_of_node[ref / UNITS_PER_NODE] = thread;
-    return store_add_values(reader, &node->self);
-}
-
-/* The nodes below a root; each is claimed once, so this ends. */
-static int check_below(struct store_reader *reader, arena_ref root)
-{
-    const struct wp_tree *tree = &reader->recording->tree;
-    const uint32_t thread = tree_node(tree, root)->thread;
-    arena_ref node = root;
-    for (;;) {
-        arena_ref next = tree_node(tree, node)->first_child, parent = node;
-        while (!next) {
-            if (node == root)
-                return 0;
-            next = tree_node(tree, node)->next_sibling;
-            parent = node = tree_node(tree, node)->parent;
-        }
-        int status = check_node(reader, next, parent, thread);
-        if (status < 0)
-            return status;
-        node = next;
-    }
-}
-
-/* A thread has one tree, and one tree is nobody's: the spare root's. */
-static int check_owner(struct store_reader *reader, arena_ref root)
-{
-    const struct wp_tree *tree = &reader->recording->tree;
-    const uint32_t thread = tree_node(tree, root)->thread;
-    if (reader->has_tree[thread] || (thread == 0) != (root == tree->spare_root))
-        return store_damaged(reader, "a tree is not its thread's");
-    reader->has_tree[thread] = 1;
-    return 0;
-}
-
-static int check_trees(struct store_reader *reader)
-{
-    const struct wp_tree *tree = &reader->recording->tree;
-    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        if (!store_fits(reader, root, sizeof(struct wp_node)))
-            return store_damaged(reader, "a node is not where it should be");
-        int status = check_node(reader, root, 0, tree_node(tree, root)->thread);
-        if (status == 0)
-            status = check_owner(reader, root);
-        if (status == 0)
-            status = check_below(reader, root);
-        if (status < 0)
-            return status;
-    }
-    return store_is_kind(reader, tree->spare_root, KIND_ROOT)
+    struct timeline *timeline = &reader->recording->timeline;
+    const size_t records_bytes = counts->count * sizeof *timeline->records;
+    *timeline = (struct timeline){.start_ns = counts->start_ns,
+                                  .thinned = counts->thinned,
+                                  .dropped = counts->dropped,
+                                  .dropped_events = counts->dropped_events,
+                                  .count = counts->count,
+                                  .event_count = counts->event_count};
+    timeline->records = store_array(counts->count, sizeof *timeline->records);
+    timeline->events = store_array(counts->event_count, sizeof *timeline->events);
+    if (!timeline->records || !timeline->events)
+        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for its timeline");
+    memcpy(timeline->records, bytes, records_bytes);
+    memcpy(timeline->events, bytes + records_bytes, counts->event_count * sizeof *timeline->events);
+    keep_records(reader, timeline);
+    keep_events(reader, timeline);
+    if (reader->header->live.state != STORE_WHOLE)
+        return 0; /* of one that was not closed, or whose trees had to be mended, the others will do */
+    if (timeline->count < counts->count)
+        return store_damaged(reader, "its timeline makes no sense");
+    return timeline->event_count == counts->event_count
                ? 0
-               : store_damaged(reader, "the spare root is missing");
+               : store_damaged(reader, "what happened in it makes no sense");
 }
 
-static int check_tree(struct store_reader *reader)
+static int read_timeline(struct store_reader *reader)
 {
-    reader->thread_of_node =
-        store_array(reader->unit_count / UNITS_PER_NODE + 1, sizeof *reader->thread_of_node);
-    reader->has_tree = store_array((size_t)reader->header->tree.thread_count + 1, 1);
-    if (!reader->thread_of_node || !reader->has_tree)
-        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for it");
-    return check_trees(reader);
+    const struct store_part *part = &reader->header->timeline;
+    struct store_timeline counts;
+    if (part->bytes == 0)
+        return 0;
+    if (part->bytes < sizeof counts)
+        return store_damaged(reader, "its timeline is missing");
+    memcpy(&counts, reader->bytes + part->offset, sizeof counts);
+    if (sizeof counts + counts.count * sizeof(struct timeline_record) +
+            counts.event_count * sizeof(struct timeline_event) >
+        part->bytes)
+        return store_damaged(reader, "its timeline is not as long as it says");
+    return take_timeline(reader, &counts, reader->bytes + part->offset + sizeof counts);
 }
 
 /* ---- the whole ---- */
@@ -279,11 +131,10 @@ static int check_header(struct store_reader *reader)
         return recording_refuse(reader->recording, -EPROTO,
                                 "it is a store of version %u, and this wallprof reads version %u",
                                 header->version, STORE_VERSION);
-    if (header->header_bytes != sizeof *header || header->node_bytes != sizeof(struct wp_node) ||
-        header->location_bytes != sizeof(struct wp_location) ||
-        header->module_bytes != sizeof(struct wp_module) ||
-        header->thread_bytes != sizeof(struct wp_thread_record) ||
-        header->counters_bytes != sizeof(struct wp_counters) ||
+    if (header->header_bytes != sizeof *header || header->node_bytes != sizeof(struct tree_node) ||
+        header->location_bytes != sizeof(struct location) || header->module_bytes != sizeof(struct module) ||
+        header->thread_bytes != sizeof(struct thread_record) ||
+        header->counters_bytes != sizeof(struct counters) ||
         header->record_bytes != sizeof(struct timeline_record) ||
         header->event_bytes != sizeof(struct timeline_event))
         return recording_refuse(reader->recording, -EPROTO, "it was written by another build of wallprof");
@@ -318,7 +169,7 @@ static int take_arena(struct store_reader *reader)
     const struct store_header *header = reader->header;
     const size_t bytes = header->arena.bytes;
     const size_t more =
-        header->live.state == STORE_WHOLE ? 0 : header->tree.thread_count * sizeof(struct wp_node);
+        header->live.state == STORE_WHOLE ? 0 : header->tree.thread_count * sizeof(struct tree_node);
     int status = arena_init(&recording->arena, bytes + more); /* for store_settle */
     reader->unit_count = bytes / ARENA_UNIT_BYTES;
     reader->kinds = store_array(reader->unit_count, 1);
@@ -350,7 +201,7 @@ static void describe_process(struct recording *recording, const struct store_hea
     recording->ending[sizeof recording->ending - 1] = '\0';
     if (!*recording->ending)
         store_describe_end(header, recording->ending, sizeof recording->ending);
-    recording->process = (struct wp_process){
+    recording->process = (struct process_record){
         .name = recording->program,
         .pid = process->pid > 0 ? process->pid : 0,
         .rank = process->pid > 0 && process->rank >= 0 ? process->rank : PROCESS_NO_RANK,
@@ -358,13 +209,14 @@ static void describe_process(struct recording *recording, const struct store_hea
     };
 }
 
-static void describe_outputs(struct store_reader *reader)
+static void read_profile_paths(struct store_reader *reader)
 {
     const struct store_live *live = &reader->header->live;
     struct recording *recording = reader->recording;
-    for (uint32_t i = 0; i < live->output_count && i < STORE_OUTPUTS_MAX; i++) {
-        if (store_is_string(reader, live->outputs[i]))
-            recording->outputs[recording->output_count++] = arena_at(&recording->arena, live->outputs[i]);
+    for (uint32_t i = 0; i < live->profile_path_count && i < STORE_PROFILE_PATHS_MAX; i++) {
+        if (store_is_string(reader, live->profile_paths[i]))
+            recording->profile_paths[recording->profile_path_count++] =
+                arena_at(&recording->arena, live->profile_paths[i]);
     }
 }
 
@@ -375,7 +227,7 @@ static void describe(struct recording *recording, const struct store_header *hea
     recording->command[sizeof header->command - 1] = '\0';
     recording->restraint[sizeof header->restraint - 1] = '\0';
     describe_process(recording, header);
-    recording->profile = (struct wp_profile){
+    recording->profile = (struct profile){
         .processes = &recording->process,
         .process_count = 1,
         .arena = &recording->arena,
@@ -385,7 +237,7 @@ static void describe(struct recording *recording, const struct store_header *hea
         .thread_of_number = recording->thread_of_number,
         .timeline = header->timeline.bytes ? &recording->timeline : NULL,
         .thread_count = header->tree.thread_count,
-        .labels = header->labels <= LABELS_ID ? (enum wp_labels)header->labels : LABELS_ID,
+        .labels = header->labels <= LABELS_ID ? (enum label_policy)header->labels : LABELS_ID,
         .start_utc_ns = header->start_utc_ns,
         .duration_ns = store_duration_ns(header),
         .period_ns = header->period_ns ? header->period_ns : 1,
@@ -412,8 +264,7 @@ static int run(struct store_reader *reader, step_fn *const *steps, size_t count)
 static int read_parts(struct store_reader *reader, struct store_header *header)
 {
     static step_fn *const first[] = {check_header, check_parts, take_arena};
-    static step_fn *const second[] = {check_modules, check_locations,  check_tree,
-                                      check_threads, store_read_names, store_read_timeline};
+    static step_fn *const second[] = {store_check_arena, store_read_names, read_timeline};
     int status = run(reader, first, sizeof first / sizeof *first);
     if (status == 0)
         status = store_mend(reader, header);
@@ -432,7 +283,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
     int status = read_parts(&reader, &header);
     if (status == 0) {
         describe(recording, &header);
-        describe_outputs(&reader);
+        read_profile_paths(&reader);
     }
     recording->is_store = true;
     free(reader.kinds);

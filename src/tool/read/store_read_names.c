@@ -12,12 +12,12 @@ enum {
 
 /* What the stored names become; the text is a copy of its own. */
 struct stored_symbols {
-    struct wp_symbols symbols; /* first: release gets it */
+    struct symbols symbols; /* first: release gets it */
     char *text;
-    struct outside_region *regions;
+    struct code_region *regions;
 };
 
-static void release_symbols(struct wp_symbols *symbols)
+static void release_symbols(struct symbols *symbols)
 {
     struct stored_symbols *stored = (struct stored_symbols *)symbols;
     if (!stored)
@@ -38,7 +38,7 @@ static struct stored_symbols *allocate_symbols(const struct store_symbols *count
     struct stored_symbols *stored = calloc(1, sizeof *stored);
     if (!stored)
         return NULL;
-    struct wp_symbols *symbols = &stored->symbols;
+    struct symbols *symbols = &stored->symbols;
     symbols->location_count = counts->location_count;
     symbols->function_count = counts->function_count;
     symbols->module_count = counts->module_count;
@@ -75,7 +75,7 @@ static bool take_functions(struct store_reader *reader, struct stored_symbols *s
 {
     for (uint32_t i = 0; i < counts->function_count; i++) {
         const struct store_function *from = &functions[i];
-        struct wp_function *function = &stored->symbols.functions[i];
+        struct symbol_function *function = &stored->symbols.functions[i];
         function->name = text_at(reader, stored, counts, from->name);
         function->system_name = text_at(reader, stored, counts, from->system_name);
         function->file = text_at(reader, stored, counts, from->file);
@@ -90,8 +90,9 @@ static bool take_functions(struct store_reader *reader, struct stored_symbols *s
     return true;
 }
 
-static bool take_frames(struct wp_symbols *symbols, const struct store_symbols *counts,
-                        const struct wp_frame *frames, const uint32_t *first_frame, const uint32_t *region_of)
+static bool take_frames(struct symbols *symbols, const struct store_symbols *counts,
+                        const struct symbol_frame *frames, const uint32_t *first_frame,
+                        const uint32_t *region_of)
 {
     for (uint32_t i = 0; i < counts->frame_count; i++) {
         symbols->frames[i] = frames[i];
@@ -114,12 +115,12 @@ static bool take_regions(struct store_reader *reader, struct stored_symbols *sto
 {
     for (uint32_t i = 0; i < counts->region_count; i++) {
         const struct store_region *from = &regions[i];
-        stored->regions[i] = (struct outside_region){.start = from->start,
-                                                     .end = from->end,
-                                                     .file_offset = from->file_offset,
-                                                     .path = text_at(reader, stored, counts, from->path),
-                                                     .has_names = from->has_names,
-                                                     .is_gone = from->is_gone};
+        stored->regions[i] = (struct code_region){.start = from->start,
+                                                  .end = from->end,
+                                                  .file_offset = from->file_offset,
+                                                  .path = text_at(reader, stored, counts, from->path),
+                                                  .has_names = from->has_names,
+                                                  .is_gone = from->is_gone};
         if (!stored->regions[i].path || from->start >= from->end)
             return false;
     }
@@ -131,7 +132,7 @@ static bool is_error(int32_t error)
     return error < 0 && error > -4096 && strerrordesc_np(-error); /* the kernel has no others */
 }
 
-static bool take_modules(const struct store_reader *reader, struct wp_symbols *symbols,
+static bool take_modules(const struct store_reader *reader, struct symbols *symbols,
                          const struct store_module *modules, const struct store_lost_file *lost_files)
 {
     for (uint32_t i = 0; i < symbols->module_count; i++) {
@@ -185,7 +186,6 @@ static int take_names_of_files(struct store_reader *reader)
     take_perf_maps(&reader->header->live, &perf_maps);
     const struct symbolize_process process = {.perf_maps = &perf_maps,
                                               .start_utc_ns = reader->header->start_utc_ns,
-                                              .is_another = true,
                                               .without_files = recording->is_part};
     recording->names_are_due = recording->is_part;
     recording->symbols = symbolize_create(&recording->tree, &recording->modules, NULL, &process);

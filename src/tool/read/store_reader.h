@@ -1,14 +1,14 @@
 /*
- * What the files of the reader of stores share. Everything is copied first, so that nothing changes under it,
- * and then checked record by record; whatever fails says why (recording_refuse), and the whole is refused.
+ * What the files of the store reader share. Everything is copied first, so that it cannot change, and then
+ * checked record by record. One failed check refuses the whole store, with a reason (recording_refuse).
  *
- *     store_read.c           the header, and the arena: modules, locations, trees, threads
- *     store_mend.c           what a process left that did not end by itself
- *     store_read_names.c     what the process called its code
- *     store_read_timeline.c  records and events
+ *     store_read.c        the header, the timeline, and the whole
+ *     store_arena.c       modules, locations, trees, threads
+ *     store_mend.c        what a process left that did not end in the ordinary way
+ *     store_read_names.c  what the process called its code
  */
-#ifndef WALLPROF_TOOL_STORE_READER_H
-#define WALLPROF_TOOL_STORE_READER_H
+#ifndef WALLPROF_STORE_READER_H
+#define WALLPROF_STORE_READER_H
 
 #include "recording.h"
 #include "profile/store.h"
@@ -17,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sums of four of these cannot overflow, nor can a reader's signed 64 bits. */
+/* The sum of four of these fits into 64 bits, and each sum into a reader's signed 64 bits. */
 #define STORE_VALUE_MAX (UINT64_C(1) << 61)
 
-/* Which kind of record begins at a unit of the arena, or goes on there. */
+/* The kind of record that begins at a unit of the arena, or goes on there (KIND_REST). */
 enum store_kind {
     KIND_NONE,
     KIND_MODULE,
@@ -32,7 +32,7 @@ enum store_kind {
     KIND_REST
 };
 
-enum { UNITS_PER_NODE = sizeof(struct wp_node) / ARENA_UNIT_BYTES };
+enum { UNITS_PER_NODE = sizeof(struct tree_node) / ARENA_UNIT_BYTES };
 
 struct store_reader {
     struct recording *recording;
@@ -48,50 +48,52 @@ struct store_reader {
     uint64_t text_bytes;      /* of all names taken so far */
 };
 
-/* "it is damaged: what"; returns the error. */
+/* Refuses the store with "it is damaged: WHAT"; returns the error. */
 int store_damaged(struct store_reader *reader, const char *what);
 
-/* Zeroed memory for as many, or NULL; for none of them, too. */
+/* Zeroed memory for so many elements, also for 0 of them; NULL without memory. */
 void *store_array(size_t count, size_t bytes);
 
-/* Whether so many bytes lie there at all; and that they are a record's of that kind, and no other's. */
+/* Whether so many bytes lie there; and the same, claimed for a record of that kind: no other record has them.
+ */
 bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes);
 bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind);
 
-/* Whether the module, which has been claimed, can be believed. */
+/* Whether a module that was claimed can be believed. */
 bool store_is_module(const struct store_reader *reader, arena_ref ref);
 
-/* Whether a record of that kind begins there; whether a string does that ends. */
+/* Whether a record of that kind begins there; whether a string that ends begins there. */
 bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind);
 bool store_is_string(const struct store_reader *reader, arena_ref ref);
 
-/* So that no sum overflows: 0, or what is to be returned where all of them are longer than anything lasts. */
-int store_add_values(struct store_reader *reader, const struct wp_values *values);
+/* Adds up all values, so that no sum overflows later. 0, or the error to return when they are too large. */
+int store_add_values(struct store_reader *reader, const struct values *values);
 
-/* Whether what claims to be a label has a key, and behind it a value, with which samples can be written. */
-bool store_is_label(const struct store_reader *reader, const struct wp_location *location);
+/* Whether a location that claims to be a label has a key, and after it a value, that can be written. */
+bool store_is_label(const struct store_reader *reader, const struct location *location);
 
 /*
- * Of a recording that nobody has closed: first what was being added is taken out, so that what is left can be
- * checked like any other; and when it has been, the time of threads that lived is closed. header: what the
- * store says, which is mended too. 0 or -errno.
+ * For a recording that was not closed. store_mend takes out what was being added, so that the rest can be
+ * checked like any other store; it mends the header too. After the checks store_settle closes the time of the
+ * threads that lived. 0 or -errno.
  */
 int store_mend(struct store_reader *reader, struct store_header *header);
 int store_settle(struct store_reader *reader, const struct store_header *header);
 
-/* What a store says that has not been closed, and has no note of an end. */
+/* The ending of a store that was not closed and has no note of an end. */
 #define STORE_NOT_ENDED "it had not ended"
 
-/* What the process said of its end, if it has not gone on after that; or STORE_END_UNKNOWN. */
+/* What the process noted about its end, unless it went on after that; else STORE_END_UNKNOWN. */
 enum store_end store_believed_end(const struct store_live *live);
 
-/* Of a store that has been settled: how the process ended, if that was not the ordinary way; and how long it
- * was recorded. */
+/* For a store that was settled: how the process ended, if not in the ordinary way; and how long it was
+ * recorded. */
 void store_describe_end(const struct store_header *header, char *ret, size_t capacity);
 uint64_t store_duration_ns(const struct store_header *header);
 
-/* The parts behind the arena, once that has been checked: 0 or -errno. */
+/* Checks all records of the arena. Then the process's names, which come after it, can be read. 0 or -errno.
+ */
+int store_check_arena(struct store_reader *reader);
 int store_read_names(struct store_reader *reader);
-int store_read_timeline(struct store_reader *reader);
 
 #endif

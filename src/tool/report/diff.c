@@ -74,7 +74,7 @@ static struct diff_row *take_threads(const struct diff *diff, size_t *ret_count)
 
 /* ---- changes ---- */
 
-int64_t diff_change(const struct diff *diff, const struct wp_values values[2], enum report_metric metric)
+int64_t diff_change(const struct diff *diff, const struct values values[2], enum report_metric metric)
 {
     uint64_t before = report_metric(&values[0], metric), after = report_metric(&values[1], metric);
     if (diff->is_normalized) /* of zero it stays zero, and of equal profiles everything does */

@@ -3,8 +3,8 @@
  *
  * Called from: the commands, after text_init. Malloc.
  */
-#ifndef WALLPROF_TOOL_DIFF_H
-#define WALLPROF_TOOL_DIFF_H
+#ifndef WALLPROF_DIFF_H
+#define WALLPROF_DIFF_H
 
 #include "base/json.h"
 #include "report.h"
@@ -15,7 +15,7 @@ enum diff_presence { DIFF_BOTH, DIFF_NEW, DIFF_GONE };
 
 struct diff_row {
     const char *name;
-    struct wp_values flat[2], cum[2]; /* before and after; zeros where it was not there */
+    struct values flat[2], cum[2]; /* before and after; zeros where it was not there */
     enum diff_presence presence;
 };
 
@@ -39,7 +39,7 @@ int diff_make(struct diff *diff, const struct report *before, const struct repor
 void diff_free(struct diff *diff);
 
 /* After less before, of a metric; scaled if so asked for. */
-int64_t diff_change(const struct diff *diff, const struct wp_values values[2], enum report_metric metric);
+int64_t diff_change(const struct diff *diff, const struct values values[2], enum report_metric metric);
 
 void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream);
 void diff_json_write(const struct diff *diff, size_t lines, struct json *json);

@@ -17,7 +17,7 @@ struct writing {
     bool has_colour;
 };
 
-static void put_change(const struct writing *writing, const struct wp_values values[2],
+static void put_change(const struct writing *writing, const struct values values[2],
                        enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
@@ -30,7 +30,7 @@ static void put_change(const struct writing *writing, const struct wp_values val
 }
 
 /* How much more than before; of what was not there, that. */
-static void put_relative(const struct writing *writing, const struct wp_values values[2],
+static void put_relative(const struct writing *writing, const struct values values[2],
                          enum diff_presence presence, enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES] = "";
@@ -48,7 +48,7 @@ static void put_row(const struct writing *writing, const struct diff_row *row, e
     const struct diff *diff = writing->diff;
     enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
     int room = writing->columns - 4 * CELL_COLUMNS - SHARE_COLUMNS - 2;
-    const struct wp_values *shown = diff->by_cum ? row->cum : row->flat;
+    const struct values *shown = diff->by_cum ? row->cum : row->flat;
     put_change(writing, row->flat, diff->metric);
     put_change(writing, row->cum, diff->metric);
     put_relative(writing, shown, row->presence, diff->metric);
@@ -78,7 +78,7 @@ static void put_headings(const struct writing *writing, const char *name)
 static void put_total(const struct writing *writing, const char *what, enum report_metric metric)
 {
     const struct diff *diff = writing->diff;
-    const struct wp_values values[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
+    const struct values values[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
     const struct diff unscaled = {.metric = metric};
     char before[TEXT_NUMBER_BYTES], after[TEXT_NUMBER_BYTES], change[TEXT_NUMBER_BYTES], share[64] = "";
     int64_t difference = diff_change(&unscaled, values, metric);
@@ -134,7 +134,7 @@ void diff_table_write(const struct diff *diff, size_t lines, int columns, bool h
 /* ---- JSON ---- */
 
 static void json_changes(struct json *json, const struct diff *diff, const char *key,
-                         const struct wp_values values[2])
+                         const struct values values[2])
 {
     static const char *const keys[METRIC_COUNT] = {"wall_ns", "cpu_ns", "offcpu_ns", "samples"};
     json_key(json, key);
@@ -147,7 +147,7 @@ static void json_changes(struct json *json, const struct diff *diff, const char 
 }
 
 static void json_sides(struct json *json, const struct diff *diff, const char *key,
-                       const struct wp_values values[2])
+                       const struct values values[2])
 {
     json_key(json, key);
     json_begin_object(json);
@@ -178,7 +178,7 @@ static void json_rows(struct json *json, const struct diff *diff, const char *ke
 
 void diff_json_write(const struct diff *diff, size_t lines, struct json *json)
 {
-    const struct wp_values totals[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
+    const struct values totals[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
     json_begin_object(json);
     json_key(json, "version");
     json_uint(json, 1);

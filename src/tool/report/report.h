@@ -6,8 +6,8 @@
  *
  * Called from: the commands. Malloc; without memory a report fails as a whole.
  */
-#ifndef WALLPROF_TOOL_REPORT_H
-#define WALLPROF_TOOL_REPORT_H
+#ifndef WALLPROF_REPORT_H
+#define WALLPROF_REPORT_H
 
 #include "profile/profile.h"
 #include "base/string_table.h"
@@ -35,7 +35,7 @@ enum report_metric { METRIC_WALL, METRIC_CPU, METRIC_OFFCPU, METRIC_SAMPLES, MET
 
 const char *report_metric_word(enum report_metric metric);
 bool report_metric_of_word(const char *word, enum report_metric *ret);
-uint64_t report_metric(const struct wp_values *values, enum report_metric metric);
+uint64_t report_metric(const struct values *values, enum report_metric metric);
 
 struct report_request {
     enum report_by by;
@@ -49,16 +49,16 @@ struct report_request {
 
 struct report_row {
     const char *name;
-    struct wp_values flat, cum;
+    struct values flat, cum;
 };
 
 struct report_thread {
-    const struct wp_process *of;       /* NULL in a profile of one process */
+    const struct process_record *of;   /* NULL in a profile of one process */
     char name[THREAD_NAME_BYTES + 1];  /* of a thread or, in brackets, of time that has none */
     char process[PROCESS_TITLE_BYTES]; /* profile_process_title: "" in a profile of one */
     bool has_name;                     /* the former */
     int32_t tid;                       /* 0 where it is not known */
-    struct wp_values total;
+    struct values total;
     const char *mostly_in;   /* the function in which it was longest; NULL when it was in none */
     const char *called_from; /* the nearest function in another module that it was called from, or NULL */
     uint64_t mostly_ns;      /* how long (wall) */
@@ -69,10 +69,10 @@ struct report {
     size_t row_count;
     struct report_thread *threads; /* those with anything in them, by wall time */
     size_t thread_count;
-    struct wp_values total;                /* of the whole profile */
-    struct wp_values selected;             /* of what the filters leave */
-    struct wp_values pseudo[PSEUDO_KINDS]; /* of what is selected, on stacks with such a frame */
-    struct string_table names;             /* what the rows' names lead to */
+    struct values total;                /* of the whole profile */
+    struct values selected;             /* of what the filters leave */
+    struct values pseudo[PSEUDO_KINDS]; /* of what is selected, on stacks with such a frame */
+    struct string_table names;          /* what the rows' names lead to */
 };
 
 /* What a thread is called among all: "worker (1236)", or "app (1234): worker (1236)". Returns ret. */
@@ -80,14 +80,13 @@ enum { REPORT_THREAD_NAME_BYTES = THREAD_TITLE_BYTES + 24 };
 const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES]);
 
 /* 0 or -ENOMEM with nothing held. The profile must outlive the report, and have symbols. */
-int report_make(struct report *report, const struct wp_profile *profile,
-                const struct report_request *request);
+int report_make(struct report *report, const struct profile *profile, const struct report_request *request);
 void report_free(struct report *report);
 
 /* By a metric, largest first; then by the other sum, then by name. */
 void report_sort(struct report *report, enum report_metric metric, bool by_cum);
 
-static inline void report_add(struct wp_values *to, const struct wp_values *from)
+static inline void report_add(struct values *to, const struct values *from)
 {
     to->samples += from->samples;
     to->cpu_ns += from->cpu_ns;
@@ -95,7 +94,7 @@ static inline void report_add(struct wp_values *to, const struct wp_values *from
     to->wall_ns += from->wall_ns;
 }
 
-static inline bool report_is_any(const struct wp_values *values)
+static inline bool report_is_any(const struct values *values)
 {
     return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
 }

@@ -16,7 +16,7 @@ static void json_text(struct json *json, const char *key, const char *text)
         json_null(json);
 }
 
-void report_json_values(struct json *json, const char *key, const struct wp_values *values)
+void report_json_values(struct json *json, const char *key, const struct values *values)
 {
     json_key(json, key);
     json_begin_object(json);
@@ -27,7 +27,7 @@ void report_json_values(struct json *json, const char *key, const struct wp_valu
     json_end_object(json);
 }
 
-static void json_process(struct json *json, const struct wp_process *process)
+static void json_process(struct json *json, const struct process_record *process)
 {
     json_key(json, "process");
     json_begin_object(json);
@@ -88,7 +88,7 @@ static void json_rows(struct json *json, const struct report_table *table)
 
 void report_json_write(const struct report_table *table, struct json *json)
 {
-    const struct wp_profile *profile = table->profile;
+    const struct profile *profile = table->profile;
     const struct report *report = table->report;
     json_begin_object(json);
     json_member(json, "version", 1);
@@ -102,7 +102,7 @@ void report_json_write(const struct report_table *table, struct json *json)
     json_key(json, "pseudo");
     json_begin_object(json);
     for (int i = 0; i < PSEUDO_COUNT; i++)
-        report_json_values(json, tree_pseudo_name((enum wp_pseudo)i), &report->pseudo[i]);
+        report_json_values(json, tree_pseudo_name((enum pseudo_frame)i), &report->pseudo[i]);
     if (report_is_any(&report->pseudo[PSEUDO_UNINTERESTING]))
         report_json_values(json, tree_pseudo_name(PSEUDO_UNINTERESTING),
                            &report->pseudo[PSEUDO_UNINTERESTING]);

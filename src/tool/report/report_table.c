@@ -30,8 +30,7 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold)
         fputs(is_bold ? "\033[1m" : "\033[0m", stream);
 }
 
-static void metric_text(char ret[TEXT_NUMBER_BYTES], const struct wp_values *values,
-                        enum report_metric metric)
+static void metric_text(char ret[TEXT_NUMBER_BYTES], const struct values *values, enum report_metric metric)
 {
     uint64_t value = report_metric(values, metric);
     if (metric == METRIC_SAMPLES)
@@ -40,7 +39,7 @@ static void metric_text(char ret[TEXT_NUMBER_BYTES], const struct wp_values *val
         text_time(ret, value);
 }
 
-static void put_metric(FILE *stream, const struct wp_values *values, enum report_metric metric)
+static void put_metric(FILE *stream, const struct values *values, enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
     metric_text(number, values, metric);
@@ -76,7 +75,7 @@ static void put_line(const struct report_table *table, FILE *stream, const char 
 
 static void put_summary(const struct report_table *table, FILE *stream)
 {
-    const struct wp_profile *profile = table->profile;
+    const struct profile *profile = table->profile;
     const struct report *report = table->report;
     char text[256], duration[TEXT_NUMBER_BYTES], start[64] = "";
     time_t seconds = (time_t)(profile->start_utc_ns / 1000000000);
@@ -91,7 +90,7 @@ static void put_summary(const struct report_table *table, FILE *stream)
 
 static void put_totals(const struct report_table *table, FILE *stream)
 {
-    const struct wp_values *values = &table->report->selected;
+    const struct values *values = &table->report->selected;
     char text[256], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
         share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
     text_time(wall, values->wall_ns);
@@ -133,8 +132,8 @@ static void put_notes(const struct report_table *table, FILE *stream)
             continue;
         text_time(time, report->pseudo[pseudo].wall_ns);
         text_share(share, report->pseudo[pseudo].wall_ns, report->selected.wall_ns);
-        snprintf(text, sizeof text, "%s %s (%s of wall): %s", tree_pseudo_name((enum wp_pseudo)pseudo), time,
-                 share, meanings[pseudo]);
+        snprintf(text, sizeof text, "%s %s (%s of wall): %s", tree_pseudo_name((enum pseudo_frame)pseudo),
+                 time, share, meanings[pseudo]);
         put_line(table, stream, text);
     }
 }
@@ -220,7 +219,7 @@ static void put_thread(const struct report_table *table, FILE *stream, const str
 static void put_threads(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
-    struct wp_values rest = {0};
+    struct values rest = {0};
     char wall[TEXT_NUMBER_BYTES];
     int columns = thread_columns(report), cells = thread_cells(table, columns);
     if (report->thread_count < 2 || table->by == REPORT_BY_THREAD)
@@ -272,7 +271,7 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
 
 static void put_row(const struct report_table *table, FILE *stream, const struct report_row *row, int others)
 {
-    const struct wp_values *shown = table->by_cum ? &row->cum : &row->flat;
+    const struct values *shown = table->by_cum ? &row->cum : &row->flat;
     uint64_t whole = report_metric(&table->report->selected, table->metric);
     int used = 2 * (CELL_COLUMNS + SHARE_COLUMNS) + others * CELL_COLUMNS + 2;
     put_metric(stream, &row->flat, table->metric);
@@ -293,7 +292,7 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
 static void put_rows(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
-    struct wp_values rest = {0};
+    struct values rest = {0};
     int others = others_shown(table);
     put_headings(table, stream, others);
     for (size_t i = 0; i < report->row_count; i++) {

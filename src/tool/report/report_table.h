@@ -3,8 +3,8 @@
  *
  * Called from: the commands, after text_init.
  */
-#ifndef WALLPROF_TOOL_REPORT_TABLE_H
-#define WALLPROF_TOOL_REPORT_TABLE_H
+#ifndef WALLPROF_REPORT_TABLE_H
+#define WALLPROF_REPORT_TABLE_H
 
 #include "base/json.h"
 #include "report.h"
@@ -13,7 +13,7 @@
 
 struct report_table {
     const struct report *report; /* sorted */
-    const struct wp_profile *profile;
+    const struct profile *profile;
     enum report_by by;
     enum report_metric metric; /* the one that is shown first, and in per cent */
     bool by_cum;               /* the others are cumulative too */
@@ -29,7 +29,7 @@ void report_table_write(const struct report_table *table, FILE *stream);
 void report_json_write(const struct report_table *table, struct json *json);
 
 /* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "wall_ns": ..} */
-void report_json_values(struct json *json, const char *key, const struct wp_values *values);
+void report_json_values(struct json *json, const char *key, const struct values *values);
 
 /* Bold, or not any more. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);

@@ -1,0 +1,96 @@
+#include "account.h"
+#include "base/arena.h"
+#include "labels.h"
+
+#include <errno.h>
+#include <string.h>
+
+int account_init(struct account *account, struct tree *tree, const struct modules *modules,
+                 const struct account_options *options)
+{
+    account->path_capacity = (size_t)options->depth + 1 + LABELS_DEPTH_MAX;
+    account->stack_caches.bytes_max = options->cache_bytes;
+    account->fold =
+        (struct fold){.tree = tree, .period_ns = options->period_ns, .timeline = options->timeline};
+    locate_init(&account->locate, tree, modules);
+    account->path = scratch_alloc(sizeof(arena_ref) * account->path_capacity);
+    account->inner = scratch_alloc(sizeof(uint32_t) * account->path_capacity);
+    account->whole = scratch_alloc(sizeof(uint64_t) * account->path_capacity);
+    return account->path && account->inner && account->whole ? 0 : -ENOMEM;
+}
+
+void account_deinit(struct account *account)
+{
+    scratch_free(account->path, sizeof(arena_ref) * account->path_capacity);
+    scratch_free(account->inner, sizeof(uint32_t) * account->path_capacity);
+    scratch_free(account->whole, sizeof(uint64_t) * account->path_capacity);
+}
+
+/* Adds the shared frames, where the node to go on from is not known. */
+static void complete_stack(struct account *account, const struct stack_cache *cache,
+                           struct locate_stack *stack)
+{
+    memcpy(account->whole, stack->addresses, sizeof(uint64_t) * stack->depth);
+    stack->depth =
+        stack_cache_whole(cache, account->whole, stack->depth, account->path_capacity - 1 - LABELS_DEPTH_MAX);
+    stack->addresses = account->whole;
+}
+
+/* A thread that is found deep has a cache from then on, and one that is found deeper a larger one. */
+static void provide_cache(struct account *account, struct stack_cache **cache, uint32_t depth)
+{
+    if (depth < STACK_CACHE_LEAST_FRAMES || (*cache && depth <= (*cache)->frames))
+        return;
+    stack_cache_destroy(&account->stack_caches, *cache);
+    *cache = stack_cache_create(&account->stack_caches, depth);
+}
+
+/* The thread's labels, as the outermost frames of its stack: the first of them right below the root. A base
+ * has them already. */
+static void add_labels(struct account *account, uint32_t stack, struct fold_observation *observation)
+{
+    const struct label_table *labels = labels_of_process();
+    uint32_t set[LABELS_DEPTH_MAX];
+    size_t count = labels_of_stack(labels, stack, set);
+    for (size_t i = observation->base ? 0 : count; i-- > 0;)
+        account->path[observation->depth++] =
+            tree_label(account->fold.tree, labels_key(labels, set[i]), labels_value(labels, set[i]));
+    observation->label_count = (uint32_t)count;
+}
+
+/* From locations to the node, or from the last node that the stack shares with the one before. */
+static void fold_stack(struct account *account, const struct account_thread *thread,
+                       const struct account_stack *seen, struct fold_observation *observation)
+{
+    struct stack_cache *cache = seen->is_cached ? *thread->stack_cache : NULL;
+    struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment,
+                                 account->inner};
+    uint64_t overflows = account->fold.tree->overflows;
+    observation->base = cache ? stack_cache_base(cache, seen->labels) : 0;
+    if (cache && !observation->base)
+        complete_stack(account, cache, &stack);
+    observation->depth = locate_path(&account->locate, &stack, account->path);
+    add_labels(account, seen->labels, observation);
+    fold_observe(&account->fold, thread->fold, observation);
+    if (cache && overflows == account->fold.tree->overflows)
+        stack_cache_keep(cache, account->fold.tree, thread->fold->node, account->inner, stack.depth,
+                         seen->labels);
+    provide_cache(account, thread->stack_cache, cache ? cache->walk->count : seen->depth);
+}
+
+void account_sample(struct account *account, const struct account_thread *thread,
+                    const struct account_stack *stack, struct fold_observation *observation)
+{
+    observation->path = account->path;
+    if (stack)
+        fold_stack(account, thread, stack, observation);
+    else
+        fold_observe(&account->fold, thread->fold, observation);
+}
+
+void account_modules_changed(struct account *account, uint64_t now_ns)
+{
+    locate_forget(&account->locate);
+    if (account->fold.timeline)
+        events_note_modules(account->fold.timeline, account->locate.modules, now_ns);
+}

@@ -1,0 +1,68 @@
+/*
+ * System calls by functions that the preloaded library interposes. By plain name, the engine would call our
+ * own hooks of them, which are for the program: scripts/lint-symbols finds such calls.
+ *
+ * Results and errno are the C library's.
+ */
+#ifndef WALLPROF_RAW_CALLS_H
+#define WALLPROF_RAW_CALLS_H
+
+#include "sig/sys/sig_arch.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* What a raw call returns, as the C library says it: -1 and errno for an error. */
+static inline long raw_result(long status)
+{
+    if (status >= 0 || status < -4095)
+        return status;
+    errno = (int)-status;
+    return -1;
+}
+
+static inline ssize_t raw_read(int fd, void *buffer, size_t bytes)
+{
+    return raw_result(sig_syscall4(SYS_read, fd, (long)buffer, (long)bytes, 0));
+}
+
+static inline ssize_t raw_write(int fd, const void *data, size_t bytes)
+{
+    return raw_result(sig_syscall4(SYS_write, fd, (long)data, (long)bytes, 0));
+}
+
+/* argument: a number, or a pointer. */
+static inline int raw_fcntl(int fd, int command, long argument)
+{
+    return (int)raw_result(sig_syscall4(SYS_fcntl, fd, command, argument, 0));
+}
+
+static inline ssize_t raw_getrandom(void *buffer, size_t bytes, unsigned flags)
+{
+    return raw_result(sig_syscall4(SYS_getrandom, (long)buffer, (long)bytes, flags, 0));
+}
+
+/* argument: a number, or a pointer. */
+static inline int raw_prctl(int option, long argument)
+{
+    return (int)raw_result(sig_syscall6(SYS_prctl, option, argument, 0, 0, 0, 0));
+}
+
+static inline ssize_t raw_getdents(int directory_fd, void *buffer, size_t bytes)
+{
+    return raw_result(sig_syscall4(SYS_getdents64, directory_fd, (long)buffer, (long)bytes, 0));
+}
+
+static inline pid_t raw_waitpid(pid_t pid, int *status, int options)
+{
+    return (pid_t)raw_result(sig_syscall4(SYS_wait4, pid, (long)status, options, 0));
+}
+
+_Noreturn static inline void raw_exit(int status)
+{
+    for (;;)
+        sig_syscall4(SYS_exit_group, status, 0, 0, 0);
+}
+
+#endif

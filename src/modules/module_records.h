@@ -1,0 +1,17 @@
+/*
+ * The records of the module table, in the arena. modules_save_records and modules_restore_records (modules.h)
+ * are here too.
+ *
+ * Called from: modules.c, under what excludes its callers.
+ */
+#ifndef WALLPROF_MODULE_RECORDS_H
+#define WALLPROF_MODULE_RECORDS_H
+
+#include "modules.h"
+
+/* The record of a segment, which is added if it is new. path: NULL if it is to be found out. 0 without
+ * memory. */
+arena_ref module_records_find_or_add(struct modules *modules, const struct module *segment, const char *path,
+                                     const char *name);
+
+#endif

@@ -1,0 +1,67 @@
+#include "observe_overdue.h"
+#include "base/clock.h"
+#include "sig/signal/sig_numbers.h"
+#include "proc_tasks.h"
+
+/* A handler that runs where ours has no room holds a reply up for so long at most. */
+static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
+
+static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
+static const uint64_t backoff_max_ns = NS_PER_S;
+
+static bool is_in(uint64_t signals)
+{
+    return (signals & sig_numbers_bit(sig_numbers_current())) != 0;
+}
+
+bool observe_is_blocked(const struct observer *observer, pid_t tid)
+{
+    return is_in(proc_tasks_signals(observer->task_directory, tid).blocked);
+}
+
+/* No mask that has passed a hook holds back, but while a handler has a small stack. */
+static void note_held_back(struct observer *observer, uint64_t blocked)
+{
+    uint64_t ours = sig_numbers_ours();
+    if ((blocked & ours) != ours)
+        observer->is_held_back_below = true;
+    else if (!sig_numbers_is_held_for_stack(blocked))
+        observer->filled_below++;
+}
+
+enum overdue observe_overdue(struct observer *observer, const struct thread *thread, uint64_t now_ns)
+{
+    struct proc_tasks_signals signals = proc_tasks_signals(observer->task_directory, thread->tid);
+    if (!signals.is_known)
+        return OVERDUE_COMES;
+    if (is_in(signals.pending) && !is_in(signals.blocked))
+        return OVERDUE_COMES;
+    if (is_in(signals.pending) && sig_numbers_is_held_for_stack(signals.blocked) &&
+        now_ns < thread->observe.sent_ns + handler_patience_ns)
+        return OVERDUE_COMES; /* such a handler is short, if it is not preempted */
+    if (is_in(signals.pending)) {
+        note_held_back(observer, signals.blocked);
+        return OVERDUE_HELD_BACK;
+    }
+    return is_in(signals.blocked) ? OVERDUE_COMES : OVERDUE_LOST;
+}
+
+void observe_report_silent(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                           struct observation *ret)
+{
+    uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
+    bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
+    *ret = (struct observation){.thread = thread,
+                                .time_ns = now_ns,
+                                .cpu_clock_ns = cpu_clock_ns,
+                                .is_running = has_run,
+                                .is_unknown = true};
+    thread->observe.sent_cpu_ns = cpu_clock_ns;
+    thread->observe.backoff_ns =
+        thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;
+    if (thread->observe.backoff_ns > backoff_max_ns)
+        thread->observe.backoff_ns = backoff_max_ns;
+    thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
+    thread->observe.is_silent = true;
+    observer->made.unreplied++;
+}

@@ -1,0 +1,183 @@
+/* Threads that come and go: their records, and those that no hook has seen. */
+#include "sampler_internal.h"
+#include "base/clock.h"
+#include "sig/sys/sig_atomic.h"
+#include "proc_tasks.h"
+
+#include <string.h>
+
+static arena_ref add_record(struct sampler *sampler, const struct thread *thread, arena_ref root,
+                            uint64_t start_ns)
+{
+    arena_ref ref = arena_alloc_reserved(&sampler->arena, sizeof(struct thread_record));
+    if (!ref)
+        return 0;
+    struct thread_record *record = arena_at(&sampler->arena, ref);
+    record->root = root;
+    record->number = thread->recorded_number;
+    record->tid = thread->tid;
+    record->start_ns = start_ns;
+    record->next = sampler->newest_record;
+    sampler->newest_record = ref;
+    return ref;
+}
+
+void sampler_record_end(struct sampler *sampler, const struct thread *thread, uint64_t end_ns)
+{
+    if (!thread->record)
+        return;
+    struct thread_record *record = arena_at(&sampler->arena, thread->record);
+    record->end_ns = end_ns;
+    memcpy(record->name, thread->end_name, sizeof(record->name));
+}
+
+void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
+                        enum fold_rest rest)
+{
+    thread_scan_forget(&sampler->thread_scan, thread, end_ns);
+    if (thread->live_index == THREAD_NOT_LIVE) {
+        threads_release(sampler->threads, thread);
+        return;
+    }
+    observe_forget(&sampler->observer, thread);
+    if (!sampler->is_stopped) {
+        fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
+        schedule_remove(&sampler->schedule, &thread->schedule);
+        fold_thread_end(&sampler->account.fold, &thread->fold, end_ns, end_cpu_ns, rest);
+        if (sampler->timeline)
+            timeline_end(sampler->timeline, &thread->fold.timeline);
+    }
+    sampler_show_end(sampler, thread);
+    sampler_record_end(sampler, thread, end_ns);
+    threads_remove(sampler->threads, thread);
+    threads_release(sampler->threads, thread);
+}
+
+/* No hook has reported its end: it was there at the last sample. */
+static void end_gone(struct sampler *sampler, struct thread *thread, uint64_t end_ns)
+{
+    if (!thread->is_foreign)
+        threads_uncount(sampler->threads, thread);
+    sampler->was_left_silently |= !thread->is_foreign;
+    sampler_end_thread(sampler, thread, end_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+}
+
+void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns)
+{
+    schedule_add(&sampler->schedule, &thread->schedule);
+    for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= start_ns; i++)
+        thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
+    timeline_begin(&thread->fold.timeline, thread->recorded_number, thread->schedule.begin);
+}
+
+void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns)
+{
+    arena_ref root = tree_root(&sampler->tree, thread->recorded_number);
+    thread->record = add_record(sampler, thread, root, start_ns);
+    fold_thread_begin(&thread->fold, root, start_ns, start_cpu_ns);
+    sampler_schedule(sampler, thread, start_ns);
+    sampler_show_thread(sampler, thread, start_ns);
+}
+
+static void begin_thread(struct sampler *sampler, struct thread *thread)
+{
+    bool has_left = sampler->is_stopped && sig_load_acquire(&thread->end_ns) != 0; /* as in observe.c */
+    if (has_left || threads_add(sampler->threads, thread) < 0) {
+        thread->live_index = THREAD_NOT_LIVE; /* or no memory for an array slot: it stays unseen */
+        return;
+    }
+    observe_begin(&sampler->observer, thread);
+    if (thread->start_ns < sampler->start_ns)
+        thread->start_ns = sampler->start_ns;
+    if (!sampler->is_stopped)
+        sampler_record(sampler, thread, thread->start_ns, thread->start_cpu_ns);
+}
+
+/* In the order of registration. */
+static void number_arrived(struct sampler *sampler, struct thread *newest)
+{
+    for (struct thread *thread = newest; thread; thread = thread->next_arrived)
+        sampler->thread_count++;
+    for (uint32_t number = sampler->thread_count; newest; newest = newest->next_arrived)
+        newest->recorded_number = number--;
+}
+
+/* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
+ * to arrive comes first, and the one before it, of the same tid, may have left in the meantime. */
+void sampler_begin_arrived(struct sampler *sampler)
+{
+    struct thread *thread = threads_take_arrived(sampler->threads), *next;
+    if (!thread)
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!sampler->is_stopped)
+        number_arrived(sampler, thread);
+    for (; thread; thread = next) {
+        next = thread->next_arrived;
+        struct thread *former = threads_find(sampler->threads, thread->tid);
+        if (former && former->start_ns < thread->start_ns)
+            end_gone(sampler, former, thread->start_ns);
+        begin_thread(sampler, thread);
+    }
+    sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+}
+
+/* What is not covered by an observation: owed by a thread that does not reply, or simply not sampled. */
+enum fold_rest sampler_rest_of(const struct thread *thread, uint64_t end_ns)
+{
+    return observe_is_overdue(thread, end_ns) ? FOLD_REST_NOT_RESPONDING : FOLD_REST_UNSAMPLED;
+}
+
+void sampler_end_left(struct sampler *sampler, struct thread *left)
+{
+    if (!left)
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (struct thread *thread = left, *next; thread; thread = next) {
+        next = thread->next_left;
+        uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
+        sampler_end_thread(sampler, thread, end_ns, thread->end_cpu_ns, sampler_rest_of(thread, end_ns));
+    }
+    sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+}
+
+/* ---- threads no hook has seen ---- */
+
+static void adopt_thread(struct sampler *sampler, const struct thread_scan_task *stranger)
+{
+    struct thread *thread = threads_acquire(sampler->threads);
+    if (!thread)
+        return;
+    bool is_older = stranger->time_ns < sampler->start_ns;
+    threads_uncount(sampler->threads, thread);
+    if (thread_scan_adopt(&sampler->thread_scan, thread, stranger) < 0) {
+        threads_release(sampler->threads, thread);
+        return;
+    }
+    thread->tid = stranger->tid;
+    thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
+    thread->recorded_number = ++sampler->thread_count;
+    thread->start_ns = is_older ? sampler->start_ns : stranger->time_ns;
+    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(stranger->tid)) : 0;
+    begin_thread(sampler, thread);
+    proc_tasks_name(sampler->thread_scan.task_directory, stranger->tid, thread->end_name,
+                    sizeof(thread->end_name));
+}
+
+void sampler_adopt_strangers(struct sampler *sampler)
+{
+    struct thread_scan_task stranger;
+    while (thread_scan_next_stranger(&sampler->thread_scan, sampler->threads, &stranger))
+        adopt_thread(sampler, &stranger);
+}
+
+void sampler_scan_threads(struct sampler *sampler, uint64_t now_ns)
+{
+    struct thread *gone;
+    if (!thread_scan_begin(&sampler->thread_scan, sampler->threads, now_ns))
+        return;
+    sampler_begin_arrived(sampler);
+    while ((gone = thread_scan_next_gone(&sampler->thread_scan, sampler->threads)) != NULL)
+        end_gone(sampler, gone, now_ns);
+    sampler_adopt_strangers(sampler);
+}

@@ -1,0 +1,45 @@
+/*
+ * Who the process is: when it and its recording began, who started it, and what it is a child of.
+ *
+ * Written by the thread that starts the recording or forks, before the sampler thread is created. Afterwards
+ * nothing changes but what is the sampler's, or its successor's.
+ */
+#ifndef WALLPROF_SESSION_BIRTH_H
+#define WALLPROF_SESSION_BIRTH_H
+
+#include "names/perf_map.h"
+#include "profile/profile.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct session;
+
+enum { SESSION_COMMAND_TEXT_BYTES = 512 };
+
+struct session_birth {
+    pid_t pid;
+    uid_t user;                /* effective */
+    uint64_t start_ns;         /* of the recording, CLOCK_MONOTONIC */
+    uint64_t start_utc_ns;     /* the same since the epoch */
+    uint64_t process_utc_ns;   /* of the process, maybe as another program; the sampler's, 0: not known yet */
+    bool is_child;             /* of a fork */
+    struct session *inherited; /* the parent's, in a child's copy of it; the sampler's, NULL when set up */
+    struct thread *main_thread; /* the record of the thread that started the recording or forked */
+    struct perf_maps perf_maps;
+    char command_text[SESSION_COMMAND_TEXT_BYTES];
+};
+
+/* Of the process that calls, now; all that is not given here is 0. */
+void session_birth_init(struct session_birth *birth);
+
+/* What a recording says of the process. Its name is in `program`. */
+struct process_record session_birth_describe(const struct session_birth *birth, int32_t rank,
+                                             char program[PATH_MAX]);
+
+/* In the sampler. task_directory: a descriptor of /proc/self/task, or -1. */
+uint64_t session_birth_process_utc_ns(struct session_birth *birth, int task_directory);
+
+#endif

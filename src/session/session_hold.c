@@ -1,0 +1,101 @@
+/* Fork and exec: the sampler stands still around them, and before an exec it writes. */
+#include "base/clock.h"
+#include "session_internal.h"
+#include "sig/sys/sig_atomic.h"
+
+/* For a fork; it gains little from being waited for by everybody. */
+static const uint64_t fork_patience_ns = 100 * NS_PER_MS;
+
+/* Whoever is not done by then sends no signals; it waits for something, of the thread's maybe. */
+static const uint64_t exec_patience_ns = 5 * (uint64_t)NS_PER_S;
+
+void session_wait_for_writing(struct session_handshake *handshake)
+{
+    if (session_state_now(&handshake->state) == STATE_WRITING)
+        session_state_await_other(&handshake->state, STATE_WRITING, clock_monotonic_ns() + exec_patience_ns);
+}
+
+/* How often this thread holds the sampler, and is on its way to that or back. A handler that interrupts fork
+ * finds both at 1, or at least the second. */
+static __thread uint32_t holds_here __attribute__((tls_model("initial-exec")));
+static __thread uint32_t calls_here __attribute__((tls_model("initial-exec")));
+
+/* Volatile: a handler of this thread looks at them. */
+static void count_here(volatile uint32_t *count, int by)
+{
+    *count = *count + (uint32_t)by;
+}
+
+static void hold_sampler(struct sampler_pause *pause, uint64_t patience_ns)
+{
+    count_here(&calls_here, 1);
+    sampler_pause_ask(pause);
+    count_here(&holds_here, 1);
+    sampler_pause_await(pause, clock_monotonic_ns() + patience_ns);
+}
+
+void session_hold_for_fork(void)
+{
+    struct session *session = session_own();
+    if (!session)
+        return;
+    sig_add_relaxed(&session->handshake.forks, 1);
+    hold_sampler(&session->handshake.pause, fork_patience_ns);
+}
+
+void session_release(void)
+{
+    struct session *session = session_own();
+    if (!session || holds_here == 0)
+        return;
+    count_here(&holds_here, -1);
+    sampler_pause_release(&session->handshake.pause);
+    count_here(&calls_here, -1);
+}
+
+bool session_is_held_here(void)
+{
+    return calls_here > 0;
+}
+
+void session_let_go(void)
+{
+    for (uint32_t held = holds_here; held > 0; held--)
+        session_release();
+}
+
+void session_forget_holds(void)
+{
+    holds_here = calls_here = 0;
+}
+
+static void write_before_exec(struct session *session)
+{
+    if (session_state_move(&session->handshake.state, ON_WRITE, NULL) == 0)
+        session_wake(&session->requests);
+    session_wait_for_writing(&session->handshake); /* also for another thread's */
+}
+
+/* The sampler may begin a store until it stands still. */
+void session_hold_for_exec(void)
+{
+    struct session *session = session_own();
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!session)
+        return;
+    session_let_go();
+    overhead_group_pause(&session->sampler.overhead_group);
+    bool is_left = session_leave_store_at_exec(session, now_ns);
+    bool is_worth_a_file = now_ns >= sig_load_relaxed(&session->outputs.worth_writing_ns);
+    if (!is_left && is_worth_a_file)
+        write_before_exec(session);
+    hold_sampler(&session->handshake.pause, exec_patience_ns);
+    if (!is_left && !is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
+        session_discard_store(session, now_ns);
+}
+
+void session_release_after_exec(void)
+{
+    session_cancel_exit_note();
+    session_release();
+}

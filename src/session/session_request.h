@@ -1,0 +1,78 @@
+/*
+ * Requests to start, to stop and to write the recording: by the program itself (wallprof.h), by another
+ * process (control_page.h), and by a signal (sig_control.h).
+ *
+ * A thread of the program leaves its request here and waits for the reply. Another process does so in a page
+ * that both have mapped, and a signal's handler counts. The sampler carries all of them out between ticks.
+ * One word, in that page, wakes it.
+ */
+#ifndef WALLPROF_SESSION_REQUEST_H
+#define WALLPROF_SESSION_REQUEST_H
+
+#include "profile/control_page.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+
+/* The reply to a request; also what wallprof.h promises. Positive: an errno. */
+enum control_result {
+    CONTROL_NOT_RECORDED = -2,
+    CONTROL_ALREADY = -3,
+    CONTROL_BUSY = -4,
+    CONTROL_TIMED_OUT = -5,
+    CONTROL_NOTHING = -6,
+};
+
+enum request_state { REQUEST_NONE, REQUEST_SENT, REQUEST_TAKEN, REQUEST_ABANDONED, REQUEST_DONE };
+
+/* The request of a thread of the program. Who has the turn writes kind and path before REQUEST_SENT, the
+ * sampler writes result before REQUEST_DONE. */
+struct session_request {
+    uint32_t turn;  /* atomic, futex: the tid of the thread whose request it is, 0: free */
+    uint32_t state; /* atomic, futex: enum request_state */
+    enum control_kind kind;
+    int result;
+    char path[PATH_MAX];
+};
+
+struct session_requests {
+    struct session_request request;
+    struct control_page *page; /* memory, shared with the tool when the sampler has opened it */
+
+    /* The sampler's own. */
+    uint32_t answered;     /* of the page's requests */
+    uint32_t toggles;      /* sig_control_count when it was read last */
+    bool is_loss_reported; /* the program has taken the control signal */
+};
+
+/* ---- threads of the program ---- */
+
+/* What wallprof.h promises of them. path: absolute, NULL for the profile's own. */
+int session_send_request(enum control_kind kind, const char *path);
+int session_is_active(void);
+
+/* Any thread: the sampler wakes and reads the state and the requests. */
+void session_wake(struct session_requests *requests);
+
+/* ---- the life of a session ---- */
+
+/* With the session. 0 or -ENOMEM. discard: with it, or with a copy of it in a child. */
+int session_requests_init(struct session_requests *requests);
+void session_requests_discard(struct session_requests *requests);
+
+/* In the sampler, every time that one enters: other processes find the page from now on. */
+void session_requests_open(struct session_requests *requests);
+
+/* Any thread: whether there is a request that is not carried out yet. */
+bool session_requests_are_pending(const struct session_requests *requests);
+
+/* In the sampler, between ticks: carries them out. */
+void session_requests_act(struct session *session);
+
+/* In the sampler's successor: a request that was sent is not carried out any more. */
+void session_requests_end(struct session_requests *requests);
+
+#endif

@@ -1,0 +1,92 @@
+/* See session_surroundings.h. */
+#include "session_surroundings.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "sig/sys/sig_arch.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { DESCRIPTORS_PLENTY = 32 };
+
+/*
+ * A root and a working directory of our own: what we open at the end is found where it was at the start. With
+ * none of the program's we are not in the way of setns(2), which wants them unshared. The directory itself is
+ * let go of, so that its file system can be unmounted.
+ */
+static void leave_directories(void)
+{
+    if (sig_syscall4(SYS_unshare, CLONE_FS, 0, 0, 0) == 0 && chdir("/") < 0)
+        return; /* a root that may not be entered: then we stay */
+}
+
+/* 0 to 2, so that no file of ours gets one of these numbers, unless there are hardly any others. */
+static void fill_standard_descriptors(struct session_surroundings *surroundings)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    getrlimit(RLIMIT_NOFILE, &files);
+    surroundings->has_fillers = files.rlim_cur >= DESCRIPTORS_PLENTY;
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        close(fd);
+        if (surroundings->has_fillers)
+            open("/dev/null", O_RDWR);
+    }
+}
+
+/*
+ * A descriptor table of our own: the program sees none of ours, and we hold none of its open. False when
+ * there is no table to be had.
+ */
+static bool leave_descriptors(struct session_surroundings *surroundings, bool is_strict)
+{
+    surroundings->stderr_handle = -1;
+    if (is_strict || sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
+        return false; /* before Linux 5.9: none of ours is open between the start and the end */
+    surroundings->stderr_handle = log_open_stderr_handle();
+    fill_standard_descriptors(surroundings);
+    return true;
+}
+
+/*
+ * A short time slice lets the scheduler run us soon after the deadline even where all cores are busy; it
+ * takes nothing from anybody. Linux 6.12 and later take sched_runtime as a wish (man sched_setattr); others
+ * ignore it. The structure is the kernel's SCHED_ATTR_SIZE_VER0; the C library has none.
+ */
+static void ask_for_short_slices(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime_ns, deadline_ns, period_ns;
+    } attributes = {.size = sizeof(attributes)};
+    if (sig_syscall4(SYS_sched_getattr, 0, (long)&attributes, sizeof(attributes), 0) < 0 ||
+        attributes.policy != SCHED_OTHER)
+        return;
+    attributes.runtime_ns = 100 * NS_PER_US;
+    sig_syscall4(SYS_sched_setattr, 0, (long)&attributes, 0, 0);
+}
+
+void session_surroundings_enter(struct session_surroundings *surroundings, bool is_strict)
+{
+    if (!is_strict) {
+        ask_for_short_slices();
+        leave_directories();
+    }
+    surroundings->has_own_descriptors = leave_descriptors(surroundings, is_strict);
+}
+
+void session_surroundings_free_descriptors(struct session_surroundings *surroundings)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (!surroundings->has_fillers || files.rlim_cur >= DESCRIPTORS_PLENTY)
+        return;
+    surroundings->has_fillers = false;
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        close(fd);
+}

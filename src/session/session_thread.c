@@ -1,0 +1,83 @@
+/* The threads of the program, from their creation to their end; and the last one, which ends the sampler. */
+#include "base/clock.h"
+#include "base/raw_calls.h"
+#include "session_internal.h"
+#include "sig/sys/sig_arch.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+/* For a file that is being written, and for another thread's call without the sampler. */
+static const uint64_t leave_patience_ns = 5 * (uint64_t)NS_PER_S;
+
+struct thread *session_thread_prepare(void)
+{
+    struct session *session = session_own();
+    return session ? threads_acquire(&session->threads) : NULL;
+}
+
+void *session_thread_start_space(struct thread *thread, size_t bytes)
+{
+    return bytes <= sizeof(thread->start_space) ? thread->start_space : NULL;
+}
+
+void session_thread_discard(struct thread *thread)
+{
+    struct session *session = session_current();
+    if (!session)
+        return;
+    threads_uncount(&session->threads, thread);
+    threads_release(&session->threads, thread);
+}
+
+void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t stack_high)
+{
+    struct session *session = session_current();
+    thread->stack_low = stack_low;
+    thread->stack_high = stack_high;
+    if (session)
+        threads_enter(&session->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0),
+                      clock_monotonic_ns(), 0);
+}
+
+/*
+ * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and
+ * the sampler must not be that other thread: so it leaves, and the profile is written by session_finish. No
+ * handler of this thread may end the process meanwhile: it would wait for the sampler to have left.
+ */
+static void end_sampler(struct session *session)
+{
+    session_state_await(&session->handshake.state, ON_LEAVE, clock_monotonic_ns() + leave_patience_ns);
+    uint64_t mask = session_set_mask(~(uint64_t)0);
+    bool has_left = session_state_move(&session->handshake.state, ON_LEAVE, NULL) == 0;
+    if (has_left) {
+        session_join_sampler(session);
+        session_state_move(&session->handshake.state, ON_GONE, NULL);
+    }
+    session_set_mask(mask);
+    if (has_left && session->surroundings.has_probe)
+        exit(EXIT_SUCCESS); /* as the C library does for the last thread, were it not for that one */
+}
+
+void session_thread_leave(struct thread *thread)
+{
+    struct session *session = session_own();
+    char name[THREAD_NAME_BYTES] = "";
+    if (!session)
+        return; /* a child of _Fork or raw clone: the record was its parent's */
+    if (!thread_annotations_name(&thread->annotations, name))
+        raw_prctl(PR_GET_NAME, (long)name);
+    session_wait_for_writing(&session->handshake);
+    bool is_last = threads_leave(&session->threads, thread, name) == 0;
+    session_control_note_left(session);
+    if (is_last && session->handshake.ignores_children)
+        session_finish(); /* a filter may keep this thread from writing it later */
+    if (is_last)
+        end_sampler(session);
+}
+
+struct thread *session_main_thread(void)
+{
+    struct session *session = session_current();
+    return session ? session->birth.main_thread : NULL;
+}

@@ -1,0 +1,20 @@
+/*
+ * The tool's commands: wallprof COMMAND [OPTIONS] FILE...
+ *
+ * A command gets its own arguments, its name first, and returns the exit status: 0; 1 on failure, with a
+ * message on stderr that names the file; EXIT_USAGE for a wrong command line (tool/io/command.h).
+ */
+#ifndef WALLPROF_COMMANDS_H
+#define WALLPROF_COMMANDS_H
+
+int command_ctl(int argc, char **argv);
+int command_diff(int argc, char **argv);
+int command_export(int argc, char **argv);
+int command_gather(int argc, char **argv);
+int command_recover(int argc, char **argv);
+int command_merge(int argc, char **argv);
+int command_push(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_view(int argc, char **argv);
+
+#endif

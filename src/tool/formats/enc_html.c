@@ -1,0 +1,294 @@
+/*
+ * Order of writing: the trees first, which know their totals at their end; then what they refer to, and the
+ * string table last, because only then is it complete. The page reads all of it at once.
+ *
+ * Nothing but the string table is kept in memory, so a node is written without knowing its parent's place: as
+ * its depth, in depth-first order.
+ */
+#include "enc_html.h"
+#include "encode/profile_notes.h"
+#include "base/json.h"
+#include "encode/thread_groups.h"
+#include "base/string_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* html_page.S */
+extern const char html_page_before[], html_page_before_end[], html_page_after[], html_page_after_end[];
+
+struct html_writer {
+    const struct profile *profile;
+    struct json json;
+    struct string_table strings;
+    struct values total;
+};
+
+static void put_string(struct html_writer *writer, const char *text)
+{
+    json_uint(&writer->json, string_table_intern(&writer->strings, text));
+}
+
+/* ---- trees ---- */
+
+static void put_node(struct html_writer *writer, uint32_t depth, arena_ref location,
+                     const struct values *self)
+{
+    struct json *json = &writer->json;
+    json_uint(json, depth);
+    json_uint(json, tree_location_at(writer->profile->tree, location)->index);
+    json_uint(json, self->samples);
+    json_uint(json, self->cpu_ns);
+    json_uint(json, self->offcpu_ns);
+    json_uint(json, self->wall_ns);
+    json_newline(json);
+}
+
+/* A root stands for no code: it has weight only when there was no memory for a pseudo-frame below it. */
+static void put_root(struct html_writer *writer, const struct values *self)
+{
+    if (tree_has_weight(self))
+        put_node(writer, 1, writer->profile->tree->pseudo[PSEUDO_OVERFLOW], self);
+}
+
+static struct values put_nodes(struct html_writer *writer, const struct tree *tree, arena_ref root)
+{
+    struct values total = tree_node(tree, root)->self;
+    arena_ref node = root;
+    put_root(writer, &total);
+    for (;;) {
+        arena_ref next = tree_node(tree, node)->first_child;
+        while (!next) {
+            if (node == root)
+                return total;
+            next = tree_node(tree, node)->next_sibling;
+            node = tree_node(tree, node)->parent;
+        }
+        node = next;
+        const struct tree_node *at = tree_node(tree, node);
+        tree_add_values(&total, &at->self);
+        if (at->first_child || tree_has_weight(&at->self))
+            put_node(writer, at->depth, at->location, &at->self);
+    }
+}
+
+/* A total may be more than a double holds exactly. */
+static void put_totals(struct html_writer *writer, const struct values *total)
+{
+    json_key(&writer->json, "total");
+    json_begin_array(&writer->json);
+    json_digits(&writer->json, total->samples);
+    json_digits(&writer->json, total->cpu_ns);
+    json_digits(&writer->json, total->offcpu_ns);
+    json_digits(&writer->json, total->wall_ns);
+    json_end_array(&writer->json);
+}
+
+static void put_labels(struct html_writer *writer, const struct thread_record *thread)
+{
+    char title[THREAD_TITLE_BYTES];
+    if (!*profile_thread_title(writer->profile, thread, title))
+        return;
+    json_key(&writer->json, "name");
+    json_string(&writer->json, title);
+    if (writer->profile->labels != LABELS_ID || !profile_tells_thread(writer->profile, thread) ||
+        thread->tid == 0)
+        return;
+    json_key(&writer->json, "id");
+    json_int(&writer->json, thread->tid);
+}
+
+static void put_tree(struct html_writer *writer, const struct tree *tree, arena_ref root,
+                     const struct thread_group_member *first, size_t threads)
+{
+    struct json *json = &writer->json;
+    json_begin_object(json);
+    put_labels(writer, first->thread);
+    json_key(json, "threads");
+    json_uint(json, threads);
+    json_key(json, "nodes");
+    json_begin_array(json);
+    struct values total = put_nodes(writer, tree, root);
+    json_end_array(json);
+    put_totals(writer, &total);
+    json_end_object(json);
+    tree_add_values(&writer->total, &total);
+}
+
+/* The spare root is no thread. */
+static size_t count_threads(const struct thread_groups *groups, size_t first, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = first; i < first + size; i++)
+        count += groups->members[i].thread && !groups->members[i].thread->is_spare;
+    return count;
+}
+
+static bool is_empty(const struct tree *tree, arena_ref root)
+{
+    const struct tree_node *node = tree_node(tree, root);
+    return !node->first_child && !tree_has_weight(&node->self);
+}
+
+static int put_group(struct html_writer *writer, const struct thread_groups *groups, size_t first,
+                     size_t size)
+{
+    const struct thread_group_member *members = &groups->members[first];
+    struct arena arena = {0};
+    struct tree merged = {0};
+    arena_ref root;
+    size_t threads = count_threads(groups, first, size);
+    if (size == 1) {
+        if (threads > 0 || !is_empty(writer->profile->tree, members->root))
+            put_tree(writer, writer->profile->tree, members->root, members, threads);
+        return 0;
+    }
+    int status = thread_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
+    if (status == 0)
+        put_tree(writer, &merged, root, members, threads);
+    tree_deinit(&merged);
+    arena_deinit(&arena);
+    return status;
+}
+
+static int put_trees(struct html_writer *writer)
+{
+    struct thread_groups groups;
+    int status = thread_groups_init(&groups, writer->profile);
+    json_key(&writer->json, "trees");
+    json_begin_array(&writer->json);
+    for (size_t first = 0, size; status == 0 && first < groups.count; first += size) {
+        size = thread_group_size(&groups, writer->profile, first);
+        status = put_group(writer, &groups, first, size);
+    }
+    json_end_array(&writer->json);
+    thread_groups_deinit(&groups);
+    return status;
+}
+
+/* ---- tables ---- */
+
+/* What the code is in: a module's path, that of the memory it lies in, or nothing. */
+static const char *module_path(const struct html_writer *writer, const struct location *location)
+{
+    const struct profile *profile = writer->profile;
+    uint32_t region = profile->symbols->region_of[location->index];
+    if (location->pseudo)
+        return "";
+    if (region)
+        return profile->symbols->regions[region - 1].path;
+    if (!location->module)
+        return "";
+    const struct module *module = arena_at(profile->arena, location->module);
+    return arena_at(profile->arena, module->path);
+}
+
+/* Innermost frame first, as they are kept. */
+static void put_location(struct html_writer *writer, const struct location *location)
+{
+    uint32_t count;
+    const struct symbol_frame *frames = symbols_frames(writer->profile->symbols, location->index, &count);
+    json_begin_array(&writer->json);
+    put_string(writer, module_path(writer, location));
+    for (uint32_t i = 0; i < count; i++) {
+        json_uint(&writer->json, frames[i].function);
+        json_uint(&writer->json, frames[i].line);
+    }
+    json_end_array(&writer->json);
+    json_newline(&writer->json);
+}
+
+/* The tree lists its locations newest first; the page wants them in order. */
+static int put_locations(struct html_writer *writer)
+{
+    const struct tree *tree = writer->profile->tree;
+    size_t bytes = sizeof(arena_ref) * tree->location_count;
+    arena_ref *by_index = scratch_alloc(bytes);
+    if (!by_index)
+        return -ENOMEM;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        by_index[tree_location_at(tree, ref)->index] = ref;
+    json_key(&writer->json, "locations");
+    json_begin_array(&writer->json);
+    for (uint32_t i = 0; i < tree->location_count; i++)
+        put_location(writer, tree_location_at(tree, by_index[i]));
+    json_end_array(&writer->json);
+    scratch_free(by_index, bytes);
+    return 0;
+}
+
+static void put_functions(struct html_writer *writer)
+{
+    const struct symbols *symbols = writer->profile->symbols;
+    json_key(&writer->json, "functions");
+    json_begin_array(&writer->json);
+    for (uint32_t i = 0; i < symbols->function_count; i++) {
+        const struct symbol_function *function = &symbols->functions[i];
+        put_string(writer, function->name);
+        put_string(writer, function->file ? function->file : "");
+        json_uint(&writer->json, function->start_line);
+        json_newline(&writer->json);
+    }
+    json_end_array(&writer->json);
+}
+
+static void put_strings(struct html_writer *writer)
+{
+    json_key(&writer->json, "strings");
+    json_begin_array(&writer->json);
+    for (uint32_t i = 0; i < string_table_count(&writer->strings); i++) {
+        json_string(&writer->json, string_table_at(&writer->strings, i));
+        json_newline(&writer->json);
+    }
+    json_end_array(&writer->json);
+}
+
+/* ---- all of it ---- */
+
+static void write_note(void *context, const char *text)
+{
+    struct html_writer *writer = context;
+    json_string(&writer->json, text);
+}
+
+static void put_header(struct html_writer *writer)
+{
+    struct json *json = &writer->json;
+    const struct profile *profile = writer->profile;
+    json_key(json, "command");
+    json_string(json, profile->command);
+    json_key(json, "start_utc_ns");
+    json_digits(json, profile->start_utc_ns);
+    json_key(json, "duration_ns");
+    json_digits(json, profile->duration_ns);
+    json_key(json, "comments");
+    json_begin_array(json);
+    profile_notes_write(profile, write_note, writer);
+    json_end_array(json);
+}
+
+static int put_data(struct html_writer *writer)
+{
+    json_begin_object(&writer->json);
+    put_header(writer);
+    int status = put_trees(writer);
+    put_totals(writer, &writer->total);
+    if (status == 0)
+        status = put_locations(writer);
+    put_functions(writer);
+    put_strings(writer);
+    json_end_object(&writer->json);
+    return status < 0 ? status : writer->strings.failed ? -ENOMEM : 0;
+}
+
+int enc_html_write(const struct profile *profile, struct sink *sink)
+{
+    struct html_writer writer = {.profile = profile};
+    json_init(&writer.json, sink);
+    string_table_init(&writer.strings);
+    sink_write(sink, html_page_before, (size_t)(html_page_before_end - html_page_before));
+    int status = put_data(&writer);
+    sink_write(sink, html_page_after, (size_t)(html_page_after_end - html_page_after));
+    string_table_deinit(&writer.strings);
+    return status;
+}

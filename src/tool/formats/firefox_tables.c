@@ -1,0 +1,217 @@
+#include "firefox_tables.h"
+#include "base/clock.h"
+#include "wait_kind.h"
+
+#include <errno.h>
+
+/* Waits without anything to do are idle from then on. */
+static const uint64_t idle_ns = NS_PER_S;
+
+static const struct module *module_at(const struct firefox_tables *tables, arena_ref ref)
+{
+    return arena_at(tables->profile->arena, ref);
+}
+
+static const struct location *location_at(const struct firefox_tables *tables, uint32_t index)
+{
+    return tree_location_at(tables->profile->tree, tables->locations[index]);
+}
+
+/* ---- numbers ---- */
+
+static size_t stacks_bytes(const struct firefox_tables *tables)
+{
+    return sizeof(uint32_t) *
+           (firefox_node_index((arena_ref)(tables->profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1);
+}
+
+static void number_locations(struct firefox_tables *tables)
+{
+    const struct tree *tree = tables->profile->tree;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        tables->locations[tree_location_at(tree, ref)->index] = ref;
+}
+
+static void number_libs(struct firefox_tables *tables)
+{
+    const struct module_list *modules = tables->profile->modules;
+    for (int is_main = 1; is_main >= 0; is_main--) {
+        for (arena_ref ref = modules->newest; ref; ref = module_at(tables, ref)->next) {
+            const struct module *module = module_at(tables, ref);
+            if (module->is_main == is_main && !module->is_own && module->is_sampled)
+                tables->libs[tables->lib_count++] = ref;
+        }
+    }
+}
+
+static uint32_t lib_of(const struct firefox_tables *tables, arena_ref module)
+{
+    for (uint32_t i = 0; module && i < tables->lib_count; i++) {
+        if (tables->libs[i] == module)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* A function's library is that of a location in it; and the one that it was made for knows where it begins.
+ */
+static void number_functions(struct firefox_tables *tables)
+{
+    const struct symbols *symbols = tables->profile->symbols;
+    for (uint32_t i = 0; i < symbols->location_count; i++) {
+        const struct location *location = location_at(tables, i);
+        uint32_t count, lib = lib_of(tables, location->module);
+        const struct symbol_frame *frames = symbols_frames(symbols, i, &count);
+        for (uint32_t j = 0; j < count; j++) {
+            if (!tables->lib_of_function[frames[j].function])
+                tables->lib_of_function[frames[j].function] = lib;
+        }
+        uint32_t function = frames[count - 1].function;
+        if (!lib || !location->function_start || tables->symbol_of_function[function])
+            continue;
+        tables->start_of_function[function] =
+            location->function_start - module_at(tables, location->module)->loaded_low;
+        tables->symbols[tables->symbol_count++] = function;
+        tables->symbol_of_function[function] = tables->symbol_count;
+    }
+}
+
+static const struct location *location_of(const struct firefox_tables *tables, arena_ref node)
+{
+    const struct tree *tree = tables->profile->tree;
+    return tree_location_at(tree, tree_node(tree, node)->location);
+}
+
+static const struct symbol_frame *frames_of(const struct firefox_tables *tables, arena_ref node,
+                                            uint32_t *ret_count)
+{
+    return symbols_frames(tables->profile->symbols, location_of(tables, node)->index, ret_count);
+}
+
+static void number_stacks(struct firefox_tables *tables)
+{
+    const struct tree *tree = tables->profile->tree;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
+            uint32_t count;
+            frames_of(tables, node, &count);
+            tables->stack_count += count;
+            tables->stacks[STACK_RUNNING][firefox_node_index(node)] = tables->stack_count;
+        }
+    }
+}
+
+int firefox_tables_init(struct firefox_tables *tables, const struct profile *profile)
+{
+    size_t functions = profile->symbols->function_count + 1;
+    *tables = (struct firefox_tables){.profile = profile};
+    string_table_init(&tables->strings);
+    string_table_init(&tables->files);
+    tables->locations = scratch_alloc(sizeof(arena_ref) * (profile->tree->location_count + 1));
+    tables->libs = scratch_alloc(sizeof(arena_ref) * (profile->modules->count + 1));
+    tables->lib_of_function = scratch_alloc(sizeof(uint32_t) * functions);
+    tables->start_of_function = scratch_alloc(sizeof(uint64_t) * functions);
+    tables->symbol_of_function = scratch_alloc(sizeof(uint32_t) * functions);
+    tables->symbols = scratch_alloc(sizeof(uint32_t) * functions);
+    bool has_stacks = true;
+    for (int kind = 0; kind < STACK_KIND_COUNT; kind++)
+        has_stacks &= (tables->stacks[kind] = scratch_alloc(stacks_bytes(tables))) != NULL;
+    if (!tables->locations || !tables->libs || !tables->lib_of_function || !tables->start_of_function ||
+        !tables->symbol_of_function || !tables->symbols || !has_stacks)
+        return -ENOMEM;
+    number_locations(tables);
+    number_libs(tables);
+    number_functions(tables);
+    number_stacks(tables);
+    return 0;
+}
+
+void firefox_tables_deinit(struct firefox_tables *tables)
+{
+    const struct profile *profile = tables->profile;
+    size_t functions = profile->symbols->function_count + 1;
+    scratch_free(tables->locations, sizeof(arena_ref) * (profile->tree->location_count + 1));
+    scratch_free(tables->libs, sizeof(arena_ref) * (profile->modules->count + 1));
+    scratch_free(tables->lib_of_function, sizeof(uint32_t) * functions);
+    scratch_free(tables->start_of_function, sizeof(uint64_t) * functions);
+    scratch_free(tables->symbol_of_function, sizeof(uint32_t) * functions);
+    scratch_free(tables->symbols, sizeof(uint32_t) * functions);
+    for (int kind = 0; kind < STACK_KIND_COUNT; kind++)
+        scratch_free(tables->stacks[kind], stacks_bytes(tables));
+    scratch_free(tables->waits, sizeof(*tables->waits) * tables->wait_capacity);
+    string_table_deinit(&tables->strings);
+    string_table_deinit(&tables->files);
+}
+
+/* ---- waits ---- */
+
+static enum wait_kind kind_of(const struct firefox_tables *tables, arena_ref node)
+{
+    const struct tree *tree = tables->profile->tree;
+    struct wait_guess guess = {0};
+    bool goes_on = true;
+    for (; goes_on && tree_node(tree, node)->parent; node = tree_node(tree, node)->parent) {
+        uint32_t count;
+        const struct symbol_frame *frames = frames_of(tables, node, &count);
+        for (uint32_t i = 0; goes_on && i < count; i++)
+            goes_on = wait_guess_add(&guess, tables->profile->symbols->functions[frames[i].function].name);
+    }
+    return guess.kind;
+}
+
+/* 1 + the index of a new wait; 0 without memory. */
+static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t category)
+{
+    enum { CAPACITY_FIRST = 1024 };
+    if (tables->wait_count == tables->wait_capacity) {
+        uint32_t capacity = tables->wait_capacity ? 2 * tables->wait_capacity : CAPACITY_FIRST;
+        tables->waits = scratch_grow(tables->waits, sizeof(*tables->waits) * tables->wait_capacity,
+                                     sizeof(*tables->waits) * capacity);
+        tables->wait_capacity = tables->waits ? capacity : 0;
+        tables->failed |= !tables->waits;
+    }
+    if (tables->failed)
+        return 0;
+    tables->waits[tables->wait_count++] = (struct firefox_wait){node, category};
+    return tables->wait_count;
+}
+
+/* By the names of its functions, unless that has been found out before. */
+static enum wait_kind known_kind_of(const struct firefox_tables *tables, arena_ref node)
+{
+    uint32_t wait = tables->stacks[STACK_WAITING][firefox_node_index(node)];
+    return wait ? tables->waits[wait - 1].category - CATEGORY_WAITS : kind_of(tables, node);
+}
+
+/* Of a thinned record it is not known how long the wait was. */
+static bool is_long(const struct timeline_record *record)
+{
+    return record->level == 0 && record->last_ns - record->first_ns >= idle_ns;
+}
+
+static int64_t stack_of_wait(struct firefox_tables *tables, const struct timeline_record *record)
+{
+    size_t at = firefox_node_index(record->node);
+    enum firefox_stack stack = is_long(record) ? STACK_IDLE : STACK_WAITING;
+    if (!tables->stacks[stack][at]) {
+        enum wait_kind kind = known_kind_of(tables, record->node);
+        uint32_t category = CATEGORY_WAITS + kind;
+        if (stack == STACK_IDLE && wait_kind_is_idle(kind))
+            category = CATEGORY_IDLE;
+        else
+            stack = STACK_WAITING;
+        if (!tables->stacks[stack][at])
+            tables->stacks[stack][at] = add_wait(tables, record->node, category);
+    }
+    uint32_t wait = tables->stacks[stack][at];
+    return wait ? (int64_t)tables->stack_count + wait - 1 : FIREFOX_NO_STACK;
+}
+
+int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record)
+{
+    if (!tree_node(tables->profile->tree, record->node)->parent)
+        return FIREFOX_NO_STACK;
+    if (record->state == TIMELINE_WAITING && !location_of(tables, record->node)->pseudo)
+        return stack_of_wait(tables, record);
+    return (int64_t)tables->stacks[STACK_RUNNING][firefox_node_index(record->node)] - 1;
+}

@@ -1,0 +1,369 @@
+/*
+ * What is shown and how the graph is drawn, searched and moved in. Second of three parts (profile.js).
+ *
+ * d3-hierarchy lays the tree out, and d3-selection keeps the elements in step with what is drawn. Only frames in
+ * sight that are wide enough to be seen are drawn. The others come as one zooms or scrolls.
+ */
+
+/* ---- state: all that a link to a view says ---- */
+
+const profile = new Profile(JSON.parse(byId('profile').textContent));
+const {data} = profile;
+const state = {...DEFAULTS};
+let root = null;             /* of d3's hierarchy */
+let rootThread = null;       /* the threads that root is of, */
+let rootEvent = null;        /* and the measure that it is laid out by */
+let nodesById = [];
+let zoomed = null;
+let current = null;          /* the frame that the keyboard is at */
+let matches = new Set();     /* frames */
+let rowsShown = ROWS_STEP;
+let isPrinting = false;
+
+const column = () => COLUMN[state.event];
+const wholeTotal = () => root.data.total[column()];
+
+function allowed(key, value) {
+  switch (key) {
+  case 'event': return MEASURES.includes(value);
+  case 'thread': return ['all', 'each'].includes(value) || (/^\d{1,9}$/.test(value) && Number(value) < data.trees.length);
+  case 'zoom': return /^\d{1,9}$/.test(value);
+  case 'look': return ['icicle', 'flame'].includes(value);
+  case 'colour': return ['module', 'state'].includes(value);
+  case 'theme': return ['auto', 'light', 'dark'].includes(value);
+  case 'sort': return ['self', 'total', 'name', 'module'].includes(value);
+  default: return key === 'search';
+  }
+}
+
+function readHash() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const key of Object.keys(DEFAULTS)) {
+    const value = given.get(key);
+    state[key] = value !== null && allowed(key, value) ? value : DEFAULTS[key];
+  }
+}
+
+function hashOfState() {
+  const said = new URLSearchParams();
+  for (const key of Object.keys(DEFAULTS)) {
+    if (state[key] !== DEFAULTS[key])
+      said.set(key, state[key]);
+  }
+  return said.size > 0 ? `#${said}` : '#';
+}
+
+/* Typing leaves one step for "back", not one for each letter. */
+function writeHash(isNewStep) {
+  const hash = hashOfState();
+  if (hash === (location.hash || '#'))
+    return;
+  if (isNewStep)
+    history.pushState(null, '', hash);
+  else
+    history.replaceState(null, '', hash);
+}
+
+/* ---- drawing ---- */
+
+const tree = byId('tree');
+const scroller = byId('scroll');
+
+/* Callers on top, or below. */
+const rowOf = (node) => state.look === 'icicle' ? node.depth : root.height - node.depth;
+
+function depthsInSight() {
+  if (isPrinting)
+    return [0, root.height];
+  const first = Math.floor(scroller.scrollTop / ROW_PX) - 4;
+  const last = Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW_PX) + 4;
+  return state.look === 'icicle' ? [first, last] : [root.height - last, root.height - first];
+}
+
+/* Frames of the zoomed tree in sight, as far as they are wide enough. */
+function framesInSight(pxPerUnit) {
+  const [first, last] = depthsInSight();
+  const found = [];
+  const open = [zoomed];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (node.depth >= first)
+      found.push(node);
+    if (node.depth >= last)
+      continue;
+    for (const child of node.children ?? []) {
+      if ((child.x1 - child.x0) * pxPerUnit < NARROWEST_PX)
+        break;
+      open.push(child);
+    }
+  }
+  return found.length <= FRAMES_MAX ? found : found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).slice(0, FRAMES_MAX);
+}
+
+function framesToDraw(pxPerUnit) {
+  const [first, last] = depthsInSight();
+  const above = zoomed.ancestors().slice(1).filter((node) => node.depth >= first && node.depth <= last);
+  const wanted = new Set([...above, ...framesInSight(pxPerUnit)]);
+  wanted.add(current);
+  /* In the order in which one reads them: row by row. */
+  return [...wanted].sort((a, b) => a.depth - b.depth || a.x0 - b.x0 || a.data.id - b.data.id);
+}
+
+function describe(node) {
+  const value = node.data.total[column()];
+  const text = `${node.data.frame.name}, ${formatValue(state.event, value)} ${TITLES[state.event]}`;
+  return `${text}, ${formatShare(value, wholeTotal())} of all`;
+}
+
+function classOf(node, isAbove) {
+  const {frame} = node.data;
+  const classes = ['frame'];
+  if (isAbove)
+    classes.push('above');
+  if (state.search)
+    classes.push(matches.has(frame) ? 'match' : 'miss');
+  if (state.colour === 'state')
+    classes.push('by-state');
+  else
+    classes.push(frame.module.path ? `module-${frame.module.colour}` : 'no-module');
+  return classes.join(' ');
+}
+
+/* Running, in steps of 5 %: the share of CPU time in the time that passed. */
+function runningShare(node) {
+  const [, cpu, offcpu] = node.data.total;
+  return cpu + offcpu > 0 ? 5 * Math.round(20 * cpu / (cpu + offcpu)) : 0;
+}
+
+function paint(element, node, graphPx) {
+  const isAbove = node.depth < zoomed.depth;
+  const left = isAbove ? 0 : (node.x0 - zoomed.x0) / (zoomed.x1 - zoomed.x0);
+  const width = isAbove ? 1 : (node.x1 - node.x0) / (zoomed.x1 - zoomed.x0);
+  element.className = classOf(node, isAbove);
+  element.style.left = `${100 * left}%`;
+  element.style.width = `${100 * width}%`;
+  element.style.top = `${rowOf(node) * ROW_PX}px`;
+  element.style.setProperty('--share', `${runningShare(node)}%`);
+  element.textContent = width * graphPx >= NARROWEST_TEXT_PX ? node.data.frame.name : '';
+  element.tabIndex = node === current ? 0 : -1;
+  element.setAttribute('aria-label', describe(node));
+  element.setAttribute('aria-level', node.depth + 1);
+  element.setAttribute('aria-posinset', node.place + 1);
+  element.setAttribute('aria-setsize', node.parent?.shownCount ?? 1);
+  element.setAttribute('aria-selected', node === zoomed);
+}
+
+function draw() {
+  const graphPx = scroller.clientWidth; /* asked for once: while elements change it would be costly */
+  const pxPerUnit = graphPx / (zoomed.x1 - zoomed.x0);
+  d3.select(tree).selectAll('.frame')
+    .data(framesToDraw(pxPerUnit), (node) => node.data.id)
+    .join((entered) => entered.append('div').attr('role', 'treeitem'))
+    .each(function (node) { paint(this, node, graphPx); })
+    .order();
+}
+
+let drawIsDue = false;
+function drawSoon() {
+  if (drawIsDue)
+    return;
+  drawIsDue = true;
+  requestAnimationFrame(() => {
+    drawIsDue = false;
+    draw();
+  });
+}
+
+/* The row of a node, with some of its callers, into sight. */
+function scrollTo(node, isSure) {
+  const top = rowOf(node) * ROW_PX;
+  const {scrollTop, clientHeight} = scroller;
+  const isInSight = top >= scrollTop && top + ROW_PX <= scrollTop + clientHeight;
+  if (isInSight && !isSure)
+    return;
+  scroller.scrollTop = state.look === 'icicle' ? top - 2 * ROW_PX : top + 3 * ROW_PX - clientHeight;
+}
+
+/* ---- the frame that is spoken of ---- */
+
+function lineText(node) {
+  const {frame, lines} = node.data;
+  const numbers = [...lines ?? (frame.startLine ? [frame.startLine] : [])].sort((a, b) => a - b);
+  const said = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ', …' : '');
+  return frame.file ? frame.file + (said && `:${said}`) : '';
+}
+
+function row(cells, header) {
+  const tr = document.createElement('tr');
+  const th = document.createElement('th');
+  th.scope = 'row';
+  th.textContent = header;
+  tr.append(th);
+  for (const text of cells) {
+    const td = document.createElement('td');
+    td.textContent = text;
+    tr.append(td);
+  }
+  return tr;
+}
+
+function showDetail(node) {
+  const {frame, self, total, isInlined} = node.data;
+  byId('name').textContent = frame.name;
+  byId('name').title = frame.name;
+  byId('where').textContent = [frame.module.path, lineText(node), isInlined && 'inlined'].filter(Boolean).join(' · ');
+  const values = (from) => MEASURES.map((measure) => formatValue(measure, from[COLUMN[measure]]));
+  const shares = (of) => MEASURES.map((measure) => formatShare(total[COLUMN[measure]], of.data.total[COLUMN[measure]]));
+  byId('values').replaceChildren(row(values(total), 'Total'), row(values(self), 'Self'), row(shares(root), 'Of all'),
+                                 ...zoomed === root ? [] : [row(shares(zoomed), 'Of the zoomed')]);
+}
+
+/* ---- search ---- */
+
+function findMatches() {
+  const term = state.search.toLowerCase();
+  matches = new Set();
+  if (!term)
+    return;
+  const module = term.startsWith('in:') ? term.slice(3) : null;
+  for (const frame of profile.frames.values()) {
+    const text = module === null ? frame.name : frame.module.name;
+    if (text.toLowerCase().includes(module ?? term))
+      matches.add(frame);
+  }
+}
+
+/* Of what calls itself, the outermost counts. */
+function matchedTotal(from) {
+  const open = [from];
+  let sum = 0, functions = new Set();
+  while (open.length > 0) {
+    const node = open.pop();
+    if (node.value === 0)
+      continue;
+    if (matches.has(node.data.frame))
+      sum += node.data.total[column()];
+    else
+      open.push(...node.children ?? []);
+  }
+  for (const node of from) {
+    if (node.value > 0 && matches.has(node.data.frame))
+      functions.add(node.data.frame);
+  }
+  return {sum, functions: functions.size};
+}
+
+function showFound() {
+  if (!state.search) {
+    byId('found').textContent = '';
+    return;
+  }
+  const {sum, functions} = matchedTotal(root);
+  const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}`;
+  byId('found').textContent = functions === 0 ? `Nothing matches “${state.search}”.`
+    : `${functions} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
+}
+
+/* The next match in the order of the tree, round and round; of the zoomed. */
+function moveToMatch(step) {
+  const found = [];
+  zoomed.eachBefore((node) => {
+    if (node.value > 0 && (node === current || matches.has(node.data.frame)))
+      found.push(node);
+  });
+  const at = found.indexOf(current) + step;
+  if (found.length > 0)
+    moveTo(found[(at + found.length) % found.length]);
+}
+
+/* ---- moving ---- */
+
+function moveTo(node) {
+  current = node;
+  scrollTo(node, false);
+  draw();
+  const element = tree.querySelector('.frame[tabindex="0"]');
+  element.focus({preventScroll: true});
+  element.scrollIntoView({block: 'nearest'}); /* also from below the detail, as the style has it */
+  showDetail(node);
+}
+
+function sibling(node, step) {
+  const place = node.place + step;
+  return node.parent && place < node.parent.shownCount ? node.parent.children[place] : null;
+}
+
+function isInside(node, of) {
+  return node.depth >= of.depth && node.ancestors().includes(of);
+}
+
+function zoomTo(node, isFocused) {
+  state.zoom = String(node.data.id);
+  current = node;
+  writeHash(true);
+  update();
+  if (isFocused)
+    moveTo(node);
+}
+
+/* Above the zoomed frame there is one way down to it. */
+function calleeOf(node) {
+  return node.depth < zoomed.depth ? zoomed.ancestors()[zoomed.depth - node.depth - 1] : widestChild(node);
+}
+
+/* Rows of the screen: callees are below in one look and above in the other. */
+function keyTarget(key) {
+  const isIcicle = state.look === 'icicle';
+  switch (key) {
+  case 'ArrowUp': return isIcicle ? current.parent : calleeOf(current);
+  case 'ArrowDown': return isIcicle ? calleeOf(current) : current.parent;
+  case 'ArrowLeft': return sibling(current, -1);
+  case 'ArrowRight': return sibling(current, 1);
+  case 'Home': return zoomed;
+  case 'End': return zoomed.leaves().find((node) => node.value > 0);
+  default: return null;
+  }
+}
+
+/* Whether it is drawn: in the zoomed part, or on the way to it. */
+const isOnView = (node) => isInside(node, zoomed) || isInside(zoomed, node);
+
+function moveByKey(key) {
+  const target = keyTarget(key);
+  if (target && isOnView(target))
+    moveTo(target);
+}
+
+function onTreeKey(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey)
+    return;
+  const actions = {
+    Enter: () => zoomTo(current, true),
+    ' ': () => zoomTo(current, true),
+    Backspace: () => zoomTo(zoomed.parent ?? zoomed, true),
+    n: () => moveToMatch(1),
+    p: () => moveToMatch(-1),
+  };
+  const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
+  if (!isMove && !actions[event.key])
+    return;
+  event.preventDefault();
+  if (isMove)
+    moveByKey(event.key);
+  else
+    actions[event.key]();
+}
+
+function onPageKey(event) {
+  const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'radio';
+  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.altKey && !event.metaKey) {
+    event.preventDefault();
+    byId('search').focus();
+    byId('search').select();
+  } else if (event.key === 'Escape' && !(event.target instanceof HTMLSelectElement)) {
+    if (isTyping && state.search)
+      setSearch('');
+    else
+      zoomTo(root, tree.contains(document.activeElement));
+  }
+}

@@ -1,0 +1,228 @@
+/*
+ * The page's program, first of three parts that become one script: numbers for people, the profile that is in
+ * the page, and the tree that is made of it. graph.js draws the tree; page.js has the rest of the page.
+ *
+ * Every name, path and command line is somebody else's text: it only ever becomes text content, or the value of
+ * a harmless attribute.
+ */
+'use strict';
+(() => {
+
+const MEASURES = ['wall', 'cpu', 'offcpu', 'samples'];
+const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', samples: 'Samples'};
+const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3}; /* of the values in the data */
+const ROW_PX = 21;
+const NARROWEST_PX = 0.7;   /* of what is drawn */
+const NARROWEST_TEXT_PX = 28;
+const FRAMES_MAX = 3000;    /* drawn at a time: the widest */
+const PALETTE = 9;         /* modules with a colour of their own */
+const ROWS_STEP = 50;      /* of the table */
+const DEFAULTS = {event: 'wall', thread: 'all', zoom: '0', search: '', look: 'icicle', colour: 'module', theme: 'auto',
+                  sort: 'self'};
+
+const byId = (id) => document.getElementById(id);
+
+/* ---- numbers for people ---- */
+
+const groupDigits = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u2009');
+
+/* 4.18 s, 12.3 ms: four digits or so. */
+function formatTime(ns) {
+  for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) {
+    if (ns >= size) {
+      const value = ns / size;
+      return `${value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(4)}\u00a0${unit}`;
+    }
+  }
+  return `${Math.round(ns)}\u00a0ns`;
+}
+
+function formatValue(measure, value) {
+  return measure === 'samples' ? groupDigits(String(Math.round(value))) : formatTime(value);
+}
+
+/* All of it, from the digits in the data, which may be more than a number holds. */
+function formatExact(measure, digits) {
+  if (measure === 'samples')
+    return groupDigits(digits);
+  const padded = digits.padStart(10, '0');
+  return `${groupDigits(padded.slice(0, -9))}.${padded.slice(-9)}\u00a0s`;
+}
+
+const formatShare = (part, whole) => `${(whole > 0 ? 100 * part / whole : 0).toFixed(2)}\u00a0%`;
+
+/* ---- what is in the page ---- */
+
+/* A function in a module: what one frame of the graph stands for. */
+class Frame {
+  constructor(name, module, file, startLine) {
+    this.name = name || '[nameless]';
+    this.module = module;
+    this.file = file;
+    this.startLine = startLine; /* 0: not known */
+    this.isMadeUp = false;      /* a thread, or all of them */
+  }
+}
+
+class Module {
+  constructor(path) {
+    this.path = path;
+    this.name = path.startsWith('[') ? path : path.slice(path.lastIndexOf('/') + 1);
+    this.colour = 'other'; /* or its place in the palette */
+  }
+}
+
+class Profile {
+  constructor(data) {
+    this.data = data;
+    this.modules = new Map();
+    this.frames = new Map();
+    this.locations = data.locations.map((location) => this.readLocation(location));
+    this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
+    this.everything = this.madeUp('all');
+    this.colourModules();
+  }
+
+  module(path) {
+    if (!this.modules.has(path))
+      this.modules.set(path, new Module(path));
+    return this.modules.get(path);
+  }
+
+  madeUp(name) {
+    const frame = new Frame(name, this.module(''), '', 0);
+    frame.isMadeUp = true;
+    return frame;
+  }
+
+  frame(index, module) {
+    const {strings, functions} = this.data;
+    const key = `${index} ${module.path}`;
+    if (!this.frames.has(key)) {
+      const [name, file, startLine] = functions.slice(3 * index, 3 * index + 3);
+      this.frames.set(key, new Frame(strings[name], module, strings[file], startLine));
+    }
+    return this.frames.get(key);
+  }
+
+  /* [module, function, line, function, line...], innermost first; a tree wants the outermost first. */
+  readLocation(location) {
+    const module = this.module(this.data.strings[location[0]]);
+    const steps = [];
+    for (let i = location.length - 2; i > 0; i -= 2)
+      steps.push({frame: this.frame(location[i], module), line: location[i + 1], isInlined: steps.length > 0});
+    return steps;
+  }
+
+  /* The heaviest modules have colours of their own, whichever threads are shown. */
+  colourModules() {
+    const weights = new Map();
+    for (const {nodes} of this.data.trees) {
+      for (let at = 0; at < nodes.length; at += 6) {
+        const {module} = this.locations[nodes[at + 1]][0].frame;
+        weights.set(module, (weights.get(module) ?? 0) + nodes[at + 5]);
+      }
+    }
+    weights.delete(this.module(''));
+    this.modulesByWeight = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a.path < b.path ? -1 : 1));
+    this.modulesByWeight.slice(0, PALETTE).forEach((module, i) => { module.colour = String(i); });
+  }
+}
+
+function threadName(tree) {
+  if (tree.name === undefined)
+    return tree.threads > 0 ? 'all threads' : '[unknown threads]';
+  return tree.id === undefined ? tree.name + (tree.threads > 1 ? ` × ${tree.threads}` : '') : `${tree.name} (${tree.id})`;
+}
+
+/* ---- the tree that is shown ---- */
+
+class Node {
+  constructor(id, frame) {
+    this.id = id; /* in order of making: the same whenever the same tree is made */
+    this.frame = frame;
+    this.self = [0, 0, 0, 0];
+    this.total = null;
+    this.callees = null; /* by frame */
+    this.lines = null;
+    this.isInlined = false;
+  }
+}
+
+class TreeBuilder {
+  constructor(profile, frame) {
+    this.profile = profile;
+    this.count = 0;
+    this.root = this.make(frame);
+  }
+
+  make(frame) {
+    return new Node(this.count++, frame);
+  }
+
+  callee(parent, frame) {
+    parent.callees ??= new Map();
+    let node = parent.callees.get(frame);
+    if (!node)
+      parent.callees.set(frame, node = this.make(frame));
+    return node;
+  }
+
+  /* Numbers in sixes: depth, location, values. A node comes right after its parent, or after its siblings' trees. */
+  add(tree, parent) {
+    const {nodes} = tree;
+    const path = [parent];
+    for (let at = 0; at < nodes.length; at += 6) {
+      const depth = nodes[at];
+      let node = path[depth - 1];
+      for (const {frame, line, isInlined} of this.profile.locations[nodes[at + 1]]) {
+        node = this.callee(node, frame);
+        node.isInlined ||= isInlined;
+        if (line > 0)
+          (node.lines ??= new Set()).add(line);
+      }
+      for (let i = 0; i < 4; i++)
+        node.self[i] += nodes[at + 2 + i];
+      path[depth] = node;
+    }
+  }
+}
+
+/* thread: all, each, or the number of one tree. */
+function buildTree(profile, thread) {
+  const {trees} = profile.data;
+  const single = trees[Number(thread)];
+  const builder = new TreeBuilder(profile, single ? profile.threadFrames[Number(thread)] : profile.everything);
+  for (const [i, tree] of trees.entries()) {
+    if (!single)
+      builder.add(tree, thread === 'each' ? builder.callee(builder.root, profile.threadFrames[i]) : builder.root);
+    else if (tree === single)
+      builder.add(tree, builder.root);
+  }
+  const root = d3.hierarchy(builder.root, (node) => node.callees && node.callees.values());
+  root.eachAfter((node) => {
+    const total = node.data.self.slice();
+    for (const child of node.children ?? []) {
+      for (let i = 0; i < 4; i++)
+        total[i] += child.data.total[i];
+    }
+    node.data.total = total;
+  });
+  return root;
+}
+
+/* The widest child comes first; those without a share, which are not shown, last. */
+function layOut(root, measure) {
+  const column = COLUMN[measure];
+  root.each((node) => { node.value = node.data.total[column]; });
+  root.sort((a, b) => b.value - a.value || a.data.id - b.data.id);
+  d3.partition()(root);
+  root.place = 0;
+  root.each((node) => {
+    const children = node.children ?? [];
+    children.forEach((child, i) => { child.place = i; });
+    node.shownCount = children.filter((child) => child.value > 0).length;
+  });
+}
+
+const widestChild = (node) => node.shownCount > 0 ? node.children[0] : null;

@@ -1,0 +1,142 @@
+#include "report_rows.h"
+#include "profile/label_limits.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *path_of(const struct report_rows *rows, const struct location *location)
+{
+    const struct symbols *symbols = rows->profile->symbols;
+    uint32_t region = symbols->region_of[location->index];
+    if (region)
+        return symbols->regions[region - 1].path;
+    if (!location->module)
+        return NULL;
+    const struct module *module = arena_at(rows->profile->arena, location->module);
+    return arena_at(rows->profile->arena, module->path);
+}
+
+static bool matches(const regex_t *expression, const char *text)
+{
+    return text && regexec(expression, text, 0, NULL, 0) == 0;
+}
+
+static bool location_matches(const struct report_rows *rows, const struct location *location,
+                             const regex_t *expression)
+{
+    const struct symbols *symbols = rows->profile->symbols;
+    uint32_t count;
+    const struct symbol_frame *frames = symbols_frames(symbols, location->index, &count);
+    if (!expression)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct symbol_function *function = &symbols->functions[frames[i].function];
+        if (matches(expression, function->name) || matches(expression, function->file))
+            return true;
+    }
+    return matches(expression, path_of(rows, location));
+}
+
+/* What a frame is called in the report. */
+static const char *row_name(const struct report_rows *rows, const struct symbol_frame *frame,
+                            const char *path, char *buffer, size_t bytes)
+{
+    const struct symbol_function *function = &rows->profile->symbols->functions[frame->function];
+    switch (rows->request->by) {
+    case REPORT_BY_LINE:
+        snprintf(buffer, bytes, frame->line ? "%s %s:%u" : "%s", function->name,
+                 function->file ? function->file : "?", frame->line);
+        return buffer;
+    case REPORT_BY_FILE:
+        if (function->file)
+            return function->file;
+        snprintf(buffer, bytes, *path == '[' ? "%s" : "[%s]", base_name(path));
+        return buffer;
+    case REPORT_BY_MODULE:
+        return path;
+    default:
+        return function->name;
+    }
+}
+
+static bool is_label_wanted(const struct report_rows *rows, const struct location *location)
+{
+    char text[LABELS_KEY_BYTES + LABELS_VALUE_BYTES];
+    const char *wanted = rows->request->label, *key = tree_label_key(rows->profile->arena, location);
+    if (!wanted)
+        return false;
+    if (!strchr(wanted, '='))
+        return fnmatch(wanted, key, 0) == 0;
+    snprintf(text, sizeof text, "%s=%s", key, tree_label_value(rows->profile->arena, location));
+    return fnmatch(wanted, text, 0) == 0;
+}
+
+/* A label is no function, no file and no module. */
+static void choose_label_row(struct report_rows *rows, const struct location *location)
+{
+    char name[TREE_LABEL_NAME_BYTES];
+    const struct symbols *symbols = rows->profile->symbols;
+    const struct arena *arena = rows->profile->arena;
+    const uint32_t frame = symbols->first_frame[location->index];
+    rows->locations[location->index].is_label_wanted = is_label_wanted(rows, location);
+    rows->row_of_frame[frame] = REPORT_NO_ROW;
+    if (rows->request->by != REPORT_BY_LABEL)
+        return;
+    snprintf(name, sizeof name, "%s=%s", tree_label_key(arena, location), tree_label_value(arena, location));
+    rows->row_of_frame[frame] = string_table_intern(rows->names, name);
+}
+
+static void choose_rows(struct report_rows *rows, const struct location *location)
+{
+    if (tree_is_label(location)) {
+        choose_label_row(rows, location);
+        return;
+    }
+    char buffer[1 << 16];
+    const struct symbols *symbols = rows->profile->symbols;
+    struct report_location *known = &rows->locations[location->index];
+    known->path = path_of(rows, location);
+    known->is_focus = location_matches(rows, location, rows->request->focus);
+    known->is_ignored = location_matches(rows, location, rows->request->ignore);
+    for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
+         i++) {
+        const struct symbol_frame *frame = &symbols->frames[i];
+        const char *path = known->path ? known->path : symbols->functions[frame->function].name;
+        rows->row_of_frame[i] = REPORT_NO_ROW;
+        if (rows->request->by != REPORT_BY_LABEL)
+            rows->row_of_frame[i] =
+                string_table_intern(rows->names, row_name(rows, frame, path, buffer, sizeof buffer));
+    }
+}
+
+bool report_rows_init(struct report_rows *rows, const struct profile *profile,
+                      const struct report_request *request, struct string_table *names)
+{
+    const struct symbols *symbols = profile->symbols;
+    const struct tree *tree = profile->tree;
+    *rows = (struct report_rows){.profile = profile, .request = request, .names = names};
+    rows->locations = calloc((size_t)symbols->location_count + 1, sizeof *rows->locations);
+    rows->row_of_frame =
+        calloc((size_t)symbols->first_frame[symbols->location_count] + 1, sizeof *rows->row_of_frame);
+    if (!rows->locations || !rows->row_of_frame)
+        return false;
+    rows->no_label_row =
+        request->by == REPORT_BY_LABEL ? string_table_intern(names, "[no label]") : REPORT_NO_ROW;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        choose_rows(rows, tree_location_at(tree, ref));
+    return !names->failed;
+}
+
+void report_rows_deinit(struct report_rows *rows)
+{
+    free(rows->locations);
+    free(rows->row_of_frame);
+}

@@ -1,0 +1,208 @@
+/*
+ * What a subtree took is added to a row where the row leaves the path, that is at its outermost frame: so
+ * recursion counts once, and every node is visited once.
+ */
+#include "report_walk.h"
+#include "tool/io/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct location *location_of(const struct report_walk *walk, const struct tree_node *node)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    return tree_location_at(tree, node->location);
+}
+
+static struct values *push_level(struct report_walk *walk)
+{
+    if (!array_grow(&walk->levels, &walk->level_capacity, walk->level_count, sizeof *walk->levels))
+        return NULL;
+    walk->levels[walk->level_count] = (struct values){0};
+    return &walk->levels[walk->level_count++];
+}
+
+/* The flat time of a location: its innermost frame's. */
+static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
+                     const struct values *self)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    uint32_t frame = symbols->first_frame[location->index], function = symbols->frames[frame].function;
+    uint64_t longest =
+        walk->node_of_function[function]
+            ? tree_node(walk->rows->profile->tree, walk->node_of_function[function])->self.wall_ns
+            : 0;
+    if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW)
+        report_add(&walk->report->rows[walk->rows->row_of_frame[frame]].flat, self);
+    if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
+        report_add(&walk->report->rows[walk->rows->no_label_row].cum, self);
+    if (!walk->node_of_function[function])
+        walk->touched[walk->touched_count++] = function;
+    walk->in_function[function] += self->wall_ns;
+    if (!walk->node_of_function[function] || self->wall_ns > longest)
+        walk->node_of_function[function] = node;
+}
+
+static bool is_selected(const struct report_walk *walk)
+{
+    return (!walk->rows->request->focus || walk->focus) &&
+           (!walk->rows->request->label || walk->labels_wanted) && !walk->ignored;
+}
+
+/* Steps onto a location's frames, or off them: `subtotal` is what was below. */
+static void enter_location(struct report_walk *walk, const struct location *location)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    walk->focus += walk->rows->locations[location->index].is_focus;
+    walk->ignored += walk->rows->locations[location->index].is_ignored;
+    walk->labels += tree_is_label(location);
+    walk->labels_wanted += walk->rows->locations[location->index].is_label_wanted;
+    if (location->pseudo)
+        walk->pseudo_on_path[location->pseudo - 1]++;
+    for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
+         i++) {
+        if (walk->rows->row_of_frame[i] != REPORT_NO_ROW)
+            walk->on_path[walk->rows->row_of_frame[i]]++;
+    }
+}
+
+static void leave_location(struct report_walk *walk, const struct location *location,
+                           const struct values *subtotal)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    walk->focus -= walk->rows->locations[location->index].is_focus;
+    walk->ignored -= walk->rows->locations[location->index].is_ignored;
+    walk->labels -= tree_is_label(location);
+    walk->labels_wanted -= walk->rows->locations[location->index].is_label_wanted;
+    if (location->pseudo && --walk->pseudo_on_path[location->pseudo - 1] == 0)
+        report_add(&walk->report->pseudo[location->pseudo - 1], subtotal);
+    for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
+         i++) {
+        if (walk->rows->row_of_frame[i] != REPORT_NO_ROW && --walk->on_path[walk->rows->row_of_frame[i]] == 0)
+            report_add(&walk->report->rows[walk->rows->row_of_frame[i]].cum, subtotal);
+    }
+}
+
+/* A root has time of its own only where there was no memory for a frame below it. */
+static const struct location *location_of_node(const struct report_walk *walk, const struct tree_node *node)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    return node->parent ? location_of(walk, node) : tree_location_at(tree, tree->pseudo[PSEUDO_OVERFLOW]);
+}
+
+static bool enter_node(struct report_walk *walk, arena_ref ref)
+{
+    const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
+    const struct location *location = location_of_node(walk, node);
+    struct values *below = push_level(walk);
+    if (!below)
+        return false;
+    if (node->parent)
+        enter_location(walk, location);
+    report_add(&walk->report->total, &node->self);
+    if (!is_selected(walk) || !report_is_any(&node->self))
+        return true;
+    *below = node->self;
+    add_flat(walk, location, ref, &node->self);
+    if (!node->parent) {
+        enter_location(walk, location);
+        leave_location(walk, location, &node->self);
+    }
+    return true;
+}
+
+static void leave_node(struct report_walk *walk, arena_ref ref)
+{
+    const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
+    const struct values subtotal = walk->levels[--walk->level_count];
+    if (!node->parent)
+        return;
+    leave_location(walk, location_of(walk, node), &subtotal);
+    report_add(&walk->levels[walk->level_count - 1], &subtotal);
+}
+
+bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored, struct values *ret)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    arena_ref node = root;
+    walk->level_count = 0;
+    walk->ignored = is_ignored;
+    for (;;) {
+        if (!enter_node(walk, node))
+            return false;
+        arena_ref next = tree_node(tree, node)->first_child;
+        while (!next) {
+            *ret = walk->levels[0];
+            leave_node(walk, node);
+            if (node == root)
+                return true;
+            next = tree_node(tree, node)->next_sibling;
+            node = tree_node(tree, node)->parent;
+        }
+        node = next;
+    }
+}
+
+/* ---- what a thread was mostly in ---- */
+
+static const char *function_name(const struct report_walk *walk, const struct location *location)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    return symbols->functions[symbols->frames[symbols->first_frame[location->index]].function].name;
+}
+
+/* Waiting is in the C library mostly: who called that says more. */
+static const char *caller_in_another_module(const struct report_walk *walk, arena_ref ref)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    const struct tree_node *node = tree_node(tree, ref);
+    if (!node->parent || location_of(walk, node)->pseudo)
+        return NULL;
+    const char *path = walk->rows->locations[location_of(walk, node)->index].path;
+    while (tree_node(tree, node->parent)->parent) {
+        node = tree_node(tree, node->parent);
+        const struct location *location = location_of(walk, node);
+        const char *other = walk->rows->locations[location->index].path;
+        if (path && other && strcmp(path, other) != 0)
+            return function_name(walk, location);
+    }
+    return NULL;
+}
+
+void report_walk_take_mostly_in(struct report_walk *walk, struct report_thread *thread)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    arena_ref node = 0;
+    for (uint32_t i = 0; i < walk->touched_count; i++) {
+        uint32_t function = walk->touched[i];
+        if (walk->in_function[function] > thread->mostly_ns) {
+            thread->mostly_ns = walk->in_function[function];
+            thread->mostly_in = symbols->functions[function].name;
+            node = walk->node_of_function[function];
+        }
+        walk->in_function[function] = 0;
+        walk->node_of_function[function] = 0;
+    }
+    walk->touched_count = 0;
+    thread->called_from = node ? caller_in_another_module(walk, node) : NULL;
+}
+
+bool report_walk_init(struct report_walk *walk, struct report *report, const struct report_rows *rows)
+{
+    const size_t function_count = (size_t)rows->profile->symbols->function_count + 1;
+    *walk = (struct report_walk){.report = report, .rows = rows};
+    walk->on_path = calloc(report->row_count + 1, sizeof *walk->on_path);
+    walk->in_function = calloc(function_count, sizeof *walk->in_function);
+    walk->node_of_function = calloc(function_count, sizeof *walk->node_of_function);
+    walk->touched = calloc(function_count, sizeof *walk->touched);
+    return walk->on_path && walk->in_function && walk->node_of_function && walk->touched;
+}
+
+void report_walk_deinit(struct report_walk *walk)
+{
+    free(walk->on_path);
+    free(walk->levels);
+    free(walk->in_function);
+    free(walk->node_of_function);
+    free(walk->touched);
+}
