@@ -18,23 +18,24 @@ on_exit() {
     HOME=$TMP node "$READER" stop --all >/dev/null 2>&1
 }
 
-# Its daemon has half a second to start, which on a crowded machine is not enough: each try is a session of its own.
+# Its load gives the daemon half a second to start, however crowded the machine is. So the daemon is started here, and
+# waited for until it has read the file or says why it cannot.
 load() { # FILE DIRECTORY
-    local try
-    for try in 1 2 3 4 5 6; do
-        SESSION=wallprof-$$-${2##*/}-$try
-        reader load "$1" >"$2/load" 2>&1 && return 0
-        grep -q 'did not become ready' "$2/load" || return 1
-        sleep "$try"
+    local daemon
+    SESSION=wallprof-$$-${2##*/}
+    HOME=$TMP node "$READER" --daemon "$1" --session "$SESSION" >"$2/daemon" 2>&1 &
+    daemon=$!
+    until reader status >"$2/load" 2>&1; do
+        ! grep -q 'load failed' "$2/load" && kill -0 "$daemon" 2>/dev/null || return 1
+        sleep 0.2
     done
-    return 1
 }
 
 # What the reader makes of a file, as JSON: its threads, and each one's samples.
 ask_reader() { # FILE DIRECTORY
     local thread
     mkdir -p "$2"
-    load "$1" "$2" || fail "the reader cannot load $1: $(cat "$2/load")"
+    load "$1" "$2" || fail "the reader cannot load $1: $(cat "$2/daemon" "$2/load")"
     reader thread list --limit 0 --json >"$2/threads.json" || fail "the reader lists no threads of $1"
     for thread in $("$PYTHON" -c 'import json, sys
 for thread in json.load(open(sys.argv[1]))["threads"]: print(thread["threadHandle"])' "$2/threads.json"); do

@@ -6,7 +6,7 @@
 
 For e2e_endings.sh, with what e2e.sh sets in the environment: BUILD, PPROF. matrix: each ending of target_endings is
 run without and with the profiler; of both, output, status and core dump must be the same. The wall time of each
-thread must be what the program logged of it, but for a tick and for how long the machine stood still meanwhile.
+thread must be what the program logged of it; of a process that was killed, up to its last tick.
 kills: so many processes are killed at random moments, each leaves a store that can be read.
 preload: the library alone, with a store; what was left of those that could not write is recovered. run: under
 wallprof-run, which sees to that itself.
@@ -27,10 +27,8 @@ import pprof_read
 
 BUILD, PPROF = os.environ["BUILD"], os.environ["PPROF"]
 TARGET, TOOL, LIBRARY = f"{BUILD}/tests/targets/target_endings", f"{BUILD}/wallprof", f"{BUILD}/libwallprof.so"
-TICK_NS = 10_000_000
 MEMORY_GROUPS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 MEMORY_LIMIT = 96 << 20
-LATE_NS, NAP_S = 2_000_000, 0.005
 
 
 class Wrong(Exception):
@@ -40,44 +38,6 @@ class Wrong(Exception):
 def expect(condition, what):
     if not condition:
         raise Wrong(what)
-
-
-# ---- for how long the machine stood still ----
-
-
-class Freezes:
-    """A process for each processor that writes down when it woke up late, and by how much."""
-
-    def __init__(self, directory):
-        self.path, self.children = f"{directory}/freezes", []
-        for processor in os.sched_getaffinity(0):
-            child = os.fork()
-            if child == 0:
-                self.watch(processor)
-            self.children.append(child)
-
-    def watch(self, processor):
-        os.sched_setaffinity(0, {processor})
-        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        while os.getppid() != 1:
-            before = time.monotonic_ns()
-            time.sleep(NAP_S)
-            now = time.monotonic_ns()
-            late = now - before - int(NAP_S * 1e9)
-            if late > LATE_NS:
-                os.write(fd, struct.pack("=QQ", now, late))
-        os._exit(0)
-
-    def between(self, begin, end):
-        if not os.path.exists(self.path):
-            return 0
-        with open(self.path, "rb") as file:
-            return sum(late for now, late in struct.iter_unpack("=QQ", file.read()) if begin < now < end + 1e9)
-
-    def end(self):
-        for child in self.children:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
 
 
 # ---- running ----
@@ -143,8 +103,8 @@ def drop_memory_group():
 def read_log(path):
     with open(path, "rb") as file:
         data = file.read()
-    pid, ending, count = struct.unpack_from("=QQQ", data)
-    return pid, ending, [struct.unpack_from("=QQQ", data, 24 + 24 * i) for i in range(count)]
+    pid, ticked, ending, count = struct.unpack_from("=QQQQ", data)
+    return pid, ticked, ending, [struct.unpack_from("=QQQ", data, 32 + 24 * i) for i in range(count)]
 
 
 # ---- judging ----
@@ -169,17 +129,19 @@ def check_profile(path):
     return profile
 
 
-def check_times(profile, run, slack):
-    """Each thread from its start to the end: what is logged is within what was, on either side."""
-    _, ending, threads = run.log
+def check_times(profile, run, is_ordinary):
+    """Each thread from its start to the end: what is logged is within what was, on either side. What is left of a
+    process that was killed says how it was at its last tick."""
+    _, ticked, ending, threads = run.log
     expect(threads and ending, "the program did not get so far")
+    last = ending if is_ordinary else ticked
     walls = {}
     for (tid, _), values in profile.threads().items():
         walls[int(tid)] = walls.get(int(tid), 0) + values[-1]
     for tid, created, started in threads:
-        least, most = ending - started - slack, run.after_ns - (created or run.before_ns)
+        least, most = last - started, run.after_ns - (created or run.before_ns)
         expect(tid in walls, f"thread {tid} is not in the profile")
-        expect(walls[tid] >= least, f"thread {tid} has {walls[tid]} ns, {ending - started} are logged, slack {slack}")
+        expect(walls[tid] >= least, f"thread {tid} has {walls[tid]} ns, {least} at least")
         expect(walls[tid] <= most, f"thread {tid} has {walls[tid]} ns, of {most} at most")
 
 
@@ -209,7 +171,7 @@ def launch(mode, directory):
     return [], {**where, "LD_PRELOAD": LIBRARY, "WALLPROF_STORE": f"{directory}/stores/"}
 
 
-def judge(directory, mode, ending, is_ordinary, shape, freezes):
+def judge(directory, mode, ending, is_ordinary, shape):
     arguments = [ending, "4", "child"] if shape == "child" else [ending, shape]
     what = f"{ending}, {shape}"
     has_core = shape == "1"
@@ -219,8 +181,7 @@ def judge(directory, mode, ending, is_ordinary, shape, freezes):
     check_same(bare, run, what)
     try:
         profile = check_profile(profile_of(run, mode, is_ordinary))
-        slack = (0 if is_ordinary else TICK_NS) + freezes.between(run.before_ns, run.after_ns)
-        check_times(profile, run, slack)
+        check_times(profile, run, is_ordinary)
     except Wrong as wrong:
         raise Wrong(f"{what}: {wrong}; it said {run.err!r}") from wrong
     if shape == "child":
@@ -229,7 +190,7 @@ def judge(directory, mode, ending, is_ordinary, shape, freezes):
 
 def matrix(mode, directory, shape, wanted):
     listed = subprocess.run([TARGET, "list"], capture_output=True, check=True, text=True).stdout
-    freezes, bad = Freezes(directory), 0
+    bad = 0
     for line in listed.splitlines():
         ending, is_ordinary = line.split()
         if ending == "lives-on" or (wanted and ending not in wanted):
@@ -238,12 +199,11 @@ def matrix(mode, directory, shape, wanted):
             print(f"LEFT OUT: {ending}: no memory group can be had")
             continue
         try:
-            judge(directory, mode, ending, is_ordinary == "1", shape, freezes)
+            judge(directory, mode, ending, is_ordinary == "1", shape)
             print(f"{ending}, {shape}: as it should be", flush=True)
         except Wrong as wrong:
             print(f"FAIL: {wrong}", flush=True)
             bad = 1
-    freezes.end()
     drop_memory_group()
     return bad
 

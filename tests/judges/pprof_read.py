@@ -304,14 +304,16 @@ class Profile:
         names = self.stack(sample)
         if os.environ.get("EMULATED") and names == ["[not responding]"]:
             return True  # qemu-user blocks every signal around work of its own, on a busy machine for long
-        if len(sample.location_id) < 2 or PSEUDO & set(names):
+        if not sample.location_id or PSEUDO & set(names):
             return False
-        outer, inner = (self.locations[id] for id in sample.location_id[: -3 : -1])
-        outer_file, inner_file = self.file_of(outer), self.file_of(inner)
-        if is_libc(outer_file):
+        outer_file = self.file_of(self.locations[sample.location_id[-1]])
+        if is_libc(outer_file):  # it may be all there is, of a thread that has just begun
             return names[-1] in THREAD_STARTS or NAMELESS.match(names[-1]) is not None
         if is_loader(outer_file):  # constructors run before the program's entry point
             return True
+        if len(sample.location_id) < 2:
+            return False
+        inner_file = self.file_of(self.locations[sample.location_id[-2]])
         # On aarch64 the entry point's call goes through the loader the first time: lazy binding.
         return outer_file == self.file_of_main() and (is_libc(inner_file) or is_loader(inner_file))
 

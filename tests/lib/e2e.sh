@@ -150,25 +150,26 @@ run_pprof() { # OPTIONS... FILE
 
 # Both readers must read it: ours every rule, pprof all its reports, and their totals must be equal.
 check_profile() { # FILE OPTIONS OF pprof_read.py check...
-    local file=$1 report
+    local file=$1 report reports
     [ -s "$file" ] || fail "no profile $file"
+    reports=$(mktemp -d "$TMP/pprof.XXXXXX") || exit 1 # several may be checked at a time
     read_pprof check "$@" || fail "$file breaks a rule of the format"
     [ -x "$PPROF" ] || fail "there is no $PPROF: scripts/build-pprof $PPROF makes it"
     for report in top traces raw tags; do
-        run_pprof "-$report" -unit=ns -sample_index=wall "$file" >"$TMP/pprof.$report" 2>"$TMP/pprof.err" || {
-            cat "$TMP/pprof.err"
+        run_pprof "-$report" -unit=ns -sample_index=wall "$file" >"$reports/$report" 2>"$reports/err" || {
+            cat "$reports/err"
             fail "pprof -$report cannot read $file"
         }
     done
-    check_totals "$file"
+    check_totals "$file" "$reports"
 }
 
-check_totals() { # FILE
+check_totals() { # FILE DIRECTORY OF pprof'S REPORTS
     local ours theirs
     ours=$(read_pprof totals "$1")
-    theirs=$(raw_totals <"$TMP/pprof.raw")
+    theirs=$(raw_totals <"$2/raw")
     [ "$ours" = "$theirs" ] || fail "totals of $1 differ: read $ours, pprof -raw $theirs"
-    theirs=$(top_total <"$TMP/pprof.top")
+    theirs=$(top_total <"$2/top")
     [ "$(awk '$1 == "wall" { print $2 }' <<<"$ours")" = "$theirs" ] ||
         fail "total wall of $1 differs: read $ours, pprof -top $theirs"
 }

@@ -12,9 +12,11 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -27,7 +29,10 @@ struct thread_log {
 };
 
 struct log {
-    uint64_t pid, ending_ns, thread_count; /* ending_ns: right before the end */
+    uint64_t pid;
+    uint64_t ticked_ns; /* at a tick after that every thread was there */
+    uint64_t ending_ns; /* right before the end */
+    uint64_t thread_count;
     struct thread_log threads[THREADS_MAX];
 };
 
@@ -73,6 +78,46 @@ static void start_threads(uint64_t count)
             usleep(1000);
     }
     the_log->thread_count = count;
+}
+
+/* How often the sampler thread has gone to sleep; -1 where there is none. */
+static long sampler_sleeps()
+{
+    long sleeps = -1;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; (entry = readdir(tasks)) && sleeps < 0;) {
+        char line[512], name[32] = "";
+        long count;
+        std::string path = std::string("/proc/self/task/") + entry->d_name + "/status";
+        FILE *status = fopen(path.c_str(), "r");
+        while (status && fgets(line, sizeof line, status)) {
+            sscanf(line, "Name: %31s", name);
+            if (strcmp(name, "wallprof") == 0 && sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1)
+                sleeps = count;
+        }
+        if (status)
+            fclose(status);
+    }
+    closedir(tasks);
+    return sleeps;
+}
+
+/*
+ * What is left of a process that is killed says how long its threads had lived at the last tick. When that
+ * was depends on how crowded the machine is. So this waits for a whole tick: within one the sampler sleeps
+ * once for each thread at most, and once after it.
+ */
+static void wait_for_tick(uint64_t threads)
+{
+    long sleeps, goal = -1;
+    the_log->ticked_ns = clock_ns(CLOCK_MONOTONIC);
+    if (!getenv("LD_PRELOAD"))
+        return;
+    while ((sleeps = sampler_sleeps()) < 0 || goal < 0 || sleeps < goal) {
+        if (sleeps >= 0 && goal < 0)
+            goal = sleeps + 2 * ((long)threads + 2);
+        usleep(1000);
+    }
 }
 
 /* ---- the endings ---- */
@@ -300,6 +345,7 @@ static int end_so(const struct ending *ending, uint64_t threads)
     start_threads(threads);
     compute_ms(LIFE_MS / 2);
     usleep(LIFE_MS / 2 * 1000);
+    wait_for_tick(threads);
     about_to_end();
     return ending->run();
 }
