@@ -81,7 +81,7 @@ WALLPROF_HOOK int prctl(int option, ...)
     if (decides_capabilities(option))
         session_stand_down(&absence);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
-        sig_clock_avoid_counter(); /* or our handler would fault */
+        sig_clock_use(NULL); /* the counter would fault in our handler */
     if (option == PR_SET_PDEATHSIG)
         hook_mask_give_back_number((int)arguments[0]);
     if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)

@@ -40,9 +40,7 @@ static bool read_code(const struct sig_modules_table *modules, uint64_t address,
 /* What lies at a distance, the last four bytes of an instruction, from the end of that. */
 static uint64_t at_distance(uint64_t end_of_instruction, const uint8_t *distance)
 {
-    uint32_t bits = (uint32_t)distance[0] | (uint32_t)distance[1] << 8 | (uint32_t)distance[2] << 16 |
-                    (uint32_t)distance[3] << 24;
-    return end_of_instruction + (uint64_t)(int64_t)(int32_t)bits;
+    return end_of_instruction + (uint64_t)(int64_t)(int32_t)sig_little_endian_32(distance);
 }
 
 static uint64_t read_slot(uint64_t address)

@@ -14,17 +14,12 @@ enum {
     SUB_LONG_BYTES = 7,      /* 48 81 ec id */
 };
 
-static bool is_set_up_of_frame(const uint8_t *code)
-{
-    return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec));
-}
-
 /* Behind mov %rsp,%rbp, or 0. */
 static size_t behind_set_up(const uint8_t *code, size_t bytes)
 {
     enum { MOV_BYTES = 3 };
     for (size_t i = 0; i + MOV_BYTES <= bytes; i++) {
-        if (is_set_up_of_frame(code + i))
+        if (sig_sets_up_frame(code + i))
             return i + MOV_BYTES;
     }
     return 0;
@@ -39,7 +34,7 @@ static uint32_t taken_by_sub(const uint8_t *code, size_t bytes)
         return code[3] < 0x80 ? code[3] : 0;
     if (code[1] != 0x81 || bytes < SUB_LONG_BYTES)
         return 0;
-    return (uint32_t)code[3] | (uint32_t)code[4] << 8 | (uint32_t)code[5] << 16 | (uint32_t)code[6] << 24;
+    return sig_little_endian_32(code + 3);
 }
 
 /* By the row: how many bytes of registers lie below the frame record, one behind the other. */
@@ -89,18 +84,6 @@ size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_p
             count = add_guess(ret, add_guess(ret, count, pushed + taken), taken);
     }
     return at > 0 ? add_guess(ret, count, pushed) : 0;
-}
-
-#else
-
-size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_pc, struct sig_column *rows,
-                              uint32_t ret[SIG_PROLOGUE_GUESSES])
-{
-    (void)module;
-    (void)lookup_pc;
-    (void)rows;
-    (void)ret;
-    return 0;
 }
 
 #endif

@@ -28,9 +28,9 @@ void sig_modules_use_loader(sig_find_object_fn *find_object)
     sig_find_object = find_object;
 }
 
-#if __GLIBC_PREREQ(2, 35)
 bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret)
 {
+#if __GLIBC_PREREQ(2, 35)
     struct dl_find_object object;
     if (!sig_find_object || sig_find_object((void *)(uintptr_t)pc, &object) != 0)
         return false;
@@ -40,11 +40,8 @@ bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret)
                                .cfi_low = (uintptr_t)object.dlfo_map_start,
                                .cfi_high = (uintptr_t)object.dlfo_map_end};
     return true;
-}
 #else
-bool sig_modules_ask_loader(uint64_t pc, struct sig_module *ret)
-{
     (void)pc, (void)ret;
     return false;
-}
 #endif
+}

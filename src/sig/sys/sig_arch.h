@@ -53,28 +53,14 @@ static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_r
  */
 static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret);
 
-/*
- * The address behind the system call in which the signal ended a wait, 0 when it did not: the kernel has set
- * either -EINTR as its result, or the pc back onto the instruction so that it is made again. Both leave the
- * instruction next to the pc; it is readable because the thread has just executed it, unless it lies on the
- * page before.
- */
-static inline uint64_t sig_behind_system_call(const ucontext_t *context);
-
 /* Of a context on a system call's instruction: the call's number and its first arguments; and past it, as if
  * it had given the result. */
 static inline long sig_call_number(const ucontext_t *context);
 static inline long sig_call_argument(const ucontext_t *context, int which);
 static inline void sig_end_call(ucontext_t *context, long result);
 
-/* Whether the instruction before the context's is a system call: one that is over, whatever it gave. */
-static inline bool sig_has_made_system_call(const ucontext_t *context);
-
 /* Whether SIG_SYSTEM_CALL_BYTES of code are the instruction that makes a system call. */
 static inline bool sig_is_system_call(const uint8_t *code);
-
-/* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline a signal handler returns to. */
-static inline bool sig_is_trampoline(const uint8_t *code);
 
 /* A return address without what the machine may have put into its unused bits. */
 static inline uint64_t sig_plain_return_address(uint64_t address);
@@ -90,8 +76,7 @@ static inline bool sig_ends_in_call(const uint8_t *code);
  */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes);
 
-/* Raw system calls: the C library's wrappers write errno, which a thread made by raw clone may not have. */
-static inline long sig_syscall4(long number, long a, long b, long c, long d);
+/* A raw system call: the C library's wrappers write errno, which a thread made by raw clone may not have. */
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 /*
@@ -100,6 +85,11 @@ static inline long sig_syscall6(long number, long a, long b, long c, long d, lon
  */
 static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t desired);
 
+static inline uint32_t sig_little_endian_32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
 #if defined(__x86_64__)
 #include "sig_arch_x86_64.h"
 #elif defined(__aarch64__)
@@ -107,5 +97,53 @@ static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t d
 #else
 #error "wallprof knows x86_64 and aarch64 only"
 #endif
+
+/* ---- what follows from these on every machine ---- */
+
+static inline long sig_syscall4(long number, long a, long b, long c, long d)
+{
+    return sig_syscall6(number, a, b, c, d, 0, 0);
+}
+
+/* Whether SIG_TRAMPOLINE_BYTES of code are the trampoline that a signal handler returns to. */
+static inline bool sig_is_trampoline(const uint8_t *code)
+{
+    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
+        if (code[i] != sig_trampoline_code[i])
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The address after the system call in which the signal ended a wait, or 0 if it ended none.
+ *
+ * The kernel has either set -EINTR as the result, or set the pc back onto the instruction, which is then made
+ * again. In both cases the instruction is next to the pc. It is readable if it lies on the page of the pc,
+ * because the thread has just executed there; on another page it is not looked for.
+ */
+static inline uint64_t sig_behind_system_call(const ucontext_t *context)
+{
+    enum { RESULT = 0 }; /* DWARF number of the register that returns a result: rax, x0 */
+    struct sig_regs regs;
+    uint64_t result;
+    sig_regs_from_context(&regs, context);
+    uint64_t in_page = regs.pc & 4095;
+    if (regs.pc < 4096 || regs.pc % SIG_CODE_ALIGN != 0 || in_page < SIG_SYSTEM_CALL_BYTES ||
+        in_page > 4096 - SIG_SYSTEM_CALL_BYTES)
+        return 0;
+    bool has_failed = sig_leaf_register(context, RESULT, &result) && result == (uint64_t)-EINTR;
+    uint64_t at = has_failed ? regs.pc - SIG_SYSTEM_CALL_BYTES : regs.pc;
+    return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
+}
+
+/* Whether the instruction before the context's is a system call, which has returned, whatever it returned. */
+static inline bool sig_has_made_system_call(const ucontext_t *context)
+{
+    struct sig_regs regs;
+    sig_regs_from_context(&regs, context);
+    return regs.pc >= 4096 && regs.pc % SIG_CODE_ALIGN == 0 && (regs.pc & 4095) >= SIG_SYSTEM_CALL_BYTES &&
+           sig_is_system_call((const uint8_t *)(uintptr_t)(regs.pc - SIG_SYSTEM_CALL_BYTES));
+}
 
 #endif

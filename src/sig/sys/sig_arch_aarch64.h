@@ -76,17 +76,6 @@ static inline bool sig_is_system_call(const uint8_t *code)
     return code[0] == 0x01 && code[1] == 0 && code[2] == 0 && code[3] == 0xd4;
 }
 
-/* Instructions are aligned, so only the one before the pc can lie on another page. */
-static inline uint64_t sig_behind_system_call(const ucontext_t *context)
-{
-    const mcontext_t *machine = &context->uc_mcontext;
-    uint64_t in_page = machine->pc & 4095;
-    if (machine->pc < 4096 || in_page < SIG_CODE_ALIGN || in_page % SIG_CODE_ALIGN != 0)
-        return 0;
-    uint64_t at = machine->regs[0] == (uint64_t)-EINTR ? machine->pc - SIG_SYSTEM_CALL_BYTES : machine->pc;
-    return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
-}
-
 static inline long sig_call_number(const ucontext_t *context)
 {
     return (long)context->uc_mcontext.regs[8];
@@ -103,29 +92,13 @@ static inline void sig_end_call(ucontext_t *context, long result)
     context->uc_mcontext.regs[0] = (unsigned long long)result;
 }
 
-static inline bool sig_has_made_system_call(const ucontext_t *context)
-{
-    uint64_t pc = context->uc_mcontext.pc;
-    return pc >= 4096 && pc % SIG_CODE_ALIGN == 0 && (pc & 4095) >= SIG_SYSTEM_CALL_BYTES &&
-           sig_is_system_call((const uint8_t *)(uintptr_t)(pc - SIG_SYSTEM_CALL_BYTES));
-}
-
 /* mov x8, #__NR_rt_sigreturn; svc #0. */
-static inline bool sig_is_trampoline(const uint8_t *code)
-{
-    static const uint8_t trampoline[SIG_TRAMPOLINE_BYTES] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
-        if (code[i] != trampoline[i])
-            return false;
-    }
-    return true;
-}
+static const uint8_t sig_trampoline_code[SIG_TRAMPOLINE_BYTES] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 
 /* Arm Architecture Reference Manual, C6.2: BL, BLR, BLRAA and their kind. */
 static inline bool sig_ends_in_call(const uint8_t *code)
 {
-    uint32_t word =
-        (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
+    uint32_t word = sig_little_endian_32(code);
     return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff000) == 0xd63f0000;
 }
 
@@ -135,8 +108,7 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
     enum { WORD_BYTES = 4 };
     bool after_push = false;
     for (size_t i = at >= WORD_BYTES ? at - WORD_BYTES : at; i + WORD_BYTES <= bytes; i += WORD_BYTES) {
-        uint32_t word = (uint32_t)code[i] | (uint32_t)code[i + 1] << 8 | (uint32_t)code[i + 2] << 16 |
-                        (uint32_t)code[i + 3] << 24;
+        uint32_t word = sig_little_endian_32(code + i);
         bool is_push = (word & 0xffc07fff) == 0xa9807bfd, is_mov = word == 0x910003fd;
         bool is_return = (word & 0xfffff3ff) == 0xd65f03c0 || word == 0xd65f0bff || word == 0xd65f0fff;
         if (i >= at && is_return)
@@ -177,17 +149,6 @@ static inline long sig_syscall6(long number, long a, long b, long c, long d, lon
     register long x4 __asm__("x4") = e;
     register long x5 __asm__("x5") = f;
     __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-    return x0;
-}
-
-static inline long sig_syscall4(long number, long a, long b, long c, long d)
-{
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
     return x0;
 }
 

@@ -76,17 +76,6 @@ static inline bool sig_is_system_call(const uint8_t *code)
     return code[0] == 0x0f && code[1] == 0x05;
 }
 
-static inline uint64_t sig_behind_system_call(const ucontext_t *context)
-{
-    const greg_t *gregs = context->uc_mcontext.gregs;
-    uint64_t pc = (uint64_t)gregs[REG_RIP];
-    uint64_t in_page = pc & 4095;
-    if (pc < 4096 || in_page < 2 || in_page > 4094)
-        return 0;
-    uint64_t at = gregs[REG_RAX] == -EINTR ? pc - SIG_SYSTEM_CALL_BYTES : pc;
-    return sig_is_system_call((const uint8_t *)(uintptr_t)at) ? at + SIG_SYSTEM_CALL_BYTES : 0;
-}
-
 static inline long sig_call_number(const ucontext_t *context)
 {
     return (long)context->uc_mcontext.gregs[REG_RAX];
@@ -103,24 +92,10 @@ static inline void sig_end_call(ucontext_t *context, long result)
     context->uc_mcontext.gregs[REG_RAX] = result;
 }
 
-static inline bool sig_has_made_system_call(const ucontext_t *context)
-{
-    uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    return pc >= 4096 && (pc & 4095) >= SIG_SYSTEM_CALL_BYTES &&
-           sig_is_system_call((const uint8_t *)(uintptr_t)(pc - SIG_SYSTEM_CALL_BYTES));
-}
-
 /* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so
  * too. */
-static inline bool sig_is_trampoline(const uint8_t *code)
-{
-    static const uint8_t trampoline[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    for (int i = 0; i < SIG_TRAMPOLINE_BYTES; i++) {
-        if (code[i] != trampoline[i])
-            return false;
-    }
-    return true;
-}
+static const uint8_t sig_trampoline_code[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0,
+                                                                  0,    0,    0x0f, 0x05};
 
 /* Length of a call through register or memory with this ModRM byte, and the one behind it if there is one; 0
  * when it is none (Intel SDM 2, CALL: FF /2).
@@ -150,6 +125,12 @@ static inline int sig_words_taken_down(const uint8_t *code)
     return is_epilogue && code[3] < 128 && code[3] % 8 == 0 ? code[3] / 8 : -1;
 }
 
+/* mov %rsp,%rbp, of which there are two forms. */
+static inline bool sig_sets_up_frame(const uint8_t *code)
+{
+    return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec));
+}
+
 /*
  * push %rbp; mov %rsp,%rbp, before which compilers of V8's kind put some checks; or straight on to add
  * $N,%rsp; ret, as in the crti.o that begins every library's _init, with or without its sub $N,%rsp to come.
@@ -163,9 +144,7 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
     if (here[has_prefix] == RET || here[0] == RET_POP)
         return 0;
     for (size_t i = 0; i + 3 <= left && here[i] != RET; i++) {
-        bool sets_frame = here[i] == 0x48 && ((here[i + 1] == 0x89 && here[i + 2] == 0xe5) ||
-                                              (here[i + 1] == 0x8b && here[i + 2] == 0xec));
-        if (sets_frame && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
+        if (sig_sets_up_frame(here + i) && at + i > 0 && here[(long)i - 1] == PUSH_RBP)
             return i == 0 ? 1 : 0;
         is_to_be_set_up |= here[i] == 0x48 && here[i + 1] == 0x83 && here[i + 2] == 0xec;
         int words = i + EPILOGUE_BYTES <= left ? sig_words_taken_down(here + i) : -1;
@@ -189,17 +168,6 @@ static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t d
                      : "r"(desired)
                      : "memory");
     return is_replaced;
-}
-
-static inline long sig_syscall4(long number, long a, long b, long c, long d)
-{
-    register long r10 __asm__("r10") = d;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-                     : "rcx", "r11", "memory");
-    return result;
 }
 
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f)

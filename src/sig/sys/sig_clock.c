@@ -2,18 +2,13 @@
 #include "sig_arch.h"
 #include "sig_atomic.h"
 
-/* Written before there are handlers and other threads of ours, and then by the first thread that loses its
- * counter: it and what it creates read that behind it, so that relaxed is enough. */
+/* Written before there are handlers and other threads of ours, and then by a thread that loses its counter.
+ * That thread and those it creates read it after the write, so relaxed is enough. */
 static sig_clock_fn *sig_clock_vdso;
 
 void sig_clock_use(sig_clock_fn *vdso)
 {
     sig_store_relaxed(&sig_clock_vdso, vdso);
-}
-
-void sig_clock_avoid_counter(void)
-{
-    sig_store_relaxed(&sig_clock_vdso, NULL);
 }
 
 int sig_clock_read(clockid_t clock, struct timespec *ret)

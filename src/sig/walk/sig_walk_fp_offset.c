@@ -42,7 +42,9 @@ static bool find_by_prologue(struct sig_walk *walk, uint64_t lookup_pc, uint64_t
     struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
     uint32_t guesses[SIG_PROLOGUE_GUESSES];
     const struct sig_module *module = sig_modules_find(walk->request->modules, lookup_pc);
-    size_t count = module ? sig_prologue_distances(module, lookup_pc, rows, guesses) : 0;
+    size_t count = 0;
+    if (SIG_DECODES_CALLS && module)
+        count = sig_prologue_distances(module, lookup_pc, rows, guesses);
     enum called best = NOT_CALLED;
     int alike = 0;
     for (size_t i = 0; i < count; i++) {
