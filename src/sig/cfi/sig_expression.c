@@ -33,12 +33,7 @@ static struct sig_symbol constant(int64_t value)
     return (struct sig_symbol){.kind = SIG_SYMBOL_CONSTANT, .offset = value};
 }
 
-/* Two's complement, as the DWARF stack machine has it. */
-static int64_t shifted(int64_t value, uint8_t op, int64_t by)
-{
-    return (int64_t)(op == OP_PLUS ? (uint64_t)value + (uint64_t)by : (uint64_t)value - (uint64_t)by);
-}
-
+/* A symbol that is no constant can only be moved by one. */
 static void apply_binary(struct symbol_stack *stack, uint8_t op)
 {
     struct sig_symbol b = pop(stack), a = pop(stack);
@@ -47,25 +42,18 @@ static void apply_binary(struct symbol_stack *stack, uint8_t op)
         a = b;
         b = swap;
     }
-    bool may_shift_base = op == OP_PLUS || op == OP_MINUS;
-    if (b.kind != SIG_SYMBOL_CONSTANT || (a.kind != SIG_SYMBOL_CONSTANT && !may_shift_base)) {
+    bool may_be_symbol = op == OP_PLUS || op == OP_MINUS;
+    if (b.kind != SIG_SYMBOL_CONSTANT || (a.kind != SIG_SYMBOL_CONSTANT && !may_be_symbol) ||
+        sig_operator_divides_by_zero(op, (uint64_t)b.offset)) {
         stack->failed = true;
         return;
     }
-    if (a.kind == SIG_SYMBOL_DEREF) {
-        a.offset_after = shifted(a.offset_after, op, b.offset);
-        push(stack, a);
-        return;
-    }
-    uint64_t x = (uint64_t)a.offset, y = (uint64_t)b.offset;
-    if (may_shift_base)
-        a.offset = shifted(a.offset, op, b.offset);
-    else if (op == OP_AND)
-        a.offset = (int64_t)(x & y);
-    else if (op == OP_SHL)
-        a.offset = y < 64 ? (int64_t)(x << y) : 0;
+    int64_t below = a.kind == SIG_SYMBOL_DEREF ? a.offset_after : a.offset;
+    int64_t result = (int64_t)sig_operator_combine(op, (uint64_t)below, (uint64_t)b.offset);
+    if (a.kind == SIG_SYMBOL_DEREF)
+        a.offset_after = result;
     else
-        a.offset = a.offset >= b.offset;
+        a.offset = result;
     push(stack, a);
 }
 
@@ -81,26 +69,17 @@ static void push_register(struct symbol_stack *stack, unsigned dwarf_register, i
 
 static void apply_operator(struct symbol_stack *stack, struct sig_reader *reader, uint8_t op, uint64_t pc)
 {
-    if (op >= OP_LIT0 && op <= OP_LIT31)
-        push(stack, constant(op - OP_LIT0));
+    if (op == OP_PLUS_UCONST) {
+        push(stack, constant((int64_t)sig_read_uleb128(reader)));
+        op = OP_PLUS;
+    }
+    if (sig_operator_is_literal(op))
+        push(stack, constant((int64_t)sig_operator_read_literal(reader, op)));
     else if (op >= OP_BREG0 && op <= OP_BREG31)
         push_register(stack, op - OP_BREG0, sig_read_sleb128(reader), pc);
-    else if (op == OP_CONST1U || op == OP_CONST2U || op == OP_CONST4U)
-        push(stack, constant((int64_t)sig_read_fixed(reader, op == OP_CONST1U   ? 1
-                                                             : op == OP_CONST2U ? 2
-                                                                                : 4)));
-    else if (op == OP_CONST1S)
-        push(stack, constant((int8_t)sig_read_u8(reader)));
-    else if (op == OP_CONST2S)
-        push(stack, constant((int16_t)sig_read_fixed(reader, 2)));
-    else if (op == OP_CONST4S)
-        push(stack, constant((int32_t)sig_read_fixed(reader, 4)));
-    else if (op == OP_AND || op == OP_PLUS || op == OP_MINUS || op == OP_SHL || op == OP_GE)
+    else if (sig_operator_is_binary(op))
         apply_binary(stack, op);
-    else if (op == OP_PLUS_UCONST) {
-        push(stack, constant((int64_t)sig_read_uleb128(reader)));
-        apply_binary(stack, OP_PLUS);
-    } else if (op == OP_DEREF) {
+    else if (op == OP_DEREF) {
         struct sig_symbol address = pop(stack);
         if (address.kind != SIG_SYMBOL_REGISTER)
             stack->failed = true; /* two levels deep: not met anywhere */

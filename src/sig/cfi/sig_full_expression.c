@@ -53,47 +53,6 @@ static void push_register(struct expression_machine *machine, uint64_t dwarf_reg
         machine->failed = true;
 }
 
-/* DWARF 5 2.5.1.1: literals. False for any other operator. */
-static bool apply_literal(struct expression_machine *machine, uint8_t op)
-{
-    struct sig_reader *reader = &machine->reader;
-    switch (op) {
-    case OP_CONST1U:
-        push(machine, sig_read_u8(reader));
-        return true;
-    case OP_CONST1S:
-        push(machine, (uint64_t)(int8_t)sig_read_u8(reader));
-        return true;
-    case OP_CONST2U:
-        push(machine, sig_read_fixed(reader, 2));
-        return true;
-    case OP_CONST2S:
-        push(machine, (uint64_t)(int16_t)sig_read_fixed(reader, 2));
-        return true;
-    case OP_CONST4U:
-        push(machine, sig_read_fixed(reader, 4));
-        return true;
-    case OP_CONST4S:
-        push(machine, (uint64_t)(int32_t)sig_read_fixed(reader, 4));
-        return true;
-    case OP_ADDR:
-    case OP_CONST8U:
-    case OP_CONST8S:
-        push(machine, sig_read_fixed(reader, 8));
-        return true;
-    case OP_CONSTU:
-        push(machine, sig_read_uleb128(reader));
-        return true;
-    case OP_CONSTS:
-        push(machine, (uint64_t)sig_read_sleb128(reader));
-        return true;
-    default:
-        if (op >= OP_LIT0 && op <= OP_LIT31)
-            push(machine, op - OP_LIT0);
-        return op >= OP_LIT0 && op <= OP_LIT31;
-    }
-}
-
 /* 2.5.1.3: what only moves values; of the top three, the lowest last. */
 static bool apply_stack(struct expression_machine *machine, uint8_t op)
 {
@@ -154,95 +113,13 @@ static bool apply_unary(struct expression_machine *machine, uint8_t op)
     }
 }
 
-/* Signed, as 2.5.1.4 has it; the one quotient that does not fit wraps instead of faulting. */
-static uint64_t quotient(struct expression_machine *machine, uint64_t a, uint64_t b)
+static void apply_binary(struct expression_machine *machine, uint8_t op)
 {
-    if (b == 0) {
+    uint64_t top = pop(machine), below = pop(machine);
+    if (sig_operator_divides_by_zero(op, top))
         machine->failed = true;
-        return 0;
-    }
-    return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
-}
-
-static uint64_t remainder_of(struct expression_machine *machine, uint64_t a, uint64_t b)
-{
-    if (b == 0) {
-        machine->failed = true;
-        return 0;
-    }
-    return a % b;
-}
-
-/* Shifts by 64 and more, which the standard leaves open and the machine would take modulo 64. */
-static uint64_t shifted(uint8_t op, uint64_t a, uint64_t by)
-{
-    uint64_t sign = (int64_t)a < 0 ? UINT64_MAX : 0;
-    if (by >= 64)
-        return op == OP_SHRA ? sign : 0;
-    if (op == OP_SHL)
-        return a << by;
-    return op == OP_SHR || by == 0 ? a >> by : a >> by | sign << (64 - by);
-}
-
-static bool compared(uint8_t op, int64_t a, int64_t b)
-{
-    switch (op) {
-    case OP_EQ:
-        return a == b;
-    case OP_GE:
-        return a >= b;
-    case OP_GT:
-        return a > b;
-    case OP_LE:
-        return a <= b;
-    case OP_LT:
-        return a < b;
-    default: /* OP_NE */
-        return a != b;
-    }
-}
-
-/* 2.5.1.4: a is the second value from the top, b the top. */
-static bool apply_binary(struct expression_machine *machine, uint8_t op)
-{
-    bool is_comparison = op >= OP_EQ && op <= OP_NE;
-    if (!is_comparison && (op < OP_AND || op > OP_XOR))
-        return false;
-    uint64_t b = pop(machine), a = pop(machine);
-    switch (op) {
-    case OP_AND:
-        push(machine, a & b);
-        return true;
-    case OP_OR:
-        push(machine, a | b);
-        return true;
-    case OP_XOR:
-        push(machine, a ^ b);
-        return true;
-    case OP_PLUS:
-        push(machine, a + b);
-        return true;
-    case OP_MINUS:
-        push(machine, a - b);
-        return true;
-    case OP_MUL:
-        push(machine, a * b);
-        return true;
-    case OP_DIV:
-        push(machine, quotient(machine, a, b));
-        return true;
-    case OP_MOD:
-        push(machine, remainder_of(machine, a, b));
-        return true;
-    case OP_SHL:
-    case OP_SHR:
-    case OP_SHRA:
-        push(machine, shifted(op, a, b));
-        return true;
-    default:
-        push(machine, compared(op, (int64_t)a, (int64_t)b));
-        return true;
-    }
+    else
+        push(machine, sig_operator_combine(op, below, top));
 }
 
 /* 2.5.1.5: by a signed distance from the operator's end. Also back; the operators left bound a loop. */
@@ -268,8 +145,11 @@ static void apply(struct expression_machine *machine, uint8_t op)
         branch(machine, true);
     else if (op == OP_BRA)
         branch(machine, pop(machine) != 0);
-    else if (op != OP_NOP && !apply_literal(machine, op) && !apply_stack(machine, op) &&
-             !apply_unary(machine, op) && !apply_binary(machine, op))
+    else if (sig_operator_is_literal(op))
+        push(machine, sig_operator_read_literal(&machine->reader, op));
+    else if (sig_operator_is_binary(op))
+        apply_binary(machine, op);
+    else if (op != OP_NOP && !apply_stack(machine, op) && !apply_unary(machine, op))
         machine->failed = true;
 }
 

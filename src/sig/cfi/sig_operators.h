@@ -1,7 +1,17 @@
-/* The operators of DWARF expressions: DWARF 5 7.7.1, table 7.9. Left out: those that name a place and not a
- * value, and those that call frame instructions may not use (DWARF 5 6.4.2). */
+/*
+ * The operators of DWARF expressions (DWARF 5 7.7.1, table 7.9), and those that act alike on symbols
+ * (sig_expression.h) and on values (sig_full_expression.h).
+ *
+ * Left out are operators that name a location instead of a value, and those that call frame instructions may
+ * not use (DWARF 5 6.4.2). Pure.
+ */
 #ifndef WALLPROF_SIG_OPERATORS_H
 #define WALLPROF_SIG_OPERATORS_H
+
+#include "sig/ground/sig_reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum {
     OP_ADDR = 0x03,
@@ -53,5 +63,51 @@ enum {
     OP_DEREF_SIZE = 0x94,
     OP_NOP = 0x96,
 };
+
+/* Whether an operator is a literal (2.5.1.1). */
+static inline bool sig_operator_is_literal(uint8_t op)
+{
+    return op == OP_ADDR || (op >= OP_CONST1U && op <= OP_CONSTS) || (op >= OP_LIT0 && op <= OP_LIT31);
+}
+
+/* The value of a literal, at whose operand the reader is. Inline, as a walk has little stack. */
+static inline uint64_t sig_operator_read_literal(struct sig_reader *reader, uint8_t op)
+{
+    switch (op) {
+    case OP_CONST1U:
+        return sig_read_u8(reader);
+    case OP_CONST1S:
+        return (uint64_t)(int8_t)sig_read_u8(reader);
+    case OP_CONST2U:
+        return sig_read_fixed(reader, 2);
+    case OP_CONST2S:
+        return (uint64_t)(int16_t)sig_read_fixed(reader, 2);
+    case OP_CONST4U:
+        return sig_read_fixed(reader, 4);
+    case OP_CONST4S:
+        return (uint64_t)(int32_t)sig_read_fixed(reader, 4);
+    case OP_ADDR:
+    case OP_CONST8U:
+    case OP_CONST8S:
+        return sig_read_fixed(reader, 8);
+    case OP_CONSTU:
+        return sig_read_uleb128(reader);
+    case OP_CONSTS:
+        return (uint64_t)sig_read_sleb128(reader);
+    default:
+        return op - OP_LIT0;
+    }
+}
+
+/* Whether an operator combines the two values on top of the stack (2.5.1.4, and comparisons of 2.5.1.5). */
+bool sig_operator_is_binary(uint8_t op);
+
+static inline bool sig_operator_divides_by_zero(uint8_t op, uint64_t top)
+{
+    return top == 0 && (op == OP_DIV || op == OP_MOD);
+}
+
+/* The result of such an operator on the top and the value below it, unless it divides by zero. */
+uint64_t sig_operator_combine(uint8_t op, uint64_t below, uint64_t top);
 
 #endif
