@@ -212,18 +212,16 @@ static bool is_same_column(const struct sig_column *a, const struct sig_column *
 static void check_row(uint64_t pc)
 {
     static struct sig_column direct[SIG_ROW_COPIES * SIG_ROW_ALL], careful[SIG_ROW_COPIES * SIG_ROW_ALL];
-    struct sig_cie cie;
-    struct sig_fde fde;
+    struct sig_row_request request;
     struct sig_cfa cfa, careful_cfa;
-    if (!sig_eh_frame_find(&module, pc, false, &cie, &fde))
+    if (!sig_cfi_find(&module, pc, false, &request))
         return;
-    FUZZ_ASSERT(pc >= fde.start_pc && pc < fde.end_pc);
-    struct sig_row_request request = {.module = &module, .cie = &cie, .fde = &fde, .lookup_pc = pc};
+    FUZZ_ASSERT(pc >= request.fde.start_pc && pc < request.fde.end_pc);
     memset(direct, 0x5a, sizeof(direct));
     memset(careful, 0xa5, sizeof(careful));
-    bool is_found = sig_cfi_row(&request, direct, &cfa);
+    bool is_found = sig_cfi_row(&request, SIG_ROW_ALL, direct, &cfa);
     request.careful_reads = true;
-    FUZZ_ASSERT(sig_cfi_row(&request, careful, &careful_cfa) == is_found);
+    FUZZ_ASSERT(sig_cfi_row(&request, SIG_ROW_ALL, careful, &careful_cfa) == is_found);
     if (!is_found)
         return;
     FUZZ_ASSERT(cfa.dwarf_register == careful_cfa.dwarf_register && cfa.offset == careful_cfa.offset &&

@@ -42,16 +42,10 @@ static inline struct full_outcome step_full(const struct fake_frame *frame, bool
     struct sig_evaluation evaluation = {.stack = &stack.stack, .values = values, .operators_left = 1000};
     struct sig_registers registers = {.pc = frame->pc};
     struct full_outcome ret = {.result = SIG_FULL_FRAME_LOST};
-    struct sig_cie cie;
-    struct sig_fde fde;
-    struct sig_row_request request = {.module = &frame->image->module,
-                                      .cie = &cie,
-                                      .fde = &fde,
-                                      .lookup_pc = frame->pc,
-                                      .careful_reads = careful_reads};
+    struct sig_row_request request;
     for (unsigned i = 0; i < SIG_DWARF_COUNT; i++)
         sig_registers_set(&registers, i, register_value(frame, i));
-    if (sig_eh_frame_find(request.module, frame->pc, careful_reads, &cie, &fde))
+    if (sig_cfi_find(&frame->image->module, frame->pc, careful_reads, &request))
         ret.result =
             sig_full_frame_caller(&request, &evaluation, memory, &registers, &ret.registers, &ret.cfa);
     ret.is_mended = SIG_RA_IN_EXTRA && memory[SIG_DWARF_RA].kind == SIG_COLUMN_AT_CFA &&

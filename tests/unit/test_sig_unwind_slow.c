@@ -64,11 +64,8 @@ static enum sig_full_frame_result step(void)
 {
     struct sig_stack window = {.low = 0};
     struct sig_evaluation evaluation = {.stack = &window, .values = scratch.values, .operators_left = 1000};
-    struct sig_cie cie;
-    struct sig_fde fde;
-    struct sig_row_request request = {
-        .module = &table.module, .cie = &cie, .fde = &fde, .lookup_pc = cfi_function_pc(&table, 0)};
-    assert_true(sig_eh_frame_find(request.module, request.lookup_pc, false, &cie, &fde));
+    struct sig_row_request request;
+    assert_true(sig_cfi_find(&table.module, cfi_function_pc(&table, 0), false, &request));
     return sig_full_frame_caller(&request, &evaluation, scratch.rows, &callee, &caller, &cfa);
 }
 

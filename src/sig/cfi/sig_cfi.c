@@ -20,8 +20,7 @@ static const uint8_t few_places[SIG_DWARF_COUNT + 1] = {
 struct cfi_machine {
     struct sig_reader reader;
     const struct sig_row_request *request;
-    bool all_registers; /* and not the few */
-    uint64_t pc;        /* where the current row begins */
+    uint64_t pc; /* where the current row begins */
     struct sig_cfa cfa;
     struct sig_cfa remembered_cfas[SIG_ROW_REMEMBERED];
     unsigned remembered_count;
@@ -52,9 +51,10 @@ static void clear_columns(struct sig_column *columns, unsigned count)
 /* Where a row keeps a register. Those that nobody asks for share a column. */
 static unsigned place_of(const struct cfi_machine *machine, uint64_t dwarf_register)
 {
+    bool has_all = machine->column_count == SIG_ROW_ALL;
     if (dwarf_register >= SIG_DWARF_COUNT)
-        return machine->all_registers ? SIG_DWARF_COUNT : SIG_FEW_REST;
-    return machine->all_registers ? (unsigned)dwarf_register : few_places[dwarf_register];
+        return has_all ? SIG_DWARF_COUNT : SIG_FEW_REST;
+    return has_all ? (unsigned)dwarf_register : few_places[dwarf_register];
 }
 
 static void set_column(struct cfi_machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
@@ -95,7 +95,7 @@ static void set_column_by_expression(struct cfi_machine *machine, uint64_t dwarf
 static int64_t factored(const struct cfi_machine *machine, uint64_t operand)
 {
     int64_t bytes;
-    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie->data_align, &bytes);
+    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie.data_align, &bytes);
     return overflows ? INT64_MAX : bytes;
 }
 
@@ -280,11 +280,11 @@ static bool step(struct cfi_machine *machine)
     else if (op == CFA_GNU_ARGS_SIZE)
         sig_read_uleb128(reader);
     else if (op == CFA_SET_LOC)
-        machine->pc = sig_read_encoded(reader, machine->request->cie->fde_encoding, 0);
+        machine->pc = sig_read_encoded(reader, machine->request->cie.fde_encoding, 0);
     else if (op != CFA_NOP && !is_negate_ra_state(op) && !step_cfa(machine, op) &&
              !step_register(machine, op))
         machine->failed = true;
-    machine->pc += advance * machine->request->cie->code_align;
+    machine->pc += advance * machine->request->cie.code_align;
     return machine->pc <= machine->request->lookup_pc;
 }
 
@@ -303,41 +303,29 @@ static bool run(struct cfi_machine *machine, uint64_t at, uint64_t end)
     return !machine->failed && !machine->reader.failed;
 }
 
-__attribute__((noinline)) static bool find_row(const struct sig_row_request *request, bool all_registers,
-                                               struct sig_column *memory, struct sig_cfa *ret)
+bool sig_cfi_row(const struct sig_row_request *request, unsigned column_count, struct sig_column *memory,
+                 struct sig_cfa *ret)
 {
     struct cfi_machine machine; /* not cleared: remembered rows are written before they are read */
-    unsigned count = all_registers ? SIG_ROW_ALL : SIG_FEW_COUNT;
-    sig_reader_init(&machine.reader, request->module, request->cie->instructions, request->careful_reads);
+    sig_reader_init(&machine.reader, request->module, request->cie.instructions, request->careful_reads);
     machine.request = request;
-    machine.all_registers = all_registers;
-    machine.pc = request->fde->start_pc;
+    machine.pc = request->fde.start_pc;
     machine.cfa = (struct sig_cfa){.dwarf_register = SIG_DWARF_SP};
     machine.remembered_count = 0;
-    machine.column_count = count;
+    machine.column_count = column_count;
     machine.columns = memory;
-    machine.initial = memory + count;
-    machine.remembered = memory + 2 * (size_t)count;
+    machine.initial = memory + column_count;
+    machine.remembered = memory + 2 * (size_t)column_count;
     machine.failed = false;
-    if (request->cie->ra_register != SIG_DWARF_RA)
+    if (request->cie.ra_register != SIG_DWARF_RA)
         return false; /* the psABI gives it one number */
-    clear_columns(machine.columns, count);
-    clear_columns(machine.initial, count); /* DW_CFA_restore in a CIE */
-    if (!run(&machine, request->cie->instructions, request->cie->instructions_end))
+    clear_columns(machine.columns, column_count);
+    clear_columns(machine.initial, column_count); /* DW_CFA_restore in a CIE */
+    if (!run(&machine, request->cie.instructions, request->cie.instructions_end))
         return false;
-    copy_columns(machine.initial, machine.columns, count);
-    if (!run(&machine, request->fde->instructions, request->fde->instructions_end))
+    copy_columns(machine.initial, machine.columns, column_count);
+    if (!run(&machine, request->fde.instructions, request->fde.instructions_end))
         return false;
     *ret = machine.cfa;
     return true;
-}
-
-bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
-{
-    return find_row(request, true, memory, ret);
-}
-
-bool sig_cfi_few_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret)
-{
-    return find_row(request, false, memory, ret);
 }

@@ -99,25 +99,29 @@ enum {
 
 struct sig_row_request {
     const struct sig_module *module;
-    const struct sig_cie *cie; /* of sig_eh_frame_find, for lookup_pc */
-    const struct sig_fde *fde;
     uint64_t lookup_pc;
     bool careful_reads;
+    struct sig_cie cie;
+    struct sig_fde fde;
 };
+
+/* The request for the row at lookup_pc. False when there is no such row, or the tables are damaged. */
+bool sig_cfi_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                  struct sig_row_request *ret);
 
 /* sig_cfi_rule for who has little stack: memory is SIG_ROW_COPIES rows of at most SIG_ROW_ALL columns. */
 void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
                      bool careful_reads, struct sig_rule *ret);
 
-/*
- * The row at lookup_pc. memory is SIG_ROW_COPIES rows of SIG_ROW_ALL columns, the first of which is then the
- * result; the return address is column SIG_DWARF_RA. False when the table is damaged.
- */
-bool sig_cfi_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
-
-/* The same with those columns only that a rule is made of; the first one is for all other registers. */
+/* The columns that a rule is made of; the first one is for all other registers. */
 enum { SIG_FEW_REST, SIG_FEW_RA, SIG_FEW_FP, SIG_FEW_EXTRA, SIG_FEW_SP, SIG_FEW_LANDING, SIG_FEW_COUNT };
-bool sig_cfi_few_row(const struct sig_row_request *request, struct sig_column *memory, struct sig_cfa *ret);
+
+/*
+ * Works out a row of column_count columns: SIG_ROW_ALL, by DWARF number, or SIG_FEW_COUNT. memory is
+ * SIG_ROW_COPIES such rows, of which the first is the result. False when the table is damaged.
+ */
+bool sig_cfi_row(const struct sig_row_request *request, unsigned column_count, struct sig_column *memory,
+                 struct sig_cfa *ret);
 
 /* Run-time address of the expression block of a column. */
 static inline uint64_t sig_column_block(const struct sig_module *module, const struct sig_column *column)
@@ -133,7 +137,6 @@ static inline uint64_t sig_column_block(const struct sig_module *module, const s
 enum { SIG_PLT_PUSHES_BYTES = 16, SIG_RA_IN_PUSHED = 8 };
 
 /* Whether the function of a row is the trampoline that signal handlers return to. */
-bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
-                           const struct sig_fde *fde, bool careful_reads);
+bool sig_cfi_is_trampoline(const struct sig_row_request *row);
 
 #endif

@@ -80,40 +80,39 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
 }
 
 /* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
-static bool is_trampoline_at(const struct sig_module *module, uint64_t start_pc, bool careful_reads)
+bool sig_cfi_is_trampoline(const struct sig_row_request *row)
 {
     uint8_t code[SIG_TRAMPOLINE_BYTES + SIG_CODE_ALIGN];
-    if (start_pc < module->start_pc || start_pc + sizeof(code) > module->end_pc)
+    uint64_t start_pc = row->fde.start_pc;
+    if (!row->cie.is_signal_frame || start_pc < row->module->start_pc ||
+        start_pc + sizeof(code) > row->module->end_pc)
         return false;
-    if (careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
+    if (row->careful_reads && !sig_memory_copy(code, start_pc, sizeof(code)))
         return false;
-    const uint8_t *bytes = careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
+    const uint8_t *bytes = row->careful_reads ? code : (const uint8_t *)(uintptr_t)start_pc;
     return sig_is_trampoline(bytes) || sig_is_trampoline(bytes + SIG_CODE_ALIGN);
 }
 
-bool sig_cfi_is_trampoline(const struct sig_module *module, const struct sig_cie *cie,
-                           const struct sig_fde *fde, bool careful_reads)
+bool sig_cfi_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
+                  struct sig_row_request *ret)
 {
-    return cie->is_signal_frame && is_trampoline_at(module, fde->start_pc, careful_reads);
+    ret->module = module;
+    ret->lookup_pc = lookup_pc;
+    ret->careful_reads = careful_reads;
+    return sig_eh_frame_find(module, lookup_pc, careful_reads, &ret->cie, &ret->fde);
 }
 
 void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
                      bool careful_reads, struct sig_rule *ret)
 {
-    struct sig_cie cie;
-    struct sig_fde fde;
+    struct sig_row_request request;
     struct sig_cfa cfa;
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
-    if (!sig_eh_frame_find(module, lookup_pc, careful_reads, &cie, &fde))
+    if (!sig_cfi_find(module, lookup_pc, careful_reads, &request))
         return;
-    if (sig_cfi_is_trampoline(module, &cie, &fde, careful_reads)) {
-        ret->kind = SIG_RULE_SIGNAL;
-        return;
-    }
-    struct sig_row_request request = {
-        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = careful_reads};
-    ret->kind = SIG_RULE_UNSUPPORTED;
-    if (sig_cfi_few_row(&request, memory, &cfa))
+    bool is_trampoline = sig_cfi_is_trampoline(&request);
+    ret->kind = is_trampoline ? SIG_RULE_SIGNAL : SIG_RULE_UNSUPPORTED;
+    if (!is_trampoline && sig_cfi_row(&request, SIG_FEW_COUNT, memory, &cfa))
         rule_from_row(&request, &cfa, memory, ret);
 }
 

@@ -109,7 +109,7 @@ enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *r
     struct evaluated_frame frame;
     struct sig_cfa rule;
     uint64_t value, sp;
-    if (!sig_cfi_row(request, memory, &rule))
+    if (!sig_cfi_row(request, SIG_ROW_ALL, memory, &rule))
         return SIG_FULL_FRAME_LOST;
     if (memory[SIG_DWARF_RA].kind == SIG_COLUMN_UNDEFINED)
         return SIG_FULL_FRAME_ROOT;

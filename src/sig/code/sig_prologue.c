@@ -1,5 +1,4 @@
 #include "sig_prologue.h"
-#include "sig/cfi/sig_eh_frame.h"
 #include "sig/sys/sig_memory.h"
 
 #include <stdbool.h>
@@ -63,18 +62,17 @@ static size_t add_guess(uint32_t *guesses, size_t count, uint32_t bytes)
 size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_pc, struct sig_column *rows,
                               uint32_t ret[SIG_PROLOGUE_GUESSES])
 {
-    struct sig_cie cie;
-    struct sig_fde fde;
+    struct sig_row_request request;
     struct sig_cfa cfa;
     uint8_t code[PROLOGUE_BYTES_MAX];
     size_t count = 0;
-    if (!sig_eh_frame_find(module, lookup_pc, true, &cie, &fde))
+    if (!sig_cfi_find(module, lookup_pc, true, &request))
         return 0;
-    struct sig_row_request request = {
-        .module = module, .cie = &cie, .fde = &fde, .lookup_pc = lookup_pc, .careful_reads = true};
-    size_t bytes = lookup_pc - fde.start_pc < sizeof(code) ? lookup_pc - fde.start_pc : sizeof(code);
-    if (!sig_cfi_row(&request, rows, &cfa) || cfa.expression || cfa.dwarf_register != SIG_DWARF_FP ||
-        cfa.offset != FRAME_RECORD_BYTES || !sig_memory_copy(code, fde.start_pc, bytes))
+    uint64_t start_pc = request.fde.start_pc, bytes = lookup_pc - start_pc;
+    bytes = bytes < sizeof(code) ? bytes : sizeof(code);
+    if (!sig_cfi_row(&request, SIG_ROW_ALL, rows, &cfa) || cfa.expression ||
+        cfa.dwarf_register != SIG_DWARF_FP || cfa.offset != FRAME_RECORD_BYTES ||
+        !sig_memory_copy(code, start_pc, bytes))
         return 0;
     uint32_t pushed = pushed_bytes(rows);
     size_t at = behind_set_up(code, bytes);

@@ -135,18 +135,10 @@ static enum result step_frame(struct slow_walk *walk, uint64_t lookup_pc)
 {
     const struct sig_unwind_request *request = walk->request;
     const struct sig_module *module = sig_modules_find(request->modules, lookup_pc);
-    struct sig_cie cie;
-    struct sig_fde fde;
-    if (!module || !sig_eh_frame_find(module, lookup_pc, !module->is_permanent, &cie, &fde))
+    struct sig_row_request row;
+    if (!module || !sig_cfi_find(module, lookup_pc, !module->is_permanent, &row))
         return step_without_table(walk, module, lookup_pc);
-    if (sig_cfi_is_trampoline(module, &cie, &fde, !module->is_permanent))
-        return step_signal_frame(walk);
-    struct sig_row_request row = {.module = module,
-                                  .cie = &cie,
-                                  .fde = &fde,
-                                  .lookup_pc = lookup_pc,
-                                  .careful_reads = !module->is_permanent};
-    return step_row(walk, &row);
+    return sig_cfi_is_trampoline(&row) ? step_signal_frame(walk) : step_row(walk, &row);
 }
 
 /* The frame at `count` is where the other walk found it, or is new. */
