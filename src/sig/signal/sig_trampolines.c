@@ -47,57 +47,37 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
  */
 #if defined(__x86_64__)
 #define FUNCTION_TYPE "@function"
-#define ENTRIES(first, common)                                                                               \
-    ".set number, " #first "\n"                                                                              \
-    ".rept 256\n"                                                                                            \
-    ".p2align 4\n"                                                                                           \
+#define ENTRY(common)                                                                                        \
     "endbr64\n"                                                                                              \
     "mov $number, %eax\n"                                                                                    \
-    "jmp " #common "\n"                                                                                      \
-    ".set number, number + 1\n"                                                                              \
-    ".endr\n"                                                                                                \
-    ".p2align 4\n"
+    "jmp " #common "\n"
 #define COUNT                                                                                                \
     "mov sig_wait_here@gottpoff(%rip), %r11\n"                                                               \
     "incl %fs:(%r11)\n"
 #define GO_ON                                                                                                \
     "lea sig_trampoline_handlers(%rip), %r11\n"                                                              \
     "jmp *(%r11,%rax,8)\n"
-#define CALL(function)                                                                                       \
-    "push %rdi\n"                                                                                            \
-    ".cfi_adjust_cfa_offset 8\n"                                                                             \
-    "push %rsi\n"                                                                                            \
-    ".cfi_adjust_cfa_offset 8\n"                                                                             \
-    "push %rdx\n"                                                                                            \
-    ".cfi_adjust_cfa_offset 8\n"                                                                             \
-    "push %rax\n"                                                                                            \
-    ".cfi_adjust_cfa_offset 8\n"                                                                             \
-    "lea 40(%rsp), %rdi\n"                                                                                   \
-    "sub $8, %rsp\n"                                                                                         \
-    ".cfi_adjust_cfa_offset 8\n"                                                                             \
+#define CALL(function) /* the context lies after the return address */                                       \
+    "sub $40, %rsp\n"                                                                                        \
+    ".cfi_adjust_cfa_offset 40\n"                                                                            \
+    "mov %rdi, (%rsp)\n"                                                                                     \
+    "mov %rsi, 8(%rsp)\n"                                                                                    \
+    "mov %rdx, 16(%rsp)\n"                                                                                   \
+    "mov %rax, 24(%rsp)\n"                                                                                   \
+    "lea 48(%rsp), %rdi\n"                                                                                   \
     "call " #function "\n"                                                                                   \
-    "add $8, %rsp\n"                                                                                         \
-    ".cfi_adjust_cfa_offset -8\n"                                                                            \
-    "pop %rax\n"                                                                                             \
-    ".cfi_adjust_cfa_offset -8\n"                                                                            \
-    "pop %rdx\n"                                                                                             \
-    ".cfi_adjust_cfa_offset -8\n"                                                                            \
-    "pop %rsi\n"                                                                                             \
-    ".cfi_adjust_cfa_offset -8\n"                                                                            \
-    "pop %rdi\n"                                                                                             \
-    ".cfi_adjust_cfa_offset -8\n"
+    "mov 24(%rsp), %rax\n"                                                                                   \
+    "mov 16(%rsp), %rdx\n"                                                                                   \
+    "mov 8(%rsp), %rsi\n"                                                                                    \
+    "mov (%rsp), %rdi\n"                                                                                     \
+    "add $40, %rsp\n"                                                                                        \
+    ".cfi_adjust_cfa_offset -40\n"
 #elif defined(__aarch64__)
 #define FUNCTION_TYPE "%function"
-#define ENTRIES(first, common)                                                                               \
-    ".set number, " #first "\n"                                                                              \
-    ".rept 256\n"                                                                                            \
-    ".p2align 4\n"                                                                                           \
+#define ENTRY(common)                                                                                        \
     "hint #34\n" /* bti c */                                                                                 \
     "mov w9, #number\n"                                                                                      \
-    "b " #common "\n"                                                                                        \
-    ".set number, number + 1\n"                                                                              \
-    ".endr\n"                                                                                                \
-    ".p2align 4\n"
+    "b " #common "\n"
 #define COUNT                                                                                                \
     "adrp x10, :gottprel:sig_wait_here\n"                                                                    \
     "ldr x10, [x10, #:gottprel_lo12:sig_wait_here]\n"                                                        \
@@ -129,6 +109,13 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
 #else
 #error "entries are to be written for this machine"
 #endif
+
+#define ENTRIES(first, common)                                                                               \
+    ".set number, " #first "\n"                                                                              \
+    ".rept 256\n"                                                                                            \
+    ".p2align 4\n" ENTRY(common) ".set number, number + 1\n"                                                 \
+                                 ".endr\n"                                                                   \
+                                 ".p2align 4\n"
 
 /* Each jumps to the common part of its kind. */
 __asm__(".pushsection .text\n"
