@@ -98,7 +98,7 @@ static inline bool oracle_other_compare(const ucontext_t *context, const uint64_
     oracle_other.is_there = false;
     sig_regs_from_context(&regs, context);
     if (oracle_other_runs((pid_t)syscall(SYS_gettid)) != oracle_other.runs + 1 ||
-        sig_behind_system_call(context) != oracle_other.pc || regs.sp != oracle_other.sp) {
+        sig_after_system_call(context) != oracle_other.pc || regs.sp != oracle_other.sp) {
         oracle_other.moved++;
         return true;
     }

@@ -17,9 +17,9 @@ bool sig_jit_code_follows_call(uint64_t address)
 /* Not beyond the page of pc: that one is there if anything is being executed. */
 int sig_jit_code_words_on_return_address(uint64_t pc)
 {
-    uint8_t code[SIG_LOOK_BEHIND_BYTES + SIG_LOOK_AHEAD_BYTES];
+    uint8_t code[SIG_LOOK_BACK_BYTES + SIG_LOOK_AHEAD_BYTES];
     uint64_t in_page = pc % PAGE_BYTES;
-    size_t behind = in_page < SIG_LOOK_BEHIND_BYTES ? (size_t)in_page : SIG_LOOK_BEHIND_BYTES;
+    size_t behind = in_page < SIG_LOOK_BACK_BYTES ? (size_t)in_page : SIG_LOOK_BACK_BYTES;
     size_t ahead =
         PAGE_BYTES - in_page < SIG_LOOK_AHEAD_BYTES ? (size_t)(PAGE_BYTES - in_page) : SIG_LOOK_AHEAD_BYTES;
     if (!sig_memory_peek(code, pc - behind, behind + ahead))

@@ -1,4 +1,3 @@
-/* Binary search in the published table: 6 steps for 60 libraries, no lock, no call into the loader. */
 #include "sig_modules.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 /*
  * Reading unwind tables byte by byte, never outside of the segment that holds them.
  *
- * Called from: signal handlers and the sampler thread. Errors are sticky: reads past the end give 0 and set
- * `failed`; look once, at the end. With `careful` the bytes come through the kernel, so that memory that is
- * being unmapped is an error and not a fault. Inline, because it is the inner loop of a cache miss.
+ * Called from: signal handlers and the sampler thread. Errors are sticky: a read past the end gives 0 and
+ * sets `failed`, which the caller checks once, at the end. With `careful` the bytes come through the kernel,
+ * so memory that is being unmapped is an error, not a fault. Inline: this is the inner loop of a cache miss.
  *
  * Standard: LSB 5.0 Core 10.5 (pointer encodings), DWARF 5 section 7.6 (LEB128).
  */
@@ -37,7 +37,6 @@ enum {
     SIG_PE_OMIT = 0xff,
 };
 
-/* A bounded reader. Reads past the end give 0 and set failed; the caller looks once, at the end. */
 struct sig_reader {
     uint64_t at, end;
     int64_t shift; /* from an address to where its bytes are */
@@ -96,7 +95,7 @@ static inline uint64_t sig_read_fixed(struct sig_reader *reader, unsigned bytes)
     return value;
 }
 
-/* The bits of a LEB128 number, and how many of them it has given. */
+/* A LEB128 number without its sign, and how many bits were read. */
 static inline uint64_t sig_read_leb128(struct sig_reader *reader, unsigned *ret_bits)
 {
     uint64_t value = 0;

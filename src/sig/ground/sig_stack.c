@@ -1,10 +1,9 @@
 /*
- * A window of readable memory: of the thread's own stack everything from the page of the interrupted stack
- * pointer on, else the last page that was found readable, and its neighbours.
+ * A window of readable memory. On the thread's own stack it is everything from the page of the interrupted
+ * stack pointer on; elsewhere the last page that was found readable, and its neighbours.
  *
- * With a copy the window is what the buffer holds: from the stack pointer upwards, piece by piece, each as
- * large as what is there already, until the buffer is full; then it begins anew, as it does wherever else the
- * walk turns to.
+ * With a copy the window is what the buffer holds. It grows upwards from the stack pointer in pieces, each as
+ * large as all before it. When the buffer is full, or the walk turns elsewhere, the window begins anew.
  */
 #include "sig_stack.h"
 #include "sig/sys/sig_arch.h"
@@ -12,7 +11,7 @@
 
 enum { PAGE_BYTES = 4096, FIRST_PAGE_END = 4096, SEARCH_WORDS = 16384 };
 
-/* Of a copy. The most a walk may cost: so many system calls of 0.5-3 us. */
+/* Of a copy. A walk may make so many system calls, of 0.5 to 3 us each. */
 enum { PIECE_BYTES = 2048, PIECES_MAX = 128 };
 
 static uint64_t page_of(uint64_t address)
@@ -75,7 +74,7 @@ bool sig_stack_search(struct sig_stack *stack, uint64_t address, uint64_t *ret)
 
 /* ---- copying ---- */
 
-/* As large as all that is there: to the end of a page, as pages are what it costs. */
+/* A piece is as large as all before it, and ends with a page, because its cost is by the page. */
 static uint64_t end_of_piece(const struct sig_stack *stack)
 {
     const struct sig_stack_copy *copy = stack->copy;
@@ -83,12 +82,12 @@ static uint64_t end_of_piece(const struct sig_stack *stack)
     if (held == 0)
         wanted = copy->expected_bytes > PIECE_BYTES ? copy->expected_bytes : PIECE_BYTES;
     uint64_t end = page_of(stack->window_high + wanted + PAGE_BYTES - 1);
-    uint64_t room_end = stack->window_low + copy->capacity_bytes;
-    end = end < room_end ? end : room_end;
+    uint64_t buffer_end = stack->window_low + copy->capacity_bytes;
+    end = end < buffer_end ? end : buffer_end;
     return is_on_own_stack(stack) && end > stack->high ? stack->high : end;
 }
 
-/* Puts another piece behind what is there. */
+/* Appends another piece. */
 static void copy_piece(struct sig_stack *stack)
 {
     struct sig_stack_copy *copy = stack->copy;
@@ -135,7 +134,7 @@ bool sig_stack_widen(struct sig_stack *stack, uint64_t address)
 
 bool sig_stack_read_bytes(struct sig_stack *stack, uint64_t address, unsigned bytes, uint64_t *ret)
 {
-    unsigned into = address % SIG_STACK_WORD_BYTES; /* read as whole words: they never cross a page */
+    unsigned into = address % SIG_STACK_WORD_BYTES; /* whole words are read: they never cross a page */
     uint64_t word, next;
     if (bytes == 0 || bytes > SIG_STACK_WORD_BYTES || !sig_stack_read(stack, address - into, &word))
         return false;

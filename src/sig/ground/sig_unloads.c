@@ -5,7 +5,7 @@
 
 static uint32_t sig_unloads_begun, sig_unloads_ended, sig_unloads_strange; /* struct sig_unloads */
 static uint64_t sig_unloaded;                                              /* objects, as of the last end */
-static uint32_t sig_life;                       /* tells this process from its ancestors */
+static uint32_t sig_life;                       /* differs from that of the parent process */
 static sig_unloaded_fn *sig_unloaded_by_loader; /* written before there are hooks that count */
 
 void sig_unloads_use_loader(sig_unloaded_fn *unloaded)
@@ -13,7 +13,8 @@ void sig_unloads_use_loader(sig_unloaded_fn *unloaded)
     sig_unloaded_by_loader = unloaded;
 }
 
-/* In this order: a call that is under way at the first reading has begun by the second and has not ended. */
+/* In this order: a dlclose that is under way at the first load has not ended then, and has begun at the last.
+ */
 struct sig_unloads sig_unloads_read(void)
 {
     struct sig_unloads unloads;
@@ -25,13 +26,13 @@ struct sig_unloads sig_unloads_read(void)
 }
 
 /*
- * From the moment that begun differs from ended, equal numbers prove nothing. So only what was unloaded
- * before that moment is strange. What is unloaded between it and the reading is counted as strange too, if
- * the call is the first of several that overlap.
+ * While begun differs from ended, equal numbers prove nothing, so only what was unloaded before is strange.
+ * What is unloaded between the increment and the loader's count is taken for strange too, if this is the
+ * first of several calls that overlap.
  */
 uint32_t sig_unloads_begin(void)
 {
-    uint32_t life = sig_load_relaxed(&sig_life); /* changes only while this is the process's one thread */
+    uint32_t life = sig_load_relaxed(&sig_life); /* changes only while the process has one thread */
     uint32_t begun = sig_add_seq_cst(&sig_unloads_begun, 1);
     bool is_first = begun == sig_load_seq_cst(&sig_unloads_ended);
     if (is_first && sig_unloaded_by_loader() != sig_load_seq_cst(&sig_unloaded))

@@ -89,7 +89,7 @@ static void note_registers(struct sig_slot *slot, const ucontext_t *context)
     struct sig_regs regs;
     sig_regs_from_context(&regs, context);
     slot->sp = regs.sp;
-    slot->pc = sig_behind_system_call(context);
+    slot->pc = sig_after_system_call(context);
     slot->fp = regs.fp;
     slot->was_blocked = slot->pc != 0 || sig_wait_here.was_given;
 }

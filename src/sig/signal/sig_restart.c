@@ -12,7 +12,7 @@ void sig_restart_note(const ucontext_t *context)
 {
     struct sig_regs regs;
     sig_regs_from_context(&regs, context);
-    uint64_t behind = sig_behind_system_call(context);
+    uint64_t behind = sig_after_system_call(context);
     bool is_on_call = behind != 0 && behind != regs.pc;
     sig_wait_here.restarts_pc = is_on_call ? regs.pc : 0;
     sig_wait_here.restarts_sp = regs.sp;
@@ -68,7 +68,7 @@ void sig_restart_end(ucontext_t *context)
     if (regs.pc == 0 || regs.pc != sig_wait_here.restarts_pc || regs.sp != sig_wait_here.restarts_sp)
         return;
     sig_wait_here.restarts_pc = 0;
-    uint64_t behind = sig_behind_system_call(context);
+    uint64_t behind = sig_after_system_call(context);
     if (behind != 0 && behind != regs.pc &&
         may_fail_with_eintr(sig_call_number(context), sig_call_argument(context, 0),
                             sig_call_argument(context, 1)))

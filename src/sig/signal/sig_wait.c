@@ -40,7 +40,7 @@ bool sig_wait_may_be_cut_short(const ucontext_t *context)
     return wait && regs.sp <= hook && hook - regs.sp < DEPTH_BYTES_MAX &&
            wait->handled == sig_wait_here.handled &&
            (wait->may_be_short ? sig_has_made_system_call(context)
-                               : sig_behind_system_call(context) == regs.pc);
+                               : sig_after_system_call(context) == regs.pc);
 }
 
 void sig_wait_interrupt(ucontext_t *context)

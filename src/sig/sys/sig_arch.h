@@ -1,27 +1,27 @@
 /*
- * What differs between machines in the handler: registers, system calls, how a blocked system call and a
- * signal frame look. One header per machine defines what this one declares; everything else is the same code.
+ * What differs between machines: registers, system calls, and how code, an interrupted system call and a
+ * signal frame look. One header for each machine defines what this one declares.
  *
- * Constants of each machine, known to the compiler, so that what another machine needs costs nothing:
+ * Constants of each machine, known to the compiler, so what only another machine needs costs nothing:
  *
  *   SIG_DWARF_*           DWARF numbers of the registers in struct sig_regs and of the return address column
- *   SIG_DWARF_PC          the number whose value, in an expression, is the pc itself
+ *   SIG_DWARF_PC          the number that stands for the pc itself in an expression
  *   SIG_DWARF_COUNT       how many sig_leaf_register knows
  *   SIG_RA_IN_EXTRA       calls leave the return address in the extra register (a link register), and a
  *                         function that makes no calls need not save it
  *   SIG_HAS_NEGATE_RA_STATE  return addresses may be signed, and unwind tables say where
- *   SIG_FP_STEP_HIDES_SP  frame records lie anywhere in their frames: a step by frame pointer gives only a
- *                         lower bound of the caller's stack pointer
+ *   SIG_FP_STEP_HIDES_SP  frame records lie anywhere in their frames, so a step by frame pointer gives only
+ *                         a lower bound of the caller's stack pointer
  *   SIG_CODE_ALIGN        instructions lie at multiples of this
  *   SIG_UCONTEXT_OFFSET   where the ucontext lies from the stack pointer at a signal trampoline's entry
  *   SIG_UCONTEXT_BYTES    how much of it sig_regs_from_context and sig_leaf_register read
  *   SIG_SYSTEM_CALL_BYTES see sig_is_system_call
  *   SIG_TRAMPOLINE_BYTES  see sig_is_trampoline
  *   SIG_CALL_BYTES_MAX    length of the longest call instruction
- *   SIG_DWARF_LANDING     a register that only who lands an exception saves (libgcc's unwinder)
- *   SIG_DECODES_CALLS     sig_call.h knows what a call calls
- *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, but code
- *                         that tells (sig_code.h)
+ *   SIG_DWARF_LANDING     a register that is saved only by code that lands an exception (libgcc's unwinder)
+ *   SIG_DECODES_CALLS     sig_call.h finds the target of a call
+ *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, and are known
+ *                         by their code (sig_code.h)
  *   SIG_ACTION_FLAGS      what the C library sets in every signal's action, and shows
  */
 #ifndef WALLPROF_SIG_ARCH_H
@@ -47,42 +47,40 @@ static inline void sig_regs_from_context(struct sig_regs *regs, const ucontext_t
 /* Any register of the interrupted frame by its DWARF number; false where the context does not hold it. */
 static inline bool sig_leaf_register(const ucontext_t *context, unsigned dwarf_register, uint64_t *ret);
 
-/*
- * Any register of a thread that is in a system call, as far as its six arguments tell; false where they do
- * not. The kernel leaves the registers that they came in as they are.
- */
+/* Any register that holds one of the six arguments of a thread's system call; false for other registers. The
+ * kernel does not change these registers. */
 static inline bool sig_argument_register(const uint64_t *arguments, unsigned dwarf_register, uint64_t *ret);
 
-/* Of a context on a system call's instruction: the call's number and its first arguments; and past it, as if
- * it had given the result. */
+/* For a context whose pc is on a system call's instruction: the call's number, its argument 0 or 1, and a
+ * change of the context to be after the call, which has returned the result. */
 static inline long sig_call_number(const ucontext_t *context);
 static inline long sig_call_argument(const ucontext_t *context, int which);
 static inline void sig_end_call(ucontext_t *context, long result);
 
-/* Whether SIG_SYSTEM_CALL_BYTES of code are the instruction that makes a system call. */
+/* Whether SIG_SYSTEM_CALL_BYTES of code are a system call's instruction. */
 static inline bool sig_is_system_call(const uint8_t *code);
 
-/* A return address without what the machine may have put into its unused bits. */
+/* A return address without a signature in its unused bits. */
 static inline uint64_t sig_plain_return_address(uint64_t address);
 
 /* Whether SIG_CALL_BYTES_MAX bytes of code end in a call instruction. */
 static inline bool sig_ends_in_call(const uint8_t *code);
 
 /*
- * A function that uses a frame pointer, interrupted at code[at], of `bytes` readable bytes: how many words
- * lie on its return address. 0 at its return, or when the instructions that set up the frame are still to
- * come (the return address is on top of the stack, or in the link register), 1 in the midst of these, -1 when
- * it does not look so. SIG_LOOK_BEHIND_BYTES and SIG_LOOK_AHEAD_BYTES are what is worth reading.
+ * How many words lie on top of the return address of a function that uses a frame pointer and was interrupted
+ * at code[at]. `bytes` of code are readable; SIG_LOOK_BACK_BYTES before code[at] and SIG_LOOK_AHEAD_BYTES
+ * from there on are worth reading.
+ *
+ * 0 at the function's return, or before the instructions that set up the frame: the return address is on top
+ * of the stack, or in the link register. 1 between these instructions. -1 if the code looks like neither.
  */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes);
 
 /* A raw system call: the C library's wrappers write errno, which a thread made by raw clone may not have. */
 static inline long sig_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
-/*
- * Exchanges a word if it is what was expected: whole to a handler that interrupts this thread, which alone
- * writes the word; others may read it. Not to be used where two threads write.
- */
+/* Replaces a word that only this thread writes, if it is as expected. A handler that interrupts the thread
+ * sees the old word or the new one. Other threads may read the word. */
 static inline bool sig_replace_own(uint32_t *word, uint32_t expected, uint32_t desired);
 
 static inline uint32_t sig_little_endian_32(const uint8_t *at)
@@ -122,7 +120,7 @@ static inline bool sig_is_trampoline(const uint8_t *code)
  * again. In both cases the instruction is next to the pc. It is readable if it lies on the page of the pc,
  * because the thread has just executed there; on another page it is not looked for.
  */
-static inline uint64_t sig_behind_system_call(const ucontext_t *context)
+static inline uint64_t sig_after_system_call(const ucontext_t *context)
 {
     enum { RESULT = 0 }; /* DWARF number of the register that returns a result: rax, x0 */
     struct sig_regs regs;

@@ -1,5 +1,5 @@
 /*
- * aarch64, Linux. Included by sig_arch.h only, which says what each name promises.
+ * aarch64. Included by sig_arch.h only, which has the contracts.
  *
  * Sources: DWARF for the Arm 64-bit Architecture (AADWARF64), section 4.1 (register numbers) and 4.4 (CFA
  * operations); Procedure Call Standard (AAPCS64), 6.4.5 (the stack) and 6.4.6 (the frame record: where x29
@@ -18,7 +18,7 @@ enum {
     SIG_DWARF_FP = 29,
     SIG_DWARF_SP = 31,
     SIG_DWARF_RA = 30,
-    SIG_DWARF_PC = 32, /* not among what an expression's one-byte operators can name */
+    SIG_DWARF_PC = 32, /* cannot be named by an expression's operators of one byte */
     SIG_DWARF_COUNT = 33
 };
 
@@ -33,7 +33,7 @@ enum {
     SIG_TRAMPOLINE_BYTES = 8,
     SIG_CALL_BYTES_MAX = 4,
     SIG_DECODES_CALLS = 0,
-    SIG_LOOK_BEHIND_BYTES = 4,
+    SIG_LOOK_BACK_BYTES = 4,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 1,
     SIG_ACTION_FLAGS = 0,
@@ -102,7 +102,7 @@ static inline bool sig_ends_in_call(const uint8_t *code)
     return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff000) == 0xd63f0000;
 }
 
-/* stp x29,x30,[sp,#-n]!; mov x29,sp. The code is aligned, and so is what was read of it. */
+/* stp x29,x30,[sp,#-n]!; mov x29,sp. code[at] and code[bytes] are aligned. */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
 {
     enum { WORD_BYTES = 4 };
@@ -121,11 +121,10 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
 }
 
 /*
- * Pointer authentication (Armv8.3) signs return addresses in their unused upper bits. xpaclri takes the
- * signature off without a key. As a hint it does nothing on machines without signatures, and an address
- * without one stays what it is, so there is no need to know whether this one has one. A mask would do as well
- * but for its width: that depends on how the kernel was built (39 to 52 bits of address), and only ptrace
- * tells.
+ * Pointer authentication (Armv8.3) signs return addresses in their unused upper bits. xpaclri removes the
+ * signature without a key. It is a hint: processors without signatures ignore it, and an address without one
+ * stays the same. A mask instead would need the kernel's width of addresses (39 to 52 bits), which only
+ * ptrace tells.
  */
 static inline uint64_t sig_plain_return_address(uint64_t address)
 {

@@ -1,5 +1,5 @@
 /*
- * x86_64. Included by sig_arch.h only, which says what each name promises.
+ * x86_64. Included by sig_arch.h only, which has the contracts.
  *
  * Sources: System V ABI AMD64 supplement, table 3.36 (DWARF register numbers) and section 3.4.1; the kernel's
  * arch/x86/kernel/signal.c for what a handler finds after an interrupted system call.
@@ -13,7 +13,7 @@ enum {
     SIG_DWARF_FP = 6,      /* rbp */
     SIG_DWARF_SP = 7,      /* rsp */
     SIG_DWARF_RA = 16,     /* return address column */
-    SIG_DWARF_PC = 16,     /* the same: the PLT's expression asks for rip */
+    SIG_DWARF_PC = 16,     /* the same: the PLT's expression names rip */
     SIG_DWARF_COUNT = 17
 };
 
@@ -28,7 +28,7 @@ enum {
     SIG_TRAMPOLINE_BYTES = 9,
     SIG_CALL_BYTES_MAX = 7,
     SIG_DECODES_CALLS = 1,
-    SIG_LOOK_BEHIND_BYTES = 1,
+    SIG_LOOK_BACK_BYTES = 1,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 0,      /* the trampoline is the C library's; linkers write tables for the PLT */
     SIG_ACTION_FLAGS = 0x04000000, /* SA_RESTORER, which is the kernel's */
@@ -92,14 +92,12 @@ static inline void sig_end_call(ucontext_t *context, long result)
     context->uc_mcontext.gregs[REG_RAX] = result;
 }
 
-/* mov $__NR_rt_sigreturn,%rax; syscall. Unwind tables mark it as a signal frame, but others may be marked so
- * too. */
+/* mov $__NR_rt_sigreturn,%rax; syscall. */
 static const uint8_t sig_trampoline_code[SIG_TRAMPOLINE_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0,
                                                                   0,    0,    0x0f, 0x05};
 
-/* Length of a call through register or memory with this ModRM byte, and the one behind it if there is one; 0
- * when it is none (Intel SDM 2, CALL: FF /2).
- */
+/* The length of a call through a register or memory with this ModRM byte, after which another byte follows if
+ * has_next; 0 if it is no call (Intel SDM 2, CALL: FF /2). */
 static inline unsigned sig_indirect_call_bytes(const uint8_t *modrm, bool has_next)
 {
     unsigned mode = modrm[0] >> 6, rm = modrm[0] & 7, has_sib = mode != 3 && rm == 4;
@@ -118,7 +116,7 @@ static inline bool sig_ends_in_call(const uint8_t *code)
     return found;
 }
 
-/* Of add $N,%rsp; ret: N in words, -1 for anything else. */
+/* N in words, if the code is add $N,%rsp; ret. Otherwise -1. */
 static inline int sig_words_taken_down(const uint8_t *code)
 {
     bool is_epilogue = code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[4] == 0xc3;
@@ -132,8 +130,8 @@ static inline bool sig_sets_up_frame(const uint8_t *code)
 }
 
 /*
- * push %rbp; mov %rsp,%rbp, before which compilers of V8's kind put some checks; or straight on to add
- * $N,%rsp; ret, as in the crti.o that begins every library's _init, with or without its sub $N,%rsp to come.
+ * Looks for push %rbp; mov %rsp,%rbp, before which compilers such as V8's put some checks. Or for add
+ * $N,%rsp; ret after straight code, as in crti.o, which begins every library's _init with sub $N,%rsp.
  */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
 {

@@ -1,13 +1,10 @@
 /*
- * Atomics with the memory order in the name. Every acquire and release in sig_* names its partner where it is
- * used.
+ * Atomics with the memory order in the name. Where src/sig uses an acquire or a release, a comment names its
+ * partner. All are lock-free on the supported machines, so a signal handler may use them.
  *
- * All are lock-free on the supported machines, hence allowed in a signal handler.
- *
- * Where two threads each store and then look at the other's word (Dekker's protocol), a store must not pass
- * the load behind it. A sequentially consistent store is therefore an exchange here: that is what x86_64
- * makes of one anyway, and under emulation aarch64's own pair, stlr and ldar, becomes two plain moves that do
- * pass each other.
+ * Two threads may each store a word and then load the other thread's word (Dekker's protocol). Then a store
+ * must not pass the load after it. So a sequentially consistent store is an exchange here, as it is on x86_64
+ * anyway. An emulator makes two plain moves of aarch64's own pair, stlr and ldar, and these do pass.
  */
 #ifndef WALLPROF_SIG_ATOMIC_H
 #define WALLPROF_SIG_ATOMIC_H
@@ -26,8 +23,8 @@
 #define sig_sub_seq_cst(ptr, value)   __atomic_fetch_sub(ptr, value, __ATOMIC_SEQ_CST)
 #define sig_swap_acq_rel(ptr, value)  __atomic_exchange_n(ptr, value, __ATOMIC_ACQ_REL)
 
-/* What stands before is stored before what stands behind, for whoever finds the memory when this thread has
- * been killed in between. (The compiler keeps to it; the processor does by itself.) */
+/* The stores before this are made before those after it, for a reader that finds the memory after this thread
+ * was killed. It binds the compiler; a processor does so by itself. */
 #define sig_keep_order() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Compare and exchange; *expected is updated on failure. Acquire on both outcomes, release on success. */

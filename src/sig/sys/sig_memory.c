@@ -1,7 +1,7 @@
 /*
- * The probe is rt_sigprocmask with an invalid `how`: the kernel copies the new set in from user memory
- * (EFAULT when it cannot) before it looks at `how` (EINVAL when it could), so nothing is ever changed.
- * kernel/signal.c: SYSCALL_DEFINE4(rt_sigprocmask).
+ * The probe is rt_sigprocmask with an invalid `how`. The kernel first copies the set from user memory, and
+ * fails with EFAULT if it cannot. Then it fails with EINVAL for `how`, so no mask is ever changed.
+ * Source: kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask).
  */
 #include "sig_memory.h"
 #include "sig_arch.h"
@@ -13,7 +13,7 @@
 
 enum { PAGE_BYTES = 4096, KERNEL_SIGSET_BYTES = 8, INVALID_HOW = -1 };
 
-static uint32_t sig_memory_refused; /* process_vm_readv is: by a filter, an emulator, or a setting */
+static uint32_t sig_memory_refused; /* process_vm_readv is, by a filter, an emulator, or a setting */
 
 void sig_memory_do_without_copies(void)
 {
@@ -37,10 +37,10 @@ static long copy_bytes(void *to, uint64_t from, size_t bytes)
     struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
     if (!sig_memory_has_copies())
         return -ENOSYS;
-    long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, whose the pid is, may have ended */
+    long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, which has the pid, may have ended */
     long copied = sig_syscall6(SYS_process_vm_readv, tid, (long)&local, 1, (long)&remote, 1, 0);
     if (copied == -EPERM || copied == -ENOSYS || copied == -EACCES)
-        sig_memory_do_without_copies(); /* a process may always read its own: who says no says it again */
+        sig_memory_do_without_copies(); /* for its own memory this is permanent */
     return copied;
 }
 
@@ -49,7 +49,7 @@ bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
     return copy_bytes(to, from, bytes) == (long)bytes;
 }
 
-/* Kernels copy up to the page that is missing, but promise to only between pieces (process_vm_readv(2)). */
+/* Kernels copy up to the page that is missing, but promise this only between pieces (process_vm_readv(2)). */
 size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
 {
     size_t left_in_page = PAGE_BYTES - from % PAGE_BYTES;

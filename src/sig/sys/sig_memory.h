@@ -1,9 +1,9 @@
 /*
- * Reading memory that may not be there, from a handler or the sampler thread.
+ * Reading memory that may not be mapped, from a handler or the sampler thread.
  *
- * Two ways, both without a lock or a fault: asking whether an address is readable before a
- * direct read (right for a stack the thread runs on: it cannot go away meanwhile), and letting the kernel
- * copy (right for another module's data while a dlclose is under way, and for another thread's stack).
+ * There are two ways, both without a lock or a fault. A probe before a direct read is for memory that cannot
+ * go away meanwhile, such as the stack that the thread runs on. A copy by the kernel is for all else: data of
+ * a module during a dlclose, another thread's stack.
  */
 #ifndef WALLPROF_SIG_MEMORY_H
 #define WALLPROF_SIG_MEMORY_H
@@ -12,32 +12,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From now on the kernel is not asked to copy, as if it refused (process_vm_readv). */
+/* From now on nothing is copied by the kernel, as if it refused to (process_vm_readv). */
 void sig_memory_do_without_copies(void);
 
-/* Whether the kernel copies: it has not refused yet, nor is it not to be asked. */
+/* Whether the kernel copies, as far as is known. */
 bool sig_memory_has_copies(void);
 
 /* Whether 8 bytes at an aligned address can be read now; one system call, 60-100 ns. */
 bool sig_memory_is_readable(uint64_t address);
 
-/* Copies bytes through the kernel; false when any of them is not mapped, or the kernel refuses the call. */
+/* Copies bytes through the kernel; false if any of them is not mapped, or the kernel refuses the call. */
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
 
 /*
- * Copies what is there of so many bytes, up to the first page that is not mapped; returns how many, 0 when
- * the kernel refuses. mem_descriptor is one of /proc/self/mem, the other way to have the kernel copy (seccomp
- * and emulators may refuse the first), or -1.
+ * Copies up to the first page that is not mapped; returns the number of bytes, 0 if the kernel refuses.
+ * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1.
  */
 size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
 
 /* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */
 bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes);
 
-/*
- * Through the kernel, and where it refuses the call (seccomp, emulators), by probe and direct read: for
- * memory that this very thread has a use for, and that nobody should be unmapping just now. At most a page.
- */
+/* Copies at most a page through the kernel, or if it refuses the call by probe and direct read: for memory
+ * that this thread uses, so that nobody should be unmapping it now. */
 bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
 
 #endif

@@ -92,5 +92,5 @@ uint64_t sig_walk_learning_pc(const struct sig_walk *walk, const struct sig_rule
                       (!walk->interrupted || walk->count == 1);
     if (!is_learned)
         return 0;
-    return walk->interrupted ? sig_behind_system_call(walk->regs.leaf) : sig_walk_lookup_pc(walk);
+    return walk->interrupted ? sig_after_system_call(walk->regs.leaf) : sig_walk_lookup_pc(walk);
 }
