@@ -1,16 +1,15 @@
 /*
- * The CIE's and the FDE's instructions, run up to the pc, give the row of the unwind table. One machine runs
- * them for both kinds of walk; they differ in how many columns of a row are kept. 0.2-1 us, which is why
- * sig_rules caches the rule of the few.
+ * The instructions of the CIE and the FDE, run up to the pc, give the row of the unwind table. This takes 0.2
+ * to 1 us, so sig_rules.h caches what the fast walk makes of it.
  */
 #include "sig_cfi.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/ground/sig_reader.h"
 
-enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most met are 13,361, in cc1plus */ };
+enum { MAX_INSTRUCTIONS = 32768 /* per CIE or FDE; the most seen are 13,361, in cc1plus */ };
 
-/* Where the extra register is the return address it has no place of its own. */
-static const uint8_t few_places[SIG_DWARF_COUNT + 1] = {
+/* An extra register that is the return address has no column of its own. */
+static const uint8_t few_columns[SIG_DWARF_COUNT + 1] = {
     [SIG_DWARF_FP] = SIG_FEW_FP,
     [SIG_RA_IN_EXTRA ? SIG_DWARF_COUNT : SIG_DWARF_EXTRA] = SIG_FEW_EXTRA,
     [SIG_DWARF_SP] = SIG_FEW_SP,
@@ -31,7 +30,7 @@ struct cfi_machine {
     bool failed;
 };
 
-/* Word by word: as a struct assignment or a plain loop it may become a call of memcpy. */
+/* Word by word: the compiler may make a call of memcpy from a struct assignment or a plain loop. */
 static void copy_columns(struct sig_column *to, const struct sig_column *from, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -48,19 +47,19 @@ static void clear_columns(struct sig_column *columns, unsigned count)
     }
 }
 
-/* Where a row keeps a register. Those that nobody asks for share a column. */
-static unsigned place_of(const struct cfi_machine *machine, uint64_t dwarf_register)
+/* The column of a register. Registers that no rule needs share one. */
+static unsigned column_index(const struct cfi_machine *machine, uint64_t dwarf_register)
 {
     bool has_all = machine->column_count == SIG_ROW_ALL;
     if (dwarf_register >= SIG_DWARF_COUNT)
         return has_all ? SIG_DWARF_COUNT : SIG_FEW_REST;
-    return has_all ? (unsigned)dwarf_register : few_places[dwarf_register];
+    return has_all ? (unsigned)dwarf_register : few_columns[dwarf_register];
 }
 
 static void set_column(struct cfi_machine *machine, uint64_t dwarf_register, enum sig_column_kind kind,
                        uint64_t other, int64_t offset)
 {
-    struct sig_column *column = &machine->columns[place_of(machine, dwarf_register)];
+    struct sig_column *column = &machine->columns[column_index(machine, dwarf_register)];
     bool fits = offset >= INT32_MIN && offset <= INT32_MAX && other < 256;
     column->kind = (uint8_t)(fits ? kind : SIG_COLUMN_UNKNOWN);
     column->dwarf_register = (uint8_t)other;
@@ -69,8 +68,8 @@ static void set_column(struct cfi_machine *machine, uint64_t dwarf_register, enu
 
 static void restore_column(struct cfi_machine *machine, uint64_t dwarf_register)
 {
-    unsigned place = place_of(machine, dwarf_register);
-    machine->columns[place] = machine->initial[place];
+    unsigned index = column_index(machine, dwarf_register);
+    machine->columns[index] = machine->initial[index];
 }
 
 static void skip_block(struct sig_reader *reader)
@@ -82,7 +81,7 @@ static void skip_block(struct sig_reader *reader)
         reader->at += bytes;
 }
 
-/* A column whose value or address is given by the expression block at the reader. */
+/* Sets a column to the expression block at the reader. */
 static void set_column_by_expression(struct cfi_machine *machine, uint64_t dwarf_register,
                                      enum sig_column_kind kind)
 {
@@ -91,7 +90,7 @@ static void set_column_by_expression(struct cfi_machine *machine, uint64_t dwarf
     set_column(machine, dwarf_register, kind, 0, (int64_t)(block - machine->request->module->cfi_low));
 }
 
-/* An operand in units of the CIE's data alignment; what does not fit becomes an offset that is refused. */
+/* The bytes of an operand in units of the CIE's data alignment; on overflow an offset that is refused. */
 static int64_t factored(const struct cfi_machine *machine, uint64_t operand)
 {
     int64_t bytes;
@@ -145,7 +144,7 @@ static struct sig_column *remembered_row(const struct cfi_machine *machine, unsi
     return machine->remembered + (size_t)index * machine->column_count;
 }
 
-static void remember(struct cfi_machine *machine)
+static void push_row(struct cfi_machine *machine)
 {
     if (machine->remembered_count == SIG_ROW_REMEMBERED) {
         machine->failed = true;
@@ -156,7 +155,7 @@ static void remember(struct cfi_machine *machine)
     copy_columns(remembered_row(machine, index), machine->columns, machine->column_count);
 }
 
-static void recall(struct cfi_machine *machine)
+static void pop_row(struct cfi_machine *machine)
 {
     if (machine->remembered_count == 0) {
         machine->failed = true;
@@ -167,7 +166,8 @@ static void recall(struct cfi_machine *machine)
     copy_columns(machine->columns, remembered_row(machine, index), machine->column_count);
 }
 
-/* From here on return addresses are signed, or no longer; sig_plain_return_address need not know. */
+/* Says that return addresses are signed from here on, or no longer. sig_plain_return_address need not know.
+ */
 static bool is_negate_ra_state(uint8_t op)
 {
     return SIG_HAS_NEGATE_RA_STATE && (op == CFA_NEGATE_RA_STATE || op == CFA_NEGATE_RA_STATE_WITH_PC);
@@ -205,7 +205,7 @@ static bool step_cfa(struct cfi_machine *machine, uint8_t op)
     }
 }
 
-/* Instructions that say where one register is saved. */
+/* Instructions about one register. */
 static bool step_register(struct cfi_machine *machine, uint8_t op)
 {
     struct sig_reader *reader = &machine->reader;
@@ -257,9 +257,8 @@ static bool step_register(struct cfi_machine *machine, uint8_t op)
     }
 }
 
-/* Instructions with an opcode of two bits, and those that move the row. Returns false at the end of the row.
- */
-static bool step(struct cfi_machine *machine)
+/* Returns false at the end of the row that holds the pc. */
+static bool run_instruction(struct cfi_machine *machine)
 {
     struct sig_reader *reader = &machine->reader;
     uint8_t op = sig_read_u8(reader);
@@ -274,9 +273,9 @@ static bool step(struct cfi_machine *machine)
     else if ((op & 0xc0) == CFA_RESTORE)
         restore_column(machine, operand);
     else if (op == CFA_REMEMBER_STATE)
-        remember(machine);
+        push_row(machine);
     else if (op == CFA_RESTORE_STATE)
-        recall(machine);
+        pop_row(machine);
     else if (op == CFA_GNU_ARGS_SIZE)
         sig_read_uleb128(reader);
     else if (op == CFA_SET_LOC)
@@ -288,14 +287,14 @@ static bool step(struct cfi_machine *machine)
     return machine->pc <= machine->request->lookup_pc;
 }
 
-static bool run(struct cfi_machine *machine, uint64_t at, uint64_t end)
+static bool run_instructions(struct cfi_machine *machine, uint64_t at, uint64_t end)
 {
     machine->reader.at = at;
     machine->reader.end = end;
     for (int i = 0; machine->reader.at < end; i++) {
         if (i == MAX_INSTRUCTIONS)
             return false;
-        if (!step(machine))
+        if (!run_instruction(machine))
             break;
         if (machine->failed || machine->reader.failed)
             return false;
@@ -306,7 +305,7 @@ static bool run(struct cfi_machine *machine, uint64_t at, uint64_t end)
 bool sig_cfi_row(const struct sig_row_request *request, unsigned column_count, struct sig_column *memory,
                  struct sig_cfa *ret)
 {
-    struct cfi_machine machine; /* not cleared: remembered rows are written before they are read */
+    struct cfi_machine machine; /* not cleared as a whole, which would be a call of memset */
     sig_reader_init(&machine.reader, request->module, request->cie.instructions, request->careful_reads);
     machine.request = request;
     machine.pc = request->fde.start_pc;
@@ -321,10 +320,10 @@ bool sig_cfi_row(const struct sig_row_request *request, unsigned column_count, s
         return false; /* the psABI gives it one number */
     clear_columns(machine.columns, column_count);
     clear_columns(machine.initial, column_count); /* DW_CFA_restore in a CIE */
-    if (!run(&machine, request->cie.instructions, request->cie.instructions_end))
+    if (!run_instructions(&machine, request->cie.instructions, request->cie.instructions_end))
         return false;
     copy_columns(machine.initial, machine.columns, column_count);
-    if (!run(&machine, request->fde.instructions, request->fde.instructions_end))
+    if (!run_instructions(&machine, request->fde.instructions, request->fde.instructions_end))
         return false;
     *ret = machine.cfa;
     return true;

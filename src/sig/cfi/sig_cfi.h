@@ -1,9 +1,8 @@
 /*
- * How to step from one frame to its caller at an exact pc, from the module's own .eh_frame, evaluated in
- * place.
+ * How to step from a frame to its caller at an exact pc, from the module's own .eh_frame, evaluated in place.
  *
  * Called from: signal handlers and the sampler thread. Pure: reads mapped memory, keeps nothing.
- * Bounded: every read stays inside the segment that holds the tables, every loop is counted; hostile or
+ * Bounded: every read stays inside the segment that holds the tables, and every loop is counted. Hostile or
  * truncated tables give SIG_RULE_NONE or SIG_RULE_UNSUPPORTED.
  *
  * Standards: DWARF 5 section 6.4 (call frame information) and 7.24 (its encoding); LSB 5.0 Core, chapter 10
@@ -24,7 +23,7 @@ enum sig_rule_kind {
     SIG_RULE_FRAME,       /* an ordinary frame: the fields below say where the caller's registers are */
     SIG_RULE_SIGNAL,      /* a signal trampoline: the interrupted registers are in the ucontext at sp */
     SIG_RULE_ROOT,        /* the return address is undefined: the outermost frame of the thread */
-    SIG_RULE_UNSUPPORTED, /* there is information, but of a kind that is not evaluated here */
+    SIG_RULE_UNSUPPORTED, /* there is information, but none that a rule can express */
 };
 
 /* Where the caller's value of a register is. */
@@ -33,8 +32,8 @@ enum sig_saved_kind {
     SIG_SAVED_AT_CFA,      /* in memory at CFA + offset */
     SIG_SAVED_AT_REGISTER, /* in memory at this frame's register + offset */
     SIG_SAVED_IN_REGISTER, /* in another register; known in the interrupted frame only */
-    SIG_SAVED_UNDEFINED,   /* not kept, by the table; of the return address: there is no caller */
-    SIG_SAVED_UNKNOWN,     /* by an expression that is not evaluated */
+    SIG_SAVED_UNDEFINED,   /* nowhere, as the table says; for the return address: there is no caller */
+    SIG_SAVED_UNKNOWN,     /* where a rule cannot express it */
 };
 
 struct sig_saved {
@@ -46,18 +45,18 @@ struct sig_saved {
 struct sig_rule {
     uint8_t kind;         /* enum sig_rule_kind */
     uint8_t cfa_register; /* DWARF number */
-    bool not_called;      /* of none: no call stands before the return address (sig_fp_chain.h) */
-    bool starts_here;     /* of a root: the return address is the first of a function that nobody called */
-    bool may_land;        /* the return address may have been overwritten with the one of another frame */
-    bool cfa_deref;       /* CFA = *(register + offset) + offset_after instead of register + offset */
-    int32_t cfa_offset;   /* bytes */
+    bool not_called;      /* SIG_RULE_NONE: no call stands before the return address (sig_fp_chain.h) */
+    bool starts_here;   /* SIG_RULE_ROOT: the return address is the start of a function that nobody called */
+    bool may_land;      /* another frame's return address may have replaced this one (sig_eh_landing.h) */
+    bool cfa_deref;     /* CFA = *(register + offset) + offset_after instead of register + offset */
+    int32_t cfa_offset; /* bytes */
     int32_t cfa_offset_after;
     struct sig_saved ra, fp, extra;
 };
 
 /*
- * The rule at lookup_pc, an address inside the instruction in question (of a caller: return address - 1).
- * With careful_reads the tables are copied through the kernel: for a module that can be unmapped.
+ * The rule at lookup_pc, an address inside an instruction (for a caller: return address - 1). With
+ * careful_reads the tables are read through the kernel, as is needed for a module that can be unmapped.
  */
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret);
@@ -66,7 +65,7 @@ void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool care
 
 /* What a row says of a register: DWARF 5 6.4.1. */
 enum sig_column_kind {
-    SIG_COLUMN_UNSPECIFIED,   /* nothing. Of the stack pointer that means the CFA, of others the same value */
+    SIG_COLUMN_UNSPECIFIED,   /* nothing: for the stack pointer the CFA, for others the same value */
     SIG_COLUMN_SAME,          /* same value */
     SIG_COLUMN_UNDEFINED,     /* undefined */
     SIG_COLUMN_AT_CFA,        /* offset(N): in memory at CFA + N */
@@ -80,7 +79,7 @@ enum sig_column_kind {
 struct sig_column {
     uint8_t kind;           /* enum sig_column_kind */
     uint8_t dwarf_register; /* R */
-    int32_t offset;         /* N in bytes; of an expression where its block is: sig_column_block */
+    int32_t offset;         /* N in bytes; for an expression see sig_column_block */
 };
 
 struct sig_cfa {
@@ -93,7 +92,7 @@ enum { SIG_CFA_UNKNOWN = 255 }; /* higher than any register's number */
 
 enum {
     SIG_ROW_REMEMBERED = 8,            /* nesting of DW_CFA_remember_state; real code nests once or twice */
-    SIG_ROW_ALL = SIG_DWARF_COUNT + 1, /* by DWARF number; the last one is for registers there are not */
+    SIG_ROW_ALL = SIG_DWARF_COUNT + 1, /* by DWARF number; the last one is for all higher numbers */
     SIG_ROW_COPIES = 2 + SIG_ROW_REMEMBERED,
 };
 
@@ -109,7 +108,7 @@ struct sig_row_request {
 bool sig_cfi_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_row_request *ret);
 
-/* sig_cfi_rule for who has little stack: memory is SIG_ROW_COPIES rows of at most SIG_ROW_ALL columns. */
+/* sig_cfi_rule for a caller with little stack: memory is SIG_ROW_COPIES rows of SIG_FEW_COUNT columns. */
 void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module, uint64_t lookup_pc,
                      bool careful_reads, struct sig_rule *ret);
 
@@ -130,9 +129,9 @@ static inline uint64_t sig_column_block(const struct sig_module *module, const s
 }
 
 /*
- * aarch64's _dl_runtime_resolve: the PLT has pushed 16 bytes with the return address in them, but the table
- * counts from there on, so that the return address would lie above the frame. No other code saves it there;
- * rows that count from another register than sp (longjmp's, from its argument) mean what they say.
+ * aarch64's _dl_runtime_resolve: the PLT has pushed 16 bytes, with the return address in them, but the table
+ * counts from below these. So it puts the return address above the CFA, where no other code saves it. Rows
+ * that count from another register than sp (longjmp's, from its argument) are right.
  */
 enum { SIG_PLT_PUSHES_BYTES = 16, SIG_RA_IN_PUSHED = 8 };
 

@@ -1,11 +1,10 @@
-/* From a row of the unwind table to the rule that a walk steps by, as far as its forms can say it. */
+/* From a row of the unwind table to the rule that a walk steps by, as far as a rule can express it. */
 #include "sig_cfi.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_memory.h"
 #include "sig/ground/sig_reader.h"
 #include "sig_expression.h"
 
-/* What a row says of a register, as far as a rule can say it. */
 static struct sig_saved saved_by(const struct sig_row_request *request, struct sig_reader *reader,
                                  const struct sig_column *column)
 {
@@ -47,8 +46,7 @@ static void mend_low_cfa(struct sig_rule *rule)
         rule->fp.offset -= SIG_PLT_PUSHES_BYTES;
 }
 
-/* Not inline, for the sake of the handler's stack: of a rule's three stages, search, row and rule, no two
- * need their memory at once. */
+/* Not inline, to save stack: of the three stages search, row and rule, no two need their memory at once. */
 __attribute__((noinline)) static void rule_from_row(const struct sig_row_request *request,
                                                     const struct sig_cfa *found,
                                                     const struct sig_column *columns, struct sig_rule *ret)
@@ -79,7 +77,7 @@ __attribute__((noinline)) static void rule_from_row(const struct sig_row_request
         mend_low_cfa(ret);
 }
 
-/* The trampoline's entry begins an instruction or a byte early, for lookups of return address - 1. */
+/* The trampoline's table begins an instruction or a byte early, for lookups of return address - 1. */
 bool sig_cfi_is_trampoline(const struct sig_row_request *row)
 {
     uint8_t code[SIG_TRAMPOLINE_BYTES + SIG_CODE_ALIGN];

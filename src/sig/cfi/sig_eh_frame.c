@@ -6,13 +6,13 @@
 enum { MAX_SEARCH_STEPS = 40 }; /* more than log2 of any table */
 
 struct search_table {
-    const struct sig_search_entry *copy; /* in our memory, NULL for one that is read where it is mapped */
-    uint64_t base;                       /* what its distances are from: run-time address of .eh_frame_hdr */
+    const struct sig_search_entry *copy; /* in our memory; NULL: it is read in place */
+    uint64_t base;                       /* of its distances: the run-time address of .eh_frame_hdr */
     uint64_t entries;                    /* run-time address of the first pair */
     uint64_t count;
 };
 
-/* LSB 10.6.2. Only the table form every linker writes is searched: pairs of datarel sdata4. */
+/* LSB 10.6.2. Only the form that every linker writes is searched: pairs of datarel sdata4. */
 bool sig_eh_frame_search_table(const struct sig_module *module, bool careful, uint64_t *ret_entries,
                                uint64_t *ret_count, uint64_t *ret_eh_frame)
 {
@@ -62,7 +62,7 @@ static void search_table_entry(const struct sig_module *module, bool careful,
     *ret_fde = table->base + (uint64_t)(int64_t)entry.fde;
 }
 
-/* Not inline: what it has on the stack is not there while an entry is read. */
+/* Not inline, so that its variables are not on the stack while an entry is read. */
 __attribute__((noinline)) bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful,
                                                    uint64_t *ret_start, uint64_t *ret_fde)
 {
@@ -84,8 +84,7 @@ __attribute__((noinline)) bool sig_eh_frame_search(const struct sig_module *modu
     return true;
 }
 
-/* Length and body of an entry (LSB 10.6.1.1); leaves the reader at its id field, bounded by the entry's end.
- */
+/* Reads an entry's length (LSB 10.6.1.1); leaves the reader at the id field, bounded by the entry's end. */
 static void enter_entry(struct sig_reader *reader)
 {
     uint64_t bytes = sig_read_fixed(reader, 4);
@@ -97,7 +96,7 @@ static void enter_entry(struct sig_reader *reader)
         reader->end = reader->at + bytes;
 }
 
-/* A byte further back. Of the same reader: a second one would take a hundred bytes of stack. */
+/* A byte elsewhere, by the same reader, because a second one would take a hundred bytes of stack. */
 static uint8_t letter_at(struct sig_reader *reader, uint64_t at)
 {
     uint64_t before = reader->at;

@@ -30,35 +30,34 @@ struct sig_fde {
 };
 
 /*
- * The search table in .eh_frame_hdr: where its pairs are and how many. False when there is none in the form
- * that is searched here. *ret_eh_frame is set in any case: what .eh_frame_hdr says of where .eh_frame is, or
- * 0.
+ * The search table in .eh_frame_hdr: where its pairs are and how many. False if there is none, or one of
+ * another form. *ret_eh_frame is set in any case: the address of .eh_frame by .eh_frame_hdr, or 0.
  */
 bool sig_eh_frame_search_table(const struct sig_module *module, bool careful_reads, uint64_t *ret_entries,
                                uint64_t *ret_count, uint64_t *ret_eh_frame);
 
 /*
- * For who walks all entries of .eh_frame one after the other: the address of the entry behind the one at an
- * address, 0 at the end or where the section is damaged; and the entry itself, false if it is not an FDE.
+ * The address of the entry of .eh_frame after the one at an address, 0 at the end or if the section is
+ * damaged; and the entry itself, false if it is no FDE.
  */
 uint64_t sig_eh_frame_next(const struct sig_module *module, uint64_t at, bool careful_reads);
 bool sig_eh_frame_read(const struct sig_module *module, uint64_t at, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);
 
-/* The last entry of the search table that starts at or before pc; false when pc lies before all of them. */
+/* The last entry of the search table that starts at or before pc; false if all start after it. */
 bool sig_eh_frame_search(const struct sig_module *module, uint64_t pc, bool careful_reads,
                          uint64_t *ret_start, uint64_t *ret_fde);
 
-/* The CIE and FDE whose function holds lookup_pc; false when there is none or the tables are damaged. */
+/* The CIE and FDE whose function holds lookup_pc; false if there is none or the tables are damaged. */
 bool sig_eh_frame_find(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);
 
-/* Where the code around an address that no function of the tables holds begins: with the module, or behind
- * the function before it. */
+/* For an address in no function of the tables: the start of the code around it, which is the end of the
+ * function before it, or the start of the module. */
 uint64_t sig_eh_frame_gap_start(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads);
 
-/* Where the function around an address starts; 0 when the tables do not say. Those of a module that may go
- * are read through the kernel: the sampler asks too, whom no dlclose waits for. */
+/* Where the function around an address starts; 0 if the tables do not say. Tables of a module that can be
+ * unmapped are read through the kernel. */
 uint64_t sig_eh_frame_function_start(const struct sig_module *module, uint64_t lookup_pc);
 
 #endif

@@ -1,4 +1,4 @@
-/* A stack machine of symbols: what a register holds is not known here, only what is done with it. */
+/* A stack machine of symbols: what registers hold is not known here, only what is done with it. */
 #include "sig_expression.h"
 #include "sig/sys/sig_arch.h"
 #include "sig_operators.h"
@@ -60,7 +60,7 @@ static void apply_binary(struct symbol_stack *stack, uint8_t op)
 static void push_register(struct symbol_stack *stack, unsigned dwarf_register, int64_t offset, uint64_t pc)
 {
     if (dwarf_register == SIG_DWARF_PC)
-        push(stack, constant((int64_t)(pc + (uint64_t)offset))); /* the PLT asks for its own pc */
+        push(stack, constant((int64_t)(pc + (uint64_t)offset))); /* as the PLT does */
     else
         push(stack, (struct sig_symbol){.kind = SIG_SYMBOL_REGISTER,
                                         .dwarf_register = (uint8_t)dwarf_register,
@@ -82,7 +82,7 @@ static void apply_operator(struct symbol_stack *stack, struct sig_reader *reader
     else if (op == OP_DEREF) {
         struct sig_symbol address = pop(stack);
         if (address.kind != SIG_SYMBOL_REGISTER)
-            stack->failed = true; /* two levels deep: not met anywhere */
+            stack->failed = true; /* two levels deep: not seen anywhere */
         address.kind = SIG_SYMBOL_DEREF;
         push(stack, address);
     } else {
@@ -90,7 +90,7 @@ static void apply_operator(struct symbol_stack *stack, struct sig_reader *reader
     }
 }
 
-/* A ULEB128 length, then operators; leaves the reader anywhere. */
+/* As sig_expression_evaluate, but leaves the reader anywhere. */
 static bool evaluate(struct sig_reader *reader, uint64_t pc, struct sig_symbol *ret)
 {
     struct symbol_stack stack;
@@ -110,7 +110,7 @@ static bool evaluate(struct sig_reader *reader, uint64_t pc, struct sig_symbol *
            ret->offset_after >= INT32_MIN && ret->offset_after <= INT32_MAX;
 }
 
-/* In the caller's reader: a copy of it with its window would be a hundred bytes more of stack. */
+/* Uses the caller's reader: a copy, with its window, would take a hundred bytes of stack. */
 bool sig_expression_evaluate(struct sig_reader *reader, uint64_t at, uint64_t pc, struct sig_symbol *ret)
 {
     uint64_t at_before = reader->at, end_before = reader->end;

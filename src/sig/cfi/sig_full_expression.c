@@ -53,7 +53,7 @@ static void push_register(struct expression_machine *machine, uint64_t dwarf_reg
         machine->failed = true;
 }
 
-/* 2.5.1.3: what only moves values; of the top three, the lowest last. */
+/* DWARF 5 2.5.1.3: operators that move values. */
 static bool apply_stack(struct expression_machine *machine, uint8_t op)
 {
     uint64_t top, second, third;
@@ -122,7 +122,7 @@ static void apply_binary(struct expression_machine *machine, uint8_t op)
         push(machine, sig_operator_combine(op, below, top));
 }
 
-/* 2.5.1.5: by a signed distance from the operator's end. Also back; the operators left bound a loop. */
+/* 2.5.1.5: by a signed distance from the operator's end. operators_left bounds a loop. */
 static void branch(struct expression_machine *machine, bool is_taken)
 {
     int64_t distance = (int16_t)sig_read_fixed(&machine->reader, 2);
@@ -135,7 +135,7 @@ static void branch(struct expression_machine *machine, bool is_taken)
         machine->reader.at = target;
 }
 
-static void apply(struct expression_machine *machine, uint8_t op)
+static void apply_operator(struct expression_machine *machine, uint8_t op)
 {
     if (op >= OP_BREG0 && op <= OP_BREG31)
         push_register(machine, op - OP_BREG0);
@@ -174,7 +174,7 @@ bool sig_full_expression(struct sig_evaluation *evaluation, const struct sig_reg
         if (evaluation->operators_left == 0)
             return false;
         evaluation->operators_left--;
-        apply(&machine, sig_read_u8(&machine.reader));
+        apply_operator(&machine, sig_read_u8(&machine.reader));
         if (machine.failed || machine.reader.failed)
             return false;
     }

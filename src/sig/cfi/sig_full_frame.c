@@ -3,15 +3,13 @@
 struct evaluated_frame {
     const struct sig_row_request *request;
     struct sig_evaluation *evaluation;
-    struct sig_reader reader; /* bounds of expressions */
+    struct sig_reader reader; /* for expressions */
     const struct sig_registers *registers;
     uint64_t cfa;
 };
 
-/*
- * Behind a step by frame pointer only a lower bound of sp may be there. As settle_sp of sig_walk_nocfi.c has
- * it, the frame record, which fp points at and the table places in the frame, gives the CFA all the same.
- */
+/* After a step by frame pointer sp may be only a lower bound. The CFA follows from the frame record all the
+ * same, as in settle_sp() of sig_walk_nocfi.c. */
 static bool find_cfa_by_record(struct evaluated_frame *frame, const struct sig_cfa *rule,
                                const struct sig_column *columns)
 {
@@ -49,14 +47,13 @@ static bool evaluate(struct evaluated_frame *frame, const struct sig_column *col
                                sig_column_block(frame->request->module, column), &frame->cfa, ret);
 }
 
-/* The caller's value of a register; false when it cannot be known. */
+/* The caller's value of a register; false if it cannot be known. */
 static bool value_of(struct evaluated_frame *frame, unsigned dwarf_register, const struct sig_column *column,
                      uint64_t *ret)
 {
     uint64_t address, offset = (uint64_t)(int64_t)column->offset;
     switch (column->kind) {
-    case SIG_COLUMN_UNSPECIFIED: /* like libgcc: code that relies on a register knows that its callees keep it
-                                  */
+    case SIG_COLUMN_UNSPECIFIED: /* as libgcc does: callees keep a register that code relies on */
     case SIG_COLUMN_SAME:
         return sig_registers_get(frame->registers, dwarf_register, ret);
     case SIG_COLUMN_AT_CFA:
@@ -76,7 +73,7 @@ static bool value_of(struct evaluated_frame *frame, unsigned dwarf_register, con
 }
 
 /* See SIG_PLT_PUSHES_BYTES. */
-static bool is_low(const struct sig_cfa *rule, const struct sig_column *ra)
+static bool has_low_cfa(const struct sig_cfa *rule, const struct sig_column *ra)
 {
     return SIG_RA_IN_EXTRA && !rule->expression && rule->dwarf_register == SIG_DWARF_SP &&
            ra->kind == SIG_COLUMN_AT_CFA && ra->offset == SIG_RA_IN_PUSHED;
@@ -86,15 +83,13 @@ static bool is_low(const struct sig_cfa *rule, const struct sig_column *ra)
 static bool find_stack_pointer(struct evaluated_frame *frame, const struct sig_cfa *rule,
                                const struct sig_column *columns, uint64_t *ret)
 {
-    *ret = frame->cfa + (is_low(rule, &columns[SIG_DWARF_RA]) ? SIG_PLT_PUSHES_BYTES : 0);
+    *ret = frame->cfa + (has_low_cfa(rule, &columns[SIG_DWARF_RA]) ? SIG_PLT_PUSHES_BYTES : 0);
     return columns[SIG_DWARF_SP].kind == SIG_COLUMN_UNSPECIFIED ||
            value_of(frame, SIG_DWARF_SP, &columns[SIG_DWARF_SP], ret);
 }
 
-/*
- * Where the return address is a register of its own (x86_64), the same value would be this very frame; and so
- * it would where calls leave it in one (aarch64), in a frame that has made one.
- */
+/* Whether an unchanged return address leads to this very frame: always on x86_64, where it is a register of
+ * its own; on aarch64 in a frame that has made a call. */
 static bool is_own_address(const struct evaluated_frame *frame, const struct sig_column *column, uint64_t ra)
 {
     return (column->kind == SIG_COLUMN_UNSPECIFIED || column->kind == SIG_COLUMN_SAME) &&

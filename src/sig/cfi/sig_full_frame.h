@@ -11,17 +11,17 @@
 #include "sig_full_expression.h"
 
 enum sig_full_frame_result {
-    SIG_FULL_FRAME_CALLER, /* there is one, and *ret is it */
-    SIG_FULL_FRAME_ROOT,   /* the return address is undefined: there is none */
+    SIG_FULL_FRAME_CALLER, /* *ret is the caller */
+    SIG_FULL_FRAME_ROOT,   /* the return address is undefined: there is no caller */
     SIG_FULL_FRAME_LOST,   /* the table is damaged, or CFA or return address cannot be known */
 };
 
 /*
- * A request for the frame's own pc, and memory as sig_cfi_row wants it. A register of the caller that
- * cannot be known is not known; stack pointer and return address always are. The CFA goes to *ret_cfa.
+ * request: for the frame's own pc. memory: SIG_ROW_COPIES rows of SIG_ROW_ALL columns. The caller's stack
+ * pointer and return address are always known in *ret, other registers where they can be.
  *
- * Of a frame that was found by frame pointer the stack pointer is not known where SIG_FP_STEP_HIDES_SP; its
- * value is a lower bound then.
+ * With SIG_FP_STEP_HIDES_SP, the stack pointer of a frame that was found by frame pointer is not known; its
+ * value is a lower bound.
  */
 enum sig_full_frame_result sig_full_frame_caller(const struct sig_row_request *request,
                                                  struct sig_evaluation *evaluation, struct sig_column *memory,

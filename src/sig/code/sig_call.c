@@ -1,7 +1,7 @@
 /*
- * Two forms of call name their target: by distance, and by a slot at a distance (-fno-plt). The target may be
- * an entry of a linkage table, of the linker's (x86-64 psABI 5.2) or of a library's own (GMP chooses code by
- * processor so): a jump through a slot.
+ * Two forms of call name their target: by its distance, or by the distance of a slot (-fno-plt). The target
+ * may be an entry of a linkage table, which is a jump through a slot. Linkers make such tables (x86-64
+ * psABI 5.2), and so does GMP, which chooses code by the processor.
  */
 #include "sig_call.h"
 #include "sig/sys/sig_arch.h"
@@ -28,7 +28,7 @@ enum {
     WORD_BYTES = 8,
 };
 
-/* A permanent module stays mapped, but its code may be for execution only. */
+/* A permanent module stays mapped, but its code need not be readable. */
 static bool read_code(const struct sig_modules_table *modules, uint64_t address, uint8_t *to, uint64_t bytes)
 {
     const struct sig_module *module = sig_modules_find(modules, address);
@@ -37,7 +37,8 @@ static bool read_code(const struct sig_modules_table *modules, uint64_t address,
     return module->is_permanent ? sig_memory_probe(to, address, bytes) : sig_memory_copy(to, address, bytes);
 }
 
-/* What lies at a distance, the last four bytes of an instruction, from the end of that. */
+/* The address at a distance from the end of an instruction; the distance is the instruction's last four
+ * bytes. */
 static uint64_t at_distance(uint64_t end_of_instruction, const uint8_t *distance)
 {
     return end_of_instruction + (uint64_t)(int64_t)(int32_t)sig_little_endian_32(distance);
@@ -50,8 +51,7 @@ static uint64_t read_slot(uint64_t address)
     return is_read ? target : 0;
 }
 
-/* Through the jumps of linkage tables to where they lead. */
-static uint64_t behind_jumps(const struct sig_modules_table *modules, uint64_t target)
+static uint64_t follow_jumps(const struct sig_modules_table *modules, uint64_t target)
 {
     uint8_t code[ENTRY_BYTES];
     for (int i = 0; i < MAX_JUMPS && read_code(modules, target, code, sizeof(code)); i++) {
@@ -81,7 +81,7 @@ uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t retur
         target = read_slot(target);
     else if (code[CALL_SLOT_BYTES - CALL_NEAR_BYTES] != 0xe8)
         return is_call_somewhere(modules, return_address) ? SIG_CALL_SOMEWHERE : 0;
-    return behind_jumps(modules, target);
+    return follow_jumps(modules, target);
 }
 
 #else
@@ -90,7 +90,7 @@ uint64_t sig_call_target(const struct sig_modules_table *modules, uint64_t retur
 {
     (void)modules;
     (void)return_address;
-    return 0; /* SIG_DECODES_CALLS is 0: nobody asks */
+    return 0; /* SIG_DECODES_CALLS is 0: never called */
 }
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * aarch64. The trampoline is the vDSO's; unwind tables for it made libgcc fail in thread cancellation, so
- * newer kernels have none and unwinders are to know it by its code, as libgcc and libunwind do (kernel,
- * arch/arm64/kernel/vdso/sigreturn.S). qemu-user puts it into a page of its own.
+ * aarch64. The trampoline is in the vDSO, or with qemu-user in a page of its own. Unwind tables for it made
+ * libgcc fail in thread cancellation, so newer kernels have none, and unwinders know it by its code (kernel,
+ * arch/arm64/kernel/vdso/sigreturn.S).
  *
- * Linkers write no tables for what they make. A PLT entry and a veneer come from a call, keep sp, x29 and
- * x30, use x16 and x17 only (AAPCS64 6.1.1), and end in a branch through one of them:
+ * Linkers write no tables for what they make. A PLT entry and a veneer are called, keep sp, x29 and x30, use
+ * x16 and x17 only (AAPCS64 6.1.1), and end in a branch through one of these:
  *
  *     [bti c]  adrp x16  ldr x17,[x16,#]  add x16,x16,#  [autia1716]  br x17
  *
- * A veneer has no ldr. Before the same instructions the PLT's first entry pushes x16 and x30:
+ * A veneer has no ldr. The PLT's first entry has the same instructions after a push of x16 and x30:
  *
  *     stp x16,x30,[sp,#-16]!
  */
@@ -25,15 +25,14 @@ enum {
     PAGE_BYTES = 4096, /* or a multiple of it */
 };
 
-/* From LOOK_BACK instructions before the one in question to the one behind it; 0 when unreadable. */
+/* From LOOK_BACK instructions before the one at the pc to the one after it; 0 for an unreadable one. */
 struct code {
     uint32_t words[LOOK_BACK + 2];
 };
 
 /*
- * Outside of modules anything may be there, or go away: through the kernel. Even a module's code need not be
- * readable (a segment of PF_X alone, on processors that can tell): asks before it reads, once for each piece
- * of memory that lies in one page.
+ * Outside of modules code is read through the kernel, because it may go away. A module's code need not be
+ * readable (a segment with PF_X alone): it is probed before a direct read, once for each page.
  */
 static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, bool careful_reads,
                                  uint64_t *known_page)
@@ -62,7 +61,7 @@ static void read_code(const struct sig_module *module, uint64_t pc, bool careful
             read_instruction(module, pc + (i - LOOK_BACK) * INSTRUCTION_BYTES, careful_reads, &known_page);
 }
 
-/* At the trampoline's first instruction (returned to, or interrupted there) or at its second. */
+/* At the trampoline's first instruction (a return address, or interrupted there) or at its second. */
 static bool is_in_trampoline(const struct code *code)
 {
     const uint8_t *here = (const uint8_t *)&code->words[LOOK_BACK];
@@ -74,7 +73,7 @@ static bool is_branch(uint32_t word)
     return word == 0xd61f0220 || word == 0xd61f0200; /* br x17, br x16 */
 }
 
-/* Arm Architecture Reference Manual, C6.2; the operands that do not vary are part of the pattern. */
+/* Arm Architecture Reference Manual, C6.2. */
 static bool is_stub_instruction(uint32_t word)
 {
     return word == 0xd503245f ||                /* bti c */
@@ -90,7 +89,7 @@ static bool is_push(uint32_t word)
     return word == 0xa9bf7bf0; /* stp x16, x30, [sp, #-16]! */
 }
 
-/* `bti c` alone is the beginning of many functions; then the next instruction must be a stub's too. */
+/* Many functions begin with `bti c`, so the instruction after it must be a stub's too. */
 static bool is_in_stub(const struct code *code)
 {
     const uint32_t *here = &code->words[LOOK_BACK];
@@ -99,7 +98,7 @@ static bool is_in_stub(const struct code *code)
     return is_stub_instruction(here[0]) || (is_push(here[0]) && is_stub_instruction(here[1]));
 }
 
-/* Whether the push was executed: it stands before the pc, with nothing but a stub's instructions between. */
+/* Whether the push was executed: only a stub's instructions stand between it and the pc. */
 static bool has_pushed(const struct code *code)
 {
     for (int i = LOOK_BACK - 1; i >= 0; i--) {
@@ -115,7 +114,8 @@ void sig_code_rule(const struct sig_module *module, uint64_t lookup_pc, bool car
                    struct sig_rule *ret)
 {
     struct code code;
-    uint64_t pc = (lookup_pc + 1) & ~(uint64_t)(INSTRUCTION_BYTES - 1); /* a return address is one more */
+    uint64_t pc =
+        (lookup_pc + 1) & ~(uint64_t)(INSTRUCTION_BYTES - 1); /* lookup_pc may be a return address - 1 */
     bool interrupted = pc == lookup_pc;
     *ret = (struct sig_rule){.kind = SIG_RULE_NONE};
     read_code(module, pc, careful_reads, &code);
@@ -124,7 +124,7 @@ void sig_code_rule(const struct sig_module *module, uint64_t lookup_pc, bool car
         return;
     }
     if (!module || !interrupted || !is_in_stub(&code))
-        return; /* generated code may look like anything, and nothing returns into a stub */
+        return; /* generated code may look like a stub, and nothing returns into a real one */
     ret->kind = SIG_RULE_FRAME;
     ret->cfa_register = SIG_DWARF_SP;
     if (has_pushed(&code)) {

@@ -1,6 +1,6 @@
 /*
- * Once the return address has been overwritten it is also that of a frame further out, the one that the
- * handler's frame called: where it stands for the second time, the stack of the handler's frame begins.
+ * A return address that was overwritten stands on the stack a second time, further out: there the frame that
+ * handles the exception made its call. The stack of that frame begins right after it.
  */
 #include "sig_eh_landing.h"
 #include "sig_call.h"

@@ -20,7 +20,7 @@ static bool read_record(struct sig_fp_chain *chain, struct sig_stack *stack, uin
     return ret->ra >= PAGE_BYTES;
 }
 
-/* Goes on in the chain that was found last. False when fp is none of its records. */
+/* Goes on in the chain that was found last. False if fp is none of its records. */
 static bool is_in_chain(struct sig_fp_chain *chain, struct sig_stack *stack, uint64_t fp)
 {
     struct record record;

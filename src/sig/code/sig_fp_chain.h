@@ -1,10 +1,9 @@
 /*
- * A chain of frame records, by where it leads.
+ * Chains of frame records.
  *
- * An interpreter need not call what it interprets: HotSpot's pushes the address at which to go on and jumps,
- * so no call stands before that return address. But its frames keep the frame pointer, and one record leads
- * to the next, up to a function of a module that has called generated code. No word that happens to lie on a
- * stack has such a chain above it.
+ * HotSpot's interpreter pushes the address where it goes on, and jumps, so no call stands before that return
+ * address. But its frames keep the frame pointer, and each record leads to the next, up to a function of a
+ * module that has called generated code. A word that is on a stack by chance has no such chain above it.
  *
  * Called from: signal handlers and the sampler thread. Bounded: SIG_FP_CHAIN_RECORDS_MAX records in a walk.
  */
@@ -19,16 +18,14 @@
 
 enum { SIG_FP_CHAIN_RECORDS_MAX = 4096 };
 
-/* What a walk has found out already. Zeroed memory: nothing. */
+/* What a walk has found out already; zeroed at its start. */
 struct sig_fp_chain {
-    uint64_t record, last; /* of the chain found last: where the walk is in it, and where it leaves it */
+    uint64_t record, last; /* of the chain found last: where the walk is in it, and its end */
     uint32_t records_read;
 };
 
-/*
- * Whether the records from fp on, none of them below sp, lead behind a call in a module. The code in between
- * has to be generated code, of which it is not asked whether it has called anything.
- */
+/* Whether the records from fp on, none of them below sp, lead through generated code to a return address that
+ * follows a call in a module. */
 bool sig_fp_chain_leads_to_call(struct sig_fp_chain *chain, struct sig_stack *stack,
                                 const struct sig_modules_table *modules, uint64_t sp, uint64_t fp);
 

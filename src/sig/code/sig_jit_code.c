@@ -1,4 +1,3 @@
-/* The bytes come here, what they mean is the machine's (sig_arch.h). */
 #include "sig_jit_code.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_memory.h"
@@ -14,15 +13,15 @@ bool sig_jit_code_follows_call(uint64_t address)
            sig_ends_in_call(code);
 }
 
-/* Not beyond the page of pc: that one is there if anything is being executed. */
+/* Reads only the page of pc, which is mapped if the thread executes there. */
 int sig_jit_code_words_on_return_address(uint64_t pc)
 {
     uint8_t code[SIG_LOOK_BACK_BYTES + SIG_LOOK_AHEAD_BYTES];
     uint64_t in_page = pc % PAGE_BYTES;
-    size_t behind = in_page < SIG_LOOK_BACK_BYTES ? (size_t)in_page : SIG_LOOK_BACK_BYTES;
+    size_t before = in_page < SIG_LOOK_BACK_BYTES ? (size_t)in_page : SIG_LOOK_BACK_BYTES;
     size_t ahead =
         PAGE_BYTES - in_page < SIG_LOOK_AHEAD_BYTES ? (size_t)(PAGE_BYTES - in_page) : SIG_LOOK_AHEAD_BYTES;
-    if (!sig_memory_peek(code, pc - behind, behind + ahead))
+    if (!sig_memory_peek(code, pc - before, before + ahead))
         return 0;
-    return sig_words_on_return_address(code, behind, behind + ahead);
+    return sig_words_on_return_address(code, before, before + ahead);
 }

@@ -1,8 +1,8 @@
 /*
- * Assembly in a module, without unwind tables and mostly without a frame pointer (GMP, codecs): where its
- * caller is follows from what the call instructions before the words on the stack call.
+ * Finding the caller of assembly in a module, which has no unwind tables and mostly no frame pointer (GMP,
+ * codecs): the first word on the stack that a call of this very code can have left.
  *
- * Called from: signal handlers and the sampler thread, by the walk. Bounded. Where SIG_DECODES_CALLS only.
+ * Called from: signal handlers and the sampler thread, by the walk. Bounded. Needs SIG_DECODES_CALLS.
  */
 #ifndef WALLPROF_SIG_NOCFI_SCAN_H
 #define WALLPROF_SIG_NOCFI_SCAN_H
@@ -13,23 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Code without tables around an address: what calls of it can lead to. */
+/* The code without tables around an address, which calls of it can lead to. */
 struct sig_nocfi_scan {
     const struct sig_modules_table *modules;
-    uint64_t low, high; /* not behind the address, nor far before it */
+    uint64_t low, high; /* high is the address itself, low not far before it */
 };
 
-void sig_nocfi_scan_around(struct sig_nocfi_scan *bare, const struct sig_modules_table *modules,
+void sig_nocfi_scan_around(struct sig_nocfi_scan *scan, const struct sig_modules_table *modules,
                            const struct sig_module *module, uint64_t lookup_pc);
 
-/*
- * Whether the frame pointer is one of such code, its own or in a function's first instructions its caller's:
- * then it leads to a return address that was left by a call of code without tables, as far as can be said.
- */
-bool sig_nocfi_scan_keeps_frame(const struct sig_nocfi_scan *bare, struct sig_stack *stack, uint64_t fp);
+/* Whether the code keeps a frame pointer, as far as can be told: fp leads to a return address that a call of
+ * code without tables left. (In a function's first instructions fp is its caller's.) */
+bool sig_nocfi_scan_keeps_frame(const struct sig_nocfi_scan *scan, struct sig_stack *stack, uint64_t fp);
 
-/* The first such word from sp on: how many words lie on it, -1 when there is none near. */
-int sig_nocfi_scan_words_on_return_address(const struct sig_nocfi_scan *bare, struct sig_stack *stack,
+/* Searches from sp on: how many words lie on top of the return address, -1 if there is none near. */
+int sig_nocfi_scan_words_on_return_address(const struct sig_nocfi_scan *scan, struct sig_stack *stack,
                                            uint64_t sp, uint64_t *ret_return_address);
 
 #endif

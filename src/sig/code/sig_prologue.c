@@ -13,8 +13,8 @@ enum {
     SUB_LONG_BYTES = 7,      /* 48 81 ec id */
 };
 
-/* Behind mov %rsp,%rbp, or 0. */
-static size_t behind_set_up(const uint8_t *code, size_t bytes)
+/* The offset after mov %rsp,%rbp, or 0. */
+static size_t after_set_up(const uint8_t *code, size_t bytes)
 {
     enum { MOV_BYTES = 3 };
     for (size_t i = 0; i + MOV_BYTES <= bytes; i++) {
@@ -36,7 +36,7 @@ static uint32_t taken_by_sub(const uint8_t *code, size_t bytes)
     return sig_little_endian_32(code + 3);
 }
 
-/* By the row: how many bytes of registers lie below the frame record, one behind the other. */
+/* How many bytes of registers were pushed below the frame record, by the row. */
 static uint32_t pushed_bytes(const struct sig_column *row)
 {
     int32_t lowest = -FRAME_RECORD_BYTES;
@@ -75,7 +75,7 @@ size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_p
         !sig_memory_copy(code, start_pc, bytes))
         return 0;
     uint32_t pushed = pushed_bytes(rows);
-    size_t at = behind_set_up(code, bytes);
+    size_t at = after_set_up(code, bytes);
     for (size_t i = at; at > 0 && i < bytes; i++) {
         uint32_t taken = taken_by_sub(code + i, bytes - i);
         if (taken > 0)

@@ -1,12 +1,12 @@
 /*
- * How far a function's frame pointer lies above its stack pointer wherever it calls another, by what its
- * prologue does: push %rbp; mov %rsp,%rbp, further pushes, sub $N,%rsp. How many are pushed is in the unwind
- * table, N in the code.
+ * How far a function's frame pointer lies above its stack pointer when it calls another, by its prologue:
+ * push %rbp; mov %rsp,%rbp, further pushes, sub $N,%rsp. The pushes are in the unwind table, N is in the
+ * code.
  *
- * These are guesses (N is found by the form of its instruction, and a function may move its stack pointer
- * later on): who uses one must prove it by what it leads to.
+ * These are guesses, as a function may move its stack pointer later on, or have other instructions that look
+ * like this one. The caller must prove a guess by what it leads to.
  *
- * Called from: the sampler thread. Bounded; code is read through the kernel.
+ * Called from: the sampler thread. Bounded; code is read through the kernel. Needs SIG_DECODES_CALLS.
  */
 #ifndef WALLPROF_SIG_PROLOGUE_H
 #define WALLPROF_SIG_PROLOGUE_H
@@ -19,11 +19,8 @@
 
 enum { SIG_PROLOGUE_GUESSES = 8 };
 
-/*
- * Distances in words, each once, of the function around lookup_pc; returns how many: 0 where there is no such
- * prologue, or no table, or on a machine where frames are laid out otherwise. rows: scratch, as
- * sig_cfi_row's.
- */
+/* Distances in words for the function around lookup_pc, without duplicates; returns how many, 0 if there is
+ * no such prologue or no table. rows: SIG_ROW_COPIES rows of SIG_ROW_ALL columns of scratch. */
 size_t sig_prologue_distances(const struct sig_module *module, uint64_t lookup_pc, struct sig_column *rows,
                               uint32_t ret[SIG_PROLOGUE_GUESSES]);
 
