@@ -7,11 +7,11 @@ enum {
     WAYS = 4,
     PC_BITS = 47,
     DISTANCE_BITS = 16,
-    VARIES = 0xffff, /* or too far: half a MiB */
+    VARIES = 0xffff, /* or is half a MiB or more */
     WORD_BYTES = 8,
 };
 
-/* The only state: 32 KiB. Written and read with the atomics that the header's proof names. */
+/* The only state: 32 KiB. The header's proof names the atomics. */
 static uint64_t sig_fp_offset_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
 
 /* 2^64 divided by the golden ratio. */

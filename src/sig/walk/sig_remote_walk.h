@@ -1,7 +1,4 @@
-/*
- * The walk of another thread's stack, with the tables that handlers walk with (sig_walk_tables.h).
- *
- * Called from: the sampler thread.
+/* The walk of another thread's stack, with the tables of sig_walk_tables.h. Called from: the sampler thread.
  */
 #ifndef WALLPROF_SIG_REMOTE_WALK_H
 #define WALLPROF_SIG_REMOTE_WALK_H
@@ -13,11 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A walk of another thread's stack, and what it has found. */
 struct sig_remote_walk {
     /* Set by the caller. */
     struct sig_blocked_regs blocked_regs;
-    uint64_t stack_low, stack_high; /* of the thread's own stack, 0 and 0 when not known */
+    uint64_t stack_low, stack_high; /* of the thread's own stack, 0 and 0 if not known */
     struct sig_stack_copy *copy;
     uint64_t *addresses; /* result, innermost first */
     uint32_t capacity;
@@ -25,12 +21,13 @@ struct sig_remote_walk {
     /* Written by the walk. */
     uint32_t depth;
     enum sig_unwind_end end;
-    size_t bytes; /* this and the next one: struct sig_unwind_course */
+    size_t bytes; /* this and the next: struct sig_unwind_course */
     bool by_distance;
     struct sig_unloads unloads; /* as of the walk */
 };
 
-/* Walks the stack of a thread that waits in a system call. What the caller must see to: sig_unwind_remote. */
+/* Walks the stack of a thread that waits in a system call. sig_unwind_remote says what the caller must prove.
+ */
 void sig_remote_walk(struct sig_remote_walk *walk);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * An entry: 36 bits of tag, 28 bits of packed rule. The word 0 is "empty": no form packs to it, because on
- * x86_64 CFA = sp + 0 cannot be, and on aarch64 not with a frame record of 0 words.
+ * An entry: 36 bits of tag, 28 bits of packed rule. The word 0 is "empty". No rule packs to it: on x86_64 CFA
+ * = sp + 0 is impossible, and on aarch64 a frame record of 0 words.
  */
 #include "sig_rules.h"
 #include "sig/sys/sig_arch.h"
@@ -19,7 +19,7 @@ enum {
     RA_OFFSET = -8,
 };
 
-/* The only state: 64 KiB. Written and read with relaxed atomics only; see the proof in the header. */
+/* The only state: 64 KiB. Relaxed atomics are enough, as the header proves. */
 static uint64_t sig_rules_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
 
 /* An odd constant: 2^47 divided by the golden ratio. */
@@ -68,7 +68,7 @@ static bool frame_form(const struct sig_rule *rule, enum sig_packed_form *ret)
     return *ret != SIG_PACKED_EXTRA || rule->cfa_register == SIG_DWARF_EXTRA;
 }
 
-/* The frame record's words below the CFA; false when there is none, or when it lies too deep. */
+/* The frame record's words below the CFA; false if there is none, or it is too far below. */
 static bool pack_record(const struct sig_rule *rule, uint64_t *ret)
 {
     *ret = (uint64_t) - (rule->fp.offset / WORD_BYTES);
@@ -77,7 +77,7 @@ static bool pack_record(const struct sig_rule *rule, uint64_t *ret)
            *ret >= 1 && *ret <= SIG_PACKED_RECORD_MASK;
 }
 
-/* The 13 bits of the saved registers; false when they do not fit. */
+/* The 13 bits of the saved registers; false if they do not fit. */
 static bool pack_registers(const struct sig_rule *rule, uint64_t *ret)
 {
     uint64_t fp, extra;
@@ -106,7 +106,7 @@ static void unpack_registers(uint32_t bits, struct sig_rule *ret)
     ret->ra = SIG_RA_IN_EXTRA ? ret->extra : in_record(-RA_OFFSET / WORD_BYTES);
 }
 
-/* The bits of an ordinary frame; false when it does not fit. */
+/* The 28 bits of an ordinary frame; false if it does not fit. */
 static bool pack_frame(const struct sig_rule *rule, uint64_t *ret)
 {
     enum sig_packed_form form;
@@ -120,7 +120,7 @@ static bool pack_frame(const struct sig_rule *rule, uint64_t *ret)
     return true;
 }
 
-/* The 28 bits of a rule, or 0 when it does not fit. */
+/* The 28 bits of a rule, or 0 if it does not fit. */
 static uint64_t pack(const struct sig_rule *rule)
 {
     uint64_t bits = 0;
@@ -182,7 +182,7 @@ bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret)
     return packed != 0;
 }
 
-/* The newest first; the oldest makes room. */
+/* The newest rule goes first; the oldest of the set is dropped. */
 void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule)
 {
     uint64_t bits = pack(rule), mixed = mix(lookup_pc);

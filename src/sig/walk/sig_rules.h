@@ -2,18 +2,18 @@
  * The cache of unwind rules: exact pc -> how to step to the caller, for the whole process, without a lock.
  *
  * Lookups and insertions come from signal handlers of any number of threads at once, and from the sampler
- * thread; sig_rules_clear from that one, while no handler can be between its lookup and its insertion
- * (sig_walk_tables_publish).
+ * thread. sig_rules_clear comes from the sampler thread, while no handler can be between its lookup and its
+ * insertion (sig_walk_tables_publish).
  *
  * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
- * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, a
- * bijection; 11 bits of the product choose a set of four entries, in one cache line, and the other 36 stand
- * in the entry. Equal set and equal 36 bits hence mean equal pc. An insertion that overwrites another, is
- * made twice, or is lost, costs memory or a recomputation, never a wrong result. Rules are a function of the
- * pc as long as the modules stay; when they change the cache is cleared as a whole.
+ * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, which
+ * is a bijection. 11 bits of the product choose a set, and the other 36 stand in the entry. So equal set and
+ * equal 36 bits mean equal pc. An insertion that overwrites another, is made twice, or is lost, costs memory
+ * or a recomputation, never a wrong result. Rules are a function of the pc while the modules stay; when they
+ * change, the cache is cleared.
  *
- * Four to a set, because where two pcs of one stack shared their only entry, every walk would compute both
- * anew, for 100 times the cost of a hit.
+ * Four entries, in one cache line, make a set. If two pcs of one stack shared their only entry, every walk
+ * would compute both rules, at 100 times the cost of a hit.
  */
 #ifndef WALLPROF_SIG_RULES_H
 #define WALLPROF_SIG_RULES_H
@@ -24,24 +24,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True and the rule when it is cached. */
+/* False if the rule is not cached. */
 bool sig_rules_lookup(uint64_t lookup_pc, struct sig_rule *ret);
 
-/*
- * The rule as it is kept, 0 when it is not: for the loop that steps through ordinary frames without spelling
- * every rule out (6.5 ns a frame instead of 12). The accessors below read it.
- */
+/* The packed rule, or 0. The accessors below read it, for the loop that steps through ordinary frames: 6.5 ns
+ * a frame instead of 12. */
 uint32_t sig_rules_lookup_packed(uint64_t lookup_pc);
 
 /*
  * A packed rule is 28 bits, from the top: 3 form | 12 CFA offset in units of 8 bytes, signed | 13 saved
- * registers. The last 13 where the return address is always at CFA - 8 (x86_64):
- *   6 frame pointer | 6 extra register | 1 may land
- * and where it is the extra register (aarch64) one of
+ * registers. On x86_64, where the return address is at CFA - 8, these are
+ *   6 frame pointer | 6 extra register | 1 may_land
+ * On aarch64, where the return address is the extra register, one of
  *   6 frame pointer | 6 extra register | 1
  *   12 frame pointer, 1 word above it the extra register: a frame record, anywhere in the frame | 0
  * A register is 0 unchanged, 1..62 saved at CFA - 8 * n, 63 unknown; in a frame record n is 1..4095.
- * Of a root the last bit says that it starts here, of none that it is not called (struct sig_rule).
+ * The last bit of ROOT is starts_here, that of NONE not_called (struct sig_rule).
  */
 enum {
     SIG_PACKED_FORM_SHIFT = 25,
@@ -53,7 +51,7 @@ enum {
     SIG_PACKED_UNKNOWN = 63,
 };
 
-/* SP_DEREF: *(sp + offset) + 8, as OpenSSL's assembly has it. */
+/* SP_DEREF: *(sp + offset) + 8, as in OpenSSL's assembly. */
 enum sig_packed_form {
     SIG_PACKED_SP,
     SIG_PACKED_FP,
@@ -86,7 +84,7 @@ static inline bool sig_packed_may_land(uint32_t rule)
     return !SIG_RA_IN_EXTRA && (rule & 1);
 }
 
-/* Where the caller's registers are: in words below the CFA, 0 for unchanged. */
+/* Where the caller's register is: words below the CFA, 0 for unchanged. */
 static inline uint32_t sig_packed_fp(uint32_t rule)
 {
     return sig_packed_has_record(rule) ? rule >> 1 & SIG_PACKED_RECORD_MASK
@@ -99,14 +97,14 @@ static inline uint32_t sig_packed_extra(uint32_t rule)
                                        : rule >> SIG_PACKED_EXTRA_SHIFT & SIG_PACKED_SAVED_MASK;
 }
 
-/* Whether both of them are known. */
+/* Whether both registers are known. */
 static inline bool sig_packed_knows_saved(uint32_t rule)
 {
     return sig_packed_has_record(rule) ||
            (sig_packed_fp(rule) != SIG_PACKED_UNKNOWN && sig_packed_extra(rule) != SIG_PACKED_UNKNOWN);
 }
 
-/* Keeps a rule if it is of a form that fits into an entry (nearly all are). */
+/* Keeps a rule if it fits into an entry, as nearly all do. */
 void sig_rules_insert(uint64_t lookup_pc, const struct sig_rule *rule);
 
 void sig_rules_clear(void);

@@ -1,6 +1,6 @@
 /*
- * frames[0] is the root, so what is shared stays in place. The new frames come innermost first; written from
- * the end of the memory downwards they lie in order, and move down behind the shared ones as one block.
+ * frames[0] is the root, so shared frames stay in place. New frames come innermost first. They are written
+ * from the end of the memory downwards, so they lie in order, and are then moved to follow the shared ones.
  */
 #include "sig_stack_cache.h"
 #include "sig/sys/sig_arch.h"
@@ -16,8 +16,8 @@ void sig_stack_cache_begin(struct sig_stack_cache_walk *walk, struct sig_stack_c
     stack_cache->generation = generation;
     stack_cache->walks++;
     stack_cache->shared = 0;
-    walk->left = stack_cache->count > 0 ? stack_cache->count - 1
-                                        : 0; /* the innermost was interrupted: no caller is that */
+    /* Without the innermost, which was interrupted: no caller is the same. */
+    walk->left = stack_cache->count > 0 ? stack_cache->count - 1 : 0;
     walk->newest = stack_cache->frames + stack_cache->capacity;
 }
 
@@ -37,7 +37,7 @@ static bool is_same(const struct sig_stack_cache_frame *a, const struct sig_stac
            a->fp_known == b->fp_known && a->extra_known == b->extra_known;
 }
 
-/* Whether stepping from a frame would lead to its caller as it was: the words it is made of are the same. */
+/* Whether a step from a frame would lead to the same caller: the words that it reads are the same. */
 static bool leads_on(const struct sig_stack_cache_frame *frame, const struct sig_stack_cache_frame *caller)
 {
     const uint64_t *cfa = (const uint64_t *)(uintptr_t)caller->sp;
@@ -48,9 +48,9 @@ static bool leads_on(const struct sig_stack_cache_frame *frame, const struct sig
 }
 
 /*
- * Frames of the same size called from elsewhere (recursion): where one is another, the next mostly is too,
- * and looking costs as much as walking. So ever more are passed by; what is shared is found at most twice as
- * far out as it begins.
+ * Frames of the same size may have other callers (recursion). If one differs, mostly the next does too, and a
+ * comparison costs as much as a step. So ever more frames are skipped. Shared frames are found at most twice
+ * as far out as they begin.
  */
 static void skip_frames(struct sig_stack_cache_walk *walk)
 {

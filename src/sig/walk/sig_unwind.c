@@ -1,12 +1,12 @@
 /*
- * One loop: rule for the pc (cache, else computed from CFI), apply it, record the caller. The stack pointer
- * must grow with every step, so a cycle or garbage cannot loop; leaving the stack through a signal trampoline
- * (sigaltstack) or starting on a foreign one (coroutine) only changes which memory may be read.
+ * One loop: find the rule for the pc (cached, or computed from CFI), apply it, record the caller. The stack
+ * pointer must grow with every step, so a cycle or garbage cannot loop. A signal stack or a coroutine only
+ * changes which memory may be read.
  *
- * Three ways through a frame, the first that can: what is as it was at the last walk (the stack cache),
- * callers whose rule is cached and ordinary (step_ordinary_frames), everything else (sig_walk.h). A walk of
- * another thread has no stack cache, reads a copy (sig_stack.h), and begins with fewer registers; all else is
- * the same.
+ * There are three ways through a frame, and the walk takes the first that is possible: the frame is as it was
+ * at the last walk (sig_stack_cache.h); its rule is cached and ordinary (step_ordinary_frames); everything
+ * else (sig_walk.h). The walk of another thread has no stack cache, reads a copy, and begins with fewer
+ * registers.
  */
 #include "sig_unwind.h"
 #include "sig_fp_offset_cache.h"
@@ -25,29 +25,27 @@ static struct sig_stack_cache_frame stack_cache_frame(const struct sig_walk *wal
                                           .extra_known = walk->extra_known};
 }
 
-static void report(struct sig_walk *walk, const struct sig_stack_cache_frame *frame)
+static void report_frame(struct sig_walk *walk, const struct sig_stack_cache_frame *frame)
 {
     walk->request->addresses[walk->count++] = frame->address;
     sig_stack_cache_record(&walk->stack_cache, frame);
 }
 
-/* Where an ordinary frame's caller is found: words below its CFA. */
+/* Where an ordinary frame's caller is found, in words below the CFA. */
 struct ordinary {
     uint64_t cfa;
     uint32_t ra_words, fp_words, extra_words;
 };
 
-/* What the frame pointer convention is, as a rule. */
+/* The frame pointer convention. */
 static const uint32_t convention_rule =
     SIG_PACKED_FP << SIG_PACKED_FORM_SHIFT | 2 << SIG_PACKED_CFA_SHIFT | 2 << SIG_PACKED_FP_SHIFT;
 
-/* Of generated code that has called, which keeps that convention. */
+/* The rule of generated code that has called, which keeps that convention. */
 static const uint32_t called_rule = (uint32_t)SIG_PACKED_NONE << SIG_PACKED_FORM_SHIFT;
 
-/*
- * Whether a rule is ordinary: CFA = register + offset, registers saved in this frame and within what is
- * readable for certain. sig_walk_step.c says what each condition is for.
- */
+/* Whether a rule is ordinary: CFA = register + offset, and registers saved in this frame and within the
+ * window. sig_walk_step.c has the reason of each condition. */
 static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const struct sig_regs *regs,
                                bool fp_known, bool extra_known, struct ordinary *ret)
 {
@@ -66,9 +64,9 @@ static inline bool is_ordinary(const struct sig_walk *walk, uint32_t rule, const
 }
 
 /*
- * Ordinary callers whose rules are cached are nearly all there are, and are stepped through with the
- * registers in registers. Stops, having changed nothing, at the first frame that is anything else, or that
- * the stack cache may know. shift: sig_stack.h. by_fp: also those whose tables count from the frame pointer.
+ * Steps through ordinary callers with cached rules, which are nearly all, with the walk's registers in the
+ * machine's. Stops before the first other frame, or one that the stack cache may have. shift: sig_stack.h.
+ * by_fp: also through frames whose CFA counts from the frame pointer.
  */
 static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk *walk, const uint64_t shift,
                                                                 const bool by_fp)
@@ -113,32 +111,28 @@ static inline __attribute__((always_inline)) void step_ordinary(struct sig_walk 
     walk->count = count;
 }
 
-/*
- * Not inline, so that what they have on the stack is not there while a rule is worked out; and two, because
- * the shift alone would cost a frame 0.6 ns.
- */
+/* Not inline, so that its variables are not on the stack while a rule is worked out. There are two, because
+ * the shift would cost 0.6 ns a frame. */
 __attribute__((noinline)) static void step_ordinary_frames(struct sig_walk *walk)
 {
     step_ordinary(walk, 0, true);
 }
 
-/* Over a copy, or to learn distances. */
+/* Over a copy, or when the walk learns distances. */
 __attribute__((noinline)) static void step_ordinary_frames_slowly(struct sig_walk *walk)
 {
     step_ordinary(walk, walk->stack.shift, false);
 }
 
-/*
- * By the psABI (3.4.1) the outermost frame has a frame pointer of 0: the loader's entry has no other mark.
- * For frames that lead nowhere else: assembly may count down in that register.
- */
+/* By the psABI (3.4.1) the outermost frame has a frame pointer of 0; the loader's entry has no other mark.
+ * Only for frames that lead nowhere, as assembly may count down in that register. */
 static bool is_unmarked_root(const struct sig_walk *walk, const struct sig_rule *rule)
 {
     return rule->kind == SIG_RULE_NONE && !walk->interrupted && walk->fp_known && walk->regs.fp == 0 &&
            sig_modules_find(walk->request->modules, walk->regs.pc - 1);
 }
 
-/* The frames that are as they were at the last walk. True when these are all that is left. */
+/* Steps through the frames that are as they were at the last walk. True if these are all up to the root. */
 static bool step_remembered_frames(struct sig_walk *walk)
 {
     struct sig_stack_cache_frame here = stack_cache_frame(walk);
@@ -152,7 +146,7 @@ static bool step_remembered_frames(struct sig_walk *walk)
         return same > 0;
     for (; same > 0 && walk->count < walk->request->capacity; same--) {
         const struct sig_stack_cache_frame *caller = &frames[--left - 1];
-        report(walk, &frames[left]);
+        report_frame(walk, &frames[left]);
         walk->regs = (struct sig_regs){.pc = caller->address + 1, .sp = caller->sp, .fp = caller->fp};
         walk->regs.extra = caller->extra;
         walk->fp_known = caller->fp_known;
@@ -161,7 +155,7 @@ static bool step_remembered_frames(struct sig_walk *walk)
     return false;
 }
 
-/* To the caller by a rule; what it takes is known, or was learned, or is learned now. */
+/* Steps to the caller. A distance that is needed was learned before; one that is known may be learned now. */
 static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
 {
     if (walk->stack.copy && !walk->fp_known && sig_walk_counts_from_fp(rule))
@@ -173,7 +167,7 @@ static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
     return is_stepped;
 }
 
-/* One frame by its rule. False at the end of the walk, which is the root unless *ret_end says otherwise. */
+/* Steps from one frame by its rule. False at the end of the walk; *ret_end is set unless that is the root. */
 static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
     struct sig_rule rule;
@@ -182,21 +176,20 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     bool is_code = sig_walk_find_rule(walk, here.address, &rule);
     here.address += is_code && rule.starts_here;
     if (is_code)
-        report(walk, &here);
+        report_frame(walk, &here);
     if (is_code && rule.kind == SIG_RULE_ROOT)
         return false;
     if (is_code && step_from(walk, &rule))
         return true;
     if (is_code && is_unmarked_root(walk, &rule))
-        sig_stack_cache_give_up(
-            &walk->stack_cache); /* that it leads nowhere is not said by the frame alone */
+        sig_stack_cache_give_up(&walk->stack_cache); /* the frame alone does not tell that it leads nowhere */
     else
         *ret_end = rule.kind == SIG_RULE_UNSUPPORTED || walk->lacks_register ? SIG_UNWIND_INEXPRESSIBLE
                                                                              : SIG_UNWIND_TRUNCATED;
     return false;
 }
 
-/* Up to the end; returns how many frames are left out because they are shared with the last walk. */
+/* Returns how many frames are left out because they are shared with the last walk. */
 static uint32_t walk_frames(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
     const bool is_slow = walk->stack.copy || walk->request->learns;
@@ -211,10 +204,9 @@ static uint32_t walk_frames(struct sig_walk *walk, enum sig_unwind_end *ret_end)
             return 0;
         if (walk->regs.pc == 0 && !walk->interrupted) {
             sig_stack_cache_give_up(
-                &walk->stack_cache); /* not a property of the last frame, but of a word of the stack */
+                &walk->stack_cache); /* it ends by a word of the stack, not by the frame */
             if (walk->sure_count > 0)
-                *ret_end =
-                    SIG_UNWIND_TRUNCATED; /* nor one to rely on when it is not known to be the right one */
+                *ret_end = SIG_UNWIND_TRUNCATED; /* that word may be the wrong one */
             return 0;
         }
     }
@@ -222,26 +214,26 @@ static uint32_t walk_frames(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     return 0;
 }
 
-/* What comes next lies on the stack where the walk began, unless that is left; then this is but a bound. */
+/* How far the walk has come from sp on, or 0 if it is on another stack. */
 static size_t bytes_from(const struct sig_walk *walk, uint64_t sp)
 {
     uint64_t bytes = walk->regs.sp - sp;
     return bytes <= walk->request->copy->capacity_bytes ? (size_t)bytes : 0;
 }
 
-size_t sig_unwind_remote(const struct sig_unwind_request *request, const struct sig_blocked_regs *place,
+size_t sig_unwind_remote(const struct sig_unwind_request *request, const struct sig_blocked_regs *blocked,
                          struct sig_unwind_course *ret)
 {
     struct sig_walk walk = {
         .request = request,
-        .arguments = place->arguments,
-        .regs = {.pc = place->pc, .sp = place->sp, .fp = place->fp ? *place->fp : 0},
-        .fp_known = place->fp != NULL,
+        .arguments = blocked->arguments,
+        .regs = {.pc = blocked->pc, .sp = blocked->sp, .fp = blocked->fp ? *blocked->fp : 0},
+        .fp_known = blocked->fp != NULL,
         .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
         .interrupted = true};
-    sig_stack_begin(&walk.stack, place->sp);
+    sig_stack_begin(&walk.stack, blocked->sp);
     walk_frames(&walk, &ret->end);
-    ret->bytes = bytes_from(&walk, place->sp);
+    ret->bytes = bytes_from(&walk, blocked->sp);
     ret->by_distance = walk.sure_count > 0 && ret->end == SIG_UNWIND_ROOT;
     if (walk.sure_count == 0 || ret->by_distance)
         return walk.count;

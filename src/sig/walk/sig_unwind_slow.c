@@ -1,6 +1,6 @@
 /*
- * The loop of sig_unwind.c over whole sets of registers. Where both have walked they must agree: the first
- * addresses are compared, not written, and a walk that leaves the path of the other one ends there.
+ * The loop of sig_unwind.c over whole sets of registers. Its first addresses are compared with those of the
+ * fast walk instead of being written. If one differs, this walk ends there.
  */
 #include "sig_unwind_slow.h"
 #include "sig/code/sig_fp_chain.h"
@@ -8,13 +8,13 @@
 #include "sig/cfi/sig_full_frame.h"
 #include "sig/code/sig_jit_code.h"
 
-/* Of a whole walk: one of 1,024 frames with six registers saved by expressions needs some 12,000. */
+/* For a whole walk: 1,024 frames with six registers saved by expressions need some 12,000. */
 enum { MAX_OPERATORS = 32768 };
 
 struct slow_walk {
     const struct sig_unwind_request *request;
     struct sig_unwind_slow_scratch *scratch;
-    struct sig_registers *frame, *caller; /* in the scratch memory, by turns */
+    struct sig_registers *frame, *caller; /* in the scratch memory; each step exchanges them */
     struct sig_stack stack;
     struct sig_fp_chain chain;
     struct sig_evaluation evaluation;
@@ -25,7 +25,7 @@ enum result {
     STEPPED,
     AT_ROOT,
     LOST,
-    IMPLAUSIBLE, /* lost, and the current frame was none */
+    IMPLAUSIBLE, /* lost, and the current frame is no frame */
 };
 
 /* Returns its stack pointer. */
@@ -54,7 +54,7 @@ static enum result enter_caller(struct slow_walk *walk)
     return walk->frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 
-/* As sig_walk_step.c's of the same name. */
+/* As in sig_walk_step.c. */
 static enum result step_signal_frame(struct slow_walk *walk)
 {
     uint64_t at;
@@ -67,7 +67,7 @@ static enum result step_signal_frame(struct slow_walk *walk)
     return walk->frame->pc == 0 ? AT_ROOT : STEPPED;
 }
 
-/* No unwind information: a root without a mark (psABI 3.4.1), or the frame pointer convention. */
+/* Without unwind information: a root without a mark (psABI 3.4.1), or the frame pointer convention. */
 static enum result step_frame_pointer(struct slow_walk *walk, bool is_in_module)
 {
     struct sig_registers *caller = walk->caller;
@@ -88,12 +88,12 @@ static enum result step_frame_pointer(struct slow_walk *walk, bool is_in_module)
     sig_registers_set(caller, SIG_DWARF_FP, saved_fp);
     sig_registers_set(caller, SIG_DWARF_SP, fp + 2 * SIG_STACK_WORD_BYTES);
     if (SIG_FP_STEP_HIDES_SP)
-        caller->known = (uint64_t)1 << SIG_DWARF_FP; /* sig_full_frame.h */
+        caller->known = (uint64_t)1 << SIG_DWARF_FP; /* not sp: see sig_full_frame.h */
     sig_registers_set_pc(caller, sig_plain_return_address(ra));
     return enter_caller(walk);
 }
 
-/* What has no table but code that tells. But for trampolines it was interrupted, and keeps all registers. */
+/* By sig_code.h. Code other than a trampoline was interrupted, and has changed no register. */
 static enum result step_by_code(struct slow_walk *walk, const struct sig_rule *rule)
 {
     struct sig_registers *frame = walk->frame;
@@ -141,8 +141,9 @@ static enum result step_frame(struct slow_walk *walk, uint64_t lookup_pc)
     return sig_cfi_is_trampoline(&row) ? step_signal_frame(walk) : step_row(walk, &row);
 }
 
-/* The frame at `count` is where the other walk found it, or is new. */
-static bool record(const struct sig_unwind_request *request, size_t count, size_t depth, uint64_t lookup_pc)
+/* Writes a frame that is new. False if the fast walk has found another one there. */
+static bool record_frame(const struct sig_unwind_request *request, size_t count, size_t depth,
+                         uint64_t lookup_pc)
 {
     if (count >= depth)
         request->addresses[count] = lookup_pc;
@@ -164,7 +165,7 @@ size_t sig_unwind_slow(const struct sig_unwind_request *request, const ucontext_
     sig_stack_begin(&walk.stack, enter_context(&walk, context));
     while (count < request->capacity && result == STEPPED) {
         uint64_t lookup_pc = walk.frame->pc - !walk.interrupted;
-        if (!record(request, count, depth, lookup_pc))
+        if (!record_frame(request, count, depth, lookup_pc))
             break;
         count++;
         result = step_frame(&walk, lookup_pc);

@@ -1,4 +1,4 @@
-/* Which rule holds at an address: the cache's, a table's, or what the code there is known to do. */
+/* Which rule holds at an address: a cached one, a table's, or one for code that is known. */
 #include "sig/code/sig_fp_chain.h"
 #include "sig/code/sig_code.h"
 #include "sig/cfi/sig_eh_frame.h"
@@ -7,9 +7,9 @@
 #include "sig_walk.h"
 
 /*
- * Code in no module is generated code, if it is code at all and not some word of the stack taken for a return
- * address. Whether a call stands before it is asked once for each address, and kept with the rule. Where none
- * does, each walk has to see for itself.
+ * What is in no module is generated code, unless a word of the stack was wrongly taken for a return address.
+ * Whether a call precedes an address is found out once, and kept with the rule. If none does, each walk needs
+ * a chain of frame records.
  */
 static bool is_returned_to(struct sig_walk *walk)
 {
@@ -18,10 +18,8 @@ static bool is_returned_to(struct sig_walk *walk)
                                                         walk->regs.sp, walk->regs.fp);
 }
 
-/*
- * Nothing lies before a return address that could have called, but it is the first of a function: somebody
- * laid it there for the stack's first function to return to, as makecontext does.
- */
+/* Whether a return address is the start of a function: it was laid on the stack for the stack's first
+ * function to return to, as makecontext does. */
 static bool returns_to_function_start(const struct sig_walk *walk, const struct sig_module *module)
 {
     uint64_t pc = walk->regs.pc;
@@ -37,8 +35,7 @@ static void compute_rule(const struct sig_unwind_request *request, const struct 
         sig_cfi_rule(module, lookup_pc, careful_reads, ret);
 }
 
-/* The table is some microseconds old, or more where the sampler had to wait: a library may have come since.
- */
+/* From the loader: a library may have come since the table was made. */
 static __attribute__((noinline)) void find_new_rule(const struct sig_unwind_request *request,
                                                     uint64_t lookup_pc, struct sig_rule *ret)
 {
@@ -47,7 +44,7 @@ static __attribute__((noinline)) void find_new_rule(const struct sig_unwind_requ
         compute_rule(request, &found, lookup_pc, true, ret);
 }
 
-/* What stands for those who returned is none of a thread that was interrupted here. */
+/* starts_here is about a return address, not about a thread that was interrupted there. */
 static bool find_cached_rule(const struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     return walk->request->use_cache && sig_rules_lookup(lookup_pc, ret) &&
@@ -55,16 +52,15 @@ static bool find_cached_rule(const struct sig_walk *walk, uint64_t lookup_pc, st
 }
 
 /*
- * Code without a rule is not kept if it is in a module, which step_ordinary_frames would take for generated
- * code; nor if a thread was interrupted there, which does not prove that it can be returned to right behind.
+ * SIG_RULE_NONE is not cached for code in a module, which step_ordinary_frames would take for generated code.
+ * Nor is it where a thread was interrupted, which does not prove that calls return there.
  */
-static bool is_to_be_kept(const struct sig_walk *walk, const struct sig_module *module,
-                          const struct sig_rule *rule)
+static bool is_to_be_cached(const struct sig_walk *walk, const struct sig_module *module,
+                            const struct sig_rule *rule)
 {
     return walk->request->use_cache && (rule->kind != SIG_RULE_NONE || (!module && !walk->interrupted));
 }
 
-/* False when nothing can be executed at this address. */
 bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret)
 {
     const struct sig_unwind_request *request = walk->request;
@@ -84,7 +80,7 @@ bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_ru
                       !sig_jit_code_follows_call(walk->regs.pc);
     if (ret->not_called && !is_returned_to(walk))
         return false;
-    if (is_to_be_kept(walk, module, ret))
+    if (is_to_be_cached(walk, module, ret))
         sig_rules_insert(lookup_pc, ret);
     return true;
 }

@@ -1,12 +1,11 @@
 /*
- * Frames whose CFA counts from the frame pointer, in a walk of another thread, which does not know it. It is
- * where walks of handlers have found it at this place (sig_fp_offset_cache.h), or where the function's
- * prologue puts it (sig_prologue.h), if what it leads to is a frame.
+ * Frames whose CFA counts from the frame pointer, in a walk of another thread, which does not know it. Its
+ * distance from the stack pointer was found by handlers at this place (sig_fp_offset_cache.h), or is made by
+ * the function's prologue (sig_prologue.h).
  *
- * That the stack pointer had another distance this time would mostly show at once: what would be the return
- * address must lie behind a call, and where that names its target, behind a call of this very function; of
- * a prologue's guesses just one may lead to such an address. And the walk must come to the root from there
- * (sig_unwind_remote).
+ * A wrong distance would mostly show at once: the return address must follow a call, and if that names its
+ * target, a call of this very function. Just one of a prologue's guesses may lead to such an address. And the
+ * walk must come to the root from there (sig_unwind_remote).
  */
 #include "sig/code/sig_call.h"
 #include "sig_fp_offset_cache.h"
@@ -35,8 +34,8 @@ static enum called is_called(const struct sig_walk *walk, uint64_t ra, uint64_t 
     return target != 0 && target == sig_call_function_start(modules, callee_pc) ? IS_CALLED : NOT_CALLED;
 }
 
-/* The one of the prologue's guesses that leads behind a call of this function; failing that, behind a call of
- * some function. False when that can be said of more than one. */
+/* The guess that leads to a return address after a call of this function, or if there is none after any call.
+ * False if more than one does. */
 static bool find_by_prologue(struct sig_walk *walk, uint64_t lookup_pc, uint64_t *ret_fp)
 {
     struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
@@ -84,8 +83,8 @@ bool sig_walk_step_by_fp_offset(struct sig_walk *walk, const struct sig_rule *ru
     return sig_walk_step(walk, rule) && is_called(walk, walk->regs.pc, lookup_pc) != NOT_CALLED;
 }
 
-/* Of the frame that was interrupted the kernel shows the address behind the system call, wherever a handler
- * finds the pc. Of one below a trampoline nothing is learned: nobody has just executed it. */
+/* For the interrupted frame the kernel shows the address after the system call, wherever a handler finds the
+ * pc. From a frame below a trampoline nothing is learned: its code need not be readable. */
 uint64_t sig_walk_learning_pc(const struct sig_walk *walk, const struct sig_rule *rule)
 {
     bool is_learned = walk->request->learns && sig_walk_counts_from_fp(rule) && !walk->fp_doubtful &&

@@ -5,7 +5,7 @@
 
 enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
 
-/* The frame pointer convention, if it looks kept. */
+/* By the frame pointer convention, if the code seems to keep it. */
 static bool step_frame_pointer(struct sig_walk *walk)
 {
     uint64_t fp = walk->regs.fp, saved_fp, ra;
@@ -21,11 +21,11 @@ static bool step_frame_pointer(struct sig_walk *walk)
 }
 
 /*
- * After a step by frame pointer, on machines where that leaves only a lower bound of sp. The bound is all
- * that further steps of this kind need, and CFAs relative to the frame pointer: they must only grow. A caller
- * whose CFA is relative to sp needs sp itself. As it has a frame record (fp points at it, and its table says
- * where in the frame the two words lie), the CFA follows from fp, and sp from the CFA. If it has none, sp
- * stays unknown: an odd value, relative to which no word is ever read, so the walk ends there.
+ * After a step by frame pointer, on machines where that gives only a lower bound of sp. Further steps of this
+ * kind, and CFAs that count from the frame pointer, need no more: they must only grow. A CFA that counts from
+ * sp needs sp itself. If the frame has a frame record, fp points at it, and the table says where in the frame
+ * it lies. So the CFA follows from fp, and sp from the CFA. Without a record sp stays unknown: it gets an odd
+ * value, from which no word can be read, so the walk ends there.
  */
 static void settle_sp(struct sig_walk *walk)
 {
@@ -43,10 +43,8 @@ static void settle_sp(struct sig_walk *walk)
     walk->regs.sp = has_record && sp >= walk->regs.sp ? sp : walk->regs.sp | 1;
 }
 
-/*
- * Before a frame pointer is set up, or after it was taken down; or where there is none, by the epilogue that
- * the code comes to. Of a function that has called another only the latter.
- */
+/* Before the frame pointer is set up, or after it was taken down; or without one, by the epilogue that the
+ * code comes to. A function that has called another can only be of the last kind. */
 static bool step_by_code(struct sig_walk *walk)
 {
     int words = sig_jit_code_words_on_return_address(walk->regs.pc);
@@ -67,19 +65,19 @@ static bool step_by_code(struct sig_walk *walk)
 }
 
 /*
- * Assembly in a module. Unless the return address is on top, registers have been pushed, and used for
- * anything. Of another thread, whose frame pointer is not known, only what is on top is taken.
+ * Assembly in a module. Unless the return address is on top of the stack, registers were pushed, and may hold
+ * anything now. If the frame pointer of another thread is not known, only an address on top is taken.
  */
 static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
 {
-    struct sig_nocfi_scan bare;
+    struct sig_nocfi_scan scan;
     uint64_t ra, fp = walk->regs.fp;
-    sig_nocfi_scan_around(&bare, walk->request->modules, module, sig_walk_lookup_pc(walk));
+    sig_nocfi_scan_around(&scan, walk->request->modules, module, sig_walk_lookup_pc(walk));
     bool keeps_frame =
-        walk->fp_known && fp >= walk->regs.sp && sig_nocfi_scan_keeps_frame(&bare, &walk->stack, fp);
+        walk->fp_known && fp >= walk->regs.sp && sig_nocfi_scan_keeps_frame(&scan, &walk->stack, fp);
     if (keeps_frame)
         return false;
-    int words = sig_nocfi_scan_words_on_return_address(&bare, &walk->stack, walk->regs.sp, &ra);
+    int words = sig_nocfi_scan_words_on_return_address(&scan, &walk->stack, walk->regs.sp, &ra);
     bool is_sure = walk->fp_known || !walk->stack.copy || (words == 0 && walk->interrupted);
     walk->lacks_register |= !is_sure;
     if (words < 0 || !is_sure)
@@ -93,12 +91,11 @@ static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
     return true;
 }
 
-/* Where there is no unwind information. */
 bool sig_walk_step_without_rule(struct sig_walk *walk)
 {
     const struct sig_module *module = sig_modules_find(walk->request->modules, sig_walk_lookup_pc(walk));
-    bool is_bare = SIG_DECODES_CALLS && module;
-    bool is_stepped = is_bare && step_by_call(walk, module);
+    bool is_assembly = SIG_DECODES_CALLS && module;
+    bool is_stepped = is_assembly && step_by_call(walk, module);
     if (!is_stepped && !step_by_code(walk) && !step_frame_pointer(walk))
         return false;
     if (SIG_FP_STEP_HIDES_SP)

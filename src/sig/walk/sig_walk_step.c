@@ -1,7 +1,5 @@
-/*
- * From a frame to its caller by a rule. The stack pointer must grow, so that a cycle or garbage cannot loop;
- * but for a bounded number of times it may go to another stack.
- */
+/* From a frame to its caller by a rule. The stack pointer must grow, so a cycle or garbage cannot loop; only
+ * a bounded number of times it may go to another stack. */
 #include "sig/code/sig_eh_landing.h"
 #include "sig_walk.h"
 
@@ -33,16 +31,16 @@ static bool register_value(struct sig_walk *walk, unsigned dwarf_register, uint6
 }
 
 /*
- * A function keeps registers in its own frame. The tables of gcc's realigned frames count on the frame
- * pointer up to the return, although it is popped before: then the slot lies elsewhere, and the register is
- * the caller's already.
+ * A function saves registers in its own frame. The tables of gcc's realigned frames count from the frame
+ * pointer up to the return, although it is popped before. Then the slot seems to lie elsewhere, and the
+ * register has the caller's value already.
  */
 static bool is_popped(const struct sig_walk *walk, uint64_t slot, uint64_t cfa)
 {
     return slot < walk->regs.sp || slot >= cfa;
 }
 
-/* The caller's value of a register; false when it cannot be known. */
+/* The caller's value of a register; false if it cannot be known. */
 static bool saved_value(struct sig_walk *walk, const struct sig_saved *saved, uint64_t cfa, uint64_t current,
                         bool known, uint64_t *ret)
 {
@@ -78,7 +76,8 @@ static bool compute_cfa(struct sig_walk *walk, const struct sig_rule *rule, uint
     return is_read;
 }
 
-/* See sig_eh_landing.h. Until the frame pointer has been read from another frame, it may be the handler's. */
+/* See sig_eh_landing.h. Until the frame pointer is read from another frame, it may be the handling frame's.
+ */
 static void follow_landing(struct sig_walk *walk, uint64_t lookup_pc, struct sig_regs *caller)
 {
     uint64_t sp;
@@ -89,7 +88,7 @@ static void follow_landing(struct sig_walk *walk, uint64_t lookup_pc, struct sig
         caller->sp = sp;
 }
 
-/* A function that calls on another stack (__morestack of split stacks, Rust's psm) keeps the old one's
+/* A function that calls on another stack (__morestack of split stacks, Rust's psm) keeps the old stack
  * pointer in its frame pointer. */
 static bool may_switch_stack(const struct sig_walk *walk, const struct sig_rule *rule, uint64_t cfa)
 {
@@ -135,8 +134,8 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
     return true;
 }
 
-/* Linux puts a ucontext near the stack pointer the trampoline sees; the walk goes on where the handler
- * interrupted. */
+/* The kernel has put a ucontext near the trampoline's stack pointer. The walk goes on where the signal came.
+ */
 static bool step_signal_frame(struct sig_walk *walk)
 {
     const ucontext_t *context = sig_stack_context(&walk->stack, walk->regs.sp + SIG_UCONTEXT_OFFSET);

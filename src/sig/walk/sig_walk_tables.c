@@ -7,15 +7,15 @@
 
 static const struct sig_modules_table *sig_modules_in_use;
 
-/* Handlers that use shared tables. seq_cst against sig_cache_off: a handler adds itself, then reads the flag;
- * the sampler sets the flag, then reads the count. One of the two sees the other. */
+/* Handlers that use shared tables. seq_cst with sig_cache_off: a handler adds itself, then reads the flag;
+ * the sampler sets the flag, then reads the count. At least one sees the other. */
 static uint32_t sig_in_flight;
 static uint32_t sig_cache_off = 1; /* non-zero while the caches are cleared, and before the first table */
 static bool sig_cache_is_used;     /* the sampler's: the caches may have entries */
-static uint32_t sig_published;     /* unloads.ended as of the look at the loader that the table comes from */
+static uint32_t sig_published;     /* unloads.ended as of the snapshot that the table comes from */
 
-/* Once the table may name a library that is gone, and other code may have its addresses, the caches may be
- * wrong too. */
+/* After an unload the table may name a library that is gone, whose addresses other code may have, so the
+ * caches may be wrong too. */
 struct sig_unloads sig_walk_tables_use(struct sig_unwind_request *request)
 {
     struct sig_unloads unloads = sig_unloads_read();
@@ -36,8 +36,8 @@ void sig_walk_tables_leave(void)
     sig_sub_seq_cst(&sig_in_flight, 1);
 }
 
-/* Until every handler that was in flight at the call has left. Handlers wait for nothing, so only the
- * scheduler can make this long. */
+/* Waits until no handler is in flight. Handlers wait for nothing, so only the scheduler can make this long.
+ */
 static bool await_landings(uint64_t deadline_ns)
 {
     while (sig_load_seq_cst(&sig_in_flight) != 0) { /* partner: the increment in sig_walk_tables_enter */

@@ -15,28 +15,25 @@
 #include <stdint.h>
 
 /*
- * Sampler: from now on walks find this table; returns when no handler uses the one before, and the caches
- * have been cleared. ended: of sig_unloads_read() from before the look at the loader that the table was made
- * from. As soon as there are more, walks leave the caches alone. Waits for handlers in flight, which never
- * wait for anything; at most until the deadline (CLOCK_MONOTONIC), then false: call again with the same table
- * before anything else.
+ * Sampler: from now on walks find this table. Returns true when no handler uses the one before, and the
+ * caches are cleared. Waits for handlers in flight at most until the deadline (CLOCK_MONOTONIC). If false,
+ * call it again with the same table before anything else. ended: of sig_unloads_read(), from before the
+ * snapshot that the table was made from. Once more calls have ended, walks do not use the caches.
  */
 bool sig_walk_tables_publish(const struct sig_modules_table *table, uint32_t ended, uint64_t deadline_ns);
 
-/* Sampler: another look has found what the published table says, although dlclose was called meanwhile. */
+/* Sampler: a new snapshot is as the published table says, although dlclose was called meanwhile. */
 void sig_walk_tables_confirm(uint32_t ended);
 
-/*
- * Handler, around a walk: sets the request's modules and use_cache, which hold until leave. Returns the
- * unloads as of then.
- */
+/* Handler, around a walk: sets the request's modules and use_cache, which hold until leave. Returns the
+ * unloads as of then. */
 struct sig_unloads sig_walk_tables_enter(struct sig_unwind_request *request);
 void sig_walk_tables_leave(void);
 
 /* The same in the sampler, which alone replaces the table and clears the caches: it need not leave. */
 struct sig_unloads sig_walk_tables_use(struct sig_unwind_request *request);
 
-/* In the child of fork, first thing: no table, and no handler of the parent's in flight. */
+/* In the child of fork, first thing: there is no table, and no handler is in flight. */
 void sig_walk_tables_forget_parent(void);
 
 #endif
