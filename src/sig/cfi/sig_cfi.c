@@ -166,8 +166,7 @@ static void pop_row(struct cfi_machine *machine)
     copy_columns(machine->columns, remembered_row(machine, index), machine->column_count);
 }
 
-/* Says that return addresses are signed from here on, or no longer. sig_plain_return_address need not know.
- */
+/* Return addresses are signed from here on, or no longer. sig_plain_return_address need not know. */
 static bool is_negate_ra_state(uint8_t op)
 {
     return SIG_HAS_NEGATE_RA_STATE && (op == CFA_NEGATE_RA_STATE || op == CFA_NEGATE_RA_STATE_WITH_PC);

@@ -37,8 +37,7 @@ static bool read_code(const struct sig_modules_table *modules, uint64_t address,
     return module->is_permanent ? sig_memory_probe(to, address, bytes) : sig_memory_copy(to, address, bytes);
 }
 
-/* The address at a distance from the end of an instruction; the distance is the instruction's last four
- * bytes. */
+/* The address at a distance from the end of an instruction; the distance is its last four bytes. */
 static uint64_t at_distance(uint64_t end_of_instruction, const uint8_t *distance)
 {
     return end_of_instruction + (uint64_t)(int64_t)(int32_t)sig_little_endian_32(distance);

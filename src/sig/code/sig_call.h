@@ -11,8 +11,7 @@
 
 #include <stdint.h>
 
-/* Instead of a function's address: the call was through a register or a table, and the target is not known.
- */
+/* Instead of a function's address: the call was through a register or a table; the target is not known. */
 enum { SIG_CALL_SOMEWHERE = 1 };
 
 /* Where the called function starts, also through linkage tables; 0 if no call precedes the address. */

@@ -14,8 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The rule at lookup_pc; SIG_RULE_NONE if the code there is not known. module: the one that holds it, or
- * NULL. */
+/* The rule at lookup_pc; SIG_RULE_NONE if the code there is not known. module: that of lookup_pc, or NULL. */
 void sig_code_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                    struct sig_rule *ret);
 

@@ -1,7 +1,6 @@
 /*
  * How far a function's frame pointer lies above its stack pointer when it calls another, by its prologue:
- * push %rbp; mov %rsp,%rbp, further pushes, sub $N,%rsp. The pushes are in the unwind table, N is in the
- * code.
+ * push %rbp; mov %rsp,%rbp, further pushes, sub $N,%rsp. The unwind table has the pushes, the code has N.
  *
  * These are guesses, as a function may move its stack pointer later on, or have other instructions that look
  * like this one. The caller must prove a guess by what it leads to.

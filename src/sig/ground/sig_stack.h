@@ -1,8 +1,7 @@
 /*
  * Reading words of a stack, wherever it lies, without a fault.
  *
- * Called from: signal handlers, on the thread whose stack it is, and the sampler thread, for any other
- * thread.
+ * Called from: signal handlers, on the stack of their thread, and the sampler thread, for others.
  *
  * What lies on the thread's own stack above the interrupted stack pointer is mapped for certain, and is read
  * directly. (A stack pointer further out may be forged.) Of any other memory (a coroutine, a signal stack, a

@@ -13,8 +13,7 @@ void sig_unloads_use_loader(sig_unloaded_fn *unloaded)
     sig_unloaded_by_loader = unloaded;
 }
 
-/* In this order: a dlclose that is under way at the first load has not ended then, and has begun at the last.
- */
+/* In this order: a dlclose that is under way at the first load has not ended, but has begun at the last. */
 struct sig_unloads sig_unloads_read(void)
 {
     struct sig_unloads unloads;

@@ -19,7 +19,7 @@ struct kernel_action {
     uint64_t mask;
 };
 
-/* The program's action, under a sequence lock: odd while being written. */
+/* The program's actions, under a sequence lock: odd while one is written. */
 static struct sigaction sig_program_actions[COUNT];
 static uint32_t sig_program_sequence;
 static uint32_t sig_action_locked;
@@ -27,9 +27,9 @@ static uint32_t sig_action_locked;
 static sig_handle_fn *sig_handle; /* written before anything is held */
 static sig_sigaction_fn *sig_real;
 static uint64_t sig_held;              /* a set of signals */
-static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0, as the program would have it */
+static uint32_t sig_runs_on_own_stack; /* SA_ONSTACK or 0 */
 
-static uint32_t sig_plain; /* what a signal holds is not sent */
+static uint32_t sig_plain; /* signals are sent without a value */
 
 void sig_action_send_plainly(void)
 {
@@ -41,8 +41,8 @@ bool sig_action_sends_plainly(void)
     return sig_load_relaxed(&sig_plain);
 }
 
-/* Of one's own threads the kernel refuses none: one that has ended, a full queue and an unknown number apart.
- */
+/* Whether the system call is refused, as by a filter. Other errors are of the thread (ended), the queue
+ * (full) or the number (unknown). */
 static bool is_refusal(long status)
 {
     return status < 0 && status != -ESRCH && status != -EAGAIN && status != -EINVAL;
@@ -91,12 +91,11 @@ void sig_action_unlock(uint64_t mask)
 
 void sig_action_forget_parent(void)
 {
-    sig_program_sequence =
-        (sig_program_sequence + 1) & ~1U; /* a writer of the parent's is not here to finish */
+    sig_program_sequence = (sig_program_sequence + 1) & ~1U; /* a writer in the parent does not go on here */
     sig_action_locked = 0;
 }
 
-/* Reads the program's action whole: a copy taken while the sequence was even and unchanged. */
+/* The program's action: a copy made while the sequence was even and unchanged. */
 static void program_action(int number, struct sigaction *ret)
 {
     uint32_t before, after;
@@ -118,7 +117,7 @@ static void write_action(int number, const struct sigaction *action)
     sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
 }
 
-/* The kernel looks at nothing else, SA_SIGINFO or not. */
+/* As the kernel decides it, with or without SA_SIGINFO. */
 static bool is_handler(const struct sigaction *action)
 {
     return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
@@ -129,7 +128,7 @@ bool sig_action_is_held(int number)
     return (sig_load_relaxed(&sig_held) & sig_numbers_bit(number)) != 0;
 }
 
-/* Under the lock: what the kernel is to do, given what the program wants. Its old action to *ret_old. */
+/* Under the lock: sets the kernel's action by the program's. *ret_old: the one before. */
 static int set_kernel_action(int number, struct sigaction *ret_old)
 {
     const struct sigaction *program = &sig_program_actions[number];
@@ -152,8 +151,8 @@ bool sig_action_hold(int number)
         return true;
     if (set_kernel_action(number, &old) < 0)
         return false;
-    old.sa_handler =
-        (void (*)(int))sig_trampoline_handler((uintptr_t)old.sa_handler); /* of a constructor before ours */
+    /* A constructor before ours may have set it. */
+    old.sa_handler = (void (*)(int))sig_trampoline_handler((uintptr_t)old.sa_handler);
     write_action(number, &old);
     __atomic_or_fetch(&sig_held, sig_numbers_bit(number), __ATOMIC_RELAXED);
     return true;
@@ -174,7 +173,7 @@ static void set_action_mask(int number, struct kernel_action action, uint64_t ma
     sig_syscall4(SYS_rt_sigaction, number, (long)&action, 0, KERNEL_SIGSET_BYTES);
 }
 
-/* Under the lock: the mask of a handler that may run on a signal stack has what is ours now. */
+/* Under the lock: puts our present numbers into the mask of a handler that may run on a signal stack. */
 static void settle_mask(int number, uint64_t before, uint64_t now)
 {
     struct kernel_action action = kernel_action(number);
@@ -233,7 +232,7 @@ bool sig_action_show_ignored(int number)
            sig_real(number, &program, NULL) == 0;
 }
 
-/* Under the lock: the mask of a handler that the kernel has is what the program means. */
+/* Under the lock: makes the kernel's mask of a handler what the program means. */
 static void give_mask_back(int number)
 {
     struct kernel_action action = kernel_action(number);
@@ -254,7 +253,7 @@ void sig_action_release_all(bool may_be_late)
     sig_store_relaxed(&sig_held, 0);
 }
 
-/* As the kernel and the C library store it, and give it back. */
+/* Changes an action as the kernel and the C library do before they store it. */
 static void store_form(struct sigaction *action)
 {
     uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
@@ -290,7 +289,7 @@ void sig_action_follow_stack(const struct sigaction *action)
     sig_action_unlock(mask);
 }
 
-/* What the kernel does for SIG_DFL on a terminating signal: end the process by it. */
+/* Ends the process by a signal, as the kernel does for SIG_DFL. */
 static void die_by(int signal_number)
 {
     struct kernel_action action = {0};
@@ -306,8 +305,8 @@ static bool ends_the_process_by_default(int signal_number)
            signal_number != SIGCONT;
 }
 
-/* As the kernel does it: only the handler changes. */
-static void reset(int number, const struct sigaction *action)
+/* As the kernel does: only the handler changes. */
+static void reset_action(int number, const struct sigaction *action)
 {
     struct sigaction plain = *action;
     plain.sa_handler = SIG_DFL;
@@ -317,7 +316,7 @@ static void reset(int number, const struct sigaction *action)
     sig_action_unlock(mask);
 }
 
-/* Calls the program's handler: its mask, SA_NODEFER and SA_RESETHAND as it asked for. */
+/* Calls the program's handler, with the mask and flags of its action. */
 static void call_program_handler(const struct sigaction *action, int number, siginfo_t *info,
                                  ucontext_t *context, uint64_t mask)
 {
@@ -327,7 +326,7 @@ static void call_program_handler(const struct sigaction *action, int number, sig
     if (sig_altstack_is_around(context, (uintptr_t)__builtin_frame_address(0)))
         mask |= sig_numbers_held_for_stacks();
     if (action->sa_flags & (int)SA_RESETHAND)
-        reset(number, action);
+        reset_action(number, action);
     if (!(action->sa_flags & SA_RESTART))
         sig_restart_end(context);
     set_mask(mask);
@@ -354,9 +353,8 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t 
 }
 
 /*
- * Sent again as it was, and to whom it was: to the thread, or to the process, where another thread may take
- * it (all signals are blocked in this one now). The kernel lets only the first thread send one to the process
- * in somebody else's name.
+ * Sends it again as it was: to the thread, or to the process, where another thread may take it, as all
+ * signals are blocked in this one. Only the first thread may send to the process in another's name.
  */
 void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask)
 {

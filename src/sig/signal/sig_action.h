@@ -2,9 +2,8 @@
  * The program's actions for the signals that we hold: those whose handler in the kernel is ours.
  *
  * What the program sets and reads for such a signal is kept here, and its signals are passed to its handler
- * as the kernel would have done. A number is held from the moment it is chosen (sig_numbers.h) on, also after
- * it has been given back: one of ours may be on its way still. Then the kernel is told what the program asks
- * for: whether calls go on after the handler, on which stack it runs, and to ignore the signal.
+ * as the kernel would do. A number is held from when it is chosen (sig_numbers.h), also after it was given
+ * back, as a request may be on the way. Then the kernel has the program's SA_RESTART, SA_ONSTACK and SIG_IGN.
  *
  * Safe in handlers; any thread.
  */
@@ -18,67 +17,63 @@
 typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, struct sigaction *old);
 typedef void sig_handle_fn(int signal_number, siginfo_t *info, void *context);
 
-/* First of all: the handler of ours, and the C library's own sigaction, not a hook of it. */
+/* Before anything else: our handler, and the C library's own sigaction, not its hook. */
 void sig_action_init(sig_handle_fn *handle, sig_sigaction_fn *real);
 
 /*
- * Writers, of the actions and of the numbers, exclude each other. Every signal is blocked in between, as a
- * handler of this thread would wait for ever. Returns the mask that unlock is to put back.
+ * Writers of the actions and of the numbers exclude each other. Every signal is blocked in between, because a
+ * handler that interrupted this thread would wait for ever. Returns the mask that unlock is to restore.
  */
 uint64_t sig_action_lock(void);
 void sig_action_unlock(uint64_t mask);
 
-/* Under the lock: our handler is installed; the action that was in place is the program's. False if it
- * cannot be. Nothing to do for a number that is held. */
+/* Under the lock: installs our handler, unless it is; the action that was in place becomes the program's.
+ * False if that fails. */
 bool sig_action_hold(int number);
 bool sig_action_is_held(int number);
 
-/* Under the lock: the kernel's actions of all that we hold are what they should be now. */
+/* Under the lock: brings the kernel's actions and masks up to date. */
 void sig_action_settle(void);
 
-/* Whether the kernel's action of a number is the default one; whether it is our handler. */
+/* Whether the kernel's action of a number is the default one; whether it is not what we have set. */
 bool sig_action_is_default(int number);
 bool sig_action_is_taken_away(int number);
 
-/* The program's own action for a number that is held: the old one in *old, a new one; each may be NULL. */
+/* For a number that is held: gets the program's own action, and sets another. Each may be NULL. */
 void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old);
 
-/*
- * In a process that is not ours (a child of vfork and its kind, whose actions are its own): what was read
- * from the kernel, where that is our handler, becomes what the program had set. False where it is not.
- */
+/* In a process that is not ours (such as a child of vfork, which has actions of its own): if an action that
+ * was read from the kernel is our handler, changes it to what the program had set. Else false. */
 bool sig_action_translate(int number, struct sigaction *action);
 
-/*
- * A signal that the program ignores, and that we share with it as no other is free, is ignored in the kernel
- * too until sig_action_settle. False if that is not so, or it has another action there. No lock: children of
- * vfork call it.
- */
+/* If the program ignores a number that we share with it, because no other is free: ignores it in the kernel
+ * too until sig_action_settle. Else false, also if the kernel has another action. No lock, as children of
+ * vfork call it. */
 bool sig_action_show_ignored(int number);
 
-/* Under the lock, before sig_numbers_stop: all actions in the kernel are the program's own again, and nothing
- * is held. may_be_late: a signal of ours may arrive yet; where it would end the program our handler stays. */
+/* Under the lock, before sig_numbers_stop: gives all actions in the kernel back to the program; nothing is
+ * held then. may_be_late: a request may still arrive, so our handler stays where it would end the program. */
 void sig_action_release_all(bool may_be_late);
 
 /*
- * Whether ours run on the thread's signal stack: if and only if the handler would that the program has for
- * such a signal. One that asks for it may run where there is no room for a handler (a goroutine has some KiB
- * of heap), and one that does not may have a signal stack that is too small for ours.
+ * Makes our handler run on the thread's signal stack if and only if the program's handlers do. If they do,
+ * the thread may run where no handler fits (a goroutine's stack has some KiB). If they do not, its signal
+ * stack may be too small.
  */
 void sig_action_follow_stack(const struct sigaction *action);
 
-/* In our handler: what the kernel would have done where this mask was in force. False if that is nothing: the
- * signal is dropped. */
+/* In our handler: does with a signal of the program what the kernel would do under this mask. False if that
+ * is nothing. */
 bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t mask);
 
-/* In our handler: the program means it to be blocked. It is pending again; *mask, which will be in force,
- * blocks it now. */
+/* In our handler: makes a signal that the program means to block pending again. *mask, which will be in
+ * force, blocks it then. */
 void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask);
 
 /*
- * Sends a signal to a thread of this process, with what is in info; where the kernel refuses that
- * (rt_tgsigqueueinfo), or is not to be asked, without: then it arrives as SI_TKILL, from this process. 0 or
- * -errno. Any thread.
+ * Sends a signal to a thread of this process, with the content of info. If the kernel refuses
+ * rt_tgsigqueueinfo, or after send_plainly, it is sent without: it arrives as SI_TKILL, from this process. 0
+ * or -errno. Any thread.
  */
 long sig_action_queue(long tid, int number, siginfo_t *info);
 void sig_action_send_plainly(void);

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* As the kernel stored it before the handler: with SS_AUTODISARM there is none meanwhile. */
+/* uc_stack is from before the handler: during it, with SS_AUTODISARM, the thread has no signal stack. */
 bool sig_altstack_is_around(const ucontext_t *context, uintptr_t here)
 {
     const stack_t *stack = &context->uc_stack;

@@ -15,7 +15,7 @@ static struct {
     sig_sigaction_fn *real;
 } sig_control;
 
-static void handle(int number, siginfo_t *info, void *context)
+static void handle_signal(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
@@ -30,7 +30,8 @@ static void handle(int number, siginfo_t *info, void *context)
 
 bool sig_control_install(int number, sig_sigaction_fn *real)
 {
-    struct sigaction old, action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction old,
+        action = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sig_set_assign(&action.sa_mask, ~(uint64_t)0);
     if (real(number, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL)
         return false;
@@ -41,7 +42,7 @@ bool sig_control_install(int number, sig_sigaction_fn *real)
 
 void sig_control_wake(uint32_t *word)
 {
-    sig_store_release(&sig_control.word, word); /* partner: the acquire in handle */
+    sig_store_release(&sig_control.word, word); /* partner: the acquire in handle_signal */
 }
 
 void sig_control_uninstall(void)
@@ -73,7 +74,7 @@ bool sig_control_is_given_back(void)
 void sig_control_hide(int number, struct sigaction *action)
 {
     bool is_ours = number == sig_load_relaxed(&sig_control.number) && (action->sa_flags & SA_SIGINFO) &&
-                   action->sa_sigaction == handle;
+                   action->sa_sigaction == handle_signal;
     if (is_ours)
         *action = (struct sigaction){.sa_handler = SIG_DFL};
 }

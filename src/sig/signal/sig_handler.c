@@ -1,8 +1,6 @@
 /*
- * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish. All that it needs
- * comes with the slot, or from sig_walk_tables.h.
- *
- * All signals are blocked while it runs, so no handler of the program can jump out of it.
+ * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish the slot. All
+ * signals are blocked while it runs, so no handler of the program can jump out of it.
  */
 #include "sig_handler.h"
 #include "sig/sys/sig_arch.h"
@@ -19,10 +17,8 @@ enum { WAIT_FRAMES_MAX = 6 };
 
 /* ---- waits that the signal has cut short ---- */
 
-/*
- * Whether a hook made the system call that the signal has interrupted. A hook is a few frames away; a stack
- * that cannot be walked that far counts as one with a hook.
- */
+/* Whether a hook made the system call that the signal has interrupted. A hook is a few frames away. A stack
+ * that cannot be walked that far counts as one with a hook. */
 static bool was_called_by_hook(const ucontext_t *context, const struct sig_slot *slot)
 {
     uint64_t addresses[WAIT_FRAMES_MAX];
@@ -43,7 +39,7 @@ static bool was_called_by_hook(const ucontext_t *context, const struct sig_slot 
     return is_hook || (end != SIG_UNWIND_ROOT && end != SIG_UNWIND_DEPTH);
 }
 
-/* The hook's wait that a signal has cut short, or NULL. slot: NULL without. */
+/* The hook's wait that a signal has cut short, or NULL. slot may be NULL. */
 static const struct sig_waiting *wait_cut_short(const ucontext_t *context, const struct sig_slot *slot)
 {
     return sig_wait_may_be_cut_short(context) && was_called_by_hook(context, slot) ? sig_wait_here.waits
@@ -67,7 +63,7 @@ void sig_handler_spare_wait(ucontext_t *context)
 
 /* ---- a sample of this thread ---- */
 
-/* Fast; the rare stack that ends early for want of a register is walked again with all of them. */
+/* The rare stack that ends early because a register is not known is walked again with all registers. */
 static void walk_self(const struct sig_unwind_request *request, const ucontext_t *context,
                       struct sig_slot *slot)
 {
@@ -94,7 +90,7 @@ static void note_registers(struct sig_slot *slot, const ucontext_t *context)
     slot->was_blocked = slot->pc != 0 || sig_wait_here.was_given;
 }
 
-/* The interrupted thread's labels: it writes the word in one instruction. */
+/* The interrupted thread writes the word of its labels in one instruction. */
 static void note_labels(struct sig_slot *slot)
 {
     const uint32_t *labels_at = sig_load_relaxed(&slot->labels_at);
@@ -129,15 +125,15 @@ static uint64_t *mask_of(ucontext_t *context)
     return (uint64_t *)context->uc_sigmask.__val;
 }
 
-/* The mask that a signal has passed: the thread's, or that of its wait where the wait has another. */
+/* The mask that a signal has passed: the thread's, or that of its wait. */
 static uint64_t *mask_in_force(ucontext_t *context)
 {
     const struct sig_waiting *wait = wait_cut_short(context, NULL);
     return wait && wait->mask ? wait->mask : mask_of(context);
 }
 
-/* The thread's mask in this context may have been made when other numbers were ours. Requests sent before
- * their number was given back are not left pending where it is blocked now. */
+/* The context's mask may have been made when other numbers were ours. Requests that were sent before their
+ * number was given back are not left pending if the new mask blocks it. */
 static void renew_mask(ucontext_t *context)
 {
     uint64_t mask = sig_set_bits(&context->uc_sigmask), renewed = sig_numbers_renew(mask);
@@ -148,9 +144,9 @@ static void renew_mask(ucontext_t *context)
 }
 
 /*
- * A signal of the program's own. Where the program means it to be blocked, it is made so. But if the kernel
- * blocks it in this mask too, then the signal has passed another mask, which is not known. (Not inline: a
- * walk needs the stack that its variables would take.)
+ * A signal of the program. If the program means it to be blocked, it is held back. But if the kernel's mask
+ * has it too, the signal has passed another mask, which is not known. Not inline: its variables would take
+ * stack from a walk.
  */
 static __attribute__((noinline)) void pass_to_program(int number, siginfo_t *info, ucontext_t *context)
 {
@@ -161,10 +157,10 @@ static __attribute__((noinline)) void pass_to_program(int number, siginfo_t *inf
     if (is_held_back)
         sig_action_hold_back(number, info, mask);
     if (is_held_back || !sig_action_pass(number, info, context, *mask))
-        interrupt_wait(context, NULL); /* without us the kernel would not have delivered it */
+        interrupt_wait(context, NULL); /* without us the kernel would not deliver it */
 }
 
-static void reply(const siginfo_t *info, ucontext_t *context)
+static void reply_to_request(const siginfo_t *info, ucontext_t *context)
 {
     renew_mask(context);
     struct sig_slot *slot = sig_request_claim(info);
@@ -179,7 +175,7 @@ static void reply(const siginfo_t *info, ucontext_t *context)
 void sig_handler(int number, siginfo_t *info, void *context)
 {
     if (sig_request_is_one(info))
-        reply(info, context);
+        reply_to_request(info, context);
     else
         pass_to_program(number, info, context);
 }
@@ -191,7 +187,7 @@ bool sig_handler_reply(siginfo_t *info, ucontext_t *context)
         return false;
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(mask));
     sig_wait_here.was_given = true;
-    reply(info, context);
+    reply_to_request(info, context);
     sig_wait_here.was_given = false;
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
     return true;

@@ -4,20 +4,20 @@
 
 enum { HIGHEST = 64, LOWEST = 34, GENERAL_COUNT = 32, FORMER_MAX = 64 };
 
-/* Read whole, so that nobody sees the numbers of two choices: current, spare << 8, stand-in << 16. */
+/* In one word, so that no reader mixes two choices: current, spare << 8, stand-in << 16. */
 static uint32_t sig_numbers_in_use;
 static uint64_t sig_given, sig_asked; /* sets that only grow */
 static uint64_t sig_held_for_stacks;  /* changes under the lock of sig_action.h */
 
 struct sig_numbers_known sig_numbers_known;
 
-/* What was in use before, the latest last: masks may be as old. Written before what follows is in use. */
+/* What was in use before, the latest last, as masks may be that old. Written before the next is in use. */
 static uint32_t sig_former[FORMER_MAX];
 static uint32_t sig_former_count;
 
 struct numbers {
     uint64_t ours, stand_in;
-    uint64_t open; /* ours, but for what is to be given back */
+    uint64_t open; /* ours, without what is to be given back */
 };
 
 static struct numbers unpack(uint32_t packed)
@@ -54,8 +54,8 @@ uint64_t sig_numbers_to_kernel(uint64_t set)
     return set & ~numbers().open;
 }
 
-/* Those that were ours when a mask was made that is about all signals: it lets them in, and not their
- * stand-in. All, where there is no such time. */
+/* The numbers that were ours when a mask was made: the mask has their stand-in and not them. All, if there is
+ * no such choice. */
 static uint64_t ours_of_mask(uint64_t mask)
 {
     for (uint32_t i = sig_load_acquire(&sig_former_count); i-- > 0;) { /* partner: the release in remember */
@@ -104,7 +104,7 @@ uint64_t sig_numbers_to_program(uint64_t mask)
 /* Whether a set is about signals in general, not about some. */
 static bool is_general(uint64_t set)
 {
-    /* The bits of ever larger fields are added up; the compiler's builtin may be a call into libgcc. */
+    /* Adds up the bits of ever larger fields, as the compiler's builtin may be a call into libgcc. */
     set -= set >> 1 & 0x5555555555555555U;
     set = (set & 0x3333333333333333U) + (set >> 2 & 0x3333333333333333U);
     set = (set + (set >> 4)) & 0x0f0f0f0f0f0f0f0fU;
@@ -125,7 +125,7 @@ static bool is_treated_as_most(int number, uint64_t blocked)
     return is_general(blocked) == ((sig_numbers_bit(number) & blocked) != 0);
 }
 
-/* Appends a number to those that are chosen, unless it is among them; the lowest byte is the first. */
+/* Appends a number to the chosen ones, unless it is among them; the first is the lowest byte. */
 static uint32_t append(uint32_t chosen, uint32_t number)
 {
     int shift = 0;
@@ -152,7 +152,7 @@ static uint64_t all_bits(uint32_t packed)
     return numbers.ours | numbers.stand_in | sig_numbers_bit((int)(packed & 0xff));
 }
 
-/* In between, sets are looked through for both. */
+/* In between, sets are searched for the numbers of both. */
 static void use_numbers(uint32_t before, uint32_t chosen)
 {
     sig_store_relaxed(&sig_numbers_known.all, all_bits(before) | all_bits(chosen));

@@ -9,7 +9,7 @@
 static int32_t sig_pid;    /* atomic */
 static uint32_t *sig_mark; /* atomic: on a page of its own, not 0 in this process; NULL without such a page */
 
-/* Written once, before there are hooks that ask. */
+/* Once, before there are hooks. */
 static void make_mark(void)
 {
     static const size_t bytes = sizeof(*sig_mark); /* rounded up to a page */

@@ -1,13 +1,13 @@
 /*
- * Whether code runs in the process that is recorded, or in a child that only has its memory. Hooks ask at
+ * Whether code runs in the process that is recorded, or in a child that only has its memory. Hooks need it at
  * every change of a mask, so it takes no system call:
  *
- * - a forked child has a copy, but for a page that the kernel wipes in it (madvise(2), MADV_WIPEONFORK);
- * - a child of vfork runs on its parent's memory, while the parent's thread waits: the hook says so in that
+ * - A forked child has a copy of the memory, with one page wiped by the kernel (madvise(2), MADV_WIPEONFORK).
+ * - A child of vfork runs on its parent's memory while the parent's thread waits. The hook notes that in the
  *   thread's storage (sig_wait.h).
  *
- * Not told apart is a child that the program makes itself by clone with CLONE_VM. Where the kernel has no
- * such page (before Linux 4.14, in emulators) it is asked for the pid.
+ * A child that the program makes by clone with CLONE_VM is not told apart. Where the kernel cannot wipe a
+ * page (before Linux 4.14, in emulators), the pid decides.
  */
 #ifndef WALLPROF_SIG_PROCESS_H
 #define WALLPROF_SIG_PROCESS_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This process is it, from now on; no other is, from now on. The session's thread, or a forked child's. */
+/* From now on this process is recorded, or none is. The session's thread, or a forked child's. */
 void sig_process_begin(void);
 void sig_process_end(void);
 

@@ -10,7 +10,7 @@
 /* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
 enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
 
-/* Yields of the CPU before a wait is given up, and requests that one call takes. */
+/* Yields of the CPU before a wait is given up, and signals that sig_request_drop_pending takes. */
 enum { YIELDS_MAX = 1000, PENDING_MAX = 4 };
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
@@ -22,8 +22,8 @@ static uint32_t sig_cookie;
 static uint64_t sig_stray;
 static uint32_t sig_on_the_way; /* sent and not arrived; requests that never arrive stay counted */
 
-/* The sampler is between reading the number in use and sending. seq_cst against the choice of another number:
- * whoever made that choice sees this, or the sampler's reading sees the choice. */
+/* The sampler is between reading the current number and sending. seq_cst with the choice of another number:
+ * the thread that chooses sees this, or the sampler reads the new number. */
 static uint32_t sig_sending;
 
 void sig_request_use_slots(struct sig_slots *slots, uint32_t cookie)
@@ -89,16 +89,15 @@ static uint64_t value_of(const siginfo_t *info)
     return (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 }
 
-/* By what only the sampler of this process writes into it. */
 static bool has_cookie(const siginfo_t *info)
 {
     return info->si_code == SI_QUEUE && value_of(info) >> (SLOT_BITS + GENERATION_BITS) == sig_cookie;
 }
 
 /*
- * A request without a value (sig_action_queue) looks as if the program had sent it to its own thread. With a
- * number that the program uses it is a request only if this thread has one outstanding, or if the signal
- * would end the program.
+ * A request without a value (sig_action_queue) looks as if the program had sent it to its own thread. If the
+ * program uses the number, it is a request only if this thread has one outstanding, or if the signal would
+ * end the program.
  */
 static bool is_sent_plainly(const siginfo_t *info)
 {
@@ -110,9 +109,9 @@ static bool is_sent_plainly(const siginfo_t *info)
 }
 
 /*
- * Where the user's pending signals are at their limit (RLIMIT_SIGPENDING), the kernel delivers a request but
- * loses what is in it, and writes this instead (__send_signal_locked and collect_signal in kernel/signal.c).
- * A kill from outside the process's namespace looks the same, so a request must be on the way.
+ * At the user's limit of pending signals (RLIMIT_SIGPENDING) the kernel delivers a request without its value
+ * (__send_signal_locked and collect_signal in kernel/signal.c). A kill from outside the process's namespace
+ * looks the same, so a request must be on the way.
  */
 static bool has_lost_its_value(const siginfo_t *info)
 {
@@ -153,7 +152,7 @@ uint32_t sig_request_capacity(void)
     return sig_slots_in_use->capacity;
 }
 
-/* Not inline: a walk needs the stack that its variables would take. */
+/* Not inline: its variables would take stack from a walk. */
 __attribute__((noinline)) void sig_request_drop_pending(uint64_t numbers, uint64_t *mask)
 {
     siginfo_t info;

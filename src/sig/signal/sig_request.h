@@ -2,7 +2,7 @@
  * The sampler's requests: signals that ask a thread for a sample of itself, how they are sent and recognised.
  *
  * A request is sent by rt_tgsigqueueinfo with SI_QUEUE and a value: a cookie of this process, the slot
- * (sig_slots.h) and the slot's generation. Any other signal that arrives on our number is the program's.
+ * (sig_slots.h) and the slot's generation. Any other signal with our number is the program's.
  */
 #ifndef WALLPROF_SIG_REQUEST_H
 #define WALLPROF_SIG_REQUEST_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before the handler is installed: what requests are for from now on. */
+/* Before the handler is installed: the slots and the cookie of requests. */
 void sig_request_use_slots(struct sig_slots *slots, uint32_t cookie);
 
 /* Sampler: sends a request to a thread of this process, for an armed slot. 0; -EAGAIN without a number to
@@ -24,10 +24,10 @@ int sig_request_send(pid_t tid, uint32_t slot_index, uint64_t generation);
 /* Handler: whether a signal is a request of this process's sampler. */
 bool sig_request_is_one(const siginfo_t *info);
 
-/* Handler, for a request that has arrived: its slot, now the caller's, or NULL when it is late (counted). */
+/* Handler, for a request that has arrived: its slot, now the caller's, or NULL if it is late (counted). */
 struct sig_slot *sig_request_claim(const siginfo_t *info);
 
-/* Handler: the slot's reply is complete. The addresses that it has room for. */
+/* Handler: the slot's reply is complete. capacity: the addresses that it can hold. */
 void sig_request_finish(struct sig_slot *slot);
 uint32_t sig_request_capacity(void);
 
@@ -35,10 +35,8 @@ uint32_t sig_request_capacity(void);
  * pending, and *mask, which will be in force, blocks them. */
 void sig_request_drop_pending(uint64_t numbers, uint64_t *mask);
 
-/*
- * Whether the kernel accepts signals of that number: an emulator may have fewer than the machine. All signals
- * are blocked. The one that is sent is taken back, because a debugger would stop when it arrives.
- */
+/* With all signals blocked: whether the kernel accepts signals of that number, as an emulator may have fewer.
+ * It sends one and takes it back, because a debugger would stop when it arrives. */
 bool sig_request_can_use(int number);
 
 /* Any thread: returns when no request is being sent with a number chosen before the call. */

@@ -12,14 +12,14 @@ void sig_restart_note(const ucontext_t *context)
 {
     struct sig_regs regs;
     sig_regs_from_context(&regs, context);
-    uint64_t behind = sig_after_system_call(context);
-    bool is_on_call = behind != 0 && behind != regs.pc;
+    uint64_t after_call = sig_after_system_call(context);
+    bool is_on_call = after_call != 0 && after_call != regs.pc;
     sig_wait_here.restarts_pc = is_on_call ? regs.pc : 0;
     sig_wait_here.restarts_sp = regs.sp;
 }
 
-/* What files are made of is there or will be soon: reading it is never ended, and a program may not expect
- * it. */
+/* The kernel never ends a read or write of a regular file, a directory or a block device with EINTR, so a
+ * program may not expect it. */
 static bool is_waited_for(int fd)
 {
     struct stat status;
@@ -28,8 +28,8 @@ static bool is_waited_for(int fd)
 }
 
 /*
- * Of the calls that are made again after SA_RESTART (signal(7)) those that may have ended with EINTR before
- * they did anything: a thread that has come as far as the instruction for the first time looks the same.
+ * Calls that SA_RESTART makes again (signal(7)), and that may fail with EINTR before they have done anything.
+ * A thread that has just reached the instruction for the first time looks the same.
  */
 static bool may_fail_with_eintr(long number, long first, long second)
 {
@@ -68,8 +68,8 @@ void sig_restart_end(ucontext_t *context)
     if (regs.pc == 0 || regs.pc != sig_wait_here.restarts_pc || regs.sp != sig_wait_here.restarts_sp)
         return;
     sig_wait_here.restarts_pc = 0;
-    uint64_t behind = sig_after_system_call(context);
-    if (behind != 0 && behind != regs.pc &&
+    uint64_t after_call = sig_after_system_call(context);
+    if (after_call != 0 && after_call != regs.pc &&
         may_fail_with_eintr(sig_call_number(context), sig_call_argument(context, 0),
                             sig_call_argument(context, 1)))
         sig_end_call(context, -EINTR);

@@ -35,7 +35,7 @@ int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cooki
     return is_held ? 0 : -EINVAL;
 }
 
-/* So that the kernel calls the program's handlers, not ours, which needs system calls to do so. */
+/* After this the kernel calls the program's handlers. Ours would need system calls for it. */
 void sig_setup_retire(void)
 {
     bool may_be_late = sig_request_await_arrivals();
@@ -65,8 +65,7 @@ void sig_setup_give_back(uint64_t numbers, uint64_t blocked)
     sig_request_await_sending();
 }
 
-/* Under the lock only where it seems so: the kernel's action and what is kept here do not change in one step.
- */
+/* The kernel's action and ours do not change in one step, so it is checked again under the lock. */
 static bool is_taken_away(int number)
 {
     if (number == 0 || !sig_action_is_taken_away(number))

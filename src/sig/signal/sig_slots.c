@@ -1,7 +1,7 @@
 /*
- * The state word is the only thing both sides write. claim and cancel race for ARMED by compare-and-exchange:
- * exactly one wins. A generation is used for 36 bits' worth of rounds
- * (sig_handler.c), years at any rate.
+ * The state word is the only thing that both sides write. claim and cancel race for ARMED by
+ * compare-and-exchange: exactly one wins. Signals carry 36 bits of a generation (sig_request.c), enough for
+ * years.
  */
 #include "sig_slots.h"
 #include "sig/sys/sig_arch.h"
@@ -91,7 +91,7 @@ struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
 {
     for (uint32_t i = 0; i < slots->count; i++) {
         struct sig_slot *slot = &slots->slots[i];
-        uint64_t word = sig_load_relaxed(&slot->state); /* looked at again by sig_slots_claim */
+        uint64_t word = sig_load_relaxed(&slot->state); /* sig_slots_claim checks it */
         if ((word & STATE_MASK) == SIG_SLOT_ARMED && sig_load_relaxed(&slot->tid) == tid)
             return sig_slots_claim(slots, i, word >> STATE_BITS);
     }
@@ -99,10 +99,10 @@ struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
 }
 
 /*
- * One pending reply fewer; the last one wakes a sampler that waits. The handler changes `pending`, then
- * looks at `awaited`; the sampler the other way round (sig_slots_wait). One of the two sees the other.
+ * The last pending reply wakes a sampler that waits. The handler changes `pending`, then reads `awaited`; the
+ * sampler stores `awaited`, then reads `pending` (sig_slots_wait). At least one sees the other.
  */
-static void one_less_pending(struct sig_slots *slots, bool wake)
+static void end_pending(struct sig_slots *slots, bool wake)
 {
     if (sig_sub_seq_cst(&slots->pending, 1) == 1 && wake && sig_load_seq_cst(&slots->awaited))
         sig_syscall4(SYS_futex, (long)&slots->pending, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0);
@@ -113,7 +113,7 @@ void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot)
     uint64_t writing = sig_load_relaxed(&slot->state); /* ours since the claim */
     /* Release: partner of the acquire in sig_slots_is_done. */
     sig_store_release(&slot->state, with_state(writing, SIG_SLOT_DONE));
-    one_less_pending(slots, true);
+    end_pending(slots, true);
 }
 
 bool sig_slots_is_done(const struct sig_slots *slots, uint32_t index)
@@ -134,7 +134,7 @@ bool sig_slots_cancel(struct sig_slots *slots, uint32_t index)
     uint64_t armed = with_state(sig_load_relaxed(&slot->state), SIG_SLOT_ARMED);
     if (!sig_cas_acq_rel(&slot->state, &armed, with_state(armed, SIG_SLOT_FREE)))
         return false;
-    one_less_pending(slots, false);
+    end_pending(slots, false);
     return true;
 }
 

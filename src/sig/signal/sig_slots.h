@@ -1,12 +1,12 @@
 /*
- * Where a signalled thread writes what it saw: a fixed set of preallocated slots.
+ * Where a thread writes its reply to a request: a fixed set of preallocated slots.
  *
  * Life of a slot: FREE -arm-> ARMED -claim-> WRITING -finish-> DONE -release-> FREE, and ARMED -cancel->
- * FREE. arm, release, cancel and wait are the sampler thread's; claim and finish the handler's. The state
- * word carries a generation that arm increases, and so does the signal: a signal that comes late, after
- * cancel or for an earlier use of the slot, finds another generation and is dropped.
+ * FREE. The sampler thread calls arm, release, cancel and wait; the handler calls claim and finish. The state
+ * word and the signal carry a generation, which arm increments. A signal that comes late, after cancel or for
+ * an earlier use of the slot, finds another generation and is dropped.
  *
- * Nothing here blocks but sig_slots_wait, and that has a deadline.
+ * Only sig_slots_wait blocks, and that has a deadline.
  */
 #ifndef WALLPROF_SIG_SLOTS_H
 #define WALLPROF_SIG_SLOTS_H
@@ -25,11 +25,10 @@ struct sig_slot {
 
     /* Written by the sampler before arming, read by the handler after claiming. */
     uint64_t stack_low, stack_high;
-    struct sig_stack_cache
-        *stack_cache;          /* of the thread, the handler's between claim and finish; NULL without */
-    bool learns;               /* atomic: sig_slots_let_learn */
-    const uint32_t *labels_at; /* atomic: sig_slots_request_labels; NULL: there are none */
-    int32_t tid;               /* atomic: sig_slots_address */
+    struct sig_stack_cache *stack_cache; /* the handler's between claim and finish; NULL without */
+    bool learns;                         /* atomic: sig_slots_let_learn */
+    const uint32_t *labels_at;           /* atomic: sig_slots_request_labels; NULL: there are none */
+    int32_t tid;                         /* atomic: sig_slots_address */
 
     /* Written by the handler before finishing, read by the sampler after it saw DONE. */
     uint64_t time_ns;           /* CLOCK_MONOTONIC when the handler began */
@@ -38,16 +37,14 @@ struct sig_slot {
     uint32_t depth;             /* addresses written */
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
-    bool was_blocked;           /* the signal interrupted a wait in a system call, */
-    uint64_t sp, pc, fp;        /* in this place (struct sig_blocked_regs); pc is 0 if that is not known */
-    bool by_stack_cache;        /* the stack cache has the whole stack, the addresses only what is not shared
-                                   (sig_stack_cache.h) */
+    bool was_blocked;           /* the signal interrupted a wait in a system call */
+    uint64_t sp, pc, fp;        /* of that wait (struct sig_blocked_regs); pc is 0 if it is not known */
+    bool by_stack_cache;        /* the stack cache has the whole stack, the addresses what is not shared */
     bool by_full_walk;          /* sig_unwind gave up, and sig_unwind_slow got further */
     uint32_t labels;            /* the word at labels_at then */
     uint64_t *addresses;
 
-    struct sig_unwind_slow_scratch
-        *scratch; /* the handler's between claim and finish; NULL: no sig_unwind_slow */
+    struct sig_unwind_slow_scratch *scratch; /* as stack_cache; NULL: no sig_unwind_slow */
 } __attribute__((aligned(64)));
 
 struct sig_slots {
@@ -62,41 +59,37 @@ struct sig_slots {
 void sig_slots_init(struct sig_slots *slots, struct sig_slot *memory, uint32_t count, uint64_t *addresses,
                     uint32_t capacity);
 
-/* Sampler: takes a free slot and arms it. Returns its index or -1 when none is free; ret_generation for the
- * signal. */
+/* Sampler: arms a free slot. Returns its index, or -1 if none is free; ret_generation is for the signal. */
 int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_high,
                   struct sig_stack_cache *stack_cache, uint64_t *ret_generation);
 
-/*
- * Sampler, between arming a slot and sending the signal, whose delivery orders the two: the walk is to learn
- * distances (sig_fp_offset_cache.h) for the next one from outside. It is somewhat slower then and has no
- * stack cache. */
+/* Sampler, between arming a slot and sending the signal, whose delivery orders the two: the walk is to learn
+ * distances (sig_fp_offset_cache.h). It is a little slower then, and has no stack cache. */
 void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
 
-/* Sampler, between the two as well: where the thread keeps what its labels are (labels.h). */
+/* Sampler, at the same point: where the thread keeps its labels (src/account/labels.h). */
 void sig_slots_request_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
 
-/* Sampler, between the two as well: whose the slot is, for a signal that arrives without its value. */
+/* Sampler, at the same point: the slot's thread, for a signal that arrives without its value. */
 void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);
 
-/* Handler: the slot for this index and generation, now WRITING; NULL when the signal is late or foreign. */
+/* Handler: the slot for this index and generation, now WRITING; NULL if the signal is late or foreign. */
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation);
 
-/* Handler: the same by the thread alone, NULL when none is armed for it. */
+/* Handler: the same by the thread alone; NULL if no slot is armed for it. */
 struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid);
 
-/* Handler: whether one is armed for this thread. */
+/* Handler: whether a slot is armed for this thread. */
 bool sig_slots_is_addressed(const struct sig_slots *slots, int32_t tid);
 
-/* Handler: publishes the slot's content, and wakes a sampler that waits when it was the last one pending. */
+/* Handler: publishes the slot's content. If it was the last one pending, wakes a sampler that waits. */
 void sig_slots_finish(struct sig_slots *slots, struct sig_slot *slot);
 
-/* Sampler: true when the slot is DONE; its content stays valid until sig_slots_release. */
+/* Sampler: whether the slot is DONE; its content is valid until sig_slots_release. */
 bool sig_slots_is_done(const struct sig_slots *slots, uint32_t index);
 void sig_slots_release(struct sig_slots *slots, uint32_t index);
 
-/* Sampler: gives up on an armed slot. False when a handler has claimed it meanwhile: then wait for it to be
- * done. */
+/* Sampler: gives up an armed slot. False if a handler has claimed it: then it will be DONE. */
 bool sig_slots_cancel(struct sig_slots *slots, uint32_t index);
 
 /* Sampler: sleeps until nothing is pending or CLOCK_MONOTONIC reaches the deadline. */

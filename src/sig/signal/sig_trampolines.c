@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Bytes between two entries; they are laid out by it. */
+/* From one entry to the next: .p2align 4 below. */
 enum { ENTRY_BYTES = 16 };
 
-/* SIG_ERR is -1, and what is no function is small: SIG_DFL 0, SIG_IGN 1, SIG_HOLD 2. */
+/* What is no function is SIG_ERR, which is -1, or small: SIG_DFL 0, SIG_IGN 1, SIG_HOLD 2. */
 enum { LEAST_HANDLER = 16 };
 
-/* In this order, with as many entries each; a kind is the sum of what it is without or with. */
+/* Entries are laid out by kind, which is a sum of these. Each kind has as many. */
 enum { WITHOUT_RESTART = 1, WITH_ONSTACK = 2, KINDS = 4 };
 
 /* Written once each, from 0 to a handler; read by the entry of the same number. */
@@ -26,7 +26,7 @@ _Static_assert(SIG_TRAMPOLINES_MAX == 256, "as many entries are below");
 _Static_assert(offsetof(struct sig_wait, handled) == 0, "the entries count in the first word");
 _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
 
-/* What entries do before they go on, but for those of kind 0. */
+/* What entries with SA_ONSTACK call. */
 __attribute__((used)) static void on_stack(const ucontext_t *context)
 {
     sig_altstack_enter(context, sig_numbers_held_for_stacks());
@@ -39,11 +39,10 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
 }
 
 /*
- * An entry may use what a function that is called may: on x86_64 rax and r11, on aarch64 x9 to x17. A signal
- * that comes between reading the count and writing it adds to it and is forgotten: the count has changed by
- * one all the same. Where the kernel has put the context: struct rt_sigframe, in
- * arch/x86/include/asm/sigframe.h behind the return address, in arch/arm64/kernel/signal.c behind the
- * siginfo.
+ * An entry may use the registers that any called function may: on x86_64 rax and r11, on aarch64 x9 to x17.
+ * If a signal comes between the load of the count and the store, its increment is lost, but the count has
+ * changed all the same. The context is in struct rt_sigframe: after the return address in
+ * arch/x86/include/asm/sigframe.h, after the siginfo in arch/arm64/kernel/signal.c.
  */
 #if defined(__x86_64__)
 #define FUNCTION_TYPE "@function"
@@ -91,7 +90,7 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
     "add x10, x10, #:lo12:sig_trampoline_handlers\n"                                                         \
     "ldr x16, [x10, x9, lsl #3]\n"                                                                           \
     "br x16\n"
-#define CALL(function) /* the context lies behind the siginfo's 128 bytes */                                 \
+#define CALL(function) /* the context lies after the siginfo's 128 bytes */                                  \
     "stp x29, x30, [sp, #-48]!\n"                                                                            \
     ".cfi_adjust_cfa_offset 48\n"                                                                            \
     ".cfi_rel_offset x29, 0\n"                                                                               \
@@ -146,7 +145,7 @@ uintptr_t sig_trampoline(uintptr_t handler, int flags)
     return handler;
 }
 
-/* The number of an entry, or more than there are. */
+/* The index of an entry; too high a number if it is none. */
 static size_t index_of(uintptr_t entry)
 {
     uintptr_t offset = entry - (uintptr_t)sig_trampoline_entries;

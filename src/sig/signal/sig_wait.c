@@ -5,12 +5,11 @@
 #include <signal.h>
 #include <time.h>
 
-/* How deep the hook and the C library's functions are in the stack when they wait. With a frame of the
- * kernel's for a handler it is more, so a wait within a handler of the program's is not taken for the one
- * that it interrupted. */
+/* How deep the hook and the C library's functions are in the stack when they wait. A signal frame of the
+ * kernel is larger, so a wait within a handler is not taken for the one that the handler interrupted. */
 enum { DEPTH_BYTES_MAX = 1024 };
 
-/* What a thread does to itself, and the C library's own (SIGCANCEL, SIGSETXID). */
+/* Signals of faults, and the C library's own (SIGCANCEL, SIGSETXID). */
 static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
                                       1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
                                       1ULL << (32 - 1) | 1ULL << (33 - 1);

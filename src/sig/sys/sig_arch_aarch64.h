@@ -123,8 +123,7 @@ static inline int sig_words_on_return_address(const uint8_t *code, size_t at, si
 /*
  * Pointer authentication (Armv8.3) signs return addresses in their unused upper bits. xpaclri removes the
  * signature without a key. It is a hint: processors without signatures ignore it, and an address without one
- * stays the same. A mask instead would need the kernel's width of addresses (39 to 52 bits), which only
- * ptrace tells.
+ * stays the same. A mask instead would need the kernel's width of addresses (39 to 52 bits), from ptrace.
  */
 static inline uint64_t sig_plain_return_address(uint64_t address)
 {

@@ -3,8 +3,7 @@
  * for the walk of another thread, which knows the stack pointer only.
  *
  * At one place of call a function has its frame pointer at one distance, unless its frame varies in size
- * (alloca, arguments on the stack). An address that was seen with two distances has none until all is
- * cleared.
+ * (alloca, arguments on the stack). An address that was seen with two has none until all is cleared.
  *
  * sig_fp_offset_learn is called from signal handlers of any number of threads at once, sig_fp_offset_find
  * from the sampler thread. sig_fp_offset_clear is called from the sampler thread when other code may be at

@@ -1,5 +1,4 @@
-/* The walk of another thread's stack, with the tables of sig_walk_tables.h. Called from: the sampler thread.
- */
+/* The walk of another thread's stack, with the tables of sig_walk_tables.h. For the sampler thread. */
 #ifndef WALLPROF_SIG_REMOTE_WALK_H
 #define WALLPROF_SIG_REMOTE_WALK_H
 
@@ -26,8 +25,7 @@ struct sig_remote_walk {
     struct sig_unloads unloads; /* as of the walk */
 };
 
-/* Walks the stack of a thread that waits in a system call. sig_unwind_remote says what the caller must prove.
- */
+/* Walks the stack of a thread that waits in a system call. sig_unwind_remote has the conditions. */
 void sig_remote_walk(struct sig_remote_walk *walk);
 
 #endif

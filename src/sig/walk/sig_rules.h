@@ -2,8 +2,7 @@
  * The cache of unwind rules: exact pc -> how to step to the caller, for the whole process, without a lock.
  *
  * Lookups and insertions come from signal handlers of any number of threads at once, and from the sampler
- * thread. sig_rules_clear comes from the sampler thread, while no handler can be between its lookup and its
- * insertion (sig_walk_tables_publish).
+ * thread. It also calls sig_rules_clear while none of them is between the two (sig_walk_tables_publish).
  *
  * Proof that a lookup never returns a rule of another pc: an entry is one 64-bit word, so a relaxed load sees
  * one insertion whole. The pc, below 2^47 in user space, is multiplied by an odd constant modulo 2^47, which

@@ -3,10 +3,9 @@
  * pointer must grow with every step, so a cycle or garbage cannot loop. A signal stack or a coroutine only
  * changes which memory may be read.
  *
- * There are three ways through a frame, and the walk takes the first that is possible: the frame is as it was
- * at the last walk (sig_stack_cache.h); its rule is cached and ordinary (step_ordinary_frames); everything
- * else (sig_walk.h). The walk of another thread has no stack cache, reads a copy, and begins with fewer
- * registers.
+ * It takes the first way through a frame that is possible: the frame is as it was at the last walk
+ * (sig_stack_cache.h); its rule is cached and ordinary (step_ordinary_frames); everything else (sig_walk.h).
+ * The walk of another thread has no stack cache, reads a copy, and begins with fewer registers.
  */
 #include "sig_unwind.h"
 #include "sig_fp_offset_cache.h"

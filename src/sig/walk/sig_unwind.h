@@ -1,6 +1,5 @@
 /*
- * From the registers of an interrupted thread, or of one that waits in a system call, to the addresses of its
- * stack.
+ * From the registers of an interrupted thread, or of one in a system call, to the addresses of its stack.
  *
  * Called from: the signal handler, on the thread itself, and the sampler thread, for any other thread. Takes
  * no lock, allocates nothing, touches no thread-local storage. Every read is inside the thread's known stack
@@ -67,8 +66,7 @@ struct sig_unwind_course {
  * (SIG_UNWIND_INEXPRESSIBLE). But with use_cache, the walk goes on if the distance of the frame pointer is
  * known. What it finds then is dropped unless it comes to the root.
  *
- * The result holds only if the thread has not run since before its registers were read. The caller must prove
- * that.
+ * The caller proves that the thread has not run since before its registers were read; else nothing holds.
  */
 size_t sig_unwind_remote(const struct sig_unwind_request *request, const struct sig_blocked_regs *blocked,
                          struct sig_unwind_course *ret);

@@ -2,7 +2,7 @@
  * The state of a walk (sig_unwind.h), which is what is known about one frame, and its steps to the caller.
  *
  * Called from: sig_unwind.c, in signal handlers and in the sampler thread. Steps read through walk->stack
- * only. A step that returns false ends the walk.
+ * only. A step that fails has changed no register.
  */
 #ifndef WALLPROF_SIG_WALK_H
 #define WALLPROF_SIG_WALK_H
@@ -44,15 +44,14 @@ static inline uint64_t sig_walk_lookup_pc(const struct sig_walk *walk)
  * be told with the registers that are known (lacks_register). */
 bool sig_walk_find_rule(struct sig_walk *walk, uint64_t lookup_pc, struct sig_rule *ret);
 
-/* Steps to the caller by the frame's rule. lacks_register tells whether it failed because a register is not
- * known. */
+/* Steps to the caller by the frame's rule. lacks_register: it failed because a register is not known. */
 bool sig_walk_step(struct sig_walk *walk, const struct sig_rule *rule);
 
 /* Whether a rule's CFA counts from the frame pointer. */
 bool sig_walk_counts_from_fp(const struct sig_rule *rule);
 
-/* Steps to the caller by such a rule, with a frame pointer that is found by its distance. If it fails, the
- * walk is of no more use. */
+/* Steps to the caller by such a rule, with a frame pointer that is found by its distance. If that fails, the
+ * walk is of no more use. If it fails, the walk is of no more use. */
 bool sig_walk_step_by_fp_offset(struct sig_walk *walk, const struct sig_rule *rule);
 
 /* The address to learn the distance under, if this rule steps from the frame; 0: it is not learned. */

@@ -76,8 +76,7 @@ static bool compute_cfa(struct sig_walk *walk, const struct sig_rule *rule, uint
     return is_read;
 }
 
-/* See sig_eh_landing.h. Until the frame pointer is read from another frame, it may be the handling frame's.
- */
+/* See sig_eh_landing.h. Until fp is read from another frame, it may be the handling frame's. */
 static void follow_landing(struct sig_walk *walk, uint64_t lookup_pc, struct sig_regs *caller)
 {
     uint64_t sp;
@@ -134,8 +133,7 @@ static bool step_frame(struct sig_walk *walk, const struct sig_rule *rule)
     return true;
 }
 
-/* The kernel has put a ucontext near the trampoline's stack pointer. The walk goes on where the signal came.
- */
+/* The kernel has put a ucontext near the trampoline's stack pointer. The walk goes on there. */
 static bool step_signal_frame(struct sig_walk *walk)
 {
     const ucontext_t *context = sig_stack_context(&walk->stack, walk->regs.sp + SIG_UCONTEXT_OFFSET);

@@ -36,8 +36,7 @@ void sig_walk_tables_leave(void)
     sig_sub_seq_cst(&sig_in_flight, 1);
 }
 
-/* Waits until no handler is in flight. Handlers wait for nothing, so only the scheduler can make this long.
- */
+/* Waits until no handler is in flight. As they wait for nothing, only the scheduler can make this long. */
 static bool await_landings(uint64_t deadline_ns)
 {
     while (sig_load_seq_cst(&sig_in_flight) != 0) { /* partner: the increment in sig_walk_tables_enter */
