@@ -90,14 +90,6 @@ static void set_column_by_expression(struct cfi_machine *machine, uint64_t dwarf
     set_column(machine, dwarf_register, kind, 0, (int64_t)(block - machine->request->module->cfi_low));
 }
 
-/* The bytes of an operand in units of the CIE's data alignment; on overflow an offset that is refused. */
-static int64_t factored(const struct cfi_machine *machine, uint64_t operand)
-{
-    int64_t bytes;
-    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie.data_align, &bytes);
-    return overflows ? INT64_MAX : bytes;
-}
-
 static void set_cfa(struct cfi_machine *machine, uint64_t dwarf_register, int64_t offset)
 {
     bool fits = offset >= INT32_MIN && offset <= INT32_MAX && dwarf_register < SIG_CFA_UNKNOWN;
@@ -138,6 +130,19 @@ enum {
     CFA_OFFSET = 0x80,
     CFA_RESTORE = 0xc0,
 };
+
+/* Reads an operand in units of the CIE's data alignment. On overflow it gives an offset that is refused. */
+static int64_t read_factored(struct cfi_machine *machine, uint8_t op)
+{
+    bool is_signed = op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_OFFSET_SF || op == CFA_OFFSET_EXTENDED_SF ||
+                     op == CFA_VAL_OFFSET_SF;
+    uint64_t operand =
+        is_signed ? (uint64_t)sig_read_sleb128(&machine->reader) : sig_read_uleb128(&machine->reader);
+    operand = op == CFA_GNU_NEGATIVE_OFFSET_EXTENDED ? 0 - operand : operand;
+    int64_t bytes;
+    bool overflows = __builtin_mul_overflow((int64_t)operand, machine->request->cie.data_align, &bytes);
+    return overflows ? INT64_MAX : bytes;
+}
 
 static struct sig_column *remembered_row(const struct cfi_machine *machine, unsigned index)
 {
@@ -184,7 +189,7 @@ static bool step_cfa(struct cfi_machine *machine, uint8_t op)
         return true;
     case CFA_DEF_CFA_SF:
         dwarf_register = sig_read_uleb128(reader);
-        set_cfa(machine, dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        set_cfa(machine, dwarf_register, read_factored(machine, op));
         return true;
     case CFA_DEF_CFA_REGISTER:
         set_cfa(machine, sig_read_uleb128(reader), machine->cfa.offset);
@@ -193,7 +198,7 @@ static bool step_cfa(struct cfi_machine *machine, uint8_t op)
         set_cfa(machine, machine->cfa.dwarf_register, (int64_t)sig_read_uleb128(reader));
         return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        set_cfa(machine, machine->cfa.dwarf_register, factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        set_cfa(machine, machine->cfa.dwarf_register, read_factored(machine, op));
         return true;
     case CFA_DEF_CFA_EXPRESSION:
         machine->cfa.expression = reader->at;
@@ -214,16 +219,9 @@ static bool step_register(struct cfi_machine *machine, uint8_t op)
     uint64_t dwarf_register = sig_read_uleb128(reader);
     switch (op) {
     case CFA_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
-                   factored(machine, sig_read_uleb128(reader)));
-        return true;
     case CFA_OFFSET_EXTENDED_SF:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
-                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
-        return true;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0,
-                   factored(machine, 0 - sig_read_uleb128(reader)));
+        set_column(machine, dwarf_register, SIG_COLUMN_AT_CFA, 0, read_factored(machine, op));
         return true;
     case CFA_RESTORE_EXTENDED:
         restore_column(machine, dwarf_register);
@@ -244,12 +242,8 @@ static bool step_register(struct cfi_machine *machine, uint8_t op)
         set_column_by_expression(machine, dwarf_register, SIG_COLUMN_IS_EXPRESSION);
         return true;
     case CFA_VAL_OFFSET:
-        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
-                   factored(machine, sig_read_uleb128(reader)));
-        return true;
     case CFA_VAL_OFFSET_SF:
-        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0,
-                   factored(machine, (uint64_t)sig_read_sleb128(reader)));
+        set_column(machine, dwarf_register, SIG_COLUMN_IS_CFA, 0, read_factored(machine, op));
         return true;
     default:
         return false;
@@ -268,7 +262,7 @@ static bool run_instruction(struct cfi_machine *machine)
     else if (op == CFA_ADVANCE_LOC1 || op == CFA_ADVANCE_LOC2 || op == CFA_ADVANCE_LOC4)
         advance = sig_read_fixed(reader, op == CFA_ADVANCE_LOC1 ? 1 : op == CFA_ADVANCE_LOC2 ? 2 : 4);
     else if ((op & 0xc0) == CFA_OFFSET)
-        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0, factored(machine, sig_read_uleb128(reader)));
+        set_column(machine, operand, SIG_COLUMN_AT_CFA, 0, read_factored(machine, op));
     else if ((op & 0xc0) == CFA_RESTORE)
         restore_column(machine, operand);
     else if (op == CFA_REMEMBER_STATE)
