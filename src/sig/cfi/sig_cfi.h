@@ -54,10 +54,8 @@ struct sig_rule {
     struct sig_saved ra, fp, extra;
 };
 
-/*
- * The rule at lookup_pc, an address inside an instruction (for a caller: return address - 1). With
- * careful_reads the tables are read through the kernel, as is needed for a module that can be unmapped.
- */
+/* The rule at lookup_pc, an address inside an instruction (for a caller: return address - 1). With
+ * careful_reads the tables are read through the kernel, as is needed for a module that can be unmapped. */
 void sig_cfi_rule(const struct sig_module *module, uint64_t lookup_pc, bool careful_reads,
                   struct sig_rule *ret);
 
@@ -115,10 +113,8 @@ void sig_cfi_rule_in(struct sig_column *memory, const struct sig_module *module,
 /* The columns that a rule is made of; the first one is for all other registers. */
 enum { SIG_FEW_REST, SIG_FEW_RA, SIG_FEW_FP, SIG_FEW_EXTRA, SIG_FEW_SP, SIG_FEW_LANDING, SIG_FEW_COUNT };
 
-/*
- * Works out a row of column_count columns: SIG_ROW_ALL, by DWARF number, or SIG_FEW_COUNT. memory is
- * SIG_ROW_COPIES such rows, of which the first is the result. False when the table is damaged.
- */
+/* Works out a row of column_count columns: SIG_ROW_ALL, by DWARF number, or SIG_FEW_COUNT. memory is
+ * SIG_ROW_COPIES such rows, of which the first is the result. False when the table is damaged. */
 bool sig_cfi_row(const struct sig_row_request *request, unsigned column_count, struct sig_column *memory,
                  struct sig_cfa *ret);
 

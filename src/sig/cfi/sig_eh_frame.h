@@ -29,17 +29,13 @@ struct sig_fde {
     uint64_t instructions, instructions_end;
 };
 
-/*
- * The search table in .eh_frame_hdr: where its pairs are and how many. False if there is none, or one of
- * another form. *ret_eh_frame is set in any case: the address of .eh_frame by .eh_frame_hdr, or 0.
- */
+/* The search table in .eh_frame_hdr: where its pairs are and how many. False if there is none, or one of
+ * another form. *ret_eh_frame is set in any case: the address of .eh_frame by .eh_frame_hdr, or 0. */
 bool sig_eh_frame_search_table(const struct sig_module *module, bool careful_reads, uint64_t *ret_entries,
                                uint64_t *ret_count, uint64_t *ret_eh_frame);
 
-/*
- * The address of the entry of .eh_frame after the one at an address, 0 at the end or if the section is
- * damaged; and the entry itself, false if it is no FDE.
- */
+/* The address of the entry of .eh_frame after the one at an address, 0 at the end or if the section is
+ * damaged; and the entry itself, false if it is no FDE. */
 uint64_t sig_eh_frame_next(const struct sig_module *module, uint64_t at, bool careful_reads);
 bool sig_eh_frame_read(const struct sig_module *module, uint64_t at, bool careful_reads,
                        struct sig_cie *ret_cie, struct sig_fde *ret_fde);

@@ -21,10 +21,8 @@ struct sig_symbol {
     int64_t offset_after; /* for SIG_SYMBOL_DEREF the one outside, else 0 */
 };
 
-/*
- * The value of the expression block at run-time address `at` (a ULEB128 length, then operators), within the
- * bounds of the reader, which is left as it was. pc is the value of SIG_DWARF_PC. False if there is none.
- */
+/* The value of the expression block at run-time address `at` (a ULEB128 length, then operators), within the
+ * bounds of the reader, which is left as it was. pc is the value of SIG_DWARF_PC. False if there is none. */
 bool sig_expression_evaluate(struct sig_reader *reader, uint64_t at, uint64_t pc, struct sig_symbol *ret);
 
 #endif

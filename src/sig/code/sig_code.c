@@ -30,10 +30,8 @@ struct code {
     uint32_t words[LOOK_BACK + 2];
 };
 
-/*
- * Outside of modules code is read through the kernel, because it may go away. A module's code need not be
- * readable (a segment with PF_X alone): it is probed before a direct read, once for each page.
- */
+/* Outside of modules code is read through the kernel, because it may go away. A module's code need not be
+ * readable (a segment with PF_X alone): it is probed before a direct read, once for each page. */
 static uint32_t read_instruction(const struct sig_module *module, uint64_t pc, bool careful_reads,
                                  uint64_t *known_page)
 {

@@ -7,10 +7,8 @@
 
 enum { SEARCH_WORDS = 512, CODE_BYTES = 65536 };
 
-/*
- * The tables of the C library's clone and clone3 end with the system call, as they would be wrong in the
- * child, but the function goes on. Returns where such a function starts, or 0.
- */
+/* The tables of the C library's clone and clone3 end with the system call, as they would be wrong in the
+ * child, but the function goes on. Returns where such a function starts, or 0. */
 static uint64_t start_before_system_call(const struct sig_module *module, uint64_t gap, uint64_t lookup_pc)
 {
     uint8_t code[SIG_SYSTEM_CALL_BYTES];

@@ -352,10 +352,8 @@ bool sig_action_pass(int number, siginfo_t *info, ucontext_t *context, uint64_t 
     return true;
 }
 
-/*
- * Sends it again as it was: to the thread, or to the process, where another thread may take it, as all
- * signals are blocked in this one. Only the first thread may send to the process in another's name.
- */
+/* Sends it again as it was: to the thread, or to the process, where another thread may take it, as all
+ * signals are blocked in this one. Only the first thread may send to the process in another's name. */
 void sig_action_hold_back(int number, siginfo_t *info, uint64_t *mask)
 {
     long pid = sig_syscall4(SYS_getpid, 0, 0, 0, 0), status = -ENOSYS;

@@ -20,10 +20,8 @@ typedef void sig_handle_fn(int signal_number, siginfo_t *info, void *context);
 /* Before anything else: our handler, and the C library's own sigaction, not its hook. */
 void sig_action_init(sig_handle_fn *handle, sig_sigaction_fn *real);
 
-/*
- * Writers of the actions and of the numbers exclude each other. Every signal is blocked in between, because a
- * handler that interrupted this thread would wait for ever. Returns the mask that unlock is to restore.
- */
+/* Writers of the actions and of the numbers exclude each other. Every signal is blocked in between, because a
+ * handler that interrupted this thread would wait for ever. Returns the mask that unlock is to restore. */
 uint64_t sig_action_lock(void);
 void sig_action_unlock(uint64_t mask);
 

@@ -27,10 +27,8 @@ static bool is_waited_for(int fd)
            !S_ISDIR(status.st_mode) && !S_ISBLK(status.st_mode);
 }
 
-/*
- * Calls that SA_RESTART makes again (signal(7)), and that may fail with EINTR before they have done anything.
- * A thread that has just reached the instruction for the first time looks the same.
- */
+/* Calls that SA_RESTART makes again (signal(7)), and that may fail with EINTR before they have done anything.
+ * A thread that has just reached the instruction for the first time looks the same. */
 static bool may_fail_with_eintr(long number, long first, long second)
 {
     switch (number) {

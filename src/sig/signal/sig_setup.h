@@ -17,10 +17,8 @@
 int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                       sig_sigaction_fn *real_sigaction);
 
-/*
- * From now on no signal is ours: hooks leave all to the C library, and the kernel calls the program's
- * handlers. The calling thread's mask becomes what the program means; other masks lack what was ours.
- */
+/* From now on no signal is ours: hooks leave all to the C library, and the kernel calls the program's
+ * handlers. The calling thread's mask becomes what the program means; other masks lack what was ours. */
 void sig_setup_retire(void);
 
 /* The same in a child of fork that is not profiled, after sig_setup_forget_parent; the mask stays. */

@@ -98,10 +98,8 @@ struct sig_slot *sig_slots_claim_of(struct sig_slots *slots, int32_t tid)
     return NULL;
 }
 
-/*
- * The last pending reply wakes a sampler that waits. The handler changes `pending`, then reads `awaited`; the
- * sampler stores `awaited`, then reads `pending` (sig_slots_wait). At least one sees the other.
- */
+/* The last pending reply wakes a sampler that waits. The handler changes `pending`, then reads `awaited`; the
+ * sampler stores `awaited`, then reads `pending` (sig_slots_wait). At least one sees the other. */
 static void end_pending(struct sig_slots *slots, bool wake)
 {
     if (sig_sub_seq_cst(&slots->pending, 1) == 1 && wake && sig_load_seq_cst(&slots->awaited))

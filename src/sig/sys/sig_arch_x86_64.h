@@ -129,10 +129,8 @@ static inline bool sig_sets_up_frame(const uint8_t *code)
     return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec));
 }
 
-/*
- * Looks for push %rbp; mov %rsp,%rbp, before which compilers such as V8's put some checks. Or for add
- * $N,%rsp; ret after straight code, as in crti.o, which begins every library's _init with sub $N,%rsp.
- */
+/* Looks for push %rbp; mov %rsp,%rbp, before which compilers such as V8's put some checks. Or for add
+ * $N,%rsp; ret after straight code, as in crti.o, which begins every library's _init with sub $N,%rsp. */
 static inline int sig_words_on_return_address(const uint8_t *code, size_t at, size_t bytes)
 {
     enum { PUSH_RBP = 0x55, RET = 0xc3, RET_POP = 0xc2, REPZ = 0xf3, BND = 0xf2, EPILOGUE_BYTES = 5 };

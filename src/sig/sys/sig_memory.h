@@ -24,10 +24,8 @@ bool sig_memory_is_readable(uint64_t address);
 /* Copies bytes through the kernel; false if any of them is not mapped, or the kernel refuses the call. */
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
 
-/*
- * Copies up to the first page that is not mapped; returns the number of bytes, 0 if the kernel refuses.
- * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1.
- */
+/* Copies up to the first page that is not mapped; returns the number of bytes, 0 if the kernel refuses.
+ * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1. */
 size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
 
 /* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */

@@ -51,10 +51,8 @@ static bool find_cached_rule(const struct sig_walk *walk, uint64_t lookup_pc, st
            !(walk->interrupted && ret->starts_here);
 }
 
-/*
- * SIG_RULE_NONE is not cached for code in a module, which step_ordinary_frames would take for generated code.
- * Nor is it where a thread was interrupted, which does not prove that calls return there.
- */
+/* SIG_RULE_NONE is not cached for code in a module, which step_ordinary_frames would take for generated code.
+ * Nor is it where a thread was interrupted, which does not prove that calls return there. */
 static bool is_to_be_cached(const struct sig_walk *walk, const struct sig_module *module,
                             const struct sig_rule *rule)
 {

@@ -64,10 +64,8 @@ static bool step_by_code(struct sig_walk *walk)
     return true;
 }
 
-/*
- * Assembly in a module. Unless the return address is on top of the stack, registers were pushed, and may hold
- * anything now. If the frame pointer of another thread is not known, only an address on top is taken.
- */
+/* Assembly in a module. Unless the return address is on top of the stack, registers were pushed, and may hold
+ * anything now. If the frame pointer of another thread is not known, only an address on top is taken. */
 static bool step_by_call(struct sig_walk *walk, const struct sig_module *module)
 {
     struct sig_nocfi_scan scan;
