@@ -202,8 +202,7 @@ static uint32_t walk_frames(struct sig_walk *walk, enum sig_unwind_end *ret_end)
         if (walk->count == before && !step_one(walk, ret_end))
             return 0;
         if (walk->regs.pc == 0 && !walk->interrupted) {
-            sig_stack_cache_give_up(
-                &walk->stack_cache); /* it ends by a word of the stack, not by the frame */
+            sig_stack_cache_give_up(&walk->stack_cache); /* a word of the stack ends it, not the frame */
             if (walk->sure_count > 0)
                 *ret_end = SIG_UNWIND_TRUNCATED; /* that word may be the wrong one */
             return 0;
