@@ -38,14 +38,14 @@ static int public_code(int result)
 WALLPROF_HOOK const struct wallprof_label_t *wallprof_label(const char *key, const char *value)
 {
     const struct wallprof_label_t *label = NULL;
-    return labels_intern(labels_of_process(), key, value, &label) == 0 ? label : NULL;
+    return labels_intern(session_labels(), key, value, &label) == 0 ? label : NULL;
 }
 
 WALLPROF_HOOK int wallprof_push(const struct wallprof_label_t *label)
 {
     int error;
     struct thread_annotations *annotations = own_annotations(&error);
-    return annotations ? public_code(labels_push(labels_of_process(), &annotations->labels, label)) : error;
+    return annotations ? public_code(labels_push(session_labels(), &annotations->labels, label)) : error;
 }
 
 WALLPROF_HOOK int wallprof_pop(int token)
@@ -54,7 +54,7 @@ WALLPROF_HOOK int wallprof_pop(int token)
     if (token <= 0)
         return token < 0 ? WALLPROF_NO_LABEL : 0;
     struct thread_annotations *annotations = own_annotations(&error);
-    return annotations ? public_code(labels_pop(labels_of_process(), &annotations->labels, token)) : error;
+    return annotations ? public_code(labels_pop(session_labels(), &annotations->labels, token)) : error;
 }
 
 WALLPROF_HOOK int wallprof_thread_name(const char *name)

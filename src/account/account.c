@@ -1,6 +1,5 @@
 #include "account.h"
 #include "base/arena.h"
-#include "labels.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,6 +8,7 @@ int account_init(struct account *account, struct tree *tree, const struct module
                  const struct account_options *options)
 {
     account->path_capacity = (size_t)options->depth + 1 + LABELS_DEPTH_MAX;
+    account->labels = options->labels;
     account->stack_caches.bytes_max = options->cache_bytes;
     account->fold =
         (struct fold){.tree = tree, .period_ns = options->period_ns, .timeline = options->timeline};
@@ -49,7 +49,7 @@ static void provide_cache(struct account *account, struct stack_cache **cache, u
  * has them already. */
 static void add_labels(struct account *account, uint32_t stack, struct fold_observation *observation)
 {
-    const struct label_table *labels = labels_of_process();
+    const struct label_table *labels = account->labels;
     uint32_t set[LABELS_DEPTH_MAX];
     size_t count = labels_of_stack(labels, stack, set);
     for (size_t i = observation->base ? 0 : count; i-- > 0;)

@@ -12,6 +12,7 @@
 
 #include "events.h"
 #include "fold.h"
+#include "labels.h"
 #include "locate.h"
 #include "modules/modules.h"
 #include "stack_cache.h"
@@ -25,6 +26,7 @@ struct account {
     struct fold fold;
     struct locate locate;
     struct stack_caches stack_caches;
+    const struct label_table *labels;
     arena_ref *path; /* scratch: one stack's locations, and its labels' */
     uint32_t *inner; /* and its locate_stack.inner */
     uint64_t *whole; /* and its addresses, when shared ones must be folded again */
@@ -48,10 +50,11 @@ struct account_stack {
 };
 
 struct account_options {
-    struct timeline *timeline; /* not owned; may be NULL */
-    uint64_t period_ns;        /* between ticks */
-    uint32_t depth;            /* of the deepest stack */
-    size_t cache_bytes;        /* for the stack caches of all threads */
+    struct timeline *timeline;        /* not owned; may be NULL */
+    const struct label_table *labels; /* not owned */
+    uint64_t period_ns;               /* between ticks */
+    uint32_t depth;                   /* of the deepest stack */
+    size_t cache_bytes;               /* for the stack caches of all threads */
 };
 
 /* *account is zeroed memory. tree and modules are not owned. 0 or -ENOMEM; deinit is due in both cases. */

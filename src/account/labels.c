@@ -25,13 +25,6 @@ enum { TOKEN_LABEL_BITS = 16 };
 
 _Static_assert(LABELS_MAX < 1 << TOKEN_LABEL_BITS, "a token has room for a label");
 
-static struct label_table process_labels;
-
-struct label_table *labels_of_process(void)
-{
-    return &process_labels;
-}
-
 /* ---- labels ---- */
 
 bool labels_is_reserved(const char *key)

@@ -45,9 +45,6 @@ struct label_table {
     char text[LABELS_TEXT_BYTES];
 };
 
-/* The process's own; a forked child has a copy. */
-struct label_table *labels_of_process(void);
-
 /* Keys that mean something of their own in a profile. */
 bool labels_is_reserved(const char *key);
 

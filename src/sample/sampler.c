@@ -37,9 +37,11 @@ static uint32_t slot_count(const struct sampler_options *options)
     return count < SLOTS_MIN ? SLOTS_MIN : count > SLOTS_MAX ? SLOTS_MAX : count;
 }
 
-static int init_parts(struct sampler *sampler, const struct sampler_options *options, uint64_t seed)
+static int init_parts(struct sampler *sampler, const struct sampler_options *options,
+                      const struct label_table *labels, uint64_t seed)
 {
-    struct account_options account = {.period_ns = NS_PER_S / options->hz,
+    struct account_options account = {.labels = labels,
+                                      .period_ns = NS_PER_S / options->hz,
                                       .depth = options->depth,
                                       .cache_bytes = options->memory_bytes / STACK_CACHE_MEMORY_SHARE};
     int status = arena_init(&sampler->arena, options->memory_bytes);
@@ -63,11 +65,11 @@ static int init_parts(struct sampler *sampler, const struct sampler_options *opt
 }
 
 int sampler_init(struct sampler *sampler, const struct sampler_options *options, struct threads *threads,
-                 uint64_t start_ns, uint64_t seed)
+                 const struct label_table *labels, uint64_t start_ns, uint64_t seed)
 {
     sampler->threads = threads;
     sampler->start_ns = start_ns;
-    int status = init_parts(sampler, options, seed);
+    int status = init_parts(sampler, options, labels, seed);
     if (status < 0) {
         sampler_deinit(sampler);
         return status;

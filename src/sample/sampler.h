@@ -80,10 +80,10 @@ struct sampler_options {
     bool by_signal_only;       /* no thread is sampled from outside */
 };
 
-/* *sampler is zeroed memory (it is large: not cleared twice). 0 or -errno. start_ns: from when on threads'
- * time counts. */
+/* *sampler is zeroed memory (it is large: not cleared twice). labels is not owned. start_ns: from when on
+ * threads' time counts. 0 or -errno. */
 int sampler_init(struct sampler *sampler, const struct sampler_options *options, struct threads *threads,
-                 uint64_t start_ns, uint64_t seed);
+                 const struct label_table *labels, uint64_t start_ns, uint64_t seed);
 void sampler_deinit(struct sampler *sampler);
 
 /* When the recording is closed by another thread than the sampler, whose descriptors these were. */

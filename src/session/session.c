@@ -1,6 +1,7 @@
 /* One recording's beginning, its end, and its threads. See session_internal.h for the other parts. */
 #include "session_internal.h"
 #include "libc.h"
+#include "account/labels.h"
 #include "base/clock.h"
 #include "config/environment.h"
 #include "base/futex.h"
@@ -35,6 +36,15 @@ static const uint64_t main_stack_reach_bytes = 128U << 20;
 /* The one session of this process; NULL before the first start and after a failed one. Threads that were
  * there before it (of a library's constructor) find it when it is complete. */
 static struct session *current;
+
+/* Of the process and not of a session: labels are valid before a recording and after it, and a forked child
+ * has its parent's at the same addresses. Nothing is ever taken out, so a pointer to one never dangles. */
+static struct label_table labels;
+
+struct label_table *session_labels(void)
+{
+    return &labels;
+}
 
 struct session *session_current(void)
 {

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 struct libc; /* libc.h */
+struct label_table;
 
 /*
  * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
@@ -34,6 +35,10 @@ int session_start(const struct libc *libc, char **environment);
 /* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
  * signal handlers. */
 bool session_is_recording(void);
+
+/* The labels of the process: there before a recording begins, after it has ended, and in a forked child. Any
+ * thread, also in signal handlers. */
+struct label_table *session_labels(void);
 
 /* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
 bool session_hides_environment(void);

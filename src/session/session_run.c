@@ -42,7 +42,7 @@ int session_prepare(struct session *session)
     if (status < 0)
         return status;
     session_choose_store(session);
-    status = sampler_init(&session->sampler, &session->config.sampler, &session->threads,
+    status = sampler_init(&session->sampler, &session->config.sampler, &session->threads, session_labels(),
                           session->birth.start_ns, seed);
     if (status < 0)
         return status;
