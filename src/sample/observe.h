@@ -82,8 +82,9 @@ int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);
 
-/* The sampler thread runs, and its descriptors are out of the program's sight, or not. */
-void observe_enter(struct observer *observer, int task_directory, bool is_private);
+/* The sampler thread runs. is_private: the program cannot see its descriptors. */
+void observe_enter(struct observer *observer, int task_directory, bool is_private,
+                   enum thread_stat_view view);
 
 /* For a process whose sampler, and descriptors, are gone. */
 void observe_drop_descriptors(struct observer *observer);

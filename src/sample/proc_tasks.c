@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of an entry whose name is a digit: 19 bytes before it (struct linux_dirent64), rounded up to 8. */
+/* The size of an entry whose name is one digit: 19 bytes before the name (struct linux_dirent64), rounded up
+ * to a multiple of 8. */
 enum { ENTRY_BYTES_MIN = 24 };
 
 int proc_tasks_open(void)
@@ -27,7 +28,7 @@ uint32_t proc_tasks_count(int directory_fd)
     return fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
-/* getdents64 itself: opendir would allocate. */
+/* Calls getdents64 itself: opendir would allocate. */
 int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX])
 {
     char buffer[PROC_TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
@@ -49,16 +50,20 @@ void proc_tasks_rewind(int directory_fd)
     lseek(directory_fd, 0, SEEK_SET);
 }
 
-/* Reads TID/NAME as a string; false when it cannot be read. */
-static bool read_file(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity)
+int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name)
 {
     char path[48];
     snprintf(path, sizeof(path), "%d/%s", tid, name);
     int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t bytes = raw_read(fd, text, capacity - 1);
-    close(fd);
+    return fd < 0 ? -errno : fd;
+}
+
+bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity)
+{
+    int fd = proc_tasks_open_file(directory_fd, tid, name);
+    ssize_t bytes = fd < 0 ? -1 : raw_read(fd, text, capacity - 1);
+    if (fd >= 0)
+        close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;
 }
@@ -74,7 +79,7 @@ static uint64_t start_on_monotonic_ns(uint64_t start_ticks)
 bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns)
 {
     char text[1024];
-    if (!read_file(directory_fd, tid, "stat", text, sizeof(text)))
+    if (!proc_tasks_read(directory_fd, tid, "stat", text, sizeof(text)))
         return false;
     char *at = strrchr(text, ')'); /* the name before it may hold anything */
     if (!at || at[1] != ' ')
@@ -89,8 +94,8 @@ bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret
 
 void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity)
 {
-    char text[64] = "";
-    read_file(directory_fd, tid, "comm", text, sizeof(text));
+    char text[64];
+    proc_tasks_read(directory_fd, tid, "comm", text, sizeof(text));
     size_t length = strlen(text);
     if (length > 0 && text[length - 1] == '\n')
         length--;
@@ -109,7 +114,7 @@ static uint64_t read_set(const char *text, const char *label)
 struct proc_tasks_signals proc_tasks_signals(int directory_fd, pid_t tid)
 {
     char text[4096];
-    if (!read_file(directory_fd, tid, "status", text, sizeof(text)))
+    if (!proc_tasks_read(directory_fd, tid, "status", text, sizeof(text)))
         return (struct proc_tasks_signals){0};
     return (struct proc_tasks_signals){
         .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};

@@ -1,11 +1,12 @@
 /*
  * The kernel's list of this process's threads: /proc/self/task, through the sampler's own descriptor.
  *
- * Called from: the sampler thread only.
+ * Called from: the sampler thread only; proc_tasks_open and proc_tasks_read also from the thread that starts
+ * the recording.
  *
- * Nothing of /proc is asked for about the sampler's own thread where that can be helped: the kernel would
- * keep entries for it, which it throws away at the thread's end, after the parent has been told of the
- * process's. A parent that asks for its child just then spins until that is done (release_task and
+ * Files about the sampler's own thread are read only where there is no other way. The kernel keeps entries
+ * for a thread whose files were read, and discards them at its end, after the parent has been told that the
+ * process has ended. A parent that waits for its child just then spins until that is done (release_task and
  * shrink_dcache_parent of Linux 6.18), on a busy machine for seconds.
  */
 #ifndef WALLPROF_PROC_TASKS_H
@@ -19,13 +20,13 @@
 /* An open /proc/self/task, or -errno. */
 int proc_tasks_open(void);
 
-/* How many threads there are, for the price of one fstat; 0 when it cannot be told. */
+/* How many threads there are, for the price of one fstat; 0 when it is not known. */
 uint32_t proc_tasks_count(int directory_fd);
 
 /*
  * The next tids of the list, in no order: their number, 0 at the end of the list, or -errno. The kernel goes
- * on at the thread it stopped at; when that one is gone, at its number in the list, and may leave out some.
- * About 1 us each.
+ * on at the thread it stopped at. If that thread is gone, it goes on at the same position, and may leave out
+ * some. About 1 us each.
  */
 enum { PROC_TASKS_NEXT_MAX = 170 };
 int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX]);
@@ -33,8 +34,14 @@ int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX]);
 /* The next call of proc_tasks_next starts over. */
 void proc_tasks_rewind(int directory_fd);
 
-/* A thread's state letter (man proc_pid_stat) and when it started on CLOCK_MONOTONIC (to 10 ms). False when
- * it is gone. */
+/* Opens the file `name` of a thread: a descriptor, or -errno. */
+int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name);
+
+/* Reads that file as a string, by one read. False, and "", when it cannot be read or is empty. */
+bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity);
+
+/* A thread's state letter (man proc_pid_stat) and its start on CLOCK_MONOTONIC (to 10 ms). False when it is
+ * gone. */
 bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns);
 
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */
@@ -44,7 +51,7 @@ void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacit
 struct proc_tasks_signals {
     uint64_t blocked;
     uint64_t pending; /* sent to this thread, and not taken yet */
-    bool is_known;    /* false: the sets are empty because they cannot be told */
+    bool is_known;    /* false: the file cannot be read, and the sets are empty */
 };
 
 struct proc_tasks_signals proc_tasks_signals(int directory_fd, pid_t tid);

@@ -75,13 +75,19 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options,
         return status;
     }
     sampler->observer.by_signal_only = options->by_signal_only;
-    if (!options->by_signal_only)
-        thread_stat_find_out();
+    if (!options->by_signal_only && sampler->view == THREAD_STAT_VIEW_UNKNOWN)
+        sampler->view = thread_stat_find_view();
     uint64_t period_ns = sampler->account.fold.period_ns;
     random_init(&sampler->random, seed);
     tick_init(&sampler->tick, period_ns, start_ns, &sampler->random);
     overhead_limit_init(&sampler->overhead_limit, options->overhead_ppm, period_ns, SCHEDULE_LENGTH_MAX);
     return 0;
+}
+
+void sampler_inherit(struct sampler *sampler, const struct sampler *parent)
+{
+    overhead_group_join(&sampler->overhead_group, &parent->overhead_group);
+    sampler->view = parent->view;
 }
 
 void sampler_deinit(struct sampler *sampler)
@@ -112,13 +118,19 @@ void sampler_close_directory(struct sampler *sampler)
     sampler_drop_descriptors(sampler);
 }
 
+static void open_directory(struct sampler *sampler, bool has_own_descriptors)
+{
+    thread_scan_open(&sampler->thread_scan);
+    observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors,
+                  sampler->view);
+}
+
 int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
 {
     int status = modules_init(&sampler->modules, &sampler->arena);
     if (status < 0)
         return status;
-    thread_scan_open(&sampler->thread_scan);
-    observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors);
+    open_directory(sampler, has_own_descriptors);
     sampler_begin_arrived(sampler);
     while (thread_scan_start(&sampler->thread_scan, sampler->threads))
         sampler_adopt_strangers(sampler);
@@ -137,8 +149,7 @@ void sampler_pause(struct sampler *sampler)
 
 void sampler_resume(struct sampler *sampler, bool has_own_descriptors)
 {
-    thread_scan_open(&sampler->thread_scan);
-    observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors);
+    open_directory(sampler, has_own_descriptors);
     if (!has_own_descriptors)
         sampler_close_directory(sampler);
 }

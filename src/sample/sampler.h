@@ -37,6 +37,7 @@ struct sampler {
     struct account account;
     struct timeline *timeline; /* NULL when none is asked for */
     struct observer observer;
+    enum thread_stat_view view; /* of /proc; also found out by a parent */
     uint64_t signals_taken; /* from us, past the C library: a set; each is reported once, by the session */
     struct tick tick;
     uint32_t skipped; /* ticks without a sample: their moments, until the schedule is told */
@@ -85,6 +86,10 @@ struct sampler_options {
 int sampler_init(struct sampler *sampler, const struct sampler_options *options, struct threads *threads,
                  const struct label_table *labels, uint64_t start_ns, uint64_t seed);
 void sampler_deinit(struct sampler *sampler);
+
+/* In a forked child, before sampler_init: its parent's group, and what its parent has found out about /proc.
+ */
+void sampler_inherit(struct sampler *sampler, const struct sampler *parent);
 
 /* When the recording is closed by another thread than the sampler, whose descriptors these were. */
 void sampler_drop_descriptors(struct sampler *sampler);

@@ -2,8 +2,6 @@
 #include "proc_tasks.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,7 +9,7 @@
 #include <unistd.h>
 
 /* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). A thread that never
- * runs needs one only. The limit of open files is the process's, but counts in each descriptor table by
+ * runs needs only one. The limit of open files is the process's, but counts in each descriptor table by
  * itself. */
 enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, OWN_FRAMES_BYTES_MAX = 65536 };
 
@@ -65,7 +63,7 @@ void thread_stats_drop_all(struct thread_stats *stats)
     stats->task_directory = -1;
 }
 
-/* For one more. The stat keeps what it has. */
+/* Closes descriptors until there is room for one more; not those of `stat`. */
 static void make_room(struct thread_stats *stats, const struct thread_stat *stat)
 {
     while (stats->kept >= stats->kept_max && stats->oldest && stats->oldest != stat)
@@ -82,29 +80,20 @@ static void mark_used(struct thread_stats *stats, struct thread_stat *stat)
 
 /* ---- reading ---- */
 
-static int open_file(const struct thread_stats *stats, pid_t tid, const char *name)
-{
-    char path[48];
-    if (stats->task_directory < 0)
-        return -ENOENT;
-    snprintf(path, sizeof(path), "%d/%s", tid, name);
-    int descriptor = openat(stats->task_directory, path, O_RDONLY | O_CLOEXEC);
-    return descriptor < 0 ? -errno : descriptor;
-}
-
-/* The program may have lowered its limit of open files, or the system be out of them: then fewer are kept. */
+/* If the program has lowered its limit of open files, or the system has run out of them, fewer are kept. */
 static int open_within_limits(struct thread_stats *stats, pid_t tid, const char *name)
 {
-    int opened = open_file(stats, tid, name);
+    int opened = proc_tasks_open_file(stats->task_directory, tid, name);
     while ((opened == -EMFILE || opened == -ENFILE) && stats->kept > 0) {
         thread_stat_close(stats, stats->oldest);
         stats->kept_max = stats->kept > 0 ? stats->kept : 1;
-        opened = open_file(stats, tid, name);
+        opened = proc_tasks_open_file(stats->task_directory, tid, name);
     }
     return opened;
 }
 
-/* Whether fewer descriptors have been read since than are kept: then keeping its own pays. */
+/* Whether fewer descriptors have been read since its last reading than are kept: then keeping its own pays.
+ */
 static bool is_read_often(const struct thread_stats *stats, const struct thread_stat *stat)
 {
     return stat->read_at != 0 && stats->reads - stat->read_at < stats->kept_max;
@@ -118,7 +107,7 @@ static int keep_descriptor(struct thread_stats *stats, struct thread_stat *stat,
     return *descriptor = opened;
 }
 
-/* One of a stat's two files, to be given back: a descriptor or -errno. */
+/* One of a thread's two files: a descriptor, which give_back takes, or -errno. */
 static int open_descriptor(struct thread_stats *stats, struct thread_stat *stat, int *descriptor, pid_t tid,
                            const char *name)
 {
@@ -187,7 +176,7 @@ enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct threa
     return state == THREAD_STAT_KNOWN ? parse_runs(text, ret) : state;
 }
 
-/* A thread that is ending has let go of its stack, or will: its owner may have unmapped it. */
+/* A thread that is ending does not use its stack any more: its owner may have unmapped it. */
 static bool is_ending(const struct thread_stat_call *call)
 {
     return call->number == SYS_exit || call->number == SYS_exit_group || call->sp == 0;
@@ -218,48 +207,34 @@ enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct threa
 
 /* ---- start ---- */
 
-/* Found out once: the same holds in whatever is forked. */
-static enum { UNKNOWN, ABOUT_US, ABOUT_OTHERS } about;
-
-static bool read_own(const struct thread_stats *stats, const char *name, char *text)
-{
-    int fd = open_file(stats, gettid(), name);
-    ssize_t bytes = fd < 0 ? -1 : pread(fd, text, TEXT_BYTES - 1, 0);
-    if (fd >= 0)
-        close(fd);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0;
-}
-
-/* Whether what the kernel tells is about the threads as we know them: behind an emulator it is about that. So
- * this thread looks at itself. */
-static bool is_about_us(const struct thread_stats *stats)
+bool thread_stat_is_about_us(int task_directory)
 {
     char text[TEXT_BYTES];
     struct thread_stat_runs runs;
     struct thread_stat_call call;
     uint64_t here = (uint64_t)(uintptr_t)&call;
-    return read_own(stats, "schedstat", text) && parse_runs(text, &runs) == THREAD_STAT_KNOWN &&
-           read_own(stats, "syscall", text) && parse_call(text, &call) == THREAD_STAT_KNOWN &&
-           call.number == SYS_pread64 && call.sp < here && here - call.sp < OWN_FRAMES_BYTES_MAX;
+    return proc_tasks_read(task_directory, gettid(), "schedstat", text, sizeof(text)) &&
+           parse_runs(text, &runs) == THREAD_STAT_KNOWN &&
+           proc_tasks_read(task_directory, gettid(), "syscall", text, sizeof(text)) &&
+           parse_call(text, &call) == THREAD_STAT_KNOWN && call.number == SYS_read && call.sp < here &&
+           here - call.sp < OWN_FRAMES_BYTES_MAX;
 }
 
-void thread_stat_find_out(void)
+enum thread_stat_view thread_stat_find_view(void)
 {
-    struct thread_stats stats = {.task_directory = about == UNKNOWN ? proc_tasks_open() : -1};
-    if (stats.task_directory < 0)
-        return;
-    about = is_about_us(&stats) ? ABOUT_US : ABOUT_OTHERS;
-    close(stats.task_directory);
+    int directory = proc_tasks_open();
+    if (directory < 0)
+        return THREAD_STAT_VIEW_UNKNOWN;
+    bool is_about_us = thread_stat_is_about_us(directory);
+    close(directory);
+    return is_about_us ? THREAD_STAT_VIEW_OURS : THREAD_STAT_VIEW_OTHERS;
 }
 
-void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_private)
+void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_usable)
 {
     struct rlimit files = {.rlim_cur = 0};
-    *stats = (struct thread_stats){.task_directory = is_private ? task_directory : -1};
     getrlimit(RLIMIT_NOFILE, &files);
     uint64_t room = files.rlim_cur > DESCRIPTORS_LEFT_FREE ? files.rlim_cur - DESCRIPTORS_LEFT_FREE : 0;
-    stats->kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX;
-    if (about == UNKNOWN ? !is_about_us(stats) : about == ABOUT_OTHERS)
-        stats->task_directory = -1;
+    *stats = (struct thread_stats){.task_directory = is_usable ? task_directory : -1,
+                                   .kept_max = room < KEPT_MAX ? (uint32_t)room : KEPT_MAX};
 }

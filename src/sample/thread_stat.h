@@ -1,20 +1,24 @@
 /*
  * What the kernel tells of a thread without waking it: how often it has run, and where it is blocked.
  *
- * Two files of /proc/self/task/TID. `schedstat`: its CPU time, the time it waited for a CPU, and how often it
- * was put on one, its run count. A thread whose run count stands where it stood has not run in between,
- * however often one samples: that is a proof, where the CPU clock is none (it can stand still across a short
- * run). `syscall`: the system call it is blocked in, its stack pointer and pc; "running" when it is not
- * blocked. (fs/proc/base.c: proc_pid_schedstat, proc_pid_syscall; lib/syscall.c: task_current_syscall.)
+ * Two files of /proc/self/task/TID tell it (fs/proc/base.c: proc_pid_schedstat, proc_pid_syscall;
+ * lib/syscall.c: task_current_syscall):
  *
- * Descriptors are kept open: one that is kept costs a third of one that is opened for each sample, it belongs
- * to the thread and not to its tid, which may be another thread's a moment later, and it can be read when the
- * program has changed its user and no new one can be opened. They lie in the sampler's own descriptor table.
- * Their number is bounded; past it the ones that were used least recently are closed for those that are used
- * often, and a thread that is sampled more rarely than all others together has its own closed again at
+ *  - `schedstat`: the thread's CPU time, the time it waited for a CPU, and its run count: how often it was
+ * put on a CPU. A run count that has not changed proves that the thread has not run. The CPU clock proves
+ *    nothing: it can stand still across a short run.
+ *  - `syscall`: the system call that the thread is blocked in, its stack pointer and pc; "running" when it is
+ *    not blocked.
+ *
+ * Descriptors are kept open, in the sampler's own descriptor table. Reading a kept one costs a third of
+ * opening one for each sample. It belongs to the thread, while its tid may be another thread's a moment
+ * later. It stays readable when the program has changed its user and no new one can be opened.
+ *
+ * Their number is bounded. Past the bound the least recently used ones are closed for threads that are
+ * sampled often. A thread that is sampled more rarely than all others together has its descriptor closed at
  * once: what has just been opened is in the CPU's caches, and what has been kept for long is not.
  *
- * Called from: the sampler thread only.
+ * Called from: the sampler thread only, except for thread_stat_find_view.
  */
 #ifndef WALLPROF_THREAD_STAT_H
 #define WALLPROF_THREAD_STAT_H
@@ -27,54 +31,58 @@
 struct thread_stat {
     int schedstat, syscall; /* 0: not open. (0 to 2 are never ours.) */
     struct thread_stat *newer, *older;
-    uint64_t read_at; /* struct thread_stats.reads when it was read last */
+    uint64_t read_at; /* struct thread_stats.reads at its last reading */
 };
 
 struct thread_stats {
-    int task_directory;                  /* /proc/self/task; -1: nothing can be watched. Not owned. */
+    int task_directory;                  /* /proc/self/task; negative: nothing can be read. Not owned. */
     uint32_t kept, kept_max;             /* descriptors */
-    uint64_t reads;                      /* so far, of any thread's */
+    uint64_t reads;                      /* so far, of all threads' */
     struct thread_stat *newest, *oldest; /* those that keep a descriptor, by their last use */
 };
 
 /* How often a thread has run. */
 struct thread_stat_runs {
     uint64_t count;  /* how often it was put on a CPU */
-    uint64_t cpu_ns; /* what its CPU clock says, exactly as long as it does not run */
+    uint64_t cpu_ns; /* its CPU clock, exact while it does not run */
 };
 
 /* Where it is blocked. */
 struct thread_stat_call {
-    long number; /* of the system call; -1 outside of one (it waits for a page) */
+    long number; /* of the system call; -1 outside one (it waits for a page) */
     uint64_t arguments[6];
-    uint64_t sp, pc; /* pc: after the system call's instruction, or the one that waits for its page */
+    uint64_t sp, pc; /* pc: after the system call's instruction, or at the one that waits for its page */
 };
 
 enum thread_stat_state {
-    THREAD_STAT_KNOWN,      /* what was requested has been read; of thread_stat_call: it is blocked */
+    THREAD_STAT_KNOWN,      /* the result has been read; of thread_stat_call: the thread is blocked */
     THREAD_STAT_RUNNING,    /* on a CPU, or waiting for one */
-    THREAD_STAT_GONE,       /* ended, or about to: it has no stack of its own any more */
-    THREAD_STAT_UNREADABLE, /* the kernel does not tell, or descriptors have run out */
+    THREAD_STAT_GONE,       /* ended, or about to end: its stack may be unmapped */
+    THREAD_STAT_UNREADABLE, /* the kernel does not show it, or descriptors have run out */
 };
 
-/* In the thread that starts the recording, which reads its own: whether what the kernel tells is about
- * our threads. Without it thread_stats_init does, in the sampler (but see proc_tasks.h on that). It takes
- * descriptors of the program's for a moment. */
-void thread_stat_find_out(void);
+/* Whose threads /proc shows: in an emulator those of the emulator. */
+enum thread_stat_view { THREAD_STAT_VIEW_UNKNOWN, THREAD_STAT_VIEW_OURS, THREAD_STAT_VIEW_OTHERS };
 
-/*
- * task_directory: an open /proc/self/task. is_private: whether our descriptors are out of the program's
- * sight; none is opened otherwise.
- */
-void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_private);
+/* In the thread that starts the recording, which reads its own files: UNKNOWN if /proc cannot be opened. It
+ * uses descriptors of the program's table for a moment. */
+enum thread_stat_view thread_stat_find_view(void);
 
-/* For a process whose sampler, and descriptors, are gone. */
+/* Whether an open /proc/self/task is about our threads: the calling thread reads its own files (but see
+ * proc_tasks.h on the sampler's). */
+bool thread_stat_is_about_us(int task_directory);
+
+/* task_directory: an open /proc/self/task. is_usable: it is about our threads, and the program cannot see our
+ * descriptors. Otherwise none is opened. */
+void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_usable);
+
+/* The sampler has ended, and its descriptors are gone with it. */
 void thread_stats_drop_all(struct thread_stats *stats);
 
-/* Opens both files now, as long as they can be. */
+/* Opens both files now, while that is possible. */
 void thread_stat_open(struct thread_stats *stats, struct thread_stat *stat, pid_t tid);
 
-/* The thread is none of ours any more. */
+/* The thread is not sampled any more. */
 void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat);
 
 /* Never THREAD_STAT_RUNNING. *ret is filled in for THREAD_STAT_KNOWN only. */

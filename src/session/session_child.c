@@ -66,7 +66,7 @@ void session_restart_in_child(const struct thread *forking)
             forking->annotations; /* it goes on where the parent's thread was */
     session->birth.is_child = true;
     session->birth.inherited = parent;
-    overhead_group_join(&session->sampler.overhead_group, &parent->sampler.overhead_group);
+    sampler_inherit(&session->sampler, &parent->sampler);
     perf_maps_init(&session->birth.perf_maps, session->birth.pid, session->birth.start_utc_ns,
                    &parent->birth.perf_maps);
     inherit_settings(session, parent);

@@ -99,6 +99,7 @@ static void a_blocked_thread_shows_its_call(void **state)
     struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
+    assert_true(thread_stat_is_about_us(directory));
     thread_stats_init(&watches, directory, true);
     begin(&subject);
     wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
