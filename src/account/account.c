@@ -26,7 +26,7 @@ void account_deinit(struct account *account)
     scratch_free(account->whole, sizeof(uint64_t) * account->path_capacity);
 }
 
-/* Adds the shared frames, where the node to go on from is not known. */
+/* Adds the shared frames when the node to fold from is not known. */
 static void complete_stack(struct account *account, const struct stack_cache *cache,
                            struct locate_stack *stack)
 {
@@ -36,7 +36,7 @@ static void complete_stack(struct account *account, const struct stack_cache *ca
     stack->addresses = account->whole;
 }
 
-/* A thread that is found deep has a cache from then on, and one that is found deeper a larger one. */
+/* A thread gets a cache once it was found deep, and a larger one once it was found deeper. */
 static void provide_cache(struct account *account, struct stack_cache **cache, uint32_t depth)
 {
     if (depth < STACK_CACHE_LEAST_FRAMES || (*cache && depth <= (*cache)->frames))
@@ -45,8 +45,7 @@ static void provide_cache(struct account *account, struct stack_cache **cache, u
     *cache = stack_cache_create(&account->stack_caches, depth);
 }
 
-/* The thread's labels, as the outermost frames of its stack: the first of them right below the root. A base
- * has them already. */
+/* Adds the thread's labels as the outermost frames of its stack. The path of a base has them already. */
 static void add_labels(struct account *account, uint32_t stack, struct fold_observation *observation)
 {
     const struct label_table *labels = account->labels;
@@ -58,11 +57,11 @@ static void add_labels(struct account *account, uint32_t stack, struct fold_obse
     observation->label_count = (uint32_t)count;
 }
 
-/* From locations to the node, or from the last node that the stack shares with the one before. */
-static void fold_stack(struct account *account, const struct account_thread *thread,
+/* Folds from the last node that the stack shares with the one before, or from the root. */
+static void fold_stack(struct account *account, struct fold_thread *thread, struct stack_cache **of_thread,
                        const struct account_stack *seen, struct fold_observation *observation)
 {
-    struct stack_cache *cache = seen->is_cached ? *thread->stack_cache : NULL;
+    struct stack_cache *cache = seen->is_cached ? *of_thread : NULL;
     struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment,
                                  account->inner};
     uint64_t overflows = account->fold.tree->overflows;
@@ -71,21 +70,20 @@ static void fold_stack(struct account *account, const struct account_thread *thr
         complete_stack(account, cache, &stack);
     observation->depth = locate_path(&account->locate, &stack, account->path);
     add_labels(account, seen->labels, observation);
-    fold_observe(&account->fold, thread->fold, observation);
+    fold_observe(&account->fold, thread, observation);
     if (cache && overflows == account->fold.tree->overflows)
-        stack_cache_keep(cache, account->fold.tree, thread->fold->node, account->inner, stack.depth,
-                         seen->labels);
-    provide_cache(account, thread->stack_cache, cache ? cache->walk->count : seen->depth);
+        stack_cache_keep(cache, account->fold.tree, thread->node, account->inner, stack.depth, seen->labels);
+    provide_cache(account, of_thread, cache ? cache->walk->count : seen->depth);
 }
 
-void account_sample(struct account *account, const struct account_thread *thread,
+void account_sample(struct account *account, struct fold_thread *thread, struct stack_cache **cache,
                     const struct account_stack *stack, struct fold_observation *observation)
 {
     observation->path = account->path;
-    if (stack)
-        fold_stack(account, thread, stack, observation);
+    if (fold_has_stack(observation))
+        fold_stack(account, thread, cache, stack, observation);
     else
-        fold_observe(&account->fold, thread->fold, observation);
+        fold_observe(&account->fold, thread, observation);
 }
 
 void account_modules_changed(struct account *account, uint64_t now_ns)

@@ -1,9 +1,9 @@
 /*
- * Samples become time in the profile: the one call that takes a sample of a thread from addresses to nodes.
+ * Samples become time in the profile: one call takes a thread's sample from addresses to nodes.
  *
- * What happens to a stack: its shared outer frames are completed from the thread's last one (stack_cache.h),
- * its addresses become locations (locate.h), the thread's labels go before them (labels.h), and its time goes
- * onto the nodes of that path (fold.h).
+ * The outer frames that a stack shares with the thread's last one come from its stack cache (stack_cache.h).
+ * Addresses become locations (locate.h), and the thread's labels go before them (labels.h). The time goes to
+ * the node of that path (fold.h).
  *
  * Called from: the sampler thread only.
  */
@@ -27,24 +27,18 @@ struct account {
     struct locate locate;
     struct stack_caches stack_caches;
     const struct label_table *labels;
-    arena_ref *path; /* scratch: one stack's locations, and its labels' */
-    uint32_t *inner; /* and its locate_stack.inner */
-    uint64_t *whole; /* and its addresses, when shared ones must be folded again */
+    arena_ref *path; /* scratch: the locations of one stack, and of its labels */
+    uint32_t *inner; /* scratch: its locate_stack.inner */
+    uint64_t *whole; /* scratch: its addresses, when the shared frames must be folded again */
     size_t path_capacity;
 };
 
-/* What belongs to one thread. */
-struct account_thread {
-    struct fold_thread *fold;
-    struct stack_cache **stack_cache; /* of its last stack; *stack_cache is NULL without */
-};
-
-/* A stack, as a thread has replied it or as it was walked from outside. */
+/* A stack: of a thread's reply, or walked from outside. */
 struct account_stack {
     const uint64_t *addresses; /* innermost first */
     uint32_t depth;
     bool is_truncated; /* the root was not reached */
-    bool is_cached;    /* the thread's stack cache has all of it, addresses only what has changed */
+    bool is_cached;    /* addresses are only the new inner frames; the thread's stack cache has the others */
     uint32_t labels;   /* the number of the thread's label stack then */
     struct modules_moment moment;
 };
@@ -63,11 +57,11 @@ int account_init(struct account *account, struct tree *tree, const struct module
 void account_deinit(struct account *account);
 
 /*
- * Takes a sample into the account of its thread. stack: NULL for an observation without one (unchanged,
- * unknown, left out). The path, base, depth and label_count of the observation are filled in here. modules
- * must have been refreshed since the stack was there.
+ * Accounts for a sample of a thread. cache: the thread's stack cache; *cache is NULL without one, and may get
+ * one here. stack: read unless the observation is unchanged, unknown or left out; the modules must have been
+ * refreshed since it was there. The observation's path, base, depth and label_count are filled in here.
  */
-void account_sample(struct account *account, const struct account_thread *thread,
+void account_sample(struct account *account, struct fold_thread *thread, struct stack_cache **cache,
                     const struct account_stack *stack, struct fold_observation *observation);
 
 /* The modules have changed: an address may mean something else now. */

@@ -62,6 +62,12 @@ struct fold_observation {
     uint32_t label_count;  /* how many of these the path has, or its base */
 };
 
+/* Whether it is of a stack. */
+static inline bool fold_has_stack(const struct fold_observation *observation)
+{
+    return !observation->is_unchanged && !observation->is_unknown && !observation->is_left_out;
+}
+
 struct fold {
     struct tree *tree;
     uint64_t period_ns;        /* between ticks */

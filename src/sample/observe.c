@@ -161,14 +161,16 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
     if (sig_load_acquire(&thread->end_ns) != 0) /* partner: the release in threads_leave. The tid may have */
         return false;                           /* passed to another thread. */
     *ret = (struct observation){
-        .thread = thread, .time_ns = now_ns, .cpu_clock_ns = sample->cpu_ns, .is_unchanged = is_unchanged};
+        .thread = thread,
+        .sample = {.time_ns = now_ns, .cpu_clock_ns = sample->cpu_ns, .is_unchanged = is_unchanged}};
     if (is_unchanged)
         return true;
-    ret->is_truncated = sample->end != SIG_UNWIND_ROOT;
-    ret->moment = (struct modules_moment){.snapshot = thread->observe.snapshot, .unloads = sample->unloads};
-    ret->labels = sample->labels;
-    ret->depth = sample->depth;
-    ret->addresses = sample->addresses;
+    ret->stack =
+        (struct account_stack){.addresses = sample->addresses,
+                               .depth = sample->depth,
+                               .is_truncated = sample->end != SIG_UNWIND_ROOT,
+                               .labels = sample->labels,
+                               .moment = {.snapshot = thread->observe.snapshot, .unloads = sample->unloads}};
     return true;
 }
 
@@ -225,10 +227,10 @@ static bool leave_out(struct thread *thread, uint64_t now_ns, struct observation
     uint64_t cpu_ns = cpu_clock_ns > thread->fold.cpu_clock_ns ? cpu_clock_ns - thread->fold.cpu_clock_ns : 0;
     uint64_t wall_ns = now_ns > thread->fold.time_ns ? now_ns - thread->fold.time_ns : 0;
     *ret = (struct observation){.thread = thread,
-                                .time_ns = now_ns,
-                                .cpu_clock_ns = cpu_clock_ns,
-                                .is_running = cpu_ns > wall_ns / 2,
-                                .is_left_out = true};
+                                .sample = {.time_ns = now_ns,
+                                           .cpu_clock_ns = cpu_clock_ns,
+                                           .is_running = cpu_ns > wall_ns / 2,
+                                           .is_left_out = true}};
     return true;
 }
 
@@ -306,17 +308,18 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
     uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
     if (end_ns != 0 && slot->time_ns >= end_ns)
         return false;
-    *ret = (struct observation){.thread = thread,
-                                .time_ns = moment_of(thread, slot),
-                                .cpu_clock_ns = slot->cpu_ns,
-                                .is_running = was_on_cpu(thread, slot),
-                                .is_truncated = slot->end != SIG_UNWIND_ROOT,
-                                .by_stack_cache = slot->by_stack_cache,
-                                .by_full_walk = slot->by_full_walk,
-                                .moment = {.snapshot = thread->observe.snapshot, .unloads = slot->unloads},
-                                .labels = slot->labels,
-                                .depth = slot->depth,
-                                .addresses = slot->addresses};
+    *ret = (struct observation){
+        .thread = thread,
+        .sample = {.time_ns = moment_of(thread, slot),
+                   .cpu_clock_ns = slot->cpu_ns,
+                   .is_running = was_on_cpu(thread, slot)},
+        .stack = {.addresses = slot->addresses,
+                  .depth = slot->depth,
+                  .is_truncated = slot->end != SIG_UNWIND_ROOT,
+                  .is_cached = slot->by_stack_cache,
+                  .labels = slot->labels,
+                  .moment = {.snapshot = thread->observe.snapshot, .unloads = slot->unloads}},
+        .by_full_walk = slot->by_full_walk};
     learn_reply(thread, slot);
     observer->made.replied++;
     return true;

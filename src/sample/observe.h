@@ -25,23 +25,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What came back about one thread. */
+/* One sample of one thread. */
 struct observation {
     struct thread *thread;
-    uint64_t time_ns;      /* CLOCK_MONOTONIC: the moment it is for, independent of what the program does */
-    uint64_t cpu_clock_ns; /* its CPU clock then */
-    bool is_running;       /* false: it waited in a system call, or for a CPU */
-    bool is_unchanged;     /* it has not run since the last observation; addresses are not valid */
-    bool is_unknown;       /* no reply: it has the signal blocked; addresses are not valid */
-    bool is_left_out;      /* the program says that it is uninteresting; addresses are not valid */
-    bool is_truncated;     /* the root was not reached */
-    bool by_stack_cache; /* the thread's stack cache has the stack; addresses are what is not shared with the
-                            last */
-    bool by_full_walk;   /* it took the walk with every register to get so far */
-    struct modules_moment moment;
-    uint32_t labels; /* the number of its label stack then */
-    uint32_t depth;
-    const uint64_t *addresses; /* innermost first; valid until the next call of observe_next */
+    struct fold_observation sample; /* its time is independent of what the program does; what belongs to
+                                     * stretches, and the path, is not filled in */
+    struct account_stack stack;     /* if fold_has_stack(); valid until the next call of observe_next */
+    bool by_full_walk;              /* it took the walk with every register to get so far */
 };
 
 struct observer {

@@ -50,12 +50,11 @@ void observe_report_silent(struct observer *observer, struct thread *thread, uin
                            struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
-    bool has_run = cpu_clock_ns != thread->observe.sent_cpu_ns;
     *ret = (struct observation){.thread = thread,
-                                .time_ns = now_ns,
-                                .cpu_clock_ns = cpu_clock_ns,
-                                .is_running = has_run,
-                                .is_unknown = true};
+                                .sample = {.time_ns = now_ns,
+                                           .cpu_clock_ns = cpu_clock_ns,
+                                           .is_running = cpu_clock_ns != thread->observe.sent_cpu_ns,
+                                           .is_unknown = true}};
     thread->observe.sent_cpu_ns = cpu_clock_ns;
     thread->observe.backoff_ns =
         thread->observe.backoff_ns ? thread->observe.backoff_ns * 2 : backoff_first_ns;

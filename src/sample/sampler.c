@@ -197,34 +197,25 @@ bool sampler_is_deserted(const struct sampler *sampler)
 /* Being looked at costs a thread some CPU time too. This decides how often it is sampled, no more. */
 static bool is_active(const struct observation *seen)
 {
-    return seen->is_running || seen->cpu_clock_ns > seen->thread->fold.cpu_clock_ns + reply_cost_ns;
+    return seen->sample.is_running ||
+           seen->sample.cpu_clock_ns > seen->thread->fold.cpu_clock_ns + reply_cost_ns;
 }
 
-static void fold_one(struct sampler *sampler, const struct observation *seen)
+static void account_one(struct sampler *sampler, struct observation *seen)
 {
-    if (sampler->is_stopped || seen->time_ns < sampler->start_ns)
+    struct thread *thread = seen->thread;
+    struct fold_observation *sample = &seen->sample;
+    if (sampler->is_stopped || sample->time_ns < sampler->start_ns)
         return; /* requested before the recording was stopped, or began anew */
-    struct fold_observation observation = {
-        .time_ns = seen->time_ns,
-        .cpu_clock_ns = seen->cpu_clock_ns,
-        .is_running = seen->is_running,
-        .is_unchanged = seen->is_unchanged,
-        .is_unknown = seen->is_unknown,
-        .is_left_out = seen->is_left_out,
-    };
-    const struct account_thread thread = {&seen->thread->fold, &seen->thread->stack_cache};
-    const struct account_stack stack = {seen->addresses,      seen->depth,  seen->is_truncated,
-                                        seen->by_stack_cache, seen->labels, seen->moment};
-    bool has_stack = !seen->is_unknown && !seen->is_unchanged && !seen->is_left_out;
-    observation.until_ns = schedule_stretch(&seen->thread->schedule, &observation.time_ns);
-    observation.until_tick = schedule_stretch_tick(&seen->thread->schedule, observation.until_ns);
-    schedule_seen(&sampler->schedule, &seen->thread->schedule, is_active(seen));
-    if (has_stack)
-        sampler_refresh_modules(sampler); /* now that the reply is there: what modules_at asks for */
-    account_sample(&sampler->account, &thread, has_stack ? &stack : NULL, &observation);
-    sampler->counters.truncated += seen->is_truncated;
+    sample->until_ns = schedule_stretch(&thread->schedule, &sample->time_ns);
+    sample->until_tick = schedule_stretch_tick(&thread->schedule, sample->until_ns);
+    schedule_seen(&sampler->schedule, &thread->schedule, is_active(seen));
+    if (fold_has_stack(sample))
+        sampler_refresh_modules(sampler); /* after the reply, as modules_at demands */
+    account_sample(&sampler->account, &thread->fold, &thread->stack_cache, &seen->stack, sample);
+    sampler->counters.truncated += seen->stack.is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
-    sampler_show_thread(sampler, seen->thread, observation.time_ns);
+    sampler_show_thread(sampler, thread, sample->time_ns);
 }
 
 bool sampler_awaits_replies(const struct sampler *sampler, uint64_t now_ns)
@@ -236,7 +227,7 @@ void sampler_collect(struct sampler *sampler, uint64_t now_ns)
 {
     struct observation seen;
     while (observe_next(&sampler->observer, now_ns, &seen))
-        fold_one(sampler, &seen);
+        account_one(sampler, &seen);
 }
 
 static void begin_tick(struct sampler *sampler, uint64_t now_ns)
@@ -285,7 +276,7 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
         sampler->sample_count++;
         fold_stretch_ended(&thread->fold, due->begin_ns);
         if (observe_thread(&sampler->observer, thread, due->sample_ns, &seen))
-            fold_one(sampler, &seen);
+            account_one(sampler, &seen);
     }
 }
 
