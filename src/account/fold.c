@@ -1,5 +1,5 @@
-/* See fold.h for the rules. Cost: one hash lookup per frame, plus one step up per frame for the call counts.
- * At a thread's end: a step per node. */
+/* See fold.h for the rules. Cost: for each frame one hash lookup, and one step up for the call counts. At a
+ * thread's end: two steps for each node. */
 #include "fold.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
@@ -18,12 +18,11 @@ void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
         thread->until_ns = end_ns;
 }
 
-/* What has passed since the accounted-for point. */
 struct passed {
     uint64_t wall_ns, cpu_ns;
 };
 
-/* Moves the accounted-for point forward. */
+/* Moves the moment up to which the thread is accounted for. Returns what has passed since. */
 static struct passed advance(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
 {
     struct passed passed = {
@@ -40,19 +39,24 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A shared root (0: memory was out) holds no claims: it would not be known whose they are. */
+/* The spare root, for lack of memory, is shared by threads. It holds no claims: nobody would know whose. */
+static bool has_shared_root(const struct tree *tree, const struct fold_thread *thread)
+{
+    return tree_node(tree, thread->root)->thread == 0;
+}
+
 static void claim(const struct fold *fold, const struct fold_thread *thread, struct values *self,
                   uint64_t wall_ns, uint64_t cpu_ns)
 {
-    bool is_shared = tree_node(fold->tree, thread->root)->thread == 0;
+    bool is_shared = has_shared_root(fold->tree, thread);
     self->wall_ns += wall_ns;
     self->cpu_ns += is_shared ? 0 : cpu_ns;
     self->offcpu_ns += is_shared ? 0 : wall_ns - cpu_ns;
 }
 
 /*
- * Of what has just passed, the part that the last observation stands for goes where that went. Returns the
- * other part; of the CPU time so much as cannot have been used in the first.
+ * Gives the part of the passed time that lies in the last observation's stretch to its node. Returns the
+ * rest, with the CPU time that cannot have been used in that part.
  */
 static struct passed end_stretch(const struct fold *fold, const struct fold_thread *thread,
                                  arena_ref credited, struct passed passed)
@@ -67,7 +71,7 @@ static struct passed end_stretch(const struct fold *fold, const struct fold_thre
     return (struct passed){passed.wall_ns - wall_ns, passed.cpu_ns - used_ns};
 }
 
-/* The node for a path, or for as much of it as there is memory for, then [overflow]. */
+/* The node for a path. Where memory ends, [overflow] stands for the rest of it. */
 static arena_ref node_of_path(struct tree *tree, arena_ref root, const arena_ref *path, size_t depth)
 {
     arena_ref node = root;
@@ -90,18 +94,18 @@ static bool same_function(const struct tree *tree, arena_ref a, arena_ref b)
 }
 
 /* The stack of a node, without the labels that its path begins with. */
-struct folded_look {
+struct folded_stack {
     arena_ref node;
     uint32_t label_depth;
 };
 
-static uint32_t stack_depth(const struct tree *tree, struct folded_look stack)
+static uint32_t stack_depth(const struct tree *tree, struct folded_stack stack)
 {
     uint32_t depth = tree_node(tree, stack.node)->depth;
     return depth > stack.label_depth ? depth - stack.label_depth : 0;
 }
 
-/* The ancestor of a node at a depth that is not below it. */
+/* The ancestor of a node at a depth, or the node itself. */
 static arena_ref ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth)
 {
     while (tree_node(tree, node)->depth > depth)
@@ -110,12 +114,11 @@ static arena_ref ancestor_at(const struct tree *tree, arena_ref node, uint32_t d
 }
 
 /*
- * Below the last common frame every frame of the new stack is a new call. The first of them is not, however,
- * when the old stack had the same function there: same call site, only further on inside that function.
- * Frames are common as long as their call sites are, in the same place; below the same labels that is the
- * same node.
+ * Below the last common frame every frame of the new stack is a new call. The first of them is not if the old
+ * stack had the same function there: the same call went on to another place in that function. Frames are
+ * common while they have equal call sites at equal depths; below the same labels these are the same nodes.
  */
-static void count_calls(struct tree *tree, struct folded_look before, struct folded_look now)
+static void count_calls(struct tree *tree, struct folded_stack before, struct folded_stack now)
 {
     uint32_t depth = stack_depth(tree, now), common = depth;
     if (stack_depth(tree, before) < depth)
@@ -138,14 +141,14 @@ static void count_calls(struct tree *tree, struct folded_look before, struct fol
     }
 }
 
-/* Where what was seen on a stack goes. No frame at all, or only labels: frames of our own, say in a hook.
- * Nothing of the program to name. */
-static arena_ref node_of_stack(struct tree *tree, struct folded_look stack)
+/* The node that takes the time of a stack. One with labels only, or without any frame, had only frames of
+ * ours, in a hook for example: there is nothing of the program to name. */
+static arena_ref node_of_stack(struct tree *tree, struct folded_stack stack)
 {
     return stack_depth(tree, stack) == 0 ? tree_pseudo_child(tree, stack.node, PSEUDO_UNSAMPLED) : stack.node;
 }
 
-/* How many labels a path begins with: not all of them where there was no memory for one. */
+/* How many labels a path begins with: fewer than label_count where there was no memory for one. */
 static uint32_t labels_of_path(const struct tree *tree, arena_ref end, uint32_t label_count)
 {
     const struct tree_node *node = tree_node(tree, end);
@@ -157,7 +160,7 @@ static uint32_t labels_of_path(const struct tree *tree, arena_ref end, uint32_t 
 static void follow_stack(struct tree *tree, struct fold_thread *thread,
                          const struct fold_observation *observation)
 {
-    struct folded_look before = {thread->node, thread->label_depth}, now = before;
+    struct folded_stack before = {thread->node, thread->label_depth}, now = before;
     now.node = node_of_path(tree, observation->base ? observation->base : thread->root, observation->path,
                             observation->depth);
     now.label_depth = labels_of_path(tree, now.node, observation->label_count);
@@ -166,7 +169,7 @@ static void follow_stack(struct tree *tree, struct fold_thread *thread,
     thread->label_depth = now.label_depth;
 }
 
-/* Where an observation's time goes; thread->node follows when it tells a stack. */
+/* The node that an observation's time goes to. thread->node follows a stack that was seen. */
 static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thread,
                                      const struct fold_observation *observation)
 {
@@ -176,12 +179,22 @@ static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thre
         return tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
     if (!observation->is_unchanged)
         follow_stack(tree, thread, observation);
-    return node_of_stack(tree, (struct folded_look){thread->node, thread->label_depth});
+    return node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
 }
 
 /* ---- the timeline ---- */
 
 /* all: what has passed since the last observation; own: the part of it that this one stands for. */
+static void show(const struct fold *fold, struct fold_thread *thread, struct timeline_observation sample,
+                 struct passed all, struct passed own)
+{
+    sample.time_ns = thread->time_ns;
+    sample.cpu_ns = all.cpu_ns;
+    sample.previous_wall_ns = all.wall_ns - own.wall_ns;
+    sample.wall_ns = own.wall_ns;
+    timeline_observe(fold->timeline, &thread->timeline, &sample);
+}
+
 static void show_observation(const struct fold *fold, struct fold_thread *thread,
                              const struct fold_observation *observation, struct passed all, struct passed own)
 {
@@ -191,17 +204,12 @@ static void show_observation(const struct fold *fold, struct fold_thread *thread
                  : observation->is_running                           ? TIMELINE_RUNNING
                                                                      : TIMELINE_WAITING,
         .is_unchanged = observation->is_unchanged,
-        .time_ns = thread->time_ns,
-        .cpu_ns = all.cpu_ns,
-        .previous_wall_ns = all.wall_ns - own.wall_ns,
-        .wall_ns = own.wall_ns,
         .until_tick = observation->until_tick,
     };
-    timeline_observe(fold->timeline, &thread->timeline, &sample);
+    show(fold, thread, sample, all, own);
 }
 
-/* The thread's last moment, or the last so far: it has the CPU time since the last observation too. own: what
- * no observation stands for, which goes to `node`. */
+/* The time up to the thread's end, or so far. own: what no observation stands for, which goes to `node`. */
 static void show_rest(const struct fold *fold, struct fold_thread *thread, arena_ref node,
                       enum fold_rest rest, struct passed all, struct passed own)
 {
@@ -214,13 +222,9 @@ static void show_rest(const struct fold *fold, struct fold_thread *thread, arena
         .state = state,
         .is_unchanged = rest == FOLD_REST_UNCHANGED,
         .is_rest = true,
-        .time_ns = thread->time_ns,
-        .cpu_ns = all.cpu_ns,
-        .previous_wall_ns = all.wall_ns - own.wall_ns,
-        .wall_ns = own.wall_ns,
         .until_tick = fold->timeline->tick,
     };
-    timeline_observe(fold->timeline, &thread->timeline, &sample);
+    show(fold, thread, sample, all, own);
 }
 
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
@@ -235,7 +239,7 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     thread->until_ns = observation->until_ns;
     struct values *self = &tree_node(fold->tree, thread->credited)->self;
     uint64_t cpu_ns = observation->is_running ? passed.wall_ns : 0;
-    if (observation->is_unknown || observation->is_left_out) /* all that is known is the clock */
+    if (observation->is_unknown || observation->is_left_out) /* only the clock is known */
         cpu_ns = smaller(passed.cpu_ns, passed.wall_ns);
     claim(fold, thread, self, passed.wall_ns, cpu_ns);
     self->samples++;
@@ -246,7 +250,7 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
 
 /* ---- the end ---- */
 
-/* Claims that are scaled one after the other, so that nothing is lost by rounding. */
+/* Claims are scaled one after the other, so that nothing is lost by rounding. */
 struct scale {
     uint64_t claimed_ns, true_ns, done_ns;
 };
@@ -262,15 +266,14 @@ static uint64_t scale(struct scale *scale, uint64_t claim_ns)
     return (uint64_t)(after - before);
 }
 
-/* To what the thread's clocks say. Returns what no sample has claimed: CPU time of a thread never seen
- * running, or the other way round. */
+/* Scales the claims to the thread's clocks. Returns what no sample has claimed: the CPU time of a thread that
+ * was never seen running, or the off-CPU time of one that always was. */
 static struct passed settle_claims(const struct tree *tree, const struct fold_thread *thread)
 {
     struct scale cpu = {.true_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns}, offcpu = {0};
     uint64_t wall_ns = thread->time_ns - thread->begin_ns;
     offcpu.true_ns = wall_ns - smaller(cpu.true_ns, wall_ns);
-    bool is_shared = tree_node(tree, thread->root)->thread == 0;
-    arena_ref first = is_shared ? 0 : thread->root;
+    arena_ref first = has_shared_root(tree, thread) ? 0 : thread->root;
     for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
         cpu.claimed_ns += tree_node(tree, node)->self.cpu_ns;
         offcpu.claimed_ns += tree_node(tree, node)->self.offcpu_ns;
@@ -287,7 +290,7 @@ static struct passed settle_claims(const struct tree *tree, const struct fold_th
 static arena_ref node_of_rest(struct tree *tree, const struct fold_thread *thread, enum fold_rest rest)
 {
     if (rest == FOLD_REST_UNCHANGED)
-        return node_of_stack(tree, (struct folded_look){thread->node, thread->label_depth});
+        return node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
     return tree_pseudo_child(tree, thread->root,
                              rest == FOLD_REST_UNSAMPLED ? PSEUDO_UNSAMPLED : PSEUDO_NOT_RESPONDING);
 }
@@ -324,7 +327,7 @@ void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t 
     thread->time_ns = now.time_ns;
     thread->cpu_clock_ns = now.cpu_clock_ns;
     thread->timeline = now.timeline;
-    if (tree_node(fold->tree, thread->root)->thread == 0) { /* no claims that would be scaled again */
+    if (has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;
         thread->begin_cpu_clock_ns = now.cpu_clock_ns;
     }

@@ -13,7 +13,7 @@ void locate_forget(struct locate *locate)
     memset(locate->cache, 0, sizeof(locate->cache));
 }
 
-/* Whatever the location of an address in a module is, or that it is ours. */
+/* The location of an address in a module (0: in none), or that it is ours. */
 static void resolve_in(struct locate *locate, uint64_t address, arena_ref module, struct locate_entry *ret)
 {
     *ret = (struct locate_entry){.address = address};
@@ -31,7 +31,7 @@ static void resolve_in(struct locate *locate, uint64_t address, arena_ref module
     }
 }
 
-/* Nothing has changed since the question was sent: what holds now, from the cache. */
+/* No module has changed since the request was sent: the present location, from the cache. */
 static const struct locate_entry *locate_now(struct locate *locate, uint64_t address)
 {
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product. */
@@ -41,7 +41,7 @@ static const struct locate_entry *locate_now(struct locate *locate, uint64_t add
     return entry;
 }
 
-/* Something has: what held then. */
+/* Modules have changed: the location at that moment. */
 static void locate_then(struct locate *locate, uint64_t address, const struct modules_moment *moment,
                         struct locate_entry *ret)
 {
@@ -69,7 +69,7 @@ size_t locate_path(struct locate *locate, const struct locate_stack *stack, aren
         if (!entry.is_own && !is_repeated)
             path[count++] = entry.location;
         else if (is_repeated && stack->inner)
-            stack->inner[i]--; /* it shares the one before */
+            stack->inner[i]--; /* it shares the location before */
     }
     if (stack->is_truncated)
         path[count++] = locate->tree->pseudo[PSEUDO_TRUNCATED];

@@ -1,9 +1,9 @@
 /*
- * From the addresses of a stack to locations of the tree: which module, which function, and not one frame of
- * ours.
+ * From the addresses of a stack to locations of the tree: which module and which function. Frames of ours are
+ * left out.
  *
- * Called from: the sampler thread only, once the reply is there and with modules refreshed since
- * (modules.h), so that an address means what it meant to the thread.
+ * Called from: the sampler thread only, after the reply has come and the modules were refreshed since
+ * (modules.h). So an address means what it meant to the thread.
  */
 #ifndef WALLPROF_LOCATE_H
 #define WALLPROF_LOCATE_H
@@ -33,20 +33,18 @@ void locate_init(struct locate *locate, struct tree *tree, const struct modules 
 /* After the modules changed: an address may mean something else now. */
 void locate_forget(struct locate *locate);
 
-/* A stack as its thread answered it. */
 struct locate_stack {
     const uint64_t *addresses; /* innermost first */
     size_t depth;
     bool is_truncated;
     struct modules_moment moment;
-    uint32_t *inner; /* result unless NULL, by address: how many locations stand before its own */
+    uint32_t *inner; /* result unless NULL, by address: how many locations come before its own */
 };
 
 /*
  * Writes the locations of the stack to path, innermost first, and [truncated] after them if it is not whole.
- * Frames of libwallprof.so are left out; of which it is not known in which module they are, [unloaded] stands
- * for all that follow each other. A location is 0 where the arena is full. Returns how many were written, at
- * most depth + 1.
+ * Frames of libwallprof.so are left out. One [unloaded] stands for successive frames whose module is not
+ * known. A location is 0 when the arena is full. Returns how many were written, at most depth + 1.
  */
 size_t locate_path(struct locate *locate, const struct locate_stack *stack, arena_ref *path);
 
