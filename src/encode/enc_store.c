@@ -174,14 +174,7 @@ static void write_names(const struct names *names, struct sink *sink)
 
 static void write_timeline(const struct timeline *timeline, struct sink *sink)
 {
-    const struct store_timeline counts = {
-        .start_ns = timeline->start_ns,
-        .thinned = timeline->thinned,
-        .dropped = timeline->dropped,
-        .dropped_events = timeline->dropped_events,
-        .count = timeline->count,
-        .event_count = timeline->event_count,
-    };
+    const struct store_timeline counts = store_describe_timeline(timeline);
     sink_write(sink, &counts, sizeof counts);
     sink_write(sink, timeline->records, counts.count * sizeof *timeline->records);
     sink_write(sink, timeline->events, counts.event_count * sizeof *timeline->events);

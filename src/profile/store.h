@@ -180,6 +180,16 @@ static inline struct store_tree store_describe_tree(const struct tree *tree,
     return lists;
 }
 
+static inline struct store_timeline store_describe_timeline(const struct timeline *timeline)
+{
+    return (struct store_timeline){.start_ns = timeline->start_ns,
+                                   .thinned = timeline->thinned,
+                                   .dropped = timeline->dropped,
+                                   .dropped_events = timeline->dropped_events,
+                                   .count = timeline->count,
+                                   .event_count = timeline->event_count};
+}
+
 static inline void store_describe_process(struct store_process *ret, const struct process_record *process)
 {
     ret->pid = process->pid;

@@ -124,11 +124,8 @@ void sampler_show(struct sampler *sampler, uint64_t now_ns)
         return;
     sampler_count_up(sampler);
     show_lists(sampler);
-    const struct mapped_store_beat beat = {.now_ns = now_ns,
-                                           .tick = sampler->schedule.tick,
-                                           .counters = &sampler->counters,
-                                           .timeline = sampler->timeline};
-    mapped_store_beat(&sampler->mapped_store, &beat);
+    mapped_store_beat(&sampler->mapped_store, now_ns, sampler->schedule.tick, &sampler->counters,
+                      sampler->timeline);
 }
 
 /* A beat without a sample is a wake-up, which is not free: of the processes of a build most only wait
@@ -142,20 +139,18 @@ uint64_t sampler_beat_period_ns(const struct sampler *sampler)
 int sampler_keep(struct sampler *sampler, int fd, struct store_header *header, uint64_t now_ns)
 {
     struct timeline *timeline = sampler->timeline;
-    const size_t used[] = {timeline ? timeline->count : 0, timeline ? timeline->event_count : 0};
-    struct arena_backing *none[2];
-    const struct mapped_memory memory[MAPPED_PART_COUNT] = {
+    struct mapped_memory memory[MAPPED_PART_COUNT] = {
         [MAPPED_ARENA] = {sampler->arena.base, sampler->arena.size_bytes, sampler->arena.used_bytes,
-                          &sampler->arena.backing},
-        [MAPPED_RECORDS] = {timeline ? timeline->records : NULL,
-                            timeline ? timeline->capacity * sizeof(*timeline->records) : 0,
-                            used[0] * sizeof(struct timeline_record),
-                            timeline ? &timeline->record_backing : &none[0]},
-        [MAPPED_EVENTS] = {timeline ? timeline->events : NULL,
-                           timeline ? timeline->event_capacity * sizeof(*timeline->events) : 0,
-                           used[1] * sizeof(struct timeline_event),
-                           timeline ? &timeline->event_backing : &none[1]},
-    };
+                          &sampler->arena.backing}};
+    if (timeline) {
+        const size_t record_bytes = sizeof *timeline->records, event_bytes = sizeof *timeline->events;
+        memory[MAPPED_RECORDS] =
+            (struct mapped_memory){timeline->records, timeline->capacity * record_bytes,
+                                   timeline->count * record_bytes, &timeline->record_backing};
+        memory[MAPPED_EVENTS] =
+            (struct mapped_memory){timeline->events, timeline->event_capacity * event_bytes,
+                                   timeline->event_count * event_bytes, &timeline->event_backing};
+    }
     store_describe_build(header);
     header->period_ns = sampler->account.fold.period_ns;
     header->threads_per_tick = sampler->schedule.samples_per_tick;

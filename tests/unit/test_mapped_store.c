@@ -42,7 +42,6 @@ static int setup(void **state)
     assert_true(fixture.fd > 2);
     make_memory(&fixture, MAPPED_ARENA, ARENA_PAGES, 3 * PAGE + 24);
     make_memory(&fixture, MAPPED_RECORDS, RECORD_PAGES, 640);
-    fixture.memory[MAPPED_EVENTS].backing = &fixture.backing[MAPPED_EVENTS];
     store_describe_build(&fixture.header);
     fixture.header.live.state = STORE_LIVE;
     fixture.header.live.begin_ns = 1000;
@@ -232,8 +231,7 @@ static void beat(struct fixture *fixture, uint64_t time_s, uint64_t tick)
 {
     const struct counters counters = {.ticks = tick};
     const struct timeline timeline = {.start_ns = 9, .count = (uint32_t)tick};
-    const struct mapped_store_beat now = {time_s * UINT64_C(1000000000), tick, &counters, &timeline};
-    mapped_store_beat(&fixture->live, &now);
+    mapped_store_beat(&fixture->live, time_s * UINT64_C(1000000000), tick, &counters, &timeline);
 }
 
 static void a_beat_says_how_far_it_got(void **state)
