@@ -1,6 +1,6 @@
 #include "events.h"
 
-/* One mark for each object, not for each of its segments. */
+/* One event for each library, not for each of its segments. */
 static void note_module(struct timeline *timeline, const struct modules *modules,
                         const struct modules_entry *entry, enum timeline_event_kind kind, uint64_t now_ns)
 {
@@ -12,7 +12,7 @@ static void note_module(struct timeline *timeline, const struct modules *modules
     timeline_event(timeline, &event);
 }
 
-/* Both looks list segments by their address. A record is one segment of one incarnation of a library. */
+/* Both snapshots list segments by their address. A record is one segment of one loading of a library. */
 void events_note_modules(struct timeline *timeline, const struct modules *modules, uint64_t now_ns)
 {
     const struct modules_snapshot *before = &modules->before, *now = &modules->now;

@@ -1,6 +1,5 @@
 /*
- * What happened to the process, as events on the timeline: libraries that came and went, ticks that did not
- * happen.
+ * Events of the process on the timeline: libraries that were loaded and unloaded, ticks that did not happen.
  *
  * Called from: the sampler thread only, with a timeline.
  */
@@ -12,10 +11,11 @@
 
 #include <stdint.h>
 
-/* After a snapshot of the modules that has found something changed. The first one is the program's start. */
+/* After a snapshot of the modules that found a change. The first snapshot, at the program's start, makes
+ * none. */
 void events_note_modules(struct timeline *timeline, const struct modules *modules, uint64_t now_ns);
 
-/* At a tick: how many periods have passed without one since the recording began. */
+/* At a tick. late_ticks: how many periods have passed without one since the recording began. */
 void events_note_late(struct timeline *timeline, uint64_t late_ticks, uint64_t period_ns, uint64_t now_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Two tables with open addressing that only ever grow. What goes into a slot is complete before it is put
- * there, in one step; who loses a race for a slot finds what the other one has put there. Space that a loser
- * has taken for a label is lost.
+ * Two tables with open addressing that only grow. An entry is complete before one step puts it into its slot.
+ * The loser of a race for a slot finds the winner's entry there. A record that a loser has made for a label
+ * is lost.
  */
 #include "labels.h"
 #include "sig/sys/sig_arch.h"
@@ -11,16 +11,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* A stack in its slot: the number of the one below, and what is on top, a label or 0 for a hole. A number is
- * the slot and, so that it need not be looked up, the depth; 0 is the empty stack, whose slot stays empty. */
+/* A slot holds a stack: the number of the stack below, and the label on top, which is 0 for a hole. A stack's
+ * number is its slot and its depth. 0 is the empty stack, whose slot stays empty. */
 enum { LABEL_BITS = 24, SLOT_BITS = 16 };
 
-/* In every slot that is not empty: with a hole on the empty stack, nothing else is. */
+/* Set in every used slot: a hole on the empty stack sets no other bit. */
 #define USED (UINT64_C(1) << 63)
 
 _Static_assert(LABELS_STACKS == 1 << SLOT_BITS, "a number has room for a slot");
 
-/* A token: the place in the stack, and the label that is there. */
+/* A token: the depth in the stack, and the label there. */
 enum { TOKEN_LABEL_BITS = 16 };
 
 _Static_assert(LABELS_MAX < 1 << TOKEN_LABEL_BITS, "a token has room for a label");
@@ -49,8 +49,8 @@ const char *labels_value(const struct label_table *labels, uint32_t label)
     return key + strlen(key) + 1;
 }
 
-/* As it will be written. False if it is too long. */
-static bool take_text(const char *from, char *to, size_t bytes)
+/* Copies a text as it will be written. False if it is too long. */
+static bool copy_text(const char *from, char *to, size_t bytes)
 {
     size_t length = strnlen(from, bytes);
     if (length == bytes)
@@ -75,8 +75,7 @@ static uint32_t hash_of(const char *key, const char *value)
     return hash ^ hash >> 15;
 }
 
-/* Takes so many of what is counted, of which there are `max`. The first of them, or 0 when there are not
- * enough left. */
+/* Reserves `count` things of which there are `max`. Returns the first of them, or 0 if fewer are left. */
 static uint32_t reserve(uint32_t *used, uint32_t count, uint32_t max)
 {
     uint32_t before = sig_load_relaxed(used);
@@ -87,7 +86,7 @@ static uint32_t reserve(uint32_t *used, uint32_t count, uint32_t max)
     return before + 1;
 }
 
-/* A record that no other thread knows yet; 0 without room. */
+/* A record that no other thread knows yet; 0 if the table is full. */
 static uint32_t make_label(struct label_table *labels, uint32_t hash, const char *key, const char *value)
 {
     uint32_t key_bytes = (uint32_t)strlen(key) + 1, value_bytes = (uint32_t)strlen(value) + 1;
@@ -98,7 +97,7 @@ static uint32_t make_label(struct label_table *labels, uint32_t hash, const char
     memcpy(labels->text + text, key, key_bytes);
     memcpy(labels->text + text + key_bytes, value, value_bytes);
     labels->records[label].hash = hash;
-    sig_store_release(&labels->records[label].text, text); /* partner: the acquire in number_of */
+    sig_store_release(&labels->records[label].text, text); /* partner: the acquire in label_at */
     return label;
 }
 
@@ -109,8 +108,8 @@ static bool is_label(const struct label_table *labels, uint32_t label, uint32_t 
            strcmp(labels_value(labels, label), value) == 0;
 }
 
-/* 0 without room. */
-static uint32_t find_or_make(struct label_table *labels, const char *key, const char *value)
+/* 0 if the table is full. */
+static uint32_t find_or_make_label(struct label_table *labels, const char *key, const char *value)
 {
     const uint32_t mask = sizeof labels->slots / sizeof *labels->slots - 1, hash = hash_of(key, value);
     uint32_t made = 0;
@@ -133,19 +132,19 @@ int labels_intern(struct label_table *labels, const char *key, const char *value
     char own_key[LABELS_KEY_BYTES], own_value[LABELS_VALUE_BYTES];
     if (!key || !*key || !value || !*value)
         return -EINVAL;
-    if (!take_text(key, own_key, sizeof own_key) || !take_text(value, own_value, sizeof own_value))
+    if (!copy_text(key, own_key, sizeof own_key) || !copy_text(value, own_value, sizeof own_value))
         return -ENAMETOOLONG;
     if (strchr(own_key, '=') || labels_is_reserved(own_key))
         return -EINVAL;
-    uint32_t label = find_or_make(labels, own_key, own_value);
+    uint32_t label = find_or_make_label(labels, own_key, own_value);
     if (!label)
         return -ENOSPC;
     *ret = &labels->records[label];
     return 0;
 }
 
-/* Of a pointer that the program has; 0 if it leads to none. */
-static uint32_t number_of(const struct label_table *labels, const struct wallprof_label_t *label)
+/* The label that a pointer of the program leads to; 0: none. */
+static uint32_t label_at(const struct label_table *labels, const struct wallprof_label_t *label)
 {
     uintptr_t distance = (uintptr_t)label - (uintptr_t)labels->records;
     bool is_one = distance < sizeof labels->records && distance % sizeof *label == 0 &&
@@ -162,7 +161,7 @@ static uint32_t label_of(uint64_t stack)
 
 static uint32_t below_of(uint64_t stack)
 {
-    return (uint32_t)(stack >> LABEL_BITS); /* the mark is above its bits */
+    return (uint32_t)(stack >> LABEL_BITS); /* cuts off USED, which is above these bits */
 }
 
 static uint32_t depth_of(uint32_t number)
@@ -172,7 +171,7 @@ static uint32_t depth_of(uint32_t number)
 
 static uint64_t stack_at(const struct label_table *labels, uint32_t number)
 {
-    return sig_load_acquire(&labels->stacks[number % LABELS_STACKS]); /* partner: the release in take_slot */
+    return sig_load_acquire(&labels->stacks[number % LABELS_STACKS]); /* partner: the release in fill_slot */
 }
 
 /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product. */
@@ -181,7 +180,8 @@ static uint32_t slot_of(uint64_t stack)
     return (uint32_t)(stack * 0x9e3779b97f4a7c15U >> (64 - SLOT_BITS));
 }
 
-static bool take_slot(struct label_table *labels, uint64_t *slot, uint64_t *found, uint64_t wanted)
+/* *found: 0, and on return what the slot holds. False if the table is full. */
+static bool fill_slot(struct label_table *labels, uint64_t *slot, uint64_t *found, uint64_t wanted)
 {
     if (!reserve(&labels->stack_count, 1, LABELS_STACKS_MAX))
         return false;
@@ -192,7 +192,8 @@ static bool take_slot(struct label_table *labels, uint64_t *slot, uint64_t *foun
     return true;
 }
 
-/* The number of the stack with a label, or a hole, on the one below; 0 without room. */
+/* The number of the stack with a label, or a hole, on the one below; 0 if it is too deep or the table is
+ * full. */
 static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t label)
 {
     const uint64_t wanted = USED | (uint64_t)below << LABEL_BITS | label;
@@ -203,7 +204,7 @@ static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t 
         uint64_t found = stack_at(labels, at);
         if (at == 0)
             continue;
-        if (found == 0 && !take_slot(labels, &labels->stacks[at], &found, wanted))
+        if (found == 0 && !fill_slot(labels, &labels->stacks[at], &found, wanted))
             return 0;
         if (found == wanted)
             return depth << SLOT_BITS | at;
@@ -212,7 +213,7 @@ static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t 
 
 int labels_push(struct label_table *labels, uint32_t *number, const struct wallprof_label_t *label)
 {
-    uint32_t top = number_of(labels, label), before, after;
+    uint32_t top = label_at(labels, label), before, after;
     if (!top)
         return -EINVAL;
     do {
@@ -224,7 +225,7 @@ int labels_push(struct label_table *labels, uint32_t *number, const struct wallp
     return (int)(depth_of(after) << TOKEN_LABEL_BITS | top);
 }
 
-/* Without what is on top, and the holes below it. */
+/* The stack without its top, and without the holes below that. */
 static uint32_t without_top(const struct label_table *labels, uint32_t number)
 {
     do
@@ -233,11 +234,11 @@ static uint32_t without_top(const struct label_table *labels, uint32_t number)
     return number;
 }
 
-/* The stack with a hole in that place. 0 without room: there is always something above it. */
-static uint32_t with_hole(struct label_table *labels, uint32_t number, uint32_t place)
+/* The stack with a hole at a depth that is not its top; 0 if the table is full. */
+static uint32_t with_hole(struct label_table *labels, uint32_t number, uint32_t depth)
 {
     uint32_t above[LABELS_DEPTH_MAX], count = 0;
-    for (; depth_of(number) > place; number = below_of(stack_at(labels, number)))
+    for (; depth_of(number) > depth; number = below_of(stack_at(labels, number)))
         above[count++] = label_of(stack_at(labels, number));
     number = stack_with(labels, below_of(stack_at(labels, number)), 0);
     while (number && count > 0)
@@ -245,35 +246,35 @@ static uint32_t with_hole(struct label_table *labels, uint32_t number, uint32_t 
     return number;
 }
 
-static bool has_in_place(const struct label_table *labels, uint32_t number, uint32_t place, uint32_t label)
+static bool has_at_depth(const struct label_table *labels, uint32_t number, uint32_t depth, uint32_t label)
 {
-    while (depth_of(number) > place)
+    while (depth_of(number) > depth)
         number = below_of(stack_at(labels, number));
-    return depth_of(number) == place && label_of(stack_at(labels, number)) == label;
+    return depth_of(number) == depth && label_of(stack_at(labels, number)) == label;
 }
 
 int labels_pop(struct label_table *labels, uint32_t *number, int token)
 {
-    uint32_t place = (uint32_t)token >> TOKEN_LABEL_BITS, before, after;
+    uint32_t depth = (uint32_t)token >> TOKEN_LABEL_BITS, before, after;
     uint32_t label = (uint32_t)token & ((1 << TOKEN_LABEL_BITS) - 1);
-    if (token <= 0 || place == 0 || place > LABELS_DEPTH_MAX || label == 0)
+    if (token <= 0 || depth == 0 || depth > LABELS_DEPTH_MAX || label == 0)
         return -EINVAL;
     do {
         before = sig_load_relaxed(number);
-        if (!has_in_place(labels, before, place, label))
+        if (!has_at_depth(labels, before, depth, label))
             return -ENOENT;
-        bool is_top = depth_of(before) == place;
-        after = is_top ? without_top(labels, before) : with_hole(labels, before, place);
+        bool is_top = depth_of(before) == depth;
+        after = is_top ? without_top(labels, before) : with_hole(labels, before, depth);
         if (!is_top && !after)
             return -ENOSPC;
     } while (!sig_replace_own(number, before, after)); /* a handler came between */
     return 0;
 }
 
-/* ---- what a stack says ---- */
+/* ---- the labels of a stack ---- */
 
-/* Keeps them in the order of their keys; one whose key is there already is not put in. Returns how many. */
-static size_t put_in(const struct label_table *labels, uint32_t *set, size_t count, uint32_t label)
+/* Inserts a label in the order of keys, unless its key is there already. Returns how many there are. */
+static size_t insert_label(const struct label_table *labels, uint32_t *set, size_t count, uint32_t label)
 {
     size_t at = count;
     for (int order; at > 0; at--) {
@@ -293,7 +294,7 @@ size_t labels_of_stack(const struct label_table *labels, uint32_t number, uint32
     size_t count = 0;
     for (uint64_t stack; (stack = stack_at(labels, number)) != 0; number = below_of(stack)) {
         if (label_of(stack))
-            count = put_in(labels, ret, count, label_of(stack));
+            count = insert_label(labels, ret, count, label_of(stack));
     }
     return count;
 }

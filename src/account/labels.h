@@ -1,17 +1,18 @@
 /*
- * Labels of the program (wallprof.h): every pair of a key and a value once, and every stack of them that a
- * thread has ever had, once.
+ * Labels of the program (wallprof.h). The table has every pair of a key and a value once, and once every
+ * stack of labels that a thread has ever had.
  *
- * What a thread's labels are is one number of 32 bits, that of a stack: so they change in one store, and who
- * reads the number sees the labels before or after a change, never something in between. A stack is what was
- * put on one below it: the same label on the same stack is the same number again, found in a table. Nothing
- * is taken out of the tables, and both are bounded.
+ * A thread's labels are one number of 32 bits, that of a stack. So they change in one store, and a reader
+ * sees the labels before a change or after it. A stack is a label on a smaller stack. The same label on the
+ * same stack is found in the table and has the same number again. Nothing is taken out of the table, and its
+ * size is bounded.
  *
- * A label that is taken from below others leaves a hole: the places of those above it are what their tokens
- * say.
+ * A label that is taken from below others leaves a hole, because the tokens of those above it hold their
+ * depths.
  *
- * Called from: any thread, and in any handler of the program's, which may have interrupted another of these
- * calls: there are no locks, and what is not finished has no effect. labels_of_stack also by the sampler.
+ * Called from: any thread, and any handler of the program, which may have interrupted another of these calls.
+ * There are no locks, and an unfinished call has no effect. The sampler calls labels_of_stack, labels_key and
+ * labels_value.
  */
 #ifndef WALLPROF_LABELS_H
 #define WALLPROF_LABELS_H
@@ -25,32 +26,32 @@
 enum {
     LABELS_MAX = 8192,
     LABELS_TEXT_BYTES = LABELS_MAX * 96,
-    LABELS_STACKS = 1 << 16,                  /* slots; */
-    LABELS_STACKS_MAX = LABELS_STACKS / 4 * 3 /* so many of them are used at most */
+    LABELS_STACKS = 1 << 16,                  /* slots */
+    LABELS_STACKS_MAX = LABELS_STACKS / 4 * 3 /* used slots */
 };
 
-/* What the program has a pointer to. */
+/* The program has pointers to these. */
 struct wallprof_label_t {
     uint32_t hash;
-    uint32_t text; /* atomic: where the key begins, and after its terminator the value; 0 in one not used */
+    uint32_t text; /* atomic: where the key begins, with the value after its terminator; 0: not used */
 };
 
 struct label_table {
-    uint32_t count;                                  /* atomic: of records handed out, used or not */
+    uint32_t count;                                  /* atomic: of reserved records, used or not */
     uint32_t text_used;                              /* atomic */
     uint32_t stack_count;                            /* atomic */
-    struct wallprof_label_t records[LABELS_MAX + 1]; /* the first one is none */
+    struct wallprof_label_t records[LABELS_MAX + 1]; /* the first one is not used */
     uint32_t slots[2 * LABELS_MAX];                  /* atomic, open addressing: index into records */
-    uint64_t stacks[LABELS_STACKS];                  /* atomic, open addressing: labels.c has their parts */
+    uint64_t stacks[LABELS_STACKS];                  /* atomic, open addressing: see labels.c */
     char text[LABELS_TEXT_BYTES];
 };
 
-/* Keys that mean something of their own in a profile. */
+/* Whether a key has a meaning of its own in profiles. */
 bool labels_is_reserved(const char *key);
 
 /*
- * The label of a key and a value, made if new: as valid UTF-8, with '?' for control characters. 0, or -EINVAL
- * (no text, a reserved key, or one with '='), -ENAMETOOLONG, -ENOSPC.
+ * The label of a key and a value, made if new. Its text becomes valid UTF-8, with '?' for control characters.
+ * 0, or -EINVAL (no text, a reserved key, or one with '='), -ENAMETOOLONG, -ENOSPC.
  */
 int labels_intern(struct label_table *labels, const char *key, const char *value,
                   const struct wallprof_label_t **ret);
@@ -59,19 +60,17 @@ const char *labels_key(const struct label_table *labels, uint32_t label);
 const char *labels_value(const struct label_table *labels, uint32_t label);
 
 /*
- * Puts a label on the stack of a thread, *number: only the thread itself. A token, which is positive, or
- * -EINVAL (no such label), -ENOSPC (it is as deep as can be, or there have been too many stacks).
+ * Puts a label on the calling thread's stack, *number. A token, which is positive, or -EINVAL (no such
+ * label), -ENOSPC (the stack is too deep, or there have been too many stacks).
  */
 int labels_push(struct label_table *labels, uint32_t *number, const struct wallprof_label_t *label);
 
-/* Takes the label of a token from wherever it is in the stack. 0, -EINVAL for what is no token, -ENOENT when
- * it is not there (any more), -ENOSPC. */
+/* Takes the label of a token from the calling thread's stack, wherever it is there. 0, -EINVAL (no token),
+ * -ENOENT (it is not there, or not any more), -ENOSPC. */
 int labels_pop(struct label_table *labels, uint32_t *number, int token);
 
-/*
- * The labels of a stack by which its samples are to be told apart, in the order of their keys: of several
- * with one key that which was put on last. Returns how many.
- */
+/* The labels of a stack in the order of their keys. Of several with one key the last one counts. Returns how
+ * many. */
 size_t labels_of_stack(const struct label_table *labels, uint32_t number, uint32_t ret[LABELS_DEPTH_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The name is read as under a sequence lock: it counts if it has not changed meanwhile. */
+/* A sequence lock: a name that was read counts if it has not changed meanwhile. */
 #include "thread_annotations.h"
 #include "sig/sys/sig_atomic.h"
 

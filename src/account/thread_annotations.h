@@ -1,6 +1,6 @@
 /*
- * What a program says of its threads (wallprof.h), as a part of their records: written by the thread itself,
- * also in a handler of the program's, and read by the sampler at any time.
+ * What a program says of its threads (wallprof.h): a part of their records. The thread itself writes it, also
+ * in the program's handlers. The sampler reads it at any time.
  */
 #ifndef WALLPROF_THREAD_ANNOTATIONS_H
 #define WALLPROF_THREAD_ANNOTATIONS_H
@@ -15,16 +15,14 @@ enum { THREAD_NAME_WORDS = THREAD_NAME_BYTES / sizeof(uint64_t) };
 struct thread_annotations {
     uint32_t labels;                  /* atomic: the number of its label stack (labels.h) */
     uint32_t is_uninteresting;        /* atomic */
-    uint32_t name_changes;            /* atomic: odd while the name is being changed */
-    uint64_t name[THREAD_NAME_WORDS]; /* atomic each: "" for none */
+    uint32_t name_changes;            /* atomic: odd while the name changes */
+    uint64_t name[THREAD_NAME_WORDS]; /* atomic each; "": none */
 };
 
-/* The thread itself, not in a handler that interrupts this call. What does not fit is left out; "" is no name
- * any more. */
+/* The thread itself, but not in a handler that interrupts this call. A long name is cut; "" takes it away. */
 void thread_annotations_set_name(struct thread_annotations *annotations, const char *name);
 
-/* The sampler, or the thread itself: its name by the program; false, and nothing written, without one, or
- * while it is changed. */
+/* The sampler, or the thread itself. False, and nothing written, without a name or while it changes. */
 bool thread_annotations_name(const struct thread_annotations *annotations, char ret[THREAD_NAME_BYTES]);
 
 #endif
