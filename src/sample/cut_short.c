@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* A wait for a futex is restarted, unless it has a time limit. */
+/* A wait for a futex is restarted, unless it has a timeout. */
 static bool is_timed_futex(long number, const uint64_t arguments[6])
 {
     uint64_t operation = arguments[1] & (uint64_t)FUTEX_CMD_MASK;
@@ -12,7 +12,6 @@ static bool is_timed_futex(long number, const uint64_t arguments[6])
     return number == SYS_futex && is_wait && arguments[3] != 0;
 }
 
-/* What waits for its turn (a semaphore, a message, its time to come): never. */
 static const long never_restarted[] = {
     SYS_clock_nanosleep, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_io_getevents, SYS_io_uring_enter,
     SYS_msgrcv,          SYS_msgsnd,          SYS_nanosleep,    SYS_ppoll,        SYS_pselect6,

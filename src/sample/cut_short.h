@@ -1,9 +1,9 @@
 /*
- * Which waits a signal cuts short, although its handler asks for calls to be restarted (SA_RESTART).
+ * Which waits a signal cuts short, although its handler has SA_RESTART.
  *
- * man 7 signal, "Interruption of system calls and library functions by signal handlers"; in the kernel, what
- * returns ERESTARTNOHAND, ERESTART_RESTARTBLOCK or EINTR itself. Sockets with a time limit of their own are
- * cut short too, but that cannot be told from the call.
+ * Source: man 7 signal, "Interruption of system calls and library functions by signal handlers"; in the
+ * kernel, what returns ERESTARTNOHAND, ERESTART_RESTARTBLOCK or EINTR itself. Sockets with a timeout of their
+ * own are cut short too, but their calls do not show it.
  */
 #ifndef WALLPROF_CUT_SHORT_H
 #define WALLPROF_CUT_SHORT_H

@@ -16,8 +16,8 @@ static const uint64_t overdue_ns = 20 * NS_PER_MS;
 /* A thread that let this much time pass between signal and reply without using CPU was waiting for a CPU. */
 static const uint64_t preempted_ns = 100 * NS_PER_US;
 
-/* One of so many walks in handlers learns what walks from outside need, whether one has been in need or not:
- * so what was learned before is held to the truth. */
+/* One of so many walks in handlers learns what walks from outside need, even if none has lacked it. So what
+ * was learned before is checked. */
 enum { LEARN_EVERY = 16 };
 
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
@@ -82,8 +82,18 @@ void observe_begin(struct observer *observer, struct thread *thread)
 
 /* ---- sending ---- */
 
-/* cpu_ns: what its CPU clock said when it was last switched or counted, if that has been read; else 0. Of a
- * thread on a CPU it is some milliseconds old, but then the thread does run at this moment. */
+/* Ends an outstanding request. False if a handler is replying to it. */
+static bool cancel_request(struct observer *observer, uint32_t slot)
+{
+    if (!sig_slots_cancel(&observer->slots, slot))
+        return false;
+    observer->owner[slot]->observe.slot = -1;
+    observer->owner[slot] = NULL;
+    return true;
+}
+
+/* cpu_ns: the thread's CPU clock when the kernel last updated it, 0 if that was not read. For a thread on a
+ * CPU it is some milliseconds old, but such a thread is running anyhow. */
 static void send_signal(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns)
 {
     uint64_t generation;
@@ -105,9 +115,7 @@ static void send_signal(struct observer *observer, struct thread *thread, uint64
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
     if (sig_request_send(thread->tid, (uint32_t)slot, generation) == 0)
         return;
-    sig_slots_cancel(&observer->slots, (uint32_t)slot); /* gone: no handler can have claimed it */
-    observer->owner[slot] = NULL;
-    thread->observe.slot = -1;
+    cancel_request(observer, (uint32_t)slot); /* gone: no handler can have claimed it */
 }
 
 void observe_use_signal(struct observer *observer, int signal)
@@ -121,11 +129,8 @@ void observe_use_signal(struct observer *observer, int signal)
 void observe_cancel(struct observer *observer)
 {
     for (uint32_t slot = 0; slot < observer->used_high; slot++) {
-        struct thread *thread = observer->owner[slot];
-        if (!thread || !sig_slots_cancel(&observer->slots, slot))
-            continue;
-        observer->owner[slot] = NULL;
-        thread->observe.slot = -1;
+        if (observer->owner[slot])
+            cancel_request(observer, slot);
     }
 }
 
@@ -136,30 +141,31 @@ void observe_wait(struct observer *observer, uint64_t deadline_ns)
 
 /* ---- silent threads ---- */
 
-/* A reply is overdue: is the thread unable to reply? If it only cannot run, it may reply later.
- */
+/* True if the thread of an overdue reply is silent. One that only cannot run will reply later. */
 static bool check_overdue(struct observer *observer, uint32_t slot, uint64_t now_ns, struct observation *ret)
 {
     struct thread *thread = observer->owner[slot];
     thread->observe.check_ns = now_ns + overdue_ns;
     enum overdue overdue = observe_overdue(observer, thread, now_ns);
-    if (overdue == OVERDUE_COMES || !sig_slots_cancel(&observer->slots, slot))
-        return false;
-    observer->owner[slot] = NULL;
-    thread->observe.slot = -1;
-    if (overdue == OVERDUE_LOST)
+    if (overdue == OVERDUE_COMES || !cancel_request(observer, slot) || overdue == OVERDUE_LOST)
         return false;
     observe_report_silent(observer, thread, now_ns, ret);
     return true;
 }
 
-/* ---- looking ---- */
+/* ---- sampling ---- */
+
+/* Then its tid may have passed to another thread. */
+static bool has_left(const struct thread *thread)
+{
+    return sig_load_acquire(&thread->end_ns) != 0; /* partner: the release in threads_leave */
+}
 
 static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const struct remote_sample *sample,
                                bool is_unchanged, struct observation *ret)
 {
-    if (sig_load_acquire(&thread->end_ns) != 0) /* partner: the release in threads_leave. The tid may have */
-        return false;                           /* passed to another thread. */
+    if (has_left(thread))
+        return false;
     *ret = (struct observation){
         .thread = thread,
         .sample = {.time_ns = now_ns, .cpu_clock_ns = sample->cpu_ns, .is_unchanged = is_unchanged}};
@@ -174,8 +180,8 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
     return true;
 }
 
-/* *ret_seen: whether there is an observation. False when the thread must get a request; *ret_cpu_ns is for
- * send_signal then. */
+/* False when the thread must get a request, with *ret_cpu_ns for send_signal. Else *ret_seen tells whether
+ * there is an observation. */
 static bool sample_remotely(struct observer *observer, struct thread *thread, uint64_t now_ns,
                             struct observation *ret, bool *ret_seen, uint64_t *ret_cpu_ns)
 {
@@ -197,8 +203,8 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
 }
 
 /*
- * A thread that could not reply the last time, and is not seen from outside. Where it would be seen if it
- * waited, it runs: to leave that sample out would give its time to the waits. Else samples can be saved.
+ * A thread that could not reply the last time, and is not seen from outside. If waits are seen from outside,
+ * it is running: without this sample its time would go to the waits. If they are not, samples can be saved.
  */
 static bool sample_silent(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns,
                           struct observation *ret)
@@ -215,14 +221,13 @@ static bool sample_silent(struct observer *observer, struct thread *thread, uint
 }
 
 /*
- * One that the program calls uninteresting is not looked at: of its time its clock tells. Where it counts as
- * running is decided by which of the two it did for longer since the last time.
+ * Of a thread that the program calls uninteresting only the clock is read. It counts as running if it ran for
+ * more than half of the time since the last observation.
  */
 static bool leave_out(struct thread *thread, uint64_t now_ns, struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
-    if (sig_load_acquire(&thread->end_ns) !=
-        0) /* partner: the release in threads_leave. As in read_remote_sample */
+    if (has_left(thread))
         return false;
     uint64_t cpu_ns = cpu_clock_ns > thread->fold.cpu_clock_ns ? cpu_clock_ns - thread->fold.cpu_clock_ns : 0;
     uint64_t wall_ns = now_ns > thread->fold.time_ns ? now_ns - thread->fold.time_ns : 0;
@@ -240,7 +245,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     bool is_seen = false;
     uint64_t cpu_ns = 0;
     if (thread->observe.slot >= 0) {
-        thread->observe.chosen_ns = now_ns; /* it stands where its reply will say: it has not run since */
+        thread->observe.chosen_ns = now_ns; /* it stands where its reply will say, as it has not run since */
         return false;
     }
     if (sig_load_relaxed(&thread->annotations.is_uninteresting))
@@ -256,7 +261,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
 
 /* ---- replies ---- */
 
-static void release(struct observer *observer, uint32_t slot)
+static void release_slot(struct observer *observer, uint32_t slot)
 {
     stack_cache_destroy(observer->stack_caches, observer->orphan[slot]);
     observer->orphan[slot] = NULL;
@@ -273,16 +278,16 @@ static bool was_on_cpu(const struct thread *thread, const struct sig_slot *slot)
 }
 
 /*
- * The moment an observation is for. Weighing by time owed is unbiased only if the moments are independent of
- * what the program does. When a thread that waits for a CPU gets to reply is not; when it was chosen is, and
- * it stood there then.
+ * The moment of an observation. The result is unbiased only if these moments do not depend on what the
+ * program does. The moment at which a thread that waits for a CPU replies does. The moment at which it was
+ * chosen does not, and the thread was at the same place then.
  */
 static uint64_t moment_of(const struct thread *thread, const struct sig_slot *slot)
 {
     return slot->time_ns < thread->observe.chosen_ns ? slot->time_ns : thread->observe.chosen_ns;
 }
 
-/* Only a whole stack at a known place tells remote samples something. */
+/* Remote samples learn only from a whole stack of a blocked thread. */
 static void learn_reply(struct thread *thread, const struct sig_slot *slot)
 {
     bool is_usable = slot->was_blocked && !slot->by_stack_cache;
@@ -294,7 +299,7 @@ static void learn_reply(struct thread *thread, const struct sig_slot *slot)
     remote_sample_learn(&thread->remote, &reply);
 }
 
-/* False for a reply that was not this thread's: the tid had passed to another one. */
+/* False for a reply of another thread, to which the tid had passed. */
 static bool read_reply(struct observer *observer, uint32_t index, struct observation *ret)
 {
     struct thread *thread = observer->owner[index];
@@ -328,7 +333,7 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
 static void release_held(struct observer *observer)
 {
     if (observer->held_slot >= 0)
-        release(observer, (uint32_t)observer->held_slot);
+        release_slot(observer, (uint32_t)observer->held_slot);
     observer->held_slot = -1;
 }
 
@@ -362,7 +367,7 @@ void observe_forget(struct observer *observer, struct thread *thread)
     if (slot < 0 || sig_slots_cancel(&observer->slots, (uint32_t)slot))
         stack_cache_destroy(observer->stack_caches, cache);
     else
-        observer->orphan[slot] = cache; /* being written: observe_next releases both when that is done */
+        observer->orphan[slot] = cache; /* being written: observe_next releases both afterwards */
 }
 
 bool observe_has_not_run(struct observer *observer, struct thread *thread)

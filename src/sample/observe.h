@@ -1,14 +1,16 @@
 /*
- * Sampling threads: from outside where that is certain (remote_sample.h), by a signal where it must be.
+ * Samples threads: from outside where that is certain (remote_sample.h), else by a request, which is a
+ * signal.
  *
- * A sample from outside is an observation at once. A signal is sent, and answered later: the sampler waits at
- * most until the next tick, and takes the replies that have come. A signalled thread that was preempted or is
- * in an uninterruptible call replies when it runs again, before it executes another instruction of its own:
- * its reply is as true then as it would have been at once, so an outstanding reply is left outstanding and
- * the thread gets no other request meanwhile. A thread that has our signal blocked is different: it runs on
- * without a reply. That is found out (SigBlk in /proc) when a reply is overdue; its time is then [not
- * responding] as long as it is not seen from outside, and it gets another request after a pause that doubles
- * up to a second.
+ * A sample from outside is an observation at once. A reply to a request comes later. The sampler waits for it
+ * at most until the next tick, and takes the replies that have come.
+ *
+ * A signalled thread that was preempted, or is in an uninterruptible call, replies before it executes another
+ * instruction of its own. So its reply is as true late as early. Until then the thread gets no other request.
+ *
+ * A thread that has our signal blocked runs on without a reply. Its mask (SigBlk in /proc) is read when the
+ * reply is overdue. Such a thread is silent: its time is [not responding] while it is not seen from outside.
+ * It gets another request after a pause that doubles up to a second.
  *
  * Called from: the sampler thread only.
  */
@@ -36,38 +38,32 @@ struct observation {
 
 struct observer {
     struct sig_slots slots;
-    struct thread **owner; /* per slot; NULL for a slot whose thread is gone */
-    struct stack_cache *
-        *orphan; /* per slot: the stack cache of a thread that is gone while its handler was writing */
+    struct thread **owner;       /* by slot; NULL for a slot whose thread is gone */
+    struct stack_cache **orphan; /* by slot: the cache of a thread that ended while its handler was writing */
     struct stack_caches *stack_caches; /* the account's */
     struct sig_slot *slot_memory;
     uint64_t *address_memory;
-    struct sig_unwind_slow_scratch
-        *scratch_memory; /* one a slot; pages that no walk needs are never touched */
-    uint32_t used_high;  /* slots at and above have never been used: what is scanned */
-    int task_directory;  /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
-    int held_slot;       /* released by the next observe_next */
-    uint32_t snapshot;   /* number of the last snapshot of the modules, set by the sampler before it sends */
-    uint32_t scan_at;    /* where observe_next goes on */
+    struct sig_unwind_slow_scratch *scratch_memory; /* by slot; pages that no walk needs are never touched */
+    uint32_t used_high;                             /* slots from here on have never been used */
+    int task_directory; /* /proc/self/task, set by the sampler, whose descriptor it is; -1 before */
+    int held_slot;      /* released by the next observe_next */
+    uint32_t snapshot;  /* number of the last snapshot of the modules, set by the sampler before it sends */
+    uint32_t scan_at;   /* where observe_next goes on */
     struct remote_sampler remote;
     bool by_signal_only;     /* no thread is sampled from outside */
     int signal;              /* the number of requests; 0: none is available */
-    bool is_held_back_below; /* a thread was found that blocks it, and not the spare one: see sig_numbers.h */
-    uint64_t filled_below;   /* and threads that block both */
+    bool is_held_back_below; /* a thread blocks this number, but not the spare one: see sig_numbers.h */
+    uint64_t filled_below;   /* how often a thread was found that blocks both */
     struct {                 /* observations so far, by how they were made */
         uint64_t unchanged, walked, replied;
         uint64_t unreplied; /* overdue because the signal is blocked */
     } made;
-    uint64_t sent;    /* signals */
-    uint64_t no_slot; /* not sent because every slot was outstanding */
-    /* What the replies have cost the threads that gave them, about (overhead_limit_reply_ns). */
-    uint64_t replies_cpu_ns;
+    uint64_t sent;           /* signals */
+    uint64_t no_slot;        /* not sent because every slot was outstanding */
+    uint64_t replies_cpu_ns; /* estimate: CPU time of the program's threads for replies (overhead_limit.h) */
 };
 
-/*
- * Room for slot_count outstanding replies of at most `depth` addresses; stack_caches is the account's.
- * 0 or -ENOMEM.
- */
+/* For slot_count outstanding replies of at most `depth` addresses each. 0 or -ENOMEM. */
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);
@@ -76,26 +72,24 @@ void observe_deinit(struct observer *observer);
 void observe_enter(struct observer *observer, int task_directory, bool is_private,
                    enum thread_stat_view view);
 
-/* For a process whose sampler, and descriptors, are gone. */
+/* The sampler thread has ended, and its descriptors are gone with it. */
 void observe_drop_descriptors(struct observer *observer);
 
 /*
- * A thread that is to be sampled from now on. The first one's descriptors are opened at once: a program
- * that changes its user does so before it creates others, and after that none may be had.
+ * The thread is sampled from now on. The first thread's descriptors are opened at once: a program that
+ * changes its user does so before it creates other threads, and afterwards they can perhaps not be opened.
  */
 void observe_begin(struct observer *observer, struct thread *thread);
 
 /*
- * Samples at a chosen thread. True when that gave an observation: *ret, which is valid until the next call of
- * this or observe_next. False when it was signalled; or owes a reply, or is to be left alone for a while.
+ * Samples a chosen thread. True with an observation in *ret, which is valid until the next call of this or of
+ * observe_next. False when the thread was signalled, its reply is outstanding, or it is left alone for a
+ * while.
  */
 bool observe_thread(struct observer *observer, struct thread *thread, uint64_t now_ns,
                     struct observation *ret);
 
-/*
- * Before signals are sent: with which one. Those that are on their way with another one are not waited for
- * any more.
- */
+/* The signal of the next requests. Outstanding requests with another signal are cancelled. */
 void observe_use_signal(struct observer *observer, int signal);
 
 /* Cancels the requests to which no thread has begun to reply. */
@@ -104,19 +98,17 @@ void observe_cancel(struct observer *observer);
 /* Waits for the replies, at most until the deadline. */
 void observe_wait(struct observer *observer, uint64_t deadline_ns);
 
-/*
- * The next reply, or the next overdue thread found to be silent; false when there is none for now. Call
- * until false once per tick.
- */
+/* The next reply, or the next overdue thread that is silent; false when there is none for now. To be called
+ * until false, once a tick. */
 bool observe_next(struct observer *observer, uint64_t now_ns, struct observation *ret);
 
 /* The thread has ended: its outstanding slot has no owner any more. */
 void observe_forget(struct observer *observer, struct thread *thread);
 
-/* Whether it is where the last observation found it, for certain. */
+/* Whether it is certain that it has not run since the last observation. */
 bool observe_has_not_run(struct observer *observer, struct thread *thread);
 
-/* Whether a thread owes a reply for longer than a signal takes. */
+/* Whether a reply is outstanding for longer than a signal takes, or the thread is silent. */
 bool observe_is_overdue(const struct thread *thread, uint64_t now_ns);
 
 #endif

@@ -3,12 +3,13 @@
 #include "sig/signal/sig_numbers.h"
 #include "proc_tasks.h"
 
-/* A handler that runs where ours has no room holds a reply up for so long at most. */
+/* A handler whose stack is too small for ours delays a reply for so long at most. */
 static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
 
 static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
 static const uint64_t backoff_max_ns = NS_PER_S;
 
+/* Whether our signal is in a set. */
 static bool is_in(uint64_t signals)
 {
     return (signals & sig_numbers_bit(sig_numbers_current())) != 0;
@@ -19,7 +20,7 @@ bool observe_is_blocked(const struct observer *observer, pid_t tid)
     return is_in(proc_tasks_signals(observer->task_directory, tid).blocked);
 }
 
-/* No mask that has passed a hook holds back, but while a handler has a small stack. */
+/* A mask that has passed a hook blocks our signal only while a handler has a small stack. */
 static void note_held_back(struct observer *observer, uint64_t blocked)
 {
     uint64_t ours = sig_numbers_ours();
