@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* When each was last told of, CLOCK_MONOTONIC; 0: free. Atomic; partners are the members among
- * themselves: they agree on no more than the words. */
+/* When each mark's process was last alive, CLOCK_MONOTONIC; 0: free. Atomic: all members write, and nothing
+ * else depends on these words. */
 struct overhead_group_page {
     uint64_t told_ns[OVERHEAD_GROUP_MARKS];
 };
@@ -25,8 +25,7 @@ void overhead_group_join(struct overhead_group *group, const struct overhead_gro
     *group = (struct overhead_group){.page = parent->page, .mark = OVERHEAD_GROUP_MARKS};
 }
 
-/* Room for it is asked of the file system beforehand: there must be some when it is written to
- * (mapped_store.h). */
+/* Disk space is allocated beforehand: without it a write would be a SIGBUS (mapped_store.h). */
 int overhead_group_share(struct overhead_group *group, int fd)
 {
     void *page = MAP_FAILED;
@@ -39,21 +38,21 @@ int overhead_group_share(struct overhead_group *group, int fd)
     overhead_group_leave(group);
     group->is_shared = true;
     sig_store_relaxed(&group->page,
-                      page); /* the one before stays: overhead_group_pause may be writing there */
+                      page); /* the old page stays mapped: overhead_group_pause may be writing there */
     return 0;
 }
 
-static bool is_there(uint64_t told_ns, uint64_t now_ns)
+static bool is_alive(uint64_t told_ns, uint64_t now_ns)
 {
     return told_ns != 0 && told_ns + OVERHEAD_GROUP_SILENT_NS > now_ns;
 }
 
-/* The first mark that is free. */
+/* Takes the first free mark. */
 static uint32_t take_mark(struct overhead_group_page *page, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++) {
         uint64_t told_ns = sig_load_relaxed(&page->told_ns[i]);
-        if (!is_there(told_ns, now_ns) && sig_cas_acq_rel(&page->told_ns[i], &told_ns, now_ns))
+        if (!is_alive(told_ns, now_ns) && sig_cas_acq_rel(&page->told_ns[i], &told_ns, now_ns))
             return i;
     }
     return OVERHEAD_GROUP_MARKS;
@@ -69,7 +68,7 @@ uint32_t overhead_group_tell(struct overhead_group *group, uint64_t now_ns)
     else
         sig_store_relaxed(&group->page->told_ns[group->mark], now_ns);
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++)
-        count += is_there(sig_load_relaxed(&group->page->told_ns[i]), now_ns);
+        count += is_alive(sig_load_relaxed(&group->page->told_ns[i]), now_ns);
     return count > 0 ? count : 1;
 }
 

@@ -1,15 +1,14 @@
 /*
- * How many processes of one group are being profiled at the moment: processes that were forked from one
- * another, which share a page of memory, or all those of a run (wallprof-run), which share that of a file. So
- * that they can share what one core allows all of them (overhead_limit.h), instead of each taking it for
- * itself.
+ * How many processes of one group are being profiled at the moment. A group is the processes that were forked
+ * from one another, which share a page of memory, or those of a run (wallprof-run), which share a page of a
+ * file. They share what one core allows (overhead_limit.h), instead of each taking it for itself.
  *
- * A member tells the page now and then that it is there. One that has not done so for
- * OVERHEAD_GROUP_SILENT_NS counts no longer: it may have been killed, and no other process would take its
- * mark away. A program that is started by exec begins a group of its own, unless it is part of a run.
+ * A member writes the time to its mark in the page now and then. After OVERHEAD_GROUP_SILENT_NS without that
+ * it counts no longer, as it may have been killed. A program that is started by exec begins a group of its
+ * own, unless it is part of a run.
  *
  * Called from: the thread that starts a session, then the sampler of each process; processes need no lock.
- * But overhead_group_pause: any thread, in any state.
+ * overhead_group_pause: any thread, in any state.
  */
 #ifndef WALLPROF_OVERHEAD_GROUP_H
 #define WALLPROF_OVERHEAD_GROUP_H
@@ -29,7 +28,7 @@ struct overhead_group {
     /* Atomic; partner of each is overhead_group_pause. */
     struct overhead_group_page *page; /* NULL: no other process is known */
     uint32_t mark;                    /* this process's, OVERHEAD_GROUP_MARKS when it has none */
-    bool is_shared;                   /* the page is a file's */
+    bool is_shared;                   /* the page is in a file */
 };
 
 /* Without memory for the page every process is alone. */
@@ -39,22 +38,21 @@ void overhead_group_begin(struct overhead_group *group);
 void overhead_group_join(struct overhead_group *group, const struct overhead_group *parent);
 
 /*
- * From now on of the group whose page is in this file, which is made as long as that is if it is shorter.
- * The page is kept when the descriptor, the caller's, goes. Only once for a process: later calls change
- * nothing. 0, or -errno with nothing changed.
+ * Moves to the group whose page is in this file; a shorter file is made longer. The descriptor stays the
+ * caller's, and may be closed. Later calls in the process change nothing. 0, or -errno with nothing changed.
  */
 int overhead_group_share(struct overhead_group *group, int fd);
 
 /*
- * This process is there at now_ns (CLOCK_MONOTONIC). Returns how many are, itself included; with more than
- * there are marks for, some do not count.
+ * This process is alive at now_ns (CLOCK_MONOTONIC). Returns how many are, this one included; those beyond
+ * OVERHEAD_GROUP_MARKS do not count.
  */
 uint32_t overhead_group_tell(struct overhead_group *group, uint64_t now_ns);
 
-/* It counts no longer, until it tells that it is there: it is about to end, or to become another program. */
+/* It does not count until overhead_group_tell: it is about to end, or to execute another program. */
 void overhead_group_pause(const struct overhead_group *group);
 
-/* It takes part no longer. The page stays, for the children that it may yet have. */
+/* It leaves the group. The page stays, for children that it may still fork. */
 void overhead_group_leave(struct overhead_group *group);
 
 #endif

@@ -5,48 +5,48 @@
 #include <stdio.h>
 
 /*
- * A window: long enough for the kernel, which adds to the clocks of other running threads every 1 to 10 ms
- * only, and for samples that differ in price. Where there are many samples the first of them must not go on
- * for long at what they cost; where they are far apart, one is a window.
+ * A window is long enough for samples that differ in price, and for the kernel, which updates the clocks of
+ * other running threads only every 1 to 10 ms. With many samples a shorter one does: a high first price must
+ * not last. With rare samples each ends a window.
  */
 static const uint64_t window_ns = 250 * NS_PER_MS;
 static const uint64_t short_window_ns = 25 * NS_PER_MS;
 enum { SHORT_WINDOW_TICKS = 25 };
 
-/* A single sample says little about the price: those of so many ticks before the window count too. */
+/* One sample says little about the price: those of so many ticks before the window count too. */
 enum { TICKS_REMEMBERED = 4 };
 
 static const uint64_t period_max_ns = 10 * (uint64_t)NS_PER_S;
 
-/* Several windows, however long they are, so that no correction is more than its cause. */
+/* Several windows, however long these are, so that no correction exceeds its cause. */
 static const uint64_t horizon_min_ns = 4 * (uint64_t)NS_PER_S;
 enum { HORIZON_PERIODS = 4, DEBT_HORIZONS_MAX = 8 };
 static const double saved_horizons_max = 0.25;
 static const double least_spendable = 0.5; /* of the income */
 
 /*
- * What the kernel takes for a signal and the return from it: 9 to 12 us of a running thread, 5 to 20 us of a
- * waiting one, measured on a virtual machine (Linux 6.18) that others use too; less where an interrupt needs
- * no hypervisor.
+ * The kernel's time for a signal and the return from it. Measured on a shared virtual machine (Linux 6.18): 9
+ * to 12 us in a running thread, 5 to 20 us in a waiting one; less where an interrupt needs no hypervisor.
  */
 static const uint64_t delivery_ns = 10 * NS_PER_US;
 static const uint64_t walk_max_ns = 50 * NS_PER_US;
-static const uint64_t frame_max_ns = 2 * NS_PER_US; /* its rule worked out, from tables read by the kernel */
+static const uint64_t frame_max_ns =
+    2 * NS_PER_US; /* with its rule computed, from tables that the kernel copies */
 
 struct window {
     uint64_t wall_ns, samples;
     uint64_t used_ns, upkeep_ns;
     double income_ns;
-    double per_horizon; /* what share of the horizon it is */
+    double per_horizon; /* its share of the horizon */
 };
 
-void overhead_limit_init(struct overhead_limit *limit, uint32_t limit_ppm, uint64_t asked_ns,
+void overhead_limit_init(struct overhead_limit *limit, uint32_t limit_ppm, uint64_t requested_ns,
                          uint32_t longest)
 {
     *limit = (struct overhead_limit){.limit_ppm = limit_ppm,
-                                     .asked_ns = asked_ns,
-                                     .longest_ns = asked_ns * longest,
-                                     .period_ns = asked_ns};
+                                     .requested_ns = requested_ns,
+                                     .longest_ns = requested_ns * longest,
+                                     .period_ns = requested_ns};
     if (limit->longest_ns > period_max_ns)
         limit->longest_ns = period_max_ns;
 }
@@ -60,7 +60,7 @@ bool overhead_limit_is_due(const struct overhead_limit *limit, uint64_t now_ns, 
            (passed_ns >= short_window_ns && made >= limit->at.samples_per_tick * SHORT_WINDOW_TICKS);
 }
 
-/* The clocks of two threads are not read at one instant: their difference may seem to go back. */
+/* The clocks of two threads are not read at one instant: their difference may seem to decrease. */
 static uint64_t since(uint64_t before, uint64_t now)
 {
     return now > before ? now - before : 0;
@@ -118,15 +118,15 @@ static uint64_t bounded(const struct overhead_limit *limit, double period_ns)
     uint64_t least_ns = limit->period_ns / 2;
     if (period_ns >= (double)limit->longest_ns)
         return limit->longest_ns;
-    if (least_ns < limit->asked_ns)
-        least_ns = limit->asked_ns;
+    if (least_ns < limit->requested_ns)
+        least_ns = limit->requested_ns;
     return period_ns > (double)least_ns ? (uint64_t)period_ns : least_ns;
 }
 
-/* Of so much time, that of the ticks which there would have been but for limit. */
+/* The part of the passed time for which ticks were left out. */
 static double left_out_ns(const struct overhead_limit *limit, uint64_t passed_ns)
 {
-    return (double)passed_ns * (1 - (double)limit->asked_ns / (double)limit->period_ns);
+    return (double)passed_ns * (1 - (double)limit->requested_ns / (double)limit->period_ns);
 }
 
 void overhead_limit_judge(struct overhead_limit *limit, const struct overhead_limit_use *use)
@@ -141,7 +141,7 @@ void overhead_limit_judge(struct overhead_limit *limit, const struct overhead_li
     settle_account(limit, &window);
     double tick_price_ns = price_of_sample(limit, &window) * use->samples_per_tick;
     limit->period_ns = bounded(limit, tick_price_ns * (double)window.wall_ns / spendable(limit, &window));
-    limit->has_limited |= limit->period_ns > limit->asked_ns;
+    limit->has_limited |= limit->period_ns > limit->requested_ns;
 }
 
 uint64_t overhead_limit_reply_ns(uint64_t took_ns, uint32_t depth)
@@ -161,11 +161,11 @@ void overhead_limit_describe(const struct overhead_limit *limit, uint64_t start_
     snprintf(ret, OVERHEAD_LIMIT_TEXT_BYTES,
              "restrained to %g %% of the program's CPU time: as with %.4g ticks a second on average; "
              "WALLPROF_OVERHEAD=off keeps the rate",
-             limit->limit_ppm / 1e4, share * NS_PER_S / (double)limit->asked_ns);
+             limit->limit_ppm / 1e4, share * NS_PER_S / (double)limit->requested_ns);
 }
 
 void overhead_limit_describe_from(struct overhead_limit *limit, uint64_t now_ns)
 {
-    limit->has_limited = limit->period_ns > limit->asked_ns;
+    limit->has_limited = limit->period_ns > limit->requested_ns;
     limit->left_out_ns = -left_out_ns(limit, since(limit->at.now_ns, now_ns));
 }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* A thread that has run while it was sampled may be blocked again. */
+/* A thread that has run while it was sampled may be blocked again: it is tried twice. */
 enum { TRIES = 2, COPY_BYTES = 256 * 1024 };
 
 int remote_sample_init(struct remote_sampler *sampler, uint32_t depth)
@@ -40,8 +40,8 @@ void remote_sample_open_memory(struct remote_sampler *sampler)
         sampler->copy.mem_descriptor = open("/proc/thread-self/mem", O_RDONLY | O_CLOEXEC);
 }
 
-/* FNV-1a over words: to tell one stack from another of the same thread at the same place. (That is the first
- * word, which a call that was restarted shows at another of its instructions.) */
+/* FNV-1a over words: tells stacks of one thread apart. The first word, where it is blocked, is left out: a
+ * restarted call shows another of its instructions. */
 static uint64_t hash_stack(const uint64_t *addresses, size_t depth)
 {
     uint64_t hash = 0xcbf29ce484222325U;
@@ -55,9 +55,9 @@ static bool is_whole(enum sig_unwind_end end)
     return end == SIG_UNWIND_ROOT || end == SIG_UNWIND_DEPTH;
 }
 
-/* With the registers of its last reply, if it stands where it stood then. They are right if they lead
+/* Walks with the registers of its last reply, if it is blocked at the same place. They are right if they lead
  * through the same calls. */
-static bool walk_as_answered(const struct remote_memory *memory, struct sig_remote_walk *walk)
+static bool walk_as_replied(const struct remote_memory *memory, struct sig_remote_walk *walk)
 {
     if (memory->replied.pc != walk->blocked_regs.pc || memory->replied.sp != walk->blocked_regs.sp)
         return false;
@@ -66,7 +66,7 @@ static bool walk_as_answered(const struct remote_memory *memory, struct sig_remo
     return hash_stack(walk->addresses, walk->depth) == memory->replied.stack;
 }
 
-/* The stack of a thread that stands still there: false when it needs a request. */
+/* Walks the stack of a thread blocked in a call: false when the thread needs a request. */
 static bool walk_call(const struct remote_thread *thread, const struct thread_stat_call *call,
                       struct sig_remote_walk *walk)
 {
@@ -78,7 +78,7 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     sig_remote_walk(walk);
     memory->stack_bytes = (uint32_t)walk->bytes;
     memory->lacks_register = walk->end == SIG_UNWIND_INEXPRESSIBLE;
-    if (is_whole(walk->end) || walk_as_answered(memory, walk))
+    if (is_whole(walk->end) || walk_as_replied(memory, walk))
         return true;
     if (walk->blocked_regs.fp) {
         walk->blocked_regs.fp = NULL;
@@ -87,7 +87,7 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
-/* Reference, place, walk, and the run count again: what was seen holds if it has not moved. */
+/* Run count, registers, walk, run count: what was seen is valid if the run count is the same. */
 enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
                                  struct remote_sample *ret)
 {

@@ -1,17 +1,16 @@
 /*
- * Sampling a thread from outside: how the sampler observes one that is blocked without waking it.
+ * Sampling a thread from outside: how the sampler observes a blocked thread without waking it.
  *
- *  - It has not run since a sample that found it blocked: its run count (thread_stat.h) has not moved, so its
+ *  - It has not run since a sample that found it blocked: its run count (thread_stat.h) is the same. So its
  * stack is the one that was seen then.
- *  - It is blocked, and has run meanwhile: the kernel shows its stack pointer and pc, from there its stack is
- *    walked over a copy (sig_unwind.h), and the run count, equal before and after, proves that it stood still
- *    all the while.
- *  - Neither: it is running; or a frame of its stack is found only with a register that the kernel does not
- *    show. Then the thread has to be sent a request, a signal. But for some calls a signal is worse than a
- * stack that ends early: those that it would cut short (cut_short.h).
+ *  - It is blocked, and has run meanwhile: the kernel shows its stack pointer and pc. From there its stack is
+ *    walked over a copy (sig_remote_walk.h). Equal run counts before and after prove that it stood still.
+ *  - Else it is running, or a frame is found only with a register that the kernel does not show. Then it must
+ * get a request, which is a signal. Some calls would be cut short by that (cut_short.h): there a stack that
+ * ends early does less harm.
  *
- * What a signal has told is used again: the registers of a thread that replied while it was blocked are
- * those that it has when it is blocked there the next time, if they lead to the very same stack.
+ * What a reply has told is used again. A thread that is blocked where it was blocked when it replied has the
+ * same registers, if they lead to the very same stack.
  *
  * Called from: the sampler thread only.
  */
@@ -25,14 +24,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the last samples of a thread leave to the next; part of its record. Zeroed memory: nothing. */
+/* What the last samples of a thread tell the next one; part of its record. Zeroed memory: nothing. */
 struct remote_memory {
-    bool is_reference;    /* it was found blocked, and its whole stack seen, with this run count */
-    uint64_t reference;   /* the run count then */
-    uint32_t stack_bytes; /* that its last stack took; 0 when not known */
-    bool lacks_register;  /* the last walk ended for want of one: a signal may tell */
+    bool is_reference; /* it was found blocked, and its whole stack was seen, at the run count `reference` */
+    uint64_t reference;
+    uint32_t stack_bytes; /* of its last stack; 0 when not known */
+    bool lacks_register;  /* the last walk ended for lack of one: a reply may have it */
     struct {
-        uint64_t sp, pc; /* where it was blocked when it replied to a signal; 0 when it was not */
+        uint64_t sp, pc; /* where it was blocked when it replied; 0 when it was not */
         uint64_t fp;     /* the frame pointer then */
         uint64_t stack;  /* a hash of the addresses in that reply */
     } replied;
@@ -41,20 +40,20 @@ struct remote_memory {
 enum remote_result {
     REMOTE_UNCHANGED, /* blocked, and has not run since the last sample that said UNCHANGED or WALKED */
     REMOTE_WALKED,    /* blocked, and this is its stack */
-    REMOTE_SIGNAL,    /* it runs, or cannot be seen from outside */
+    REMOTE_SIGNAL,    /* it is running, or cannot be seen from outside */
     REMOTE_GONE,      /* it has ended */
 };
 
 struct remote_sample {
-    /* Its CPU clock, of UNCHANGED and WALKED; of ASK what it said when the kernel last took the thread off a
-     * CPU or counted its time, 0 when that cannot be read. */
+    /* Of UNCHANGED and WALKED: its CPU clock. Of SIGNAL: its CPU clock when the kernel last updated it, 0
+     * when that cannot be read. */
     uint64_t cpu_ns;
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;
     enum sig_unwind_end end;
     struct sig_unloads unloads; /* as of the walk */
-    uint32_t labels;            /* what its labels were while it stood there */
+    uint32_t labels;            /* the number of its label stack then */
 };
 
 struct remote_sampler {
@@ -64,12 +63,12 @@ struct remote_sampler {
     struct sig_stack_copy copy;
 };
 
-/* Room for stacks of `depth` addresses. Nothing can be watched before thread_stats_init. 0 or -ENOMEM. */
+/* For stacks of `depth` addresses. Every sample is SIGNAL until thread_stats_init. 0 or -ENOMEM. */
 int remote_sample_init(struct remote_sampler *sampler, uint32_t depth);
 void remote_sample_deinit(struct remote_sampler *sampler);
 
-/* In the sampler, with a descriptor table of its own: where the kernel refuses to copy memory
- * (process_vm_readv), the other way to have it do so is opened. */
+/* In the sampler, with a descriptor table of its own: opens /proc/thread-self/mem where the kernel refuses
+ * process_vm_readv. */
 void remote_sample_open_memory(struct remote_sampler *sampler);
 
 /* The thread to sample. */
@@ -78,18 +77,18 @@ struct remote_thread {
     uint64_t stack_low, stack_high;
     struct thread_stat *stat;
     struct remote_memory *memory;
-    const uint32_t *labels_at; /* where it keeps what its labels are, or NULL */
+    const uint32_t *labels_at; /* atomic: where it keeps the number of its label stack, or NULL */
     bool is_silent;            /* it does not reply to signals: a stack that ends early is better than none */
 };
 
 enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
                                  struct remote_sample *ret);
 
-/* Whether it is still where the last sample found it blocked: what UNCHANGED says, by itself. */
+/* Whether it has not run since the last sample found it blocked: as UNCHANGED. */
 bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
                                const struct remote_memory *memory);
 
-/* What a thread has replied to a signal: where it was blocked, and its stack. */
+/* What a reply tells: where the thread was blocked, and its stack. */
 struct remote_reply {
     uint64_t sp, pc, fp; /* sp and pc are 0 when it was not blocked, or addresses are not the whole stack */
     const uint64_t *addresses;

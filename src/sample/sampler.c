@@ -337,5 +337,5 @@ void sampler_limit_overhead(struct sampler *sampler, uint64_t now_ns)
     };
     sampler->overhead_group_count = use.processes;
     overhead_limit_judge(limit, &use);
-    sampler->schedule.spread = (uint32_t)(limit->period_ns * SCHEDULE_SPREAD_ONE / limit->asked_ns);
+    sampler->schedule.spread = (uint32_t)(limit->period_ns * SCHEDULE_SPREAD_ONE / limit->requested_ns);
 }
