@@ -1,7 +1,7 @@
 /*
- * See schedule.h for the rules. A sample and the next one of a thread are less than two longest stretches
- * apart, so one turn of the wheel holds every plan, and a slot keeps its tick's moment for as long as a
- * stretch may have begun there.
+ * See schedule.h for the rules. Two successive samples of a thread are less than two longest stretches apart.
+ * So one turn of the wheel holds every plan, and a slot keeps its tick's moment while a stretch may have
+ * begun there.
  */
 #include "schedule.h"
 #include "base/arena.h"
@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* While they are worked out, lengths are in units of 1/256 tick and rates in units of 1/65536 sample a tick,
- * both before they are spread: as if ticks were that much longer. */
-enum { ONE_TICK = 256, ONE_LOOK = 65536, IDLE_PART = 4, GROWTH = 2 };
+/* Lengths are computed in units of 1/256 tick and rates in units of 1/65536 sample a tick, both before
+ * spreading. */
+enum { ONE_TICK = 256, ONE_SAMPLE = 65536, IDLE_PART = 4, GROWTH = 2 };
 
 static const uint64_t not_planned = UINT64_MAX;
 
@@ -31,7 +31,6 @@ void schedule_deinit(struct schedule *schedule)
 
 /* ---- rings ---- */
 
-/* To the end of a ring. */
 static void append(struct schedule_thread **ring, struct schedule_thread *thread)
 {
     struct schedule_thread *first = *ring ? *ring : thread, *last = *ring ? first->previous : thread;
@@ -49,7 +48,7 @@ static void cut_out(struct schedule_thread **ring, struct schedule_thread *threa
     thread->next->previous = thread->previous;
 }
 
-/* All of a second ring to the end of a first. */
+/* Moves all of a second ring to the end of the first. */
 static void append_all(struct schedule_thread **ring, struct schedule_thread **more)
 {
     struct schedule_thread *first = *ring, *second = *more;
@@ -77,8 +76,7 @@ static struct schedule_thread **ring_of(struct schedule *schedule, const struct 
     return thread->due > schedule->tick ? &slot_of(schedule, thread->due)->threads : &schedule->due;
 }
 
-/* The moment of a tick; of one that has been forgotten (its thread's sample came very late) the oldest known.
- */
+/* The moment of a tick. If it is forgotten, as the thread's sample came very late: the oldest known one. */
 static uint64_t time_of(const struct schedule *schedule, uint64_t tick)
 {
     bool is_known = schedule->tick - tick < SCHEDULE_SLOTS;
@@ -99,10 +97,10 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 static uint64_t length_of_rate(uint64_t threads, uint64_t rate)
 {
-    return threads * ONE_TICK * ONE_LOOK / larger(rate, 1);
+    return threads * ONE_TICK * ONE_SAMPLE / larger(rate, 1);
 }
 
-/* With half of all samples, or with what the idle ones leave that are sampled IDLE_PART times more rarely. */
+/* With half of all samples, or with what idle threads leave that are sampled IDLE_PART times more rarely. */
 static uint64_t active_length(const struct schedule *schedule)
 {
     uint64_t by_half = (uint64_t)schedule->active * 2 * ONE_TICK;
@@ -111,22 +109,22 @@ static uint64_t active_length(const struct schedule *schedule)
     return larger(smaller(by_half, by_rest) / schedule->samples_per_tick, ONE_TICK);
 }
 
-/* The samples that are meant for idle threads. Active ones need less as long as some have not begun yet. */
+/* The samples that are meant for idle threads. */
 static uint64_t idle_rate(const struct schedule *schedule)
 {
-    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_LOOK;
-    uint64_t active = (uint64_t)schedule->active * ONE_TICK * ONE_LOOK / active_length(schedule);
+    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_SAMPLE;
+    uint64_t active = (uint64_t)schedule->active * ONE_TICK * ONE_SAMPLE / active_length(schedule);
     return all - smaller(active, all);
 }
 
 /*
- * Of an idle thread, not counted at the moment. At rest it has its share of the samples that all others
- * leave; no less than half of what idle ones are meant to have is kept for that. Until then its stretches
- * grow.
+ * Of an idle thread, which is not counted at the moment. Its stretches grow until it is at rest. Then it has
+ * its share of the samples that all others leave; half of what idle threads are meant to have is kept for
+ * that.
  */
 static uint64_t idle_length(const struct schedule *schedule, uint32_t last_length, bool *is_resting)
 {
-    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_LOOK, kept = idle_rate(schedule) / 2;
+    uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_SAMPLE, kept = idle_rate(schedule) / 2;
     uint64_t left = all - smaller(schedule->taken, all);
     uint64_t at_rest = length_of_rate(schedule->resting + 1, larger(left, kept));
     uint64_t grown = (uint64_t)last_length * GROWTH * ONE_TICK * SCHEDULE_SPREAD_ONE / schedule->spread;
@@ -135,7 +133,7 @@ static uint64_t idle_length(const struct schedule *schedule, uint32_t last_lengt
     return larger(*is_resting ? at_rest : grown, active_length(schedule));
 }
 
-/* Rounded up or down at random, so that it is right on average. */
+/* Rounds up or down at random, so that the mean is right. */
 static uint32_t whole_length(struct schedule *schedule, uint64_t length)
 {
     if (length >= SCHEDULE_LENGTH_MAX * ONE_TICK)
@@ -151,18 +149,18 @@ static void uncount(struct schedule *schedule, struct schedule_thread *thread)
     thread->is_resting = false;
 }
 
-/* A thread's rate until its next sample is one sample in the time that is to be expected until then. */
+/* A thread's rate is one sample in the expected time until its next one. */
 static void count(struct schedule *schedule, struct schedule_thread *thread, bool is_resting)
 {
     uint64_t to_begin = thread->begin > schedule->tick ? thread->begin - schedule->tick : 0;
     thread->is_resting = is_resting;
-    uint64_t sample = (uint64_t)ONE_LOOK * schedule->spread / SCHEDULE_SPREAD_ONE;
+    uint64_t sample = (uint64_t)ONE_SAMPLE * schedule->spread / SCHEDULE_SPREAD_ONE;
     thread->rate = is_resting ? 0 : (uint32_t)(2 * sample / (2 * to_begin + thread->length + 1));
     schedule->resting += thread->is_resting;
     schedule->taken += thread->rate;
 }
 
-/* Settles the stretch that begins at tick `begin`, and draws its sample. */
+/* Fixes the length of the stretch that begins at tick `begin`, and draws its sample. */
 static void plan(struct schedule *schedule, struct schedule_thread *thread)
 {
     bool is_resting = false;
@@ -216,8 +214,8 @@ uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_n
 
 uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns)
 {
-    bool is_of_look_before = until_ns != 0 && until_ns == thread->begin_ns;
-    return is_of_look_before ? thread->begin_tick : thread->begin;
+    bool is_stretch_before = until_ns != 0 && until_ns == thread->begin_ns;
+    return is_stretch_before ? thread->begin_tick : thread->begin;
 }
 
 uint64_t schedule_until(const struct schedule *schedule, const struct schedule_thread *thread)
@@ -227,7 +225,7 @@ uint64_t schedule_until(const struct schedule *schedule, const struct schedule_t
 
 /* ---- ticks ---- */
 
-/* New threads are planned when all of them are counted. */
+/* New threads are planned after all of them have been counted. */
 void schedule_tick(struct schedule *schedule, uint64_t now_ns)
 {
     schedule->tick++;

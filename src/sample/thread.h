@@ -1,6 +1,6 @@
 /*
- * The record of one thread of the program, from its start to its end. Its parts say who writes them; the
- * registry (threads.h) says how a record passes from one to the other.
+ * The record of one thread of the program, from its start to its end. The comments say who writes each part.
+ * threads.h says how a record passes from the thread to the sampler.
  */
 #ifndef WALLPROF_THREAD_H
 #define WALLPROF_THREAD_H
@@ -16,15 +16,15 @@
 
 struct thread {
     uint32_t index;     /* in the pool; constant */
-    uint32_t next_free; /* atomic: the pool's list; read by threads that try to take the record too */
+    uint32_t next_free; /* atomic: the pool's list; other threads that try to take the record read it */
 
     /* Written by the creating or the starting thread, constant once `arrived`. */
     uint32_t number; /* 1.. in the order of registration */
     pid_t tid;
-    uint8_t turn;   /* the group it is coming in: 0 or 1 */
+    uint8_t turn;   /* the group that it counts in while it is coming: 0 or 1 */
     bool is_coming; /* acquired, not yet entered */
     uint64_t start_ns, start_cpu_ns;
-    uint64_t stack_low, stack_high; /* its own stack, 0 and 0 when not known */
+    uint64_t stack_low, stack_high; /* its own stack; 0 and 0 when not known */
 
     /* Written by the ending thread before it pushes itself on `left`. */
     uint64_t end_ns; /* atomic: 0 while it lives */
@@ -41,7 +41,7 @@ struct thread {
 
     /* The sampler's own. */
     uint32_t live_index;
-    uint32_t recorded_number;   /* 1.. in the order in which the recording has begun with it; its record's */
+    uint32_t recorded_number;   /* 1.. in the order in which their recording began; in its thread_record */
     struct thread *next_of_tid; /* in its bucket of by_tid */
     arena_ref record;
     struct fold_thread fold;
@@ -49,19 +49,17 @@ struct thread {
     struct stack_cache *stack_cache; /* of its last stack; NULL without */
     struct thread_stat stat;         /* its descriptors */
     struct remote_memory remote;
-    uint64_t name_due_ns; /* when to read its name again, while the recording is kept in a file */
-    bool is_foreign;      /* found by the scan, not registered by a hook: no hook will tell when it ends */
+    uint64_t name_due_ns; /* when to read its name again, with a mapped store */
+    bool is_foreign;      /* found by the scan: no hook will tell when it ends */
     uint32_t foreign_index;
     struct {
-        int slot;          /* outstanding signal, -1 without */
-        uint32_t snapshot; /* the last snapshot of the modules before it was sent */
-        uint64_t sent_ns;  /* when it was sent */
-        uint64_t
-            chosen_ns; /* the last time the thread was chosen, with the signal sent or still outstanding */
-        uint64_t sent_cpu_ns;
+        int slot;                      /* outstanding signal, -1 without */
+        uint32_t snapshot;             /* the last snapshot of the modules before it was sent */
+        uint64_t sent_ns, sent_cpu_ns; /* when it was sent, and the thread's CPU clock then */
+        uint64_t chosen_ns;  /* when the thread was chosen last: the signal was sent or outstanding */
         uint64_t check_ns;   /* when to check an overdue reply, or to try a silent thread again */
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that replies */
-        bool is_silent;      /* did not reply the last time: read its mask before another signal */
+        bool is_silent;      /* did not reply the last time: its mask is read before another signal */
     } observe;
 };
 

@@ -1,6 +1,5 @@
-/* See thread_scan.h. A thread that is met in one scan is judged in the next, so none is judged by being seen
- * once.
- */
+/* See thread_scan.h. A thread that one scan meets is judged by a later one, so none is judged by being seen
+ * once. */
 #include "thread_scan.h"
 #include "thread.h"
 #include "base/arena.h"
@@ -15,7 +14,8 @@ enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64 };
 
 static const uint64_t interval_ns = 100 * NS_PER_MS;
 
-/* The kernel tells a thread's start to 10 ms, always the same; converting it between clocks adds less. */
+/* The kernel shows a thread's start to 10 ms, always the same value. Converting it between clocks adds less.
+ */
 static const uint64_t start_precision_ns = NS_PER_MS;
 
 static const size_t left_bytes = sizeof(struct thread_scan_task) * THREAD_SCAN_LEFT_MAX;
@@ -47,7 +47,7 @@ void thread_scan_open(struct thread_scan *scan)
 
 /* ---- strangers ---- */
 
-/* Between its last hook and its end in the kernel: same tid, started before that one left. */
+/* Whether it is between its last hook and its end: its tid has left, and it started before that. */
 static bool has_left(const struct thread_scan *scan, const struct thread_scan_task *task)
 {
     const struct thread_scan_task *left = &scan->left[(uint32_t)task->tid % THREAD_SCAN_LEFT_MAX];
@@ -55,7 +55,7 @@ static bool has_left(const struct thread_scan *scan, const struct thread_scan_ta
 }
 
 /* Whether a thread of this tid is alive; its start. */
-static bool is_there(const struct thread_scan *scan, pid_t tid, uint64_t *ret_start_ns)
+static bool is_alive(const struct thread_scan *scan, pid_t tid, uint64_t *ret_start_ns)
 {
     char state;
     return proc_tasks_stat(scan->task_directory, tid, &state, ret_start_ns) && state != 'Z' && state != 'X';
@@ -66,7 +66,8 @@ static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
     return (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) < start_precision_ns;
 }
 
-/* Reads on in the kernel's list. Returns how many threads were on it; 0 at its end, then it starts over. */
+/* Reads on in the kernel's list. Returns how many threads it read; 0 at the end, and then the list starts
+ * over. */
 static int meet_some(const struct thread_scan *scan, const struct threads *threads,
                      struct thread_scan_list *list)
 {
@@ -76,7 +77,7 @@ static int meet_some(const struct thread_scan *scan, const struct threads *threa
     for (int i = 0; i < count; i++) {
         struct thread_scan_task task = {.tid = tids[i]};
         if (task.tid != scan->own_tid && !threads_find(threads, task.tid) &&
-            is_there(scan, task.tid, &task.time_ns) && !has_left(scan, &task))
+            is_alive(scan, task.tid, &task.time_ns) && !has_left(scan, &task))
             list->tasks[list->count++] = task;
     }
     if (count <= 0)
@@ -84,18 +85,18 @@ static int meet_some(const struct thread_scan *scan, const struct threads *threa
     return count;
 }
 
-static bool are_there_others(const struct thread_scan *scan, const struct threads *threads)
+static bool do_numbers_differ(const struct thread_scan *scan, const struct threads *threads)
 {
     return proc_tasks_count(scan->task_directory) != threads->live_count + 1;
 }
 
 bool thread_scan_start(struct thread_scan *scan, const struct threads *threads)
 {
-    return scan->task_directory >= 0 && are_there_others(scan, threads) &&
+    return scan->task_directory >= 0 && do_numbers_differ(scan, threads) &&
            meet_some(scan, threads, &scan->strangers) > 0;
 }
 
-/* The list is read on when no thread is left to judge, or not at all. */
+/* The list is read on only when no met thread is left to judge. */
 static void find_strangers(struct thread_scan *scan, struct threads *threads, bool is_different)
 {
     if (scan->is_turned && threads_have_come(threads)) {
@@ -119,7 +120,7 @@ bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64
     if (scan->task_directory < 0 || now_ns < scan->next_ns)
         return false;
     scan->next_ns = now_ns + interval_ns;
-    bool is_different = are_there_others(scan, threads);
+    bool is_different = do_numbers_differ(scan, threads);
     uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
     find_strangers(scan, threads, is_different);
     scan->foreign_checks = smaller(checks, scan->foreign_count);
@@ -133,14 +134,14 @@ bool thread_scan_next_stranger(struct thread_scan *scan, const struct threads *t
     while (scan->strangers.count > 0) {
         uint64_t start_ns;
         *ret = scan->strangers.tasks[--scan->strangers.count];
-        if (!threads_find(threads, ret->tid) && !has_left(scan, ret) && is_there(scan, ret->tid, &start_ns) &&
+        if (!threads_find(threads, ret->tid) && !has_left(scan, ret) && is_alive(scan, ret->tid, &start_ns) &&
             is_same_start(ret->time_ns, start_ns))
             return true;
     }
     return false;
 }
 
-/* ---- those that are gone ---- */
+/* ---- threads that are gone ---- */
 
 static struct thread *next_gone_foreign(struct thread_scan *scan)
 {
@@ -149,13 +150,13 @@ static struct thread *next_gone_foreign(struct thread_scan *scan)
         scan->foreign_checks--;
         scan->foreign_at %= scan->foreign_count;
         const struct thread_scan_foreign *foreign = &scan->foreign[scan->foreign_at];
-        if (!is_there(scan, foreign->thread->tid, &start_ns) || !is_same_start(foreign->start_ns, start_ns))
+        if (!is_alive(scan, foreign->thread->tid, &start_ns) || !is_same_start(foreign->start_ns, start_ns))
             return foreign->thread;
     }
     return NULL;
 }
 
-/* The hook reports before the thread ends: so its report is read after the clock. */
+/* The hook reports before the thread ends, so its report is read after the clock. */
 static bool is_gone(const struct thread *thread)
 {
     struct timespec unused;
@@ -166,17 +167,17 @@ static bool is_gone(const struct thread *thread)
 struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct threads *threads)
 {
     struct thread *gone = next_gone_foreign(scan);
-    for (; !gone && scan->live_checks > 0 && threads->live_count > 0; scan->mapped_store_at++) {
+    for (; !gone && scan->live_checks > 0 && threads->live_count > 0; scan->live_at++) {
         scan->live_checks--;
-        scan->mapped_store_at %= threads->live_count;
-        struct thread *thread = threads->live[scan->mapped_store_at];
+        scan->live_at %= threads->live_count;
+        struct thread *thread = threads->live[scan->live_at];
         if (!thread->is_foreign && is_gone(thread))
             gone = thread;
     }
     return gone;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- adopting and forgetting ---- */
 
 int thread_scan_adopt(struct thread_scan *scan, struct thread *thread,
                       const struct thread_scan_task *stranger)

@@ -1,7 +1,7 @@
 /*
- * Records live in chunks that are never unmapped, so a stale pointer is never a fault. The free list is a
- * Treiber stack whose head carries a tag that every change increases: without it a pop could be fooled by a
- * record that left and came back (ABA).
+ * Records are in chunks that stay mapped as long as the registry, so a stale pointer is no fault. The free
+ * list is a Treiber stack. Every change increases a tag in its head: without that a record that left and came
+ * back would fool a pop (ABA).
  */
 #include "threads.h"
 #include "thread.h"
@@ -129,7 +129,7 @@ void threads_enter(struct threads *threads, struct thread *thread, pid_t tid, ui
     thread->start_ns = start_ns;
     thread->start_cpu_ns = start_cpu_ns;
     thread->is_coming = false;
-    uint8_t turn = thread->turn; /* the record is the sampler's too, once it has arrived */
+    uint8_t turn = thread->turn; /* read before the record is the sampler's too */
     struct thread *head = sig_load_relaxed(&threads->arrived);
     do
         thread->next_arrived = head;
@@ -176,7 +176,7 @@ bool threads_have_come(const struct threads *threads)
     return sig_load_acquire(&threads->coming[before]) == 0; /* partner: cease_coming */
 }
 
-/* Tids are given out in ascending order: their lowest bits spread them as well as any hash. */
+/* The kernel gives tids in ascending order: their lowest bits spread them as well as any hash. */
 static struct thread **bucket_of(const struct threads *threads, pid_t tid)
 {
     return &threads->by_tid[(uint32_t)tid & (threads->live_capacity - 1)];

@@ -1,21 +1,20 @@
 /*
  * The registry of the program's threads.
  *
- * Two sides. Threads of the program register and leave through the hooks: lock-free, O(1), nothing shared
- * between creating threads but two list heads. The sampler owns everything else: the dense array of live
- * threads, and the private part of each record. A record passes from the thread to the
- * sampler twice, through the lists `arrived` and `left` (many pushers, one taker), and back to the pool when
- * the sampler has folded its end.
+ * It has two sides. Threads of the program register and leave through the hooks: lock-free, O(1), and
+ * creating threads share nothing but two list heads. Everything else is the sampler's: the dense array of
+ * live threads, and the private part of each record. A record passes from the thread to the sampler twice,
+ * through the lists `arrived` and `left` (many pushers, one taker). It goes back to the pool when the sampler
+ * has folded its end.
  *
  * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another
  * thread as soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c
  * drops it).
  *
  * Between acquire and enter a thread is coming: the kernel may list it already, and we do not know its tid.
- * So that the sampler can tell such a thread from one that no hook has seen, the coming are counted in two
- * groups that take turns, as readers are in sleepable RCU: whoever was coming at a turn has come when the
- * group before it is empty, however many newer ones keep coming.
- * Paper: McKenney, "Sleepable Read-Copy Update" (LWN 202847, 2006).
+ * The sampler must tell such a thread from one that no hook has seen. So coming threads are counted in two
+ * groups that take turns, like the readers of sleepable RCU. When the former group is empty, all that were
+ * coming at the turn have come. Paper: McKenney, "Sleepable Read-Copy Update" (LWN 202847, 2006).
  */
 #ifndef WALLPROF_THREADS_H
 #define WALLPROF_THREADS_H
@@ -26,50 +25,51 @@
 
 struct thread;
 
-/* live_index of a thread that found no place in the array. */
+/* live_index of a thread that is not in the array. */
 #define THREAD_NOT_LIVE UINT32_MAX
 
 enum { THREADS_CHUNK_COUNT = 4096, THREADS_PER_CHUNK = 256 };
 
 struct threads {
     struct thread *chunks[THREADS_CHUNK_COUNT]; /* atomic pointers, published once */
-    uint32_t fresh;                             /* atomic: records never used start here */
+    uint32_t fresh;                             /* atomic: records from here on have never been used */
     uint64_t free_head;                         /* atomic: tag << 32 | index + 1 */
     uint32_t next_number;                       /* atomic */
     int32_t registered;                         /* atomic: acquired and not yet left */
     int32_t coming[2];                          /* atomic: being created, not yet entered; by group */
-    uint32_t turn;                              /* atomic: the group newcomers count in is turn % 2 */
+    uint32_t turn;                              /* atomic: newcomers count in group turn % 2 */
     struct thread *arrived, *left;              /* atomic list heads */
 
     /* The sampler's own. */
     struct thread **live;
-    struct thread **by_tid;             /* as many buckets: lists of the live, by the tid's lowest bits */
-    uint32_t live_count, live_capacity; /* a power of two */
+    struct thread **by_tid; /* live_capacity buckets: lists of live threads, by the tid's lowest bits */
+    uint32_t live_count, live_capacity; /* capacity: a power of two */
 };
 
 /* 0 or -errno. */
 int threads_init(struct threads *threads);
 void threads_deinit(struct threads *threads);
 
-/* Any thread: a record for a thread about to be created; NULL when there is no memory (it is then found in
- * /proc). */
+/* Any thread: a record for a thread about to be created; NULL without memory (the scan finds the thread
+ * then). */
 struct thread *threads_acquire(struct threads *threads);
 
-/* A record that will not be left by its thread: it was not created, or no hook tells when it ends. */
+/* No hook will report the end of this record: its thread was not created, or has no hooks. */
 void threads_uncount(struct threads *threads, struct thread *thread);
 
-/* Gives back a record that was never entered (uncounted), or (sampler only) one whose end has been folded. */
+/* Gives back a record that was uncounted and never entered, or (sampler only) one whose end has been folded.
+ */
 void threads_release(struct threads *threads, struct thread *thread);
 
-/* The new thread itself, first thing: from now on it is observed. */
+/* The new thread itself, first of all: it is observed from now on. */
 void threads_enter(struct threads *threads, struct thread *thread, pid_t tid, uint64_t start_ns,
                    uint64_t start_cpu_ns);
 
-/* The ending thread itself, last thing; the record is not its own any more. Returns how many registered are
- * left. */
+/* The ending thread itself, last of all: it must not use the record afterwards. Returns how many registered
+ * threads are left. */
 int threads_leave(struct threads *threads, struct thread *thread, const char *name);
 
-/* Sampler: the lists of what came and went since the last call, linked by next_arrived and next_left. */
+/* Sampler: the threads that came and went since the last call, linked by next_arrived and next_left. */
 struct thread *threads_take_arrived(struct threads *threads);
 struct thread *threads_take_left(struct threads *threads);
 
@@ -77,14 +77,12 @@ struct thread *threads_take_left(struct threads *threads);
 int threads_add(struct threads *threads, struct thread *thread);
 void threads_remove(struct threads *threads, struct thread *thread);
 
-/*
- * Sampler: from now on newcomers count in the other group. False, and nothing is changed, while that is not
- * empty.
- */
+/* Sampler: newcomers count in the other group from now on. False, and nothing is changed, while that is not
+ * empty. */
 bool threads_turn(struct threads *threads);
 
-/* Sampler: whether everyone who was coming at the last turn has entered (threads_take_arrived has them), or
- * never will. */
+/* Sampler: whether all threads that were coming at the last turn have entered (threads_take_arrived has
+ * them), or never will. */
 bool threads_have_come(const struct threads *threads);
 
 /* Sampler: the live record of a tid whose thread has not left, or NULL; O(1) as tids are dense. */

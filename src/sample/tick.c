@@ -1,17 +1,19 @@
 #include "tick.h"
 
+static uint64_t below_period(uint64_t period_ns, struct random_state *random)
+{
+    return random_below(random, (uint32_t)(period_ns < UINT32_MAX ? period_ns : UINT32_MAX));
+}
+
 static uint64_t interval(const struct tick *tick, struct random_state *random)
 {
-    uint64_t period = tick->period_ns;
-    return period / 2 + random_below(random, (uint32_t)(period < UINT32_MAX ? period : UINT32_MAX));
+    return tick->period_ns / 2 + below_period(tick->period_ns, random);
 }
 
 void tick_init(struct tick *tick, uint64_t period_ns, uint64_t now_ns, struct random_state *random)
 {
-    *tick = (struct tick){.period_ns = period_ns};
     /* The first phase is uniform over one period: a program's start must not be in step with us either. */
-    tick->deadline_ns =
-        now_ns + random_below(random, (uint32_t)(period_ns < UINT32_MAX ? period_ns : UINT32_MAX));
+    *tick = (struct tick){.period_ns = period_ns, .deadline_ns = now_ns + below_period(period_ns, random)};
 }
 
 void tick_advance(struct tick *tick, uint64_t now_ns, struct random_state *random)

@@ -1,9 +1,9 @@
 /*
- * When to sample: deadlines on CLOCK_MONOTONIC, one period apart on average, each interval drawn uniformly
- * from half to one and a half periods so that the ticks cannot march in step with a periodic program.
+ * When to sample: deadlines on CLOCK_MONOTONIC, one period apart on average. Each interval is drawn uniformly
+ * from half to one and a half periods, so that ticks cannot keep step with a periodic program.
  *
- * A tick that comes late is not made up for: the periods that passed are counted, and the next deadline lies
- * in the future. No weight is lost by that, because time is accounted by what has passed, not by ticks.
+ * A late tick is not made up for: the periods that passed are counted, and the next deadline lies in the
+ * future. No time is lost by that, because the time that has passed is accounted for, not ticks.
  *
  * Called from: the sampler thread only.
  */
@@ -16,13 +16,13 @@
 
 struct tick {
     uint64_t period_ns;
-    uint64_t deadline_ns; /* of the tick being waited for, CLOCK_MONOTONIC */
+    uint64_t deadline_ns; /* of the next tick, CLOCK_MONOTONIC */
     uint64_t late;        /* periods that passed without a tick */
 };
 
 void tick_init(struct tick *tick, uint64_t period_ns, uint64_t now_ns, struct random_state *random);
 
-/* After the tick was reached at now_ns: counts what was missed and draws the next deadline. */
+/* The tick has come at now_ns: counts what was missed and draws the next deadline. */
 void tick_advance(struct tick *tick, uint64_t now_ns, struct random_state *random);
 
 #endif
