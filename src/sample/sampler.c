@@ -15,13 +15,13 @@
 
 enum { SLOTS_MIN = 64, SLOTS_MAX = 4096, SLOTS_PER_THREAD_A_TICK = 4, STACK_CACHE_MEMORY_SHARE = 16 };
 
-/* An upper bound of what answering a signal takes. */
+/* An upper bound of the CPU time of a reply. */
 static const uint64_t reply_cost_ns = 100 * NS_PER_US;
 
 /*
- * For how long ticks without a sample are left out, or for that part of a period. Threads that begin are
- * planned for afterwards only, and what they did until then is told by what they do when they are first
- * looked at.
+ * For how long ticks without a sample are skipped; or for that part of a period, if it is longer. Threads
+ * that begin meanwhile are scheduled only afterwards. What they did until then is estimated by their first
+ * sample.
  */
 static const uint64_t skip_ns = 50 * NS_PER_MS;
 enum { SKIP_PERIOD_PARTS = 8 };
@@ -109,7 +109,7 @@ void sampler_drop_descriptors(struct sampler *sampler)
     observe_drop_descriptors(&sampler->observer);
 }
 
-/* ---- its thread ---- */
+/* ---- the sampler thread ---- */
 
 void sampler_close_directory(struct sampler *sampler)
 {
@@ -140,7 +140,7 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
     return 0;
 }
 
-/* The descriptors go with the thread's table, the descriptors of all threads among them. */
+/* All descriptors, with those of each thread, are closed with the sampler thread's table. */
 void sampler_pause(struct sampler *sampler)
 {
     sampler->former_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -169,8 +169,7 @@ void sampler_refresh_modules(struct sampler *sampler)
     account_modules_changed(&sampler->account, now_ns);
 }
 
-/* A table is built in memory that handlers have left for certain: only after the one before has been taken
- * over. */
+/* A table is built in memory that no handler uses any more: only after the one before has been taken over. */
 void sampler_publish_modules(struct sampler *sampler)
 {
     if (!sampler->pending_table && sampler->modules_changed) {
@@ -194,7 +193,7 @@ bool sampler_is_deserted(const struct sampler *sampler)
 
 /* ---- the tick ---- */
 
-/* Being looked at costs a thread some CPU time too. This decides how often it is sampled, no more. */
+/* A reply costs a thread some CPU time too. This decides only how often it is sampled. */
 static bool is_active(const struct observation *seen)
 {
     return seen->sample.is_running ||
@@ -237,7 +236,7 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
         sampler->timeline->tick = sampler->schedule.tick;
 }
 
-/* Tells the schedule of the ticks that were left out, but for those that have not come yet. */
+/* Counts the skipped ticks that have come by now in the schedule. */
 static void count_skipped_ticks(struct sampler *sampler, uint64_t now_ns)
 {
     uint32_t past = 0;
@@ -248,9 +247,9 @@ static void count_skipped_ticks(struct sampler *sampler, uint64_t now_ns)
 }
 
 /*
- * Who left is closed only after what it answered has been taken, and after it has been begun. Who has come is
- * planned with the ticks that were left out since; replies come after these, as some have only been given
- * then, and must not choose for them any more.
+ * A thread that left is ended only after it has been begun, and after its reply was taken. New threads are
+ * scheduled with the ticks that were skipped since. Replies come after these ticks, because some are later
+ * than the ticks and must not change the plan for them.
  */
 void sampler_gather(struct sampler *sampler, uint64_t now_ns)
 {
@@ -280,8 +279,8 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
     }
 }
 
-/* A thread that has set its mask by a system call of its own gets requests with another number, if it lets
- * that in. */
+/* A thread that has set its mask by a bare system call gets requests with the spare signal, if it does not
+ * block that too. */
 static void settle_signal(struct sampler *sampler)
 {
     struct observer *observer = &sampler->observer;

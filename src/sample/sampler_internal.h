@@ -3,48 +3,62 @@
  *
  *     sampler.c           its life, modules, and a tick
  *     sampler_threads.c   threads that come and go
- *     sampler_spans.c     when it is stopped, goes on, and begins anew
- *     sampler_store.c     what it keeps in a file
- *     sampler_end.c       the recording's end, or a moment like it
+ *     sampler_spans.c     the recording is settled, stopped, goes on, begins anew and ends
+ *     sampler_store.c     the mapped store
  */
 #ifndef WALLPROF_SAMPLER_INTERNAL_H
 #define WALLPROF_SAMPLER_INTERNAL_H
 
 #include "sampler.h"
 
-/* A live thread is recorded from then on: it has a root in the tree, and is scheduled. Its recorded_number
- * is set. */
+/* A live thread, whose recorded_number is set, is recorded from then on: it gets a root in the tree, and is
+ * scheduled. */
 void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns);
 
-/* Of that only the schedule, and the timeline. */
+/* Only the part of it for the schedule and the timeline. */
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns);
 
-/* Threads that have come, replies, threads that have left. While stopped nothing of it is recorded. */
+/* Takes the threads that have come, the replies, and the threads that have left. While stopped none is
+ * recorded. */
 void sampler_gather(struct sampler *sampler, uint64_t now_ns);
 
-/* When a scan for threads that no hook has seen is due: those that came are adopted, those that went ended.
- */
+/* When a scan for threads that no hook has seen is due: adopts those that came, and ends those that went. */
 void sampler_scan_threads(struct sampler *sampler, uint64_t now_ns);
 void sampler_adopt_strangers(struct sampler *sampler);
 
-/* Begins the threads that have arrived; ends those on a list of threads that have left, or one of them. */
+/* Begins the threads that have arrived; ends a list of threads that have left, or one thread. */
 void sampler_begin_arrived(struct sampler *sampler);
 void sampler_end_left(struct sampler *sampler, struct thread *left);
 void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
                         enum fold_rest rest);
 
-/* Writes a thread's end to its record. */
+/* Writes a thread's end, and its name, to its record. */
 void sampler_record_end(struct sampler *sampler, const struct thread *thread, uint64_t end_ns);
 
-/* What becomes of the time after its last observation, as of end_ns. */
+/* What its time after the last observation becomes, at end_ns. */
 enum fold_rest sampler_rest_of(const struct thread *thread, uint64_t end_ns);
 
-/* Closes the sampler's view of /proc in a table of descriptors that is the program's too: the program may
- * close it, or find its own descriptors numbered otherwise. */
+/* Closes /proc. For a descriptor table that is the program's too: the program may close our descriptor, or
+ * get other numbers for its own. */
 void sampler_close_directory(struct sampler *sampler);
 
-/* A snapshot of the modules, and the table made of it for the handlers. */
+/* Takes a snapshot of the modules. Makes the handlers' table of it. */
 void sampler_refresh_modules(struct sampler *sampler);
 void sampler_publish_modules(struct sampler *sampler);
+
+/* Brings one thread's part of the mapped store up to date. At the thread's end: gives that part back. Nothing
+ * without a store. */
+void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns);
+void sampler_show_end(struct sampler *sampler, const struct thread *thread);
+
+/* Brings the counters up to date. */
+void sampler_count_up(struct sampler *sampler);
+
+/* A thread's record in the arena; NULL when there was no memory for it. */
+static inline struct thread_record *sampler_record_of(const struct sampler *sampler,
+                                                      const struct thread *thread)
+{
+    return thread->record ? arena_at(&sampler->arena, thread->record) : NULL;
+}
 
 #endif

@@ -1,10 +1,64 @@
-/* Spans of a recording: when it is stopped, goes on, and begins anew. */
+/* Spans of a recording: it is settled, stopped, goes on, begins anew and ends. */
 #include "base/clock.h"
 #include "sampler_internal.h"
 #include "sig/sys/sig_atomic.h"
+#include "proc_tasks.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* ---- settled ---- */
+
+/* What a recording's end needs of a living thread. */
+struct last_sample {
+    uint64_t cpu_ns;
+    enum fold_rest rest;
+};
+
+static struct last_sample sample_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
+{
+    char name[THREAD_NAME_BYTES];
+    struct last_sample last = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid))};
+    proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, sizeof(name));
+    if (thread_annotations_name(&thread->annotations, name) || *name)
+        memcpy(thread->end_name, name, sizeof(name));
+    bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
+    last.rest = is_where_it_was ? FOLD_REST_UNCHANGED : sampler_rest_of(thread, now_ns);
+    return last;
+}
+
+static void settle_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
+{
+    uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
+    if (end_ns != 0 && end_ns < now_ns)
+        now_ns = end_ns; /* it has left just now */
+    struct last_sample last = sample_live(sampler, thread, now_ns);
+    uint64_t stretch_end_ns = schedule_until(&sampler->schedule, &thread->schedule);
+    fold_thread_settle(&sampler->account.fold, &thread->fold, stretch_end_ns, now_ns, last.cpu_ns, last.rest);
+    sampler_record_end(sampler, thread, now_ns);
+    sampler_show_thread(sampler, thread, now_ns);
+}
+
+/* Opens /proc for the threads' names. Returns whether it was open already. */
+static bool open_for_names(struct sampler *sampler)
+{
+    bool was_open = sampler->thread_scan.task_directory >= 0;
+    if (!was_open)
+        sampler->thread_scan.task_directory = proc_tasks_open();
+    return was_open;
+}
+
+void sampler_settle(struct sampler *sampler, uint64_t now_ns)
+{
+    sampler_gather(sampler, now_ns);
+    sampler_refresh_modules(sampler);
+    bool was_open = open_for_names(sampler);
+    for (uint32_t i = 0; i < sampler->threads->live_count; i++)
+        settle_live(sampler, sampler->threads->live[i], now_ns);
+    if (!was_open)
+        sampler_close_directory(sampler);
+    sampler_count_up(sampler);
+}
 
 /* ---- stopped ---- */
 
@@ -33,7 +87,7 @@ void sampler_idle(struct sampler *sampler, uint64_t now_ns)
 
 /* ---- going on ---- */
 
-/* Its CPU clock; of one that has just left, as it told. */
+/* Its CPU clock; if it has just left, as it read it then. */
 static uint64_t cpu_clock_of(const struct thread *thread)
 {
     uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
@@ -42,7 +96,7 @@ static uint64_t cpu_clock_of(const struct thread *thread)
     return cpu_ns;
 }
 
-static void go_on(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
+static void resume_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
     uint64_t cpu_ns = cpu_clock_of(thread);
     if (thread->fold.root) {
@@ -69,7 +123,7 @@ void sampler_start(struct sampler *sampler, uint64_t now_ns)
     sampler->is_stopped = false;
     mapped_store_skip(&sampler->mapped_store, now_ns - sampler->stop_ns);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
-        go_on(sampler, sampler->threads->live[i], now_ns);
+        resume_thread(sampler, sampler->threads->live[i], now_ns);
     restart_ticks(sampler, now_ns);
 }
 
@@ -125,7 +179,7 @@ static void begin_thread_anew(struct sampler *sampler, struct thread *thread)
 int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
 {
     struct modules_saved kept;
-    if (mapped_store_is_kept(&sampler->mapped_store)) /* what is in a file is there to stay */
+    if (mapped_store_is_kept(&sampler->mapped_store)) /* the arena is the file, which must stay whole */
         return -EBUSY;
     int status = modules_save_records(&sampler->modules, &kept);
     if (status < 0)
@@ -135,7 +189,7 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     arena_clear(&sampler->arena);
     tree_clear(&sampler->tree);
     modules_restore_records(&sampler->modules, &kept);
-    sampler->modules_changed = true; /* the handlers are to have search tables again */
+    sampler->modules_changed = true; /* so that handlers get search tables again */
     if (sampler->timeline)
         timeline_clear(sampler->timeline, now_ns);
     sampler->newest_record = 0;
@@ -148,4 +202,27 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
         begin_thread_anew(sampler, sampler->threads->live[i]);
     sampler_publish_modules(sampler);
     return 0;
+}
+
+/* ---- the end ---- */
+
+static void close_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
+{
+    struct last_sample last = sample_live(sampler, thread, now_ns);
+    if (sampler->is_stopped) /* it was settled then */
+        last = (struct last_sample){0};
+    sampler_end_thread(sampler, thread, now_ns, last.cpu_ns, last.rest);
+}
+
+void sampler_close(struct sampler *sampler, uint64_t now_ns)
+{
+    sampler_gather(sampler, now_ns);
+    sampler_refresh_modules(sampler);
+    overhead_group_leave(&sampler->overhead_group);
+    bool was_open = open_for_names(sampler);
+    while (sampler->threads->live_count > 0)
+        close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    if (!was_open)
+        sampler_close_directory(sampler);
+    sampler_count_up(sampler);
 }

@@ -1,10 +1,10 @@
 /*
- * What a sampler says of itself while its recording is kept in a file (mapped_store.h), so that the file can
- * be read without the process.
+ * What the sampler writes to the mapped store (mapped_store.h), so that the file can be read without the
+ * process.
  *
  * Cost: after each observation a copy of ten words, and a comparison.
  */
-#include "sampler.h"
+#include "sampler_internal.h"
 #include "base/clock.h"
 #include "sig/signal/sig_request.h"
 #include "sig/sys/sig_atomic.h"
@@ -12,15 +12,10 @@
 
 #include <string.h>
 
-/* A thread's name is read when it is first seen, and again whenever its life has become twice as long. */
+/* A thread's name is read when it is first seen, and again whenever its age has doubled. */
 static const uint64_t name_min_ns = 50 * NS_PER_MS;
 
-enum { EACH_BEATS_UP_TO = 4 };
-
-static struct thread_record *record_of(const struct sampler *sampler, const struct thread *thread)
-{
-    return thread->record ? arena_at(&sampler->arena, thread->record) : NULL;
-}
+enum { PROCESSES_THAT_EACH_BEAT = 4 };
 
 /* ---- threads ---- */
 
@@ -74,7 +69,7 @@ static void show_lists(struct sampler *sampler)
 
 void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
-    struct thread_record *record = record_of(sampler, thread);
+    struct thread_record *record = sampler_record_of(sampler, thread);
     if (!mapped_store_is_kept(&sampler->mapped_store) || !record)
         return;
     arena_ref state = record->state ? record->state : take_state(sampler);
@@ -92,7 +87,7 @@ void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_
 
 void sampler_show_end(struct sampler *sampler, const struct thread *thread)
 {
-    struct thread_record *record = record_of(sampler, thread);
+    struct thread_record *record = sampler_record_of(sampler, thread);
     if (!record || !record->state)
         return;
     struct thread_state *state = arena_at(&sampler->arena, record->state);
@@ -101,7 +96,7 @@ void sampler_show_end(struct sampler *sampler, const struct thread *thread)
     record->state = 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole recording ---- */
 
 void sampler_count_up(struct sampler *sampler)
 {
@@ -128,12 +123,11 @@ void sampler_show(struct sampler *sampler, uint64_t now_ns)
                       sampler->timeline);
 }
 
-/* A beat without a sample is a wake-up, which is not free: of the processes of a build most only wait
- * for another one. */
+/* A beat without a sample costs a wake-up, and most processes of a build only wait for another one. */
 uint64_t sampler_beat_period_ns(const struct sampler *sampler)
 {
     uint32_t processes = sampler->overhead_group_count;
-    return sampler->account.fold.period_ns * (processes > EACH_BEATS_UP_TO ? processes : 1);
+    return sampler->account.fold.period_ns * (processes > PROCESSES_THAT_EACH_BEAT ? processes : 1);
 }
 
 int sampler_keep(struct sampler *sampler, int fd, struct store_header *header, uint64_t now_ns)

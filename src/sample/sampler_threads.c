@@ -24,9 +24,9 @@ static arena_ref add_record(struct sampler *sampler, const struct thread *thread
 
 void sampler_record_end(struct sampler *sampler, const struct thread *thread, uint64_t end_ns)
 {
-    if (!thread->record)
+    struct thread_record *record = sampler_record_of(sampler, thread);
+    if (!record)
         return;
-    struct thread_record *record = arena_at(&sampler->arena, thread->record);
     record->end_ns = end_ns;
     memcpy(record->name, thread->end_name, sizeof(record->name));
 }
@@ -53,7 +53,7 @@ void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t
     threads_release(sampler->threads, thread);
 }
 
-/* No hook has reported its end: it was there at the last sample. */
+/* No hook has reported its end. It was alive at the last sample. */
 static void end_gone(struct sampler *sampler, struct thread *thread, uint64_t end_ns)
 {
     if (!thread->is_foreign)
@@ -81,9 +81,11 @@ void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t sta
 
 static void begin_thread(struct sampler *sampler, struct thread *thread)
 {
-    bool has_left = sampler->is_stopped && sig_load_acquire(&thread->end_ns) != 0; /* as in observe.c */
+    bool has_left = sampler->is_stopped &&
+                    sig_load_acquire(&thread->end_ns) != 0; /* partner: the release in threads_leave */
     if (has_left || threads_add(sampler->threads, thread) < 0) {
-        thread->live_index = THREAD_NOT_LIVE; /* or no memory for an array slot: it stays unseen */
+        thread->live_index =
+            THREAD_NOT_LIVE; /* it has left, or there is no memory for the array: not recorded */
         return;
     }
     observe_begin(&sampler->observer, thread);
@@ -93,7 +95,7 @@ static void begin_thread(struct sampler *sampler, struct thread *thread)
         sampler_record(sampler, thread, thread->start_ns, thread->start_cpu_ns);
 }
 
-/* In the order of registration. */
+/* Numbers a list of threads, newest first, in the order of registration. */
 static void number_arrived(struct sampler *sampler, struct thread *newest)
 {
     for (struct thread *thread = newest; thread; thread = thread->next_arrived)
@@ -102,8 +104,8 @@ static void number_arrived(struct sampler *sampler, struct thread *newest)
         newest->recorded_number = number--;
 }
 
-/* Two threads are not there under one tid: the one that has begun earlier has ended without a word. The last
- * to arrive comes first, and the one before it, of the same tid, may have left in the meantime. */
+/* Two threads cannot have one tid at once: the earlier one has ended without a hook. The list begins with the
+ * last to arrive; an earlier thread in it with the same tid may have left meanwhile. */
 void sampler_begin_arrived(struct sampler *sampler)
 {
     struct thread *thread = threads_take_arrived(sampler->threads), *next;
@@ -122,7 +124,6 @@ void sampler_begin_arrived(struct sampler *sampler)
     sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
-/* What is not covered by an observation: owed by a thread that does not reply, or simply not sampled. */
 enum fold_rest sampler_rest_of(const struct thread *thread, uint64_t end_ns)
 {
     return observe_is_overdue(thread, end_ns) ? FOLD_REST_NOT_RESPONDING : FOLD_REST_UNSAMPLED;

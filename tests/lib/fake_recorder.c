@@ -1,4 +1,5 @@
 #include "fake_recorder.h"
+#include "sample/sampler_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
