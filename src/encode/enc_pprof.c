@@ -1,10 +1,10 @@
 /*
- * Order of writing: samples, mappings, locations, functions, and the string table last, because only then is
- * it complete. Readers take the fields in any order.
+ * Written are samples, mappings, locations, functions, and the string table last, because only then is it
+ * complete. Readers take the fields in any order.
  *
  * Ids run 1..N in table order: mappings with the program's own first and memory outside all modules last,
- * locations as the tree numbers them, functions as symbolize numbers them. The frames that stand for labels
- * are left out of both: samples carry real labels.
+ * locations as the tree numbers them, functions as symbolize numbers them. Frames that stand for labels are
+ * in no table, as samples have real labels.
  */
 #include "enc_pprof.h"
 #include "profile_notes.h"
@@ -64,7 +64,8 @@ static const struct location *location_of(const struct pprof_writer *writer, con
     return tree_location_at(writer->profile->tree, tree_node(tree, node)->location);
 }
 
-/* Behind the thread's: in the order of their nodes, which is that of their keys, from the innermost on. */
+/* After the thread's labels: in the order of their nodes, which is that of their keys, the innermost first.
+ */
 static void add_label_frames(struct pprof_writer *writer, const struct tree *tree, arena_ref node)
 {
     const struct arena *arena = writer->profile->arena;
@@ -75,7 +76,7 @@ static void add_label_frames(struct pprof_writer *writer, const struct tree *tre
     }
 }
 
-/* A root, or a label's node, has weight only when there was no memory for a pseudo-frame below it. */
+/* A root or a label's node has weight only if there was no memory for a pseudo-frame below it. */
 static void add_stack(struct pprof_writer *writer, const struct tree *tree, arena_ref node)
 {
     const struct tree *locations = writer->profile->tree;
@@ -89,7 +90,7 @@ static void add_stack(struct pprof_writer *writer, const struct tree *tree, aren
     }
 }
 
-/* end_utc_ns: when that was, 0 for no certain time. */
+/* end_utc_ns: the time of the sample; 0 for none. */
 static void emit_sample(struct pprof_writer *writer, const struct tree *tree, arena_ref node,
                         const struct values *self, const struct thread_record *thread, uint64_t end_utc_ns)
 {
@@ -112,19 +113,10 @@ static void emit_sample(struct pprof_writer *writer, const struct tree *tree, ar
 static void emit_tree(struct pprof_writer *writer, const struct tree *tree, arena_ref root,
                       const struct thread_record *thread)
 {
-    arena_ref node = root;
-    for (;;) {
-        const struct tree_node *at = tree_node(tree, node);
-        if (tree_has_weight(&at->self))
-            emit_sample(writer, tree, node, &at->self, thread, 0);
-        arena_ref next = at->first_child;
-        while (!next) {
-            if (node == root)
-                return;
-            next = tree_node(tree, node)->next_sibling;
-            node = tree_node(tree, node)->parent;
-        }
-        node = next;
+    for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
+        const struct values *self = &tree_node(tree, node)->self;
+        if (tree_has_weight(self))
+            emit_sample(writer, tree, node, self, thread, 0);
     }
 }
 
@@ -174,7 +166,7 @@ static int emit_samples(struct pprof_writer *writer)
     return status;
 }
 
-/* A record has its thread's sample for itself only where it is asked for: files get larger by far. */
+/* Each record of the timeline is a sample of its own only on request, as files become much larger. */
 static int emit_all_samples(struct pprof_writer *writer)
 {
     struct timed_samples timed;

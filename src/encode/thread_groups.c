@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Each process has labels of its own. Time that is in no thread's tree has no thread labels. */
+/* Processes differ in their labels. The spare root, and a spare thread, have no thread labels. */
 static int compare_labels(const struct thread_group_member *x, const struct thread_group_member *y,
                           enum label_policy labels)
 {
@@ -23,7 +23,7 @@ static int compare_labels(const struct thread_group_member *x, const struct thre
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* One comparison per level of detail: the sort takes no context. */
+/* One comparison for each label policy: the sort takes no context. */
 static int compare_by_process(const void *a, const void *b)
 {
     return compare_labels(a, b, LABELS_NONE);
@@ -44,16 +44,15 @@ int thread_groups_init(struct thread_groups *groups, const struct profile *profi
     const struct tree *tree = profile->tree;
     *groups = (struct thread_groups){0};
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling)
-        groups->capacity++;
-    groups->members = scratch_alloc(sizeof(*groups->members) * groups->capacity);
+        groups->count++;
+    groups->members = scratch_alloc(sizeof(*groups->members) * groups->count);
     if (!groups->members)
         return -ENOMEM;
+    struct thread_group_member *member = groups->members;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         const struct thread_record *thread = profile_thread(profile, tree_node(tree, root)->thread);
-        groups->members[groups->count++] = (struct thread_group_member){root, thread,
-                                                                        thread               ? thread->process
-                                                                        : profile->is_merged ? UINT32_MAX
-                                                                                             : 0};
+        uint32_t no_process = profile->is_merged ? UINT32_MAX : 0;
+        *member++ = (struct thread_group_member){root, thread, thread ? thread->process : no_process};
     }
     if (profile->labels != LABELS_NONE || profile->is_merged)
         sort_records(groups->members, groups->count, sizeof(*groups->members),
@@ -65,7 +64,7 @@ int thread_groups_init(struct thread_groups *groups, const struct profile *profi
 
 void thread_groups_deinit(struct thread_groups *groups)
 {
-    scratch_free(groups->members, sizeof(*groups->members) * groups->capacity);
+    scratch_free(groups->members, sizeof(*groups->members) * groups->count);
     *groups = (struct thread_groups){0};
 }
 
@@ -78,7 +77,7 @@ size_t thread_group_size(const struct thread_groups *groups, const struct profil
     return size;
 }
 
-/* What lies on a root itself is written as [overflow]: one of its threads may have a node for that. */
+/* A root's own values are written as [overflow], which one of the group's threads may have a node for. */
 static int move_root_values(const struct tree *tree, struct tree *merged, arena_ref root)
 {
     arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
@@ -92,7 +91,7 @@ static int move_root_values(const struct tree *tree, struct tree *merged, arena_
 int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
                        size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root)
 {
-    /* As much as all nodes would take, the reserve and tree_init's own records on top: it cannot fill up. */
+    /* Enough for all nodes, with the reserve and tree_init's own records on top: it cannot fill up. */
     size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;
     int status = arena_init(arena, bytes);
     if (status < 0)

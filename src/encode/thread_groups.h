@@ -1,8 +1,8 @@
 /*
- * Which threads' trees are one in the output: those whose samples would carry equal labels.
+ * Groups of threads whose samples would have equal labels. Each group is one tree in the output.
  *
  * Equal stacks with equal labels must be one sample (docs/formats.md), so the trees of such threads are
- * merged before they are written. Usually a group is a single thread, and then its own tree is used as it is.
+ * merged before they are written. Usually a group is a single thread, whose own tree is written.
  *
  * Called from: the exporting thread.
  */
@@ -18,12 +18,12 @@
 struct thread_group_member {
     arena_ref root;
     const struct thread_record *thread; /* NULL for the spare root */
-    uint32_t process;                   /* number; in a merged recording the spare root is of none */
+    uint32_t process;                   /* its number; UINT32_MAX: none, of a merged recording's spare root */
 };
 
 struct thread_groups {
-    struct thread_group_member *members; /* scratch; members of one group stand together */
-    size_t count, capacity;
+    struct thread_group_member *members; /* scratch; members of a group are neighbours */
+    size_t count;
 };
 
 /* All roots of the profile in order of their labels. 0 or -ENOMEM. */
@@ -33,10 +33,8 @@ void thread_groups_deinit(struct thread_groups *groups);
 /* How many members the group that begins at `first` has. */
 size_t thread_group_size(const struct thread_groups *groups, const struct profile *profile, size_t first);
 
-/*
- * One tree of the members [first, first + size): in `merged`, whose arena is made for it. Its locations are
- * the profile's. 0 or -ENOMEM.
- */
+/* Merges the trees of the members [first, first + size) into one, in `merged`, whose arena is made here. Its
+ * locations are the profile's. 0 or -ENOMEM; arena and merged are to be released in both cases. */
 int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
                        size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root);
 
