@@ -9,7 +9,6 @@
 #include "enc_pprof.h"
 #include "profile_notes.h"
 #include "pprof_fields.h"
-#include "pprof_tables.h"
 #include "pprof_writer.h"
 #include "thread_groups.h"
 #include "timed_samples.h"

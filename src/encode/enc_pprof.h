@@ -1,8 +1,8 @@
 /*
  * A profile as pprof reads it: profile.proto, written in one pass without a tree of messages in memory.
  *
- * Called from: the exporting thread. Pure but for the sink.
- * Standard: google/pprof proto/profile.proto; docs/formats.md has the rules readers add to it.
+ * Called from: the exporting thread. Pure except for the sink.
+ * Standard: google/pprof proto/profile.proto; docs/formats.md has the rules that readers add.
  */
 #ifndef WALLPROF_ENC_PPROF_H
 #define WALLPROF_ENC_PPROF_H

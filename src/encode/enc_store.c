@@ -10,16 +10,16 @@ struct names {
     const struct symbols *symbols;
     struct store_symbols counts;
     struct store_symbols_layout layout;
-    unsigned char *bytes; /* owned: the part up to the text */
+    unsigned char *bytes; /* owned: the part before the text */
     size_t bytes_before_text;
-    struct string_table strings; /* its text is the rest */
+    struct string_table strings; /* its text is the rest of the part */
 };
 
 /* ---- the header ---- */
 
 static arena_ref newest_thread(const struct profile *profile)
 {
-    arena_ref newest = 0; /* a record is linked to the one made before it */
+    arena_ref newest = 0; /* each record is linked to the one before it */
     for (uint32_t i = 1; i <= profile->thread_count; i++) {
         if (profile->thread_of_number[i] > newest)
             newest = profile->thread_of_number[i];
@@ -63,7 +63,7 @@ static void write_header(const struct profile *profile, struct sink *sink, uint6
 
 /* ---- the names ---- */
 
-/* Where a string will lie in the text. */
+/* The offset of a string in the text. */
 static uint32_t text(struct names *names, const char *string)
 {
     uint32_t index = string_table_intern(&names->strings, string ? string : "");

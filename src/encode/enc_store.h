@@ -1,7 +1,7 @@
 /*
- * A profile as a store: all that is known of it, for the tool (store.h).
+ * A profile as a store: all that the tool needs to make any format (store.h).
  *
- * Called from: the exporting thread. Pure but for the sink.
+ * Called from: the exporting thread. Pure except for the sink.
  */
 #ifndef WALLPROF_ENC_STORE_H
 #define WALLPROF_ENC_STORE_H
@@ -12,7 +12,7 @@
 /* Writes the whole store; the sink is left open. 0 or -ENOMEM. */
 int enc_store_write(const struct profile *profile, struct sink *sink);
 
-/* Only the part with the names; ret_bytes: how long it is. 0 or -ENOMEM. */
+/* Writes only the part with the names; ret_bytes: its length. 0 or -ENOMEM. */
 int enc_store_write_names(const struct profile *profile, struct sink *sink, uint64_t *ret_bytes);
 
 #endif

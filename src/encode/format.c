@@ -9,7 +9,7 @@
 struct format_entry {
     const char *word;
     const char *endings[4];
-    const char *beginning; /* of names by another program's custom; NULL for none */
+    const char *beginning; /* of names that other programs give; NULL for none */
     bool needs_timeline;
     int (*write)(const struct profile *profile, struct sink *sink); /* NULL: only the tool writes it */
 };
@@ -34,7 +34,7 @@ static bool begins_with(const char *name, size_t bytes, const char *beginning)
     return bytes > strlen(beginning) && memcmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* The format that a name says, FORMAT_COUNT if none. An ending has the last word. */
+/* The format that a name means, FORMAT_COUNT if none. An ending counts more than a beginning. */
 static enum file_format said_by(const char *name, size_t bytes)
 {
     for (int format = 0; format < FORMAT_COUNT; format++) {

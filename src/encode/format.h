@@ -1,8 +1,8 @@
 /*
- * Which format a file is to have, by its name; and the writing of the two formats that the preloaded library
- * knows: pprof, and the store. tool/formats/formats.h writes all of them.
+ * The formats of files: which one a name means, and writing the two that the preloaded library knows: pprof
+ * and the store. tool/formats/formats.h writes all of them.
  *
- * Called from: whoever exports; format_of_name also where a configuration is read.
+ * Called from: the exporting thread; format_of_name also where the configuration is read.
  */
 #ifndef WALLPROF_FORMAT_H
 #define WALLPROF_FORMAT_H
@@ -20,21 +20,20 @@ enum file_format {
     FORMAT_COUNT
 };
 
-/* By a file's ending, or by how its name begins; pprof where it says nothing. Names without a directory. */
+/* By the ending of a name without a directory, or by how it begins; else pprof. */
 enum file_format format_of_name(const char *name);
 
-/* Whether the first `length` bytes of a path say a format, so that it need not be guessed. */
+/* Whether the first `length` bytes of a path name a format, as opposed to the default. */
 bool format_is_said(const char *path, size_t length);
 
-/* By what it is called on a command line (pprof, ...): 0, or -EINVAL. */
+/* By its name on a command line (pprof, ...): 0 or -EINVAL. */
 int format_of_word(const char *word, enum file_format *ret);
 const char *format_word(enum file_format format);
 
-/* Whether such a file tells when something happened: only a recording with a timeline can be written as one.
- */
+/* Whether such a file has times: only a recording with a timeline can be written as one. */
 bool format_needs_timeline(enum file_format format);
 
-/* Whether a file of that name and format is compressed. */
+/* How a file of that name and format is compressed. */
 enum sink_coding format_coding(enum file_format format, const char *name);
 
 /* Whether the library cannot write it. */

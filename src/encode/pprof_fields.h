@@ -1,5 +1,5 @@
 /*
- * Field numbers of profile.proto, for whoever writes such files and whoever reads them.
+ * Field numbers of profile.proto, for writers and readers of such files.
  *
  * Standard: google/pprof proto/profile.proto.
  */

@@ -1,6 +1,6 @@
 /*
  * Notes for people about how a profile was made, one line each: version, command, rate, samples taken and
- * missed, and files that are gone.
+ * missed, and files that are gone. A profile that was read from a pprof file keeps its comments instead.
  *
  * Called from: the encoders.
  */

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 
-/* What all records of a node claim, what they have been given so far, and the node of the merged tree. */
 struct timed_node {
-    struct values claimed, done;
-    arena_ref merged;
+    struct values claimed; /* by all of its records */
+    struct values done;    /* the claims of those that have been emitted */
+    arena_ref merged;      /* the node in the merged tree; 0: none */
 };
 
 static size_t node_index(arena_ref node)
@@ -19,7 +19,7 @@ static size_t nodes_bytes(const struct timed_samples *samples)
     return sizeof(struct timed_node) * (node_index((arena_ref)units) + 1);
 }
 
-/* A record as the tree would have counted it. */
+/* The values that the tree would have counted for a record. */
 static struct values claim_of(const struct timeline_record *record)
 {
     uint64_t wall_ns = record->wall_ns, cpu_ns = record->cpu_ns + record->later_cpu_ns;
@@ -64,7 +64,7 @@ void timed_samples_deinit(struct timed_samples *samples)
     samples->nodes = NULL;
 }
 
-/* Up to which part of `true_value` the records' claims so far reach. */
+/* The part of `true_value` that belongs to the claims done so far. */
 static uint64_t reached(uint64_t done, uint64_t claimed, uint64_t true_value)
 {
     return claimed ? (uint64_t)((unsigned __int128)done * true_value / claimed) : 0;
@@ -88,7 +88,7 @@ static struct values part_of(struct timed_node *node, const struct values *claim
     return ret;
 }
 
-/* Where each node of a member is in the merged tree. */
+/* Finds each node of a member in the merged tree. */
 static void find_merged(struct timed_samples *samples, arena_ref root, struct tree *merged,
                         arena_ref merged_root)
 {
@@ -101,7 +101,7 @@ static void find_merged(struct timed_samples *samples, arena_ref root, struct tr
     }
 }
 
-/* No node of this group is in the next one's tree, whatever a timeline says. */
+/* The next group's tree has none of these nodes, whatever a broken timeline says. */
 static void forget_merged(struct timed_samples *samples, arena_ref root)
 {
     const struct tree *tree = samples->profile->tree;
@@ -131,7 +131,7 @@ void timed_samples_each(struct timed_samples *samples, const struct thread_group
                         void *context)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!members[i].thread) /* the spare root: nobody knows whose its time is */
+        if (!members[i].thread) /* the spare root: it is not known whose its time is */
             continue;
         find_merged(samples, members[i].root, merged, merged_root);
         emit_thread(samples, members[i].thread->number, merged, emit, context);

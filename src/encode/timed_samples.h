@@ -1,11 +1,11 @@
 /*
- * Samples with a time: what each node of a profile was given is divided among the node's records in the
- * timeline.
+ * Samples with a time: each node's values are divided among its records in the timeline.
  *
  * The values of a node are exact; those of a record are estimates. A record gets its share of the node's
- * values in proportion to its own, and the shares add up. What no record is left for stays with the node.
+ * values in proportion to its own, and the shares add up. Values for which the timeline has no record stay
+ * with the node.
  *
- * Called from: enc_pprof.c. Scratch memory: as much as the nodes take, and a little more.
+ * Called from: enc_pprof.c. Uses scratch memory in proportion to the arena.
  */
 #ifndef WALLPROF_TIMED_SAMPLES_H
 #define WALLPROF_TIMED_SAMPLES_H
@@ -19,7 +19,7 @@
 struct timed_samples {
     const struct profile *profile; /* not owned; it has a timeline */
     struct timeline_index index;
-    struct timed_node *nodes; /* by where a node lies */
+    struct timed_node *nodes; /* by node_index() */
 };
 
 /* 0 or -ENOMEM. */
@@ -27,9 +27,9 @@ int timed_samples_init(struct timed_samples *samples, const struct profile *prof
 void timed_samples_deinit(struct timed_samples *samples);
 
 /*
- * The records of a group's members, each given to `emit` with its node in the profile's tree, its part of
- * what that has, and when it was seen last (UTC). Those parts are taken from the merged tree, which is
- * thread_group_merge's for this group.
+ * Calls `emit` for each record of a group's members: with the record's node in the profile's tree, its part
+ * of that node's values, and when it was last seen (UTC). These parts are subtracted from the merged tree,
+ * which thread_group_merge has made for this group.
  */
 typedef void timed_samples_emit_fn(void *context, arena_ref node, const struct values *values,
                                    uint64_t end_utc_ns);
