@@ -86,9 +86,61 @@ void account_sample(struct account *account, struct fold_thread *thread, struct 
         fold_observe(&account->fold, thread, observation);
 }
 
+/* ---- events on the timeline ---- */
+
+/* One event for each library, not for each of its segments. */
+static void note_module(struct timeline *timeline, const struct modules *modules,
+                        const struct modules_entry *entry, enum timeline_event_kind kind, uint64_t now_ns)
+{
+    if (!entry->record || !entry->is_first_segment)
+        return;
+    const struct module *module = arena_at(modules->list.arena, entry->record);
+    const struct timeline_event event = {
+        .begin_ns = now_ns, .end_ns = now_ns, .name = module->path, .kind = kind};
+    timeline_event(timeline, &event);
+}
+
+/* Events for what has changed since the last snapshot; none for the first one, at the program's start.
+ * Both snapshots list segments by their address. A record is one segment of one loading of a library. */
+static void note_modules(struct timeline *timeline, const struct modules *modules, uint64_t now_ns)
+{
+    const struct modules_snapshot *before = &modules->before, *now = &modules->now;
+    uint32_t old = 0, new = 0;
+    while (before->number > 0 && (old < before->count || new < now->count)) {
+        const struct modules_entry *a = old < before->count ? &before->entries[old] : NULL;
+        const struct modules_entry *b = new < now->count ? &now->entries[new] : NULL;
+        if (a && b && a->record == b->record) {
+            old++;
+            new ++;
+        } else if (a && (!b || a->start_pc <= b->start_pc)) {
+            note_module(timeline, modules, a, EVENT_UNLOADED, now_ns);
+            old++;
+        } else {
+            note_module(timeline, modules, b, EVENT_LOADED, now_ns);
+            new ++;
+        }
+    }
+}
+
 void account_modules_changed(struct account *account, uint64_t now_ns)
 {
     locate_forget(&account->locate);
     if (account->fold.timeline)
-        events_note_modules(account->fold.timeline, account->locate.modules, now_ns);
+        note_modules(account->fold.timeline, account->locate.modules, now_ns);
+}
+
+void account_note_late(struct account *account, uint64_t late_ticks, uint64_t now_ns)
+{
+    struct timeline *timeline = account->fold.timeline;
+    if (!timeline || late_ticks == timeline->late_ticks)
+        return;
+    uint64_t missed = late_ticks - timeline->late_ticks, span_ns = missed * account->fold.period_ns;
+    timeline->late_ticks = late_ticks;
+    const struct timeline_event event = {
+        .begin_ns = span_ns < now_ns ? now_ns - span_ns : 0,
+        .end_ns = now_ns,
+        .number = missed,
+        .kind = EVENT_LATE,
+    };
+    timeline_event(timeline, &event);
 }

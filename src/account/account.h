@@ -10,7 +10,6 @@
 #ifndef WALLPROF_ACCOUNT_H
 #define WALLPROF_ACCOUNT_H
 
-#include "events.h"
 #include "fold.h"
 #include "labels.h"
 #include "locate.h"
@@ -64,7 +63,11 @@ void account_deinit(struct account *account);
 void account_sample(struct account *account, struct fold_thread *thread, struct stack_cache **cache,
                     const struct account_stack *stack, struct fold_observation *observation);
 
-/* The modules have changed: an address may mean something else now. */
+/* The modules have changed: an address may mean something else now. The timeline gets events for what was
+ * loaded and unloaded. */
 void account_modules_changed(struct account *account, uint64_t now_ns);
+
+/* At a tick: the timeline gets an event if periods have passed without one. late_ticks: how many so far. */
+void account_note_late(struct account *account, uint64_t late_ticks, uint64_t now_ns);
 
 #endif

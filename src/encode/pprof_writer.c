@@ -110,15 +110,6 @@ void pprof_tables_deinit(struct pprof_writer *writer)
                  sizeof *writer->function_ids * (writer->profile->symbols->function_count + (size_t)1));
 }
 
-static uint32_t mapping_id(const struct pprof_writer *writer, arena_ref module)
-{
-    for (uint32_t i = 0; i < writer->module_count; i++) {
-        if (writer->modules[i] == module)
-            return i + 1;
-    }
-    return 0;
-}
-
 /* pprof looks for no symbols in mappings whose names are in brackets, such as [JIT] or [anonymous
  * executable]. */
 static void emit_region_mapping(struct pprof_writer *writer, uint32_t index)
@@ -187,7 +178,13 @@ static void emit_mappings(struct pprof_writer *writer)
 static uint64_t mapping_id_of(const struct pprof_writer *writer, const struct location *location)
 {
     uint32_t region = writer->profile->symbols->region_of[location->index];
-    return region ? (uint64_t)writer->module_count + region : mapping_id(writer, location->module);
+    if (region)
+        return (uint64_t)writer->module_count + region;
+    for (uint32_t i = 0; i < writer->module_count; i++) {
+        if (writer->modules[i] == location->module)
+            return i + 1;
+    }
+    return 0;
 }
 
 /* Innermost first, as they are stored. */

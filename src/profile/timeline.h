@@ -85,7 +85,7 @@ struct timeline {
     uint64_t newest_id;
     uint32_t generation; /* of the records' indexes */
     uint32_t refused;    /* records refused since it was found that nothing can be thinned */
-    uint64_t late_ticks; /* noted so far (events.h) */
+    uint64_t late_ticks; /* noted so far (account.h) */
     struct random_state random;
     uint32_t *is_moving; /* set before records are moved; the mapped store clears it once its header has the
                             new count. NULL without one */

@@ -23,32 +23,29 @@ enum { LEARN_EVERY = 16 };
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches)
 {
-    *observer = (struct observer){.task_directory = -1, .held_slot = -1};
-    if (remote_sample_init(&observer->remote, depth) < 0)
-        return -ENOMEM;
-    observer->slot_memory = scratch_alloc(sizeof(struct sig_slot) * slot_count);
+    struct sig_slot *slots = scratch_alloc(sizeof(struct sig_slot) * slot_count);
+    *observer = (struct observer){.task_directory = -1,
+                                  .held_slot = -1,
+                                  .slots = {.slots = slots, .count = slot_count, .capacity = depth},
+                                  .stack_caches = stack_caches};
     observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);
     observer->scratch_memory = scratch_alloc(sizeof(struct sig_unwind_slow_scratch) * slot_count);
     observer->owner = scratch_alloc(sizeof(*observer->owner) * slot_count);
     observer->orphan = scratch_alloc(sizeof(*observer->orphan) * slot_count);
-    observer->stack_caches = stack_caches;
-    sig_slots_init(&observer->slots, observer->slot_memory, observer->slot_memory ? slot_count : 0,
-                   observer->address_memory, depth);
-    for (uint32_t i = 0; i < observer->slots.count && observer->scratch_memory; i++)
-        observer->slot_memory[i].scratch = &observer->scratch_memory[i];
-    if (observer->slot_memory && observer->address_memory && observer->scratch_memory && observer->owner &&
-        observer->orphan)
-        return 0;
-    observer->slots.count = slot_count;
-    observe_deinit(observer);
-    return -ENOMEM;
+    if (remote_sample_init(&observer->remote, depth) < 0 || !slots || !observer->address_memory ||
+        !observer->scratch_memory || !observer->owner || !observer->orphan)
+        return -ENOMEM;
+    sig_slots_init(&observer->slots, slots, slot_count, observer->address_memory, depth);
+    for (uint32_t i = 0; i < slot_count; i++)
+        slots[i].scratch = &observer->scratch_memory[i];
+    return 0;
 }
 
 void observe_deinit(struct observer *observer)
 {
     uint32_t count = observer->slots.count;
     remote_sample_deinit(&observer->remote);
-    scratch_free(observer->slot_memory, sizeof(struct sig_slot) * count);
+    scratch_free(observer->slots.slots, sizeof(struct sig_slot) * count);
     scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
     scratch_free(observer->scratch_memory, sizeof(struct sig_unwind_slow_scratch) * count);
     scratch_free(observer->owner, sizeof(*observer->owner) * count);
@@ -99,10 +96,8 @@ static void send_signal(struct observer *observer, struct thread *thread, uint64
     uint64_t generation;
     int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high,
                              thread->stack_cache ? thread->stack_cache->walk : NULL, &generation);
-    if (slot < 0) {
-        observer->no_slot++;
-        return;
-    }
+    if (slot < 0)
+        return; /* every slot is outstanding */
     observer->owner[slot] = thread;
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;

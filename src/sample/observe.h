@@ -41,7 +41,6 @@ struct observer {
     struct thread **owner;       /* by slot; NULL for a slot whose thread is gone */
     struct stack_cache **orphan; /* by slot: the cache of a thread that ended while its handler was writing */
     struct stack_caches *stack_caches; /* the account's */
-    struct sig_slot *slot_memory;
     uint64_t *address_memory;
     struct sig_unwind_slow_scratch *scratch_memory; /* by slot; pages that no walk needs are never touched */
     uint32_t used_high;                             /* slots from here on have never been used */
@@ -59,11 +58,11 @@ struct observer {
         uint64_t unreplied; /* overdue because the signal is blocked */
     } made;
     uint64_t sent;           /* signals */
-    uint64_t no_slot;        /* not sent because every slot was outstanding */
     uint64_t replies_cpu_ns; /* estimate: CPU time of the program's threads for replies (overhead_limit.h) */
 };
 
-/* For slot_count outstanding replies of at most `depth` addresses each. 0 or -ENOMEM. */
+/* For slot_count outstanding replies of at most `depth` addresses each. 0 or -ENOMEM; deinit is due in both
+ * cases. */
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);

@@ -7,16 +7,12 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* When each mark's process was last alive, CLOCK_MONOTONIC; 0: free. Atomic: all members write, and nothing
- * else depends on these words. */
-struct overhead_group_page {
-    uint64_t told_ns[OVERHEAD_GROUP_MARKS];
-};
+/* The words of a page are atomic: all members write them, and nothing else depends on them. */
+static const size_t page_bytes = sizeof(uint64_t) * OVERHEAD_GROUP_MARKS;
 
 void overhead_group_begin(struct overhead_group *group)
 {
-    void *page = mmap(NULL, sizeof(struct overhead_group_page), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     *group = (struct overhead_group){.page = page == MAP_FAILED ? NULL : page, .mark = OVERHEAD_GROUP_MARKS};
 }
 
@@ -31,8 +27,8 @@ int overhead_group_share(struct overhead_group *group, int fd)
     void *page = MAP_FAILED;
     if (group->is_shared)
         return 0;
-    if (fallocate(fd, 0, 0, sizeof(struct overhead_group_page)) == 0)
-        page = mmap(NULL, sizeof(struct overhead_group_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fallocate(fd, 0, 0, page_bytes) == 0)
+        page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         return -errno;
     overhead_group_leave(group);
@@ -48,11 +44,11 @@ static bool is_alive(uint64_t told_ns, uint64_t now_ns)
 }
 
 /* Takes the first free mark. */
-static uint32_t take_mark(struct overhead_group_page *page, uint64_t now_ns)
+static uint32_t take_mark(uint64_t *page, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++) {
-        uint64_t told_ns = sig_load_relaxed(&page->told_ns[i]);
-        if (!is_alive(told_ns, now_ns) && sig_cas_acq_rel(&page->told_ns[i], &told_ns, now_ns))
+        uint64_t told_ns = sig_load_relaxed(&page[i]);
+        if (!is_alive(told_ns, now_ns) && sig_cas_acq_rel(&page[i], &told_ns, now_ns))
             return i;
     }
     return OVERHEAD_GROUP_MARKS;
@@ -66,18 +62,18 @@ uint32_t overhead_group_tell(struct overhead_group *group, uint64_t now_ns)
     if (group->mark == OVERHEAD_GROUP_MARKS)
         sig_store_relaxed(&group->mark, take_mark(group->page, now_ns));
     else
-        sig_store_relaxed(&group->page->told_ns[group->mark], now_ns);
+        sig_store_relaxed(&group->page[group->mark], now_ns);
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++)
-        count += is_alive(sig_load_relaxed(&group->page->told_ns[i]), now_ns);
+        count += is_alive(sig_load_relaxed(&group->page[i]), now_ns);
     return count > 0 ? count : 1;
 }
 
 void overhead_group_pause(const struct overhead_group *group)
 {
-    struct overhead_group_page *page = sig_load_relaxed(&group->page);
+    uint64_t *page = sig_load_relaxed(&group->page);
     uint32_t mark = sig_load_relaxed(&group->mark);
     if (page && mark < OVERHEAD_GROUP_MARKS)
-        sig_store_relaxed(&page->told_ns[mark], 0);
+        sig_store_relaxed(&page[mark], 0);
 }
 
 void overhead_group_leave(struct overhead_group *group)

@@ -22,13 +22,12 @@ enum { OVERHEAD_GROUP_MARKS = 512 };
 
 #define OVERHEAD_GROUP_SILENT_NS (60 * (uint64_t)NS_PER_S)
 
-struct overhead_group_page;
-
 struct overhead_group {
-    /* Atomic; partner of each is overhead_group_pause. */
-    struct overhead_group_page *page; /* NULL: no other process is known */
-    uint32_t mark;                    /* this process's, OVERHEAD_GROUP_MARKS when it has none */
-    bool is_shared;                   /* the page is in a file */
+    /* page and mark are atomic: the partner is overhead_group_pause. */
+    uint64_t *page; /* when each mark's process was last alive, CLOCK_MONOTONIC; 0: free. NULL: no other
+                       process is known */
+    uint32_t mark;  /* this process's, OVERHEAD_GROUP_MARKS when it has none */
+    bool is_shared; /* the page is in a file */
 };
 
 /* Without memory for the page every process is alone. */

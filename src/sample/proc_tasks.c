@@ -34,8 +34,11 @@ int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX])
     char buffer[PROC_TASKS_NEXT_MAX * ENTRY_BYTES_MIN] __attribute__((aligned(8)));
     int count = 0;
     ssize_t bytes = raw_getdents(directory_fd, buffer, sizeof(buffer));
-    if (bytes < 0)
-        return -errno;
+    if (bytes <= 0) {
+        int status = bytes < 0 ? -errno : 0;
+        lseek(directory_fd, 0, SEEK_SET);
+        return status;
+    }
     for (ssize_t at = 0; at < bytes;) {
         const struct dirent64 *entry = (const void *)(buffer + at);
         if (entry->d_name[0] != '.')
@@ -43,11 +46,6 @@ int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX])
         at += entry->d_reclen;
     }
     return count;
-}
-
-void proc_tasks_rewind(int directory_fd)
-{
-    lseek(directory_fd, 0, SEEK_SET);
 }
 
 int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name)

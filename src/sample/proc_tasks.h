@@ -24,15 +24,12 @@ int proc_tasks_open(void);
 uint32_t proc_tasks_count(int directory_fd);
 
 /*
- * The next tids of the list, in no order: their number, 0 at the end of the list, or -errno. The kernel goes
- * on at the thread it stopped at. If that thread is gone, it goes on at the same position, and may leave out
- * some. About 1 us each.
+ * The next tids of the list, in no order: their number; or 0 at the end of the list or -errno, and then the
+ * next call starts over. The kernel goes on at the thread it stopped at. If that thread is gone, it goes on
+ * at the same position, and may leave out some. About 1 us each.
  */
 enum { PROC_TASKS_NEXT_MAX = 170 };
 int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX]);
-
-/* The next call of proc_tasks_next starts over. */
-void proc_tasks_rewind(int directory_fd);
 
 /* Opens the file `name` of a thread: a descriptor, or -errno. */
 int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name);

@@ -1,12 +1,14 @@
 /* See remote_sample.h. The rules for what is proof and what is not are in docs/design/sample.md. */
 #include "remote_sample.h"
 #include "base/arena.h"
-#include "cut_short.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 
 /* A thread that has run while it was sampled may be blocked again: it is tried twice. */
 enum { TRIES = 2, COPY_BYTES = 256 * 1024 };
@@ -50,6 +52,33 @@ static uint64_t hash_stack(const uint64_t *addresses, size_t depth)
     return hash ^ depth;
 }
 
+/* A wait for a futex is restarted, unless it has a timeout. */
+static bool is_timed_futex(long number, const uint64_t arguments[6])
+{
+    uint64_t operation = arguments[1] & (uint64_t)FUTEX_CMD_MASK;
+    bool is_wait = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+    return number == SYS_futex && is_wait && arguments[3] != 0;
+}
+
+static const long never_restarted[] = {
+    SYS_clock_nanosleep, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_io_getevents, SYS_io_uring_enter,
+    SYS_msgrcv,          SYS_msgsnd,          SYS_nanosleep,    SYS_ppoll,        SYS_pselect6,
+    SYS_restart_syscall, /* one of these, after a stop */
+    SYS_rt_sigsuspend,   SYS_rt_sigtimedwait, SYS_semop,        SYS_semtimedop,
+#ifdef SYS_poll /* not on machines that Linux came to late */
+    SYS_epoll_wait,      SYS_pause,           SYS_poll,         SYS_select,
+#endif
+};
+
+bool remote_sample_is_cut_short(long number, const uint64_t arguments[6])
+{
+    for (size_t i = 0; i < sizeof(never_restarted) / sizeof(never_restarted[0]); i++) {
+        if (number == never_restarted[i])
+            return true;
+    }
+    return is_timed_futex(number, arguments);
+}
+
 static bool is_whole(enum sig_unwind_end end)
 {
     return end == SIG_UNWIND_ROOT || end == SIG_UNWIND_DEPTH;
@@ -71,7 +100,7 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
                       struct sig_remote_walk *walk)
 {
     struct remote_memory *memory = thread->memory;
-    bool is_cut_short = cut_short_by_signal(call->number, call->arguments);
+    bool is_cut_short = remote_sample_is_cut_short(call->number, call->arguments);
     walk->blocked_regs = (struct sig_blocked_regs){
         .pc = call->pc, .sp = call->sp, .arguments = call->number >= 0 ? call->arguments : NULL};
     walk->copy->expected_bytes = memory->stack_bytes;

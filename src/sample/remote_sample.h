@@ -6,7 +6,7 @@
  *  - It is blocked, and has run meanwhile: the kernel shows its stack pointer and pc. From there its stack is
  *    walked over a copy (sig_remote_walk.h). Equal run counts before and after prove that it stood still.
  *  - Else it is running, or a frame is found only with a register that the kernel does not show. Then it must
- * get a request, which is a signal. Some calls would be cut short by that (cut_short.h): there a stack that
+ * get a request, which is a signal. Some calls would be cut short by that: there a stack that
  * ends early does less harm.
  *
  * What a reply has told is used again. A thread that is blocked where it was blocked when it replied has the
@@ -87,6 +87,14 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
 /* Whether it has not run since the last sample found it blocked: as UNCHANGED. */
 bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
                                const struct remote_memory *memory);
+
+/*
+ * Whether a signal cuts a blocked call short, although its handler has SA_RESTART. number, arguments: of the
+ * call. Sockets with a timeout of their own are cut short too, but their calls do not show it. Source: man 7
+ * signal, "Interruption of system calls and library functions by signal handlers"; in the kernel, what
+ * returns ERESTARTNOHAND, ERESTART_RESTARTBLOCK or EINTR itself.
+ */
+bool remote_sample_is_cut_short(long number, const uint64_t arguments[6]);
 
 /* What a reply tells: where the thread was blocked, and its stack. */
 struct remote_reply {

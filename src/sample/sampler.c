@@ -301,8 +301,7 @@ void sampler_send(struct sampler *sampler, uint64_t now_ns)
     sampler_publish_modules(sampler);
     sampler->observer.snapshot = sampler->modules.now.number;
     settle_signal(sampler);
-    if (sampler->timeline)
-        events_note_late(sampler->timeline, sampler->tick.late, sampler->account.fold.period_ns, now_ns);
+    account_note_late(&sampler->account, sampler->tick.late, now_ns);
     sample_threads(sampler, now_ns);
     sampler->counters.ticks++;
     sampler_show(sampler, now_ns);

@@ -80,8 +80,6 @@ static int meet_some(const struct thread_scan *scan, const struct threads *threa
             is_alive(scan, task.tid, &task.time_ns) && !has_left(scan, &task))
             list->tasks[list->count++] = task;
     }
-    if (count <= 0)
-        proc_tasks_rewind(scan->task_directory);
     return count;
 }
 

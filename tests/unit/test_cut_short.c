@@ -1,7 +1,7 @@
 /* Against the kernel's own answer: each wait is interrupted by a handler with SA_RESTART. */
 /* test: not-emulated tsan */
 #include "lib/unit.h"
-#include "sample/cut_short.h"
+#include "sample/remote_sample.h"
 #include "sample/proc_tasks.h"
 #include "sample/thread_stat.h"
 
@@ -114,7 +114,8 @@ static void the_kernel_agrees(void **state)
     };
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
         print_message("%s\n", waits[i].name);
-        assert_int_equal(is_cut_short(&waits[i]), cut_short_by_signal(waits[i].number, waits[i].arguments));
+        assert_int_equal(is_cut_short(&waits[i]),
+                         remote_sample_is_cut_short(waits[i].number, waits[i].arguments));
     }
     close(epoll);
 }
@@ -122,7 +123,7 @@ static void the_kernel_agrees(void **state)
 static void outside_of_a_call_nothing_is_cut_short(void **state)
 {
     (void)state;
-    assert_false(cut_short_by_signal(-1, (uint64_t[6]){0}));
+    assert_false(remote_sample_is_cut_short(-1, (uint64_t[6]){0}));
 }
 
 static int set_up(void **state)
