@@ -63,8 +63,7 @@ void account_deinit(struct account *account);
 void account_sample(struct account *account, struct fold_thread *thread, struct stack_cache **cache,
                     const struct account_stack *stack, struct fold_observation *observation);
 
-/* The modules have changed: an address may mean something else now. The timeline gets events for what was
- * loaded and unloaded. */
+/* The modules have changed, and with them what addresses mean. The timeline gets events for the changes. */
 void account_modules_changed(struct account *account, uint64_t now_ns);
 
 /* At a tick: the timeline gets an event if periods have passed without one. late_ticks: how many so far. */

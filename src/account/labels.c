@@ -1,7 +1,6 @@
 /*
  * Two tables with open addressing that only grow. An entry is complete before one step puts it into its slot.
- * The loser of a race for a slot finds the winner's entry there. A record that a loser has made for a label
- * is lost.
+ * The loser of a race for a slot finds the winner's entry there, and its own record of a label is lost.
  */
 #include "labels.h"
 #include "sig/sys/sig_arch.h"
@@ -192,8 +191,7 @@ static bool fill_slot(struct label_table *labels, uint64_t *slot, uint64_t *foun
     return true;
 }
 
-/* The number of the stack with a label, or a hole, on the one below; 0 if it is too deep or the table is
- * full. */
+/* The number of the stack with a label, or a hole, on the one below; 0 if it is too deep or without space. */
 static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t label)
 {
     const uint64_t wanted = USED | (uint64_t)below << LABEL_BITS | label;

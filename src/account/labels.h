@@ -4,15 +4,12 @@
  *
  * A thread's labels are one number of 32 bits, that of a stack. So they change in one store, and a reader
  * sees the labels before a change or after it. A stack is a label on a smaller stack. The same label on the
- * same stack is found in the table and has the same number again. Nothing is taken out of the table, and its
- * size is bounded.
+ * same stack has the same number again. Nothing is taken out of the table, and its size is bounded.
  *
- * A label that is taken from below others leaves a hole, because the tokens of those above it hold their
- * depths.
+ * A label that is taken from below others leaves a hole, as tokens hold the depths of the others.
  *
  * Called from: any thread, and any handler of the program, which may have interrupted another of these calls.
- * There are no locks, and an unfinished call has no effect. The sampler calls labels_of_stack, labels_key and
- * labels_value.
+ * There are no locks, and an unfinished call has no effect. The sampler only reads.
  */
 #ifndef WALLPROF_LABELS_H
 #define WALLPROF_LABELS_H
@@ -69,8 +66,7 @@ int labels_push(struct label_table *labels, uint32_t *number, const struct wallp
  * -ENOENT (it is not there, or not any more), -ENOSPC. */
 int labels_pop(struct label_table *labels, uint32_t *number, int token);
 
-/* The labels of a stack in the order of their keys. Of several with one key the last one counts. Returns how
- * many. */
+/* The labels of a stack, by key. Of several with one key the last one counts. Returns how many. */
 size_t labels_of_stack(const struct label_table *labels, uint32_t number, uint32_t ret[LABELS_DEPTH_MAX]);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * From the addresses of a stack to locations of the tree: which module and which function. Frames of ours are
- * left out.
+ * From the addresses of a stack to locations of the tree, without frames of ours.
  *
  * Called from: the sampler thread only, after the reply has come and the modules were refreshed since
  * (modules.h). So an address means what it meant to the thread.

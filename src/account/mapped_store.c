@@ -16,8 +16,7 @@
 
 enum { PAGE_BYTES = 4096, STEP_MIN_BYTES = 128 * 1024, STEP_MAX_BYTES = 4 * 1024 * 1024 };
 
-/* After this time what was written is on the disk: the kernel begins to write dirty pages after half a minute
- * (vm.dirty_expire_centisecs). */
+/* By then what was written is on the disk: pages are dirty for 30 s at most (vm.dirty_expire_centisecs). */
 static const uint64_t checkpoint_ns = 60 * (uint64_t)NS_PER_S;
 
 static size_t whole_pages(size_t bytes)

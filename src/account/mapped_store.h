@@ -4,8 +4,7 @@
  *
  * The recording begins in plain memory. mapped_store_begin maps a file over it, at the same addresses. From
  * then on whatever is written is in the file at once, without a system call. The file begins with a page for
- * the header (store.h). mapped_store_show writes there how far the lists go, and mapped_store_beat that the
- * process was alive.
+ * the header (store.h): how far the lists go, and that the process is alive.
  *
  * A mapped file must not run out of disk space while it is written to (SIGBUS). So space is allocated
  * beforehand, in pieces. When there is no more, everything is copied back into plain memory and the recording
@@ -67,8 +66,7 @@ struct mapped_store {
 int mapped_store_begin(struct mapped_store *store, int fd, struct store_header *header,
                        const struct mapped_memory memory[MAPPED_PART_COUNT]);
 
-/* The descriptor is closed with the calling thread's table. Until the file is opened again its space does not
- * grow. */
+/* The descriptor is closed with the calling thread's table. Without it the file cannot grow. */
 void mapped_store_lose_file(struct mapped_store *store);
 
 /* Takes over a descriptor of the same file, opened again. 0, or -ESTALE if it is another file, or -errno. */
@@ -110,8 +108,7 @@ uint64_t mapped_store_cut(struct mapped_store *store);
 void mapped_store_close(struct mapped_store *store, uint64_t duration_ns, const char *restraint,
                         const struct store_part *names);
 
-/* Notes that the process is about to end, also for a file that is begun later. A reader believes it if no
- * beat follows. */
+/* Notes that the process is about to end, also for a later file. Valid if no beat follows. */
 void mapped_store_note_end(struct mapped_store *store, enum store_end kind, int value, uint64_t now_ns);
 
 /* The process goes on: takes the note back. */

@@ -4,8 +4,7 @@
  * from the node of the last shared frame, so folding costs what has changed.
  *
  * Measured: CPU of sampler and handler per sample, median of 6 pairs. 29 % less for a recursion of 500
- * frames; 2 to 3 % less for 150 frames of Python, node and Java, which is within the noise of that busy
- * machine.
+ * frames; 2 to 3 % less for 150 frames of Python, node and Java, which is within the noise.
  *
  * Called from: the sampler thread only. The handler owns `walk` from when the slot is armed until it is done.
  */

@@ -61,8 +61,7 @@ static int order_modules(struct pprof_writer *writer)
 
 /*
  * Gives ids without gaps to locations that are no labels, and to functions that some such location has. (In a
- * profile from a file one function may be that of a label and of something else.) The tree lists its
- * locations newest first.
+ * profile from a file a function may be that of both.) The tree lists its locations newest first.
  */
 static void number_entries(struct pprof_writer *writer)
 {
@@ -110,8 +109,7 @@ void pprof_tables_deinit(struct pprof_writer *writer)
                  sizeof *writer->function_ids * (writer->profile->symbols->function_count + (size_t)1));
 }
 
-/* pprof looks for no symbols in mappings whose names are in brackets, such as [JIT] or [anonymous
- * executable]. */
+/* pprof looks for no symbols in mappings with a name in brackets, such as [JIT]. */
 static void emit_region_mapping(struct pprof_writer *writer, uint32_t index)
 {
     const struct code_region *region = &writer->profile->symbols->regions[index];
@@ -135,8 +133,7 @@ static bool is_lost(const struct pprof_writer *writer, const char *path)
     return false;
 }
 
-/* A build-id shows pprof that a lost file is another one now. Without a build-id pprof must not find the
- * file. */
+/* A build-id shows pprof that a file is another one now. Without it pprof must not find the file. */
 static uint64_t intern_module_path(struct pprof_writer *writer, const struct module *module)
 {
     char lost[PATH_MAX + sizeof " (deleted)"];

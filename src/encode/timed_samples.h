@@ -2,8 +2,7 @@
  * Samples with a time: each node's values are divided among its records in the timeline.
  *
  * The values of a node are exact; those of a record are estimates. A record gets its share of the node's
- * values in proportion to its own, and the shares add up. Values for which the timeline has no record stay
- * with the node.
+ * values in proportion to its own, and the shares add up. Values without a record stay with the node.
  *
  * Called from: enc_pprof.c. Uses scratch memory in proportion to the arena.
  */

@@ -1,6 +1,5 @@
 /*
- * Samples threads: from outside where that is certain (remote_sample.h), else by a request, which is a
- * signal.
+ * Samples threads: from outside where that is certain (remote_sample.h), else by a signal.
  *
  * A sample from outside is an observation at once. A reply to a request comes later. The sampler waits for it
  * at most until the next tick, and takes the replies that have come.
@@ -61,8 +60,7 @@ struct observer {
     uint64_t replies_cpu_ns; /* estimate: CPU time of the program's threads for replies (overhead_limit.h) */
 };
 
-/* For slot_count outstanding replies of at most `depth` addresses each. 0 or -ENOMEM; deinit is due in both
- * cases. */
+/* For slot_count outstanding replies of at most `depth` addresses each. 0 or -ENOMEM; deinit either way. */
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);
@@ -82,8 +80,7 @@ void observe_begin(struct observer *observer, struct thread *thread);
 
 /*
  * Samples a chosen thread. True with an observation in *ret, which is valid until the next call of this or of
- * observe_next. False when the thread was signalled, its reply is outstanding, or it is left alone for a
- * while.
+ * observe_next. False when the thread was signalled, has not replied yet, or is left alone for a while.
  */
 bool observe_thread(struct observer *observer, struct thread *thread, uint64_t now_ns,
                     struct observation *ret);

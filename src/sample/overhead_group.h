@@ -24,8 +24,7 @@ enum { OVERHEAD_GROUP_MARKS = 512 };
 
 struct overhead_group {
     /* page and mark are atomic: the partner is overhead_group_pause. */
-    uint64_t *page; /* when each mark's process was last alive, CLOCK_MONOTONIC; 0: free. NULL: no other
-                       process is known */
+    uint64_t *page; /* when each mark's process was last alive; 0: free. NULL: this process is alone */
     uint32_t mark;  /* this process's, OVERHEAD_GROUP_MARKS when it has none */
     bool is_shared; /* the page is in a file */
 };

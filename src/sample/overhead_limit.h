@@ -11,8 +11,7 @@
  *
  * The price hardly depends on the period, so nothing oscillates; the account adds a slow correction. (A
  * controller that compares the present share with the limit oscillates, or lets the mean drift. With the
- * account alone, samples would come when the program uses CPU time, but they must not depend on what it
- * does.)
+ * account alone, samples would come when the program runs, but they must not depend on it.)
  *
  * The period is that of ticks with a sample. Ticks stay as far apart as requested, and stretches are made
  * longer (schedule.h). That is as cheap, as the sampler sleeps through ticks without a sample. Longer ticks

@@ -1,8 +1,7 @@
 /*
  * The kernel's list of this process's threads: /proc/self/task, through the sampler's own descriptor.
  *
- * Called from: the sampler thread only; proc_tasks_open and proc_tasks_read also from the thread that starts
- * the recording.
+ * Called from: the sampler thread only; proc_tasks_open and proc_tasks_read also from the starting thread.
  *
  * Files about the sampler's own thread are read only where there is no other way. The kernel keeps entries
  * for a thread whose files were read, and discards them at its end, after the parent has been told that the
@@ -37,8 +36,7 @@ int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name);
 /* Reads that file as a string, by one read. False, and "", when it cannot be read or is empty. */
 bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity);
 
-/* A thread's state letter (man proc_pid_stat) and its start on CLOCK_MONOTONIC (to 10 ms). False when it is
- * gone. */
+/* A thread's state (man proc_pid_stat) and its start on CLOCK_MONOTONIC, to 10 ms. False if it is gone. */
 bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns);
 
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */

@@ -67,8 +67,7 @@ struct remote_sampler {
 int remote_sample_init(struct remote_sampler *sampler, uint32_t depth);
 void remote_sample_deinit(struct remote_sampler *sampler);
 
-/* In the sampler, with a descriptor table of its own: opens /proc/thread-self/mem where the kernel refuses
- * process_vm_readv. */
+/* With a descriptor table of its own: opens /proc/thread-self/mem if the kernel refuses process_vm_readv. */
 void remote_sample_open_memory(struct remote_sampler *sampler);
 
 /* The thread to sample. */

@@ -20,8 +20,7 @@ static const uint64_t reply_cost_ns = 100 * NS_PER_US;
 
 /*
  * For how long ticks without a sample are skipped; or for that part of a period, if it is longer. Threads
- * that begin meanwhile are scheduled only afterwards. What they did until then is estimated by their first
- * sample.
+ * that begin meanwhile are scheduled only afterwards: their first sample stands for that time.
  */
 static const uint64_t skip_ns = 50 * NS_PER_MS;
 enum { SKIP_PERIOD_PARTS = 8 };
@@ -279,8 +278,7 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
     }
 }
 
-/* A thread that has set its mask by a bare system call gets requests with the spare signal, if it does not
- * block that too. */
+/* A thread that blocks the signal by a bare system call gets the spare one, unless it blocks that too. */
 static void settle_signal(struct sampler *sampler)
 {
     struct observer *observer = &sampler->observer;

@@ -106,8 +106,7 @@ void sampler_resume(struct sampler *sampler, bool has_own_descriptors);
 /* The last thread of the program has gone without its hook: only the sampler keeps the process alive. */
 bool sampler_is_deserted(const struct sampler *sampler);
 
-/* The first half of a tick: brings the registry and the handlers' modules up to date, and samples the threads
- * that are due. */
+/* The first half of a tick: updates the registry and the handlers' modules, and samples due threads. */
 void sampler_send(struct sampler *sampler, uint64_t now_ns);
 
 /*

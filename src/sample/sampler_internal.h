@@ -11,15 +11,13 @@
 
 #include "sampler.h"
 
-/* A live thread, whose recorded_number is set, is recorded from then on: it gets a root in the tree, and is
- * scheduled. */
+/* A live thread with a recorded_number is recorded from then on: it gets a root, and is scheduled. */
 void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns);
 
 /* Only the part of it for the schedule and the timeline. */
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns);
 
-/* Takes the threads that have come, the replies, and the threads that have left. While stopped none is
- * recorded. */
+/* Takes threads that have come, replies, and threads that have left. While stopped none is recorded. */
 void sampler_gather(struct sampler *sampler, uint64_t now_ns);
 
 /* When a scan for threads that no hook has seen is due: adopts those that came, and ends those that went. */
@@ -46,8 +44,7 @@ void sampler_close_directory(struct sampler *sampler);
 void sampler_refresh_modules(struct sampler *sampler);
 void sampler_publish_modules(struct sampler *sampler);
 
-/* Brings one thread's part of the mapped store up to date. At the thread's end: gives that part back. Nothing
- * without a store. */
+/* Updates a thread's part of the mapped store; at its end: gives that part back. Nothing without a store. */
 void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns);
 void sampler_show_end(struct sampler *sampler, const struct thread *thread);
 

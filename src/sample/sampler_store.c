@@ -1,6 +1,5 @@
 /*
- * What the sampler writes to the mapped store (mapped_store.h), so that the file can be read without the
- * process.
+ * What the sampler writes to the mapped store, so that it can be read without the process.
  *
  * Cost: after each observation a copy of ten words, and a comparison.
  */

@@ -1,7 +1,6 @@
 /*
  * See schedule.h for the rules. Two successive samples of a thread are less than two longest stretches apart.
- * So one turn of the wheel holds every plan, and a slot keeps its tick's moment while a stretch may have
- * begun there.
+ * So one turn of the wheel holds every plan, and a slot keeps its tick's moment long enough.
  */
 #include "schedule.h"
 #include "base/arena.h"
@@ -9,8 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Lengths are computed in units of 1/256 tick and rates in units of 1/65536 sample a tick, both before
- * spreading. */
+/* Lengths are computed in 1/256 tick, and rates in 1/65536 sample a tick, both before spreading. */
 enum { ONE_TICK = 256, ONE_SAMPLE = 65536, IDLE_PART = 4, GROWTH = 2 };
 
 static const uint64_t not_planned = UINT64_MAX;
@@ -118,9 +116,8 @@ static uint64_t idle_rate(const struct schedule *schedule)
 }
 
 /*
- * Of an idle thread, which is not counted at the moment. Its stretches grow until it is at rest. Then it has
- * its share of the samples that all others leave; half of what idle threads are meant to have is kept for
- * that.
+ * Of an idle thread, which is not counted at the moment. Its stretches grow until it is at rest. Then it
+ * shares what all others leave, and at least half of what idle threads are meant to have.
  */
 static uint64_t idle_length(const struct schedule *schedule, uint32_t last_length, bool *is_resting)
 {

@@ -1,5 +1,4 @@
-/* See thread_scan.h. A thread that one scan meets is judged by a later one, so none is judged by being seen
- * once. */
+/* See thread_scan.h. A thread that one scan meets is judged by a later one. */
 #include "thread_scan.h"
 #include "thread.h"
 #include "base/arena.h"
@@ -66,8 +65,7 @@ static bool is_same_start(uint64_t a_ns, uint64_t b_ns)
     return (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) < start_precision_ns;
 }
 
-/* Reads on in the kernel's list. Returns how many threads it read; 0 at the end, and then the list starts
- * over. */
+/* Reads on in the kernel's list. Returns how many threads it read; 0 at the end of the list. */
 static int meet_some(const struct thread_scan *scan, const struct threads *threads,
                      struct thread_scan_list *list)
 {

@@ -12,8 +12,7 @@
  *  - a new thread with the tid of the remembered one: that has another start time.
  *
  * Each scan also checks, in turn, whether registered threads still exist: 64 of those that no hook will end,
- * and 64 others. While the numbers agree it checks 8 of each, as a stranger may make up for a thread that has
- * gone.
+ * and 64 others. While the numbers agree it checks 8 of each: a stranger may hide that a thread has gone.
  *
  * Cost: while the numbers agree, 8 reads of a clock every 100 ms; else 0.2-0.3 % of a core, for any number of
  * threads. So among many threads a stranger is found late: 0.2 s after its start among a hundred, up to 8 s
@@ -66,8 +65,7 @@ void thread_scan_deinit(struct thread_scan *scan);
 /* In the sampler thread: opens its view of /proc. */
 void thread_scan_open(struct thread_scan *scan);
 
-/* Finds the threads that were there before the first hook. To be called until false; after each call they are
- * strangers. */
+/* Makes strangers of the threads that were there before the first hook. To be called until false. */
 bool thread_scan_start(struct thread_scan *scan, const struct threads *threads);
 
 /*

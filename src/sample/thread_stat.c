@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 /* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). A thread that never
- * runs needs only one. The limit of open files is the process's, but counts in each descriptor table by
- * itself. */
+ * runs needs only one. The limit of open files counts in each descriptor table by itself. */
 enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, OWN_FRAMES_BYTES_MAX = 65536 };
 
 /* ---- the list of those that keep descriptors ---- */

@@ -7,8 +7,7 @@
  *  - `schedstat`: the thread's CPU time, the time it waited for a CPU, and its run count: how often it was
  * put on a CPU. A run count that has not changed proves that the thread has not run. The CPU clock proves
  *    nothing: it can stand still across a short run.
- *  - `syscall`: the system call that the thread is blocked in, its stack pointer and pc; "running" when it is
- *    not blocked.
+ *  - `syscall`: the system call that the thread is blocked in, its stack pointer and pc; else "running".
  *
  * Descriptors are kept open, in the sampler's own descriptor table. Reading a kept one costs a third of
  * opening one for each sample. It belongs to the thread, while its tid may be another thread's a moment

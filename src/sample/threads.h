@@ -8,8 +8,7 @@
  * has folded its end.
  *
  * A record stands for one thread from start to end, not for a tid: the kernel may give the tid to another
- * thread as soon as this one is gone. What was observed after a record's end_ns was another thread (observe.c
- * drops it).
+ * thread as soon as this one is gone. A sample after end_ns was of another thread (observe.c drops it).
  *
  * Between acquire and enter a thread is coming: the kernel may list it already, and we do not know its tid.
  * The sampler must tell such a thread from one that no hook has seen. So coming threads are counted in two
@@ -50,8 +49,7 @@ struct threads {
 int threads_init(struct threads *threads);
 void threads_deinit(struct threads *threads);
 
-/* Any thread: a record for a thread about to be created; NULL without memory (the scan finds the thread
- * then). */
+/* Any thread: a record for a thread about to be created; NULL without memory: the scan finds it. */
 struct thread *threads_acquire(struct threads *threads);
 
 /* No hook will report the end of this record: its thread was not created, or has no hooks. */
@@ -65,8 +63,7 @@ void threads_release(struct threads *threads, struct thread *thread);
 void threads_enter(struct threads *threads, struct thread *thread, pid_t tid, uint64_t start_ns,
                    uint64_t start_cpu_ns);
 
-/* The ending thread itself, last of all: it must not use the record afterwards. Returns how many registered
- * threads are left. */
+/* The ending thread itself, last of all: the record is lost to it. Returns how many are still registered. */
 int threads_leave(struct threads *threads, struct thread *thread, const char *name);
 
 /* Sampler: the threads that came and went since the last call, linked by next_arrived and next_left. */
@@ -77,8 +74,7 @@ struct thread *threads_take_left(struct threads *threads);
 int threads_add(struct threads *threads, struct thread *thread);
 void threads_remove(struct threads *threads, struct thread *thread);
 
-/* Sampler: newcomers count in the other group from now on. False, and nothing is changed, while that is not
- * empty. */
+/* Sampler: newcomers count in the other group from now on. False, without effect, while it is not empty. */
 bool threads_turn(struct threads *threads);
 
 /* Sampler: whether all threads that were coming at the last turn have entered (threads_take_arrived has
