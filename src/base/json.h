@@ -34,6 +34,31 @@ void json_int(struct json *json, int64_t value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 
+/* A member of an object: its key, and then its text, its number, or the beginning of its value. */
+static inline void json_member_string(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
+static inline void json_member_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static inline void json_member_object(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_begin_object(json);
+}
+
+static inline void json_member_array(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_begin_array(json);
+}
+
 /* Milliseconds, exact: 1500000 ns are 1.5. */
 void json_ms(struct json *json, int64_t value_ns);
 

@@ -1,9 +1,9 @@
 /*
- * Order of writing: meta, libraries, threads, and last what all share, because only then are all strings and
- * all the stacks of waits known. Readers take members in any order.
+ * The order of writing is: meta, libraries, threads, and last what all threads share. Only then are all
+ * strings and all stacks of waits known. Readers take members in any order.
  *
  * A thread's samples begin with one at its start that has no stack and no weight: readers ignore the CPU time
- * of the first sample, as they know of none before it.
+ * of the first sample, since there is none before it.
  */
 #include "enc_firefox.h"
 #include "base/clock.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PROCESSED is the version that these files keep to. GECKO means nothing here, but readers ask for it. */
+/* PROCESSED is the version that these files keep to. GECKO means nothing here, but readers require it. */
 enum { PROCESSED_VERSION = 66, GECKO_VERSION = 27, VISIBLE_MAX = 32 };
 
 struct firefox_writer {
@@ -27,27 +27,10 @@ struct firefox_writer {
     struct timeline_index index;
 };
 
-static void write_text(struct firefox_writer *writer, const char *key, const char *text)
-{
-    json_key(&writer->json, key);
-    json_string(&writer->json, text);
-}
-
-static void write_number(struct firefox_writer *writer, const char *key, uint64_t number)
-{
-    json_key(&writer->json, key);
-    json_uint(&writer->json, number);
-}
-
 static void write_ms(struct firefox_writer *writer, const char *key, uint64_t ns)
 {
     json_key(&writer->json, key);
     json_ms(&writer->json, (int64_t)ns);
-}
-
-static int64_t since_start(const struct firefox_writer *writer, uint64_t monotonic_ns)
-{
-    return (int64_t)(monotonic_ns - writer->profile->timeline->start_ns);
 }
 
 /* ---- samples ---- */
@@ -94,43 +77,45 @@ static void write_record(struct firefox_writer *writer, const struct timeline_re
 {
     uint32_t first_ticks = is_range(record) && record->ticks > 1 ? 1 : record->ticks;
     const int64_t stack = firefox_tables_stack(&writer->tables, record);
-    cell(&writer->json,
-         &(struct sample){since_start(writer, record->first_ns), stack, record->cpu_ns, first_ticks});
+    cell(&writer->json, &(struct sample){firefox_since_start(writer->profile, record->first_ns), stack,
+                                         record->cpu_ns, first_ticks});
     if (is_range(record))
-        cell(&writer->json, &(struct sample){since_start(writer, record->last_ns), stack,
+        cell(&writer->json, &(struct sample){firefox_since_start(writer->profile, record->last_ns), stack,
                                              record->later_cpu_ns, record->ticks - first_ticks});
 }
 
 static void write_sample_column(struct firefox_writer *writer, const struct thread_record *thread,
                                 const char *key, sample_cell_fn *cell)
 {
-    const struct sample beginning = {since_start(writer, thread->start_ns), FIREFOX_NO_STACK, 0, 0};
-    json_key(&writer->json, key);
-    json_begin_array(&writer->json);
-    cell(&writer->json, &beginning);
+    struct json *json = &writer->json;
+    const struct sample beginning = {firefox_since_start(writer->profile, thread->start_ns), FIREFOX_NO_STACK,
+                                     0, 0};
+    json_member_array(json, key);
+    cell(json, &beginning);
     for (uint32_t i = 0; i < timeline_index_count(&writer->index, thread->number); i++)
         write_record(writer, timeline_index_at(&writer->index, thread->number, i), cell);
-    json_end_array(&writer->json);
+    json_end_array(json);
 }
 
 static void write_samples(struct firefox_writer *writer, const struct thread_record *thread)
 {
+    struct json *json = &writer->json;
     uint64_t count = 1;
     for (uint32_t i = 0; i < timeline_index_count(&writer->index, thread->number); i++)
         count += is_range(timeline_index_at(&writer->index, thread->number, i)) ? 2 : 1;
-    json_key(&writer->json, "samples");
-    json_begin_object(&writer->json);
+    json_member_object(json, "samples");
     write_sample_column(writer, thread, "stack", sample_stack);
     write_sample_column(writer, thread, "time", sample_time);
     write_sample_column(writer, thread, "weight", sample_weight);
-    write_text(writer, "weightType", "samples");
+    json_member_string(json, "weightType", "samples");
     write_sample_column(writer, thread, "threadCPUDelta", sample_cpu);
-    write_number(writer, "length", count);
-    json_end_object(&writer->json);
+    json_member_uint(json, "length", count);
+    json_end_object(json);
 }
+
 /* ---- threads ---- */
 
-/* The first one whose number is at least that; NULL after the last. */
+/* The first thread whose number is at least this one; NULL after the last. */
 static const struct thread_record *next_thread(const struct firefox_writer *writer, uint32_t number)
 {
     for (; number <= writer->profile->thread_count; number++) {
@@ -144,52 +129,52 @@ static const struct thread_record *next_thread(const struct firefox_writer *writ
 /* The process is called by its first thread, which is the one that main runs in or that was forked. */
 static void write_process(struct firefox_writer *writer)
 {
+    struct json *json = &writer->json;
     char pid[16], name[THREAD_NAME_BYTES + 1];
     const struct thread_record *first = next_thread(writer, 1);
     snprintf(pid, sizeof(pid), "%d", first->tid);
     profile_thread_name(first, name);
-    write_text(writer, "processType", "default");
-    write_number(writer, "processStartupTime", 0);
-    json_key(&writer->json, "processShutdownTime");
-    json_null(&writer->json);
-    write_text(writer, "processName", name);
-    write_text(writer, "pid", pid);
+    json_member_string(json, "processType", "default");
+    json_member_uint(json, "processStartupTime", 0);
+    json_key(json, "processShutdownTime");
+    json_null(json);
+    json_member_string(json, "processName", name);
+    json_member_string(json, "pid", pid);
 }
 
 static void write_thread(struct firefox_writer *writer, const struct thread_record *thread)
 {
+    struct json *json = &writer->json;
     char name[THREAD_NAME_BYTES + 1];
     bool is_main = thread == next_thread(writer, 1);
     profile_thread_name(thread, name);
-    json_begin_object(&writer->json);
-    write_text(writer, "name", name);
+    json_begin_object(json);
+    json_member_string(json, "name", name);
     write_process(writer);
-    write_number(writer, "tid", (uint64_t)thread->tid);
-    json_key(&writer->json, "isMainThread");
-    json_bool(&writer->json, is_main);
-    json_key(&writer->json, "showMarkersInTimeline");
-    json_bool(&writer->json, is_main);
-    json_key(&writer->json, "registerTime");
-    json_ms(&writer->json, since_start(writer, thread->start_ns));
-    json_key(&writer->json, "unregisterTime");
+    json_member_uint(json, "tid", (uint64_t)thread->tid);
+    json_key(json, "isMainThread");
+    json_bool(json, is_main);
+    json_key(json, "showMarkersInTimeline");
+    json_bool(json, is_main);
+    json_key(json, "registerTime");
+    json_ms(json, firefox_since_start(writer->profile, thread->start_ns));
+    json_key(json, "unregisterTime");
     if (thread->end_ns)
-        json_ms(&writer->json, since_start(writer, thread->end_ns));
+        json_ms(json, firefox_since_start(writer->profile, thread->end_ns));
     else
-        json_null(&writer->json);
-    json_key(&writer->json, "pausedRanges");
-    json_begin_array(&writer->json);
-    json_end_array(&writer->json);
+        json_null(json);
+    json_member_array(json, "pausedRanges");
+    json_end_array(json);
     write_samples(writer, thread);
-    firefox_write_markers(&writer->tables, &writer->json, is_main);
-    json_end_object(&writer->json);
-    json_newline(&writer->json);
+    firefox_write_markers(&writer->tables, json, is_main);
+    json_end_object(json);
+    json_newline(json);
 }
 
 static void write_threads(struct firefox_writer *writer)
 {
     const struct thread_record *thread = next_thread(writer, 1);
-    json_key(&writer->json, "threads");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "threads");
     for (; thread; thread = next_thread(writer, thread->number + 1))
         write_thread(writer, thread);
     json_end_array(&writer->json);
@@ -200,28 +185,28 @@ static void write_threads(struct firefox_writer *writer)
 static void write_note(void *context, const char *text)
 {
     struct firefox_writer *writer = context;
-    json_begin_object(&writer->json);
-    write_text(writer, "label", "wallprof");
-    write_text(writer, "format", "string");
-    write_text(writer, "value", text);
-    json_end_object(&writer->json);
+    struct json *json = &writer->json;
+    json_begin_object(json);
+    json_member_string(json, "label", "wallprof");
+    json_member_string(json, "format", "string");
+    json_member_string(json, "value", text);
+    json_end_object(json);
 }
 
 static void write_extra(struct firefox_writer *writer)
 {
-    json_key(&writer->json, "extra");
-    json_begin_array(&writer->json);
-    json_begin_object(&writer->json);
-    write_text(writer, "label", "Recording");
-    json_key(&writer->json, "entries");
-    json_begin_array(&writer->json);
+    struct json *json = &writer->json;
+    json_member_array(json, "extra");
+    json_begin_object(json);
+    json_member_string(json, "label", "Recording");
+    json_member_array(json, "entries");
     profile_notes_write(writer->profile, write_note, writer);
-    json_end_array(&writer->json);
-    json_end_object(&writer->json);
-    json_end_array(&writer->json);
+    json_end_array(json);
+    json_end_object(json);
+    json_end_array(json);
 }
 
-/* By CPU time, the busiest first; the main thread before all. */
+/* Threads in order of their CPU time, the busiest first. The main thread comes before all. */
 struct visible {
     uint64_t cpu_ns;
     uint32_t index;
@@ -245,9 +230,10 @@ static uint64_t cpu_of(const struct firefox_writer *writer, uint32_t thread)
     return cpu_ns;
 }
 
-/* Without these, readers hide threads that wait most of the time. */
+/* Without this list readers hide threads that wait most of the time. */
 static int write_visible_threads(struct firefox_writer *writer)
 {
+    struct json *json = &writer->json;
     uint32_t count = 0;
     size_t bytes = sizeof(struct visible) * ((size_t)writer->profile->thread_count + 1);
     struct visible *threads = scratch_alloc(bytes);
@@ -259,72 +245,73 @@ static int write_visible_threads(struct firefox_writer *writer)
         count++;
     }
     sort_records(threads, count, sizeof(*threads), compare_visible);
-    json_key(&writer->json, "initialVisibleThreads");
-    json_begin_array(&writer->json);
+    json_member_array(json, "initialVisibleThreads");
     for (uint32_t i = 0; i < count && i < VISIBLE_MAX; i++)
-        json_uint(&writer->json, threads[i].index);
-    json_end_array(&writer->json);
+        json_uint(json, threads[i].index);
+    json_end_array(json);
     scratch_free(threads, bytes);
     return 0;
 }
 
 static void write_units(struct firefox_writer *writer)
 {
-    json_key(&writer->json, "sampleUnits");
-    json_begin_object(&writer->json);
-    write_text(writer, "time", "ms");
-    write_text(writer, "eventDelay", "ms");
-    write_text(writer, "threadCPUDelta", "ns");
-    json_end_object(&writer->json);
+    struct json *json = &writer->json;
+    json_member_object(json, "sampleUnits");
+    json_member_string(json, "time", "ms");
+    json_member_string(json, "eventDelay", "ms");
+    json_member_string(json, "threadCPUDelta", "ns");
+    json_end_object(json);
 }
 
 static int write_meta(struct firefox_writer *writer)
 {
+    struct json *json = &writer->json;
     const struct profile *profile = writer->profile;
-    json_key(&writer->json, "meta");
-    json_begin_object(&writer->json);
-    write_number(writer, "version", GECKO_VERSION);
-    write_number(writer, "preprocessedProfileVersion", PROCESSED_VERSION);
-    write_text(writer, "product", "wallprof");
-    write_text(writer, "importedFrom", "wallprof " WALLPROF_VERSION);
-    write_text(writer, "arguments", profile->command);
+    json_member_object(json, "meta");
+    json_member_uint(json, "version", GECKO_VERSION);
+    json_member_uint(json, "preprocessedProfileVersion", PROCESSED_VERSION);
+    json_member_string(json, "product", "wallprof");
+    json_member_string(json, "importedFrom", "wallprof " WALLPROF_VERSION);
+    json_member_string(json, "arguments", profile->command);
     write_ms(writer, "interval", profile->period_ns);
     write_ms(writer, "startTime", profile->start_utc_ns);
-    write_number(writer, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
-    write_number(writer, "profilingStartTime", 0);
-    write_ms(writer, "profilingEndTime", profile->duration_ns + 1); /* or readers leave out what ends then */
-    write_number(writer, "processType", 0);
-    write_number(writer, "stackwalk", 1);
-    write_text(writer, "platform", "X11"); /* what readers take for Unix */
-    write_text(writer, "oscpu", "Linux " FIREFOX_ARCH);
-    json_key(&writer->json, "symbolicated");
-    json_bool(&writer->json, true);
-    json_key(&writer->json, "sourceCodeIsNotOnSearchfox");
-    json_bool(&writer->json, true);
+    json_member_uint(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
+    json_member_uint(json, "profilingStartTime", 0);
+    write_ms(writer, "profilingEndTime",
+             profile->duration_ns + 1); /* else readers leave out what ends then */
+    json_member_uint(json, "processType", 0);
+    json_member_uint(json, "stackwalk", 1);
+    json_member_string(json, "platform", "X11"); /* what readers take for Unix */
+    json_member_string(json, "oscpu", "Linux " FIREFOX_ARCH);
+    json_key(json, "symbolicated");
+    json_bool(json, true);
+    json_key(json, "sourceCodeIsNotOnSearchfox");
+    json_bool(json, true);
     write_units(writer);
-    firefox_write_categories(&writer->json);
-    firefox_write_marker_schemas(&writer->json);
+    firefox_write_categories(json);
+    firefox_write_marker_schemas(json);
     write_extra(writer);
     int status = write_visible_threads(writer);
-    json_end_object(&writer->json);
-    json_newline(&writer->json);
+    json_end_object(json);
+    json_newline(json);
     return status;
 }
 
 static int write_all(struct firefox_writer *writer)
 {
+    struct json *json = &writer->json;
     int status =
         timeline_index_init(&writer->index, writer->profile->timeline, writer->profile->thread_count);
     if (status == 0)
         status = firefox_tables_init(&writer->tables, writer->profile);
     if (status < 0)
         return status;
-    json_begin_object(&writer->json);
+    json_begin_object(json);
     status = write_meta(writer);
-    firefox_write_libs(&writer->tables, &writer->json);
+    firefox_write_libs(&writer->tables, json);
     write_threads(writer);
-    firefox_write_shared(&writer->tables, &writer->json);
-    json_end_object(&writer->json);
+    firefox_write_shared(&writer->tables, json);
+    json_end_object(json);
     bool failed = writer->tables.failed || writer->tables.strings.failed || writer->tables.files.failed;
     return failed ? -ENOMEM : status;
 }

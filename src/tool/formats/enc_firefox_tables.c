@@ -1,6 +1,5 @@
 /* The shared tables of a Firefox profile, column by column, as docs/formats.md has them. */
 #include "firefox_tables.h"
-#include "firefox_columns.h"
 #include "wait_kind.h"
 
 #include <stdio.h>
@@ -29,27 +28,17 @@ enum { CATEGORY_COUNT = sizeof(categories) / sizeof(categories[0]) };
 
 void firefox_write_categories(struct json *json)
 {
-    json_key(json, "categories");
-    json_begin_array(json);
+    json_member_array(json, "categories");
     for (int i = 0; i < CATEGORY_COUNT; i++) {
         json_begin_object(json);
-        json_key(json, "name");
-        json_string(json, categories[i].name);
-        json_key(json, "color");
-        json_string(json, categories[i].color);
-        json_key(json, "subcategories");
-        json_begin_array(json);
+        json_member_string(json, "name", categories[i].name);
+        json_member_string(json, "color", categories[i].color);
+        json_member_array(json, "subcategories");
         json_string(json, "Other");
         json_end_array(json);
         json_end_object(json);
     }
     json_end_array(json);
-}
-
-static void write_member(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
 }
 
 static const char *base_name(const char *path)
@@ -65,7 +54,8 @@ static void write_hex(const unsigned char *bytes, uint32_t count, const char *fo
         snprintf(ret + 2 * i, 3, format, bytes[i]);
 }
 
-/* Breakpad: the first 16 bytes as a GUID, whose first three fields are little-endian, and an age of 0. */
+/* Breakpad's id: the first 16 bytes as a GUID, whose first three fields are little-endian, and an age of 0.
+ */
 static void breakpad_id(const struct module *module, char ret[34])
 {
     static const unsigned char order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -82,12 +72,12 @@ static void write_lib(struct json *json, const struct module *module, const char
     write_hex(module->build_id, module->build_id_bytes, "%02x", id);
     breakpad_id(module, breakpad);
     json_begin_object(json);
-    write_member(json, "arch", FIREFOX_ARCH);
-    write_member(json, "name", base_name(path));
-    write_member(json, "path", path);
-    write_member(json, "debugName", base_name(path));
-    write_member(json, "debugPath", path);
-    write_member(json, "breakpadId", breakpad);
+    json_member_string(json, "arch", FIREFOX_ARCH);
+    json_member_string(json, "name", base_name(path));
+    json_member_string(json, "path", path);
+    json_member_string(json, "debugName", base_name(path));
+    json_member_string(json, "debugPath", path);
+    json_member_string(json, "breakpadId", breakpad);
     json_key(json, "codeId");
     if (module->build_id_bytes > 0)
         json_string(json, id);
@@ -98,8 +88,7 @@ static void write_lib(struct json *json, const struct module *module, const char
 
 void firefox_write_libs(struct firefox_tables *tables, struct json *json)
 {
-    json_key(json, "libs");
-    json_begin_array(json);
+    json_member_array(json, "libs");
     for (uint32_t i = 0; i < tables->lib_count; i++) {
         const struct module *module = firefox_module_at(tables, tables->libs[i]);
         write_lib(json, module, arena_at(tables->profile->arena, module->path));
@@ -119,23 +108,27 @@ static void write_text(struct firefox_tables *tables, struct json *json, const c
     json_uint(json, string_table_intern(&tables->strings, text));
 }
 
-/* A column of `count` cells that are all the same. */
-static void write_nulls(struct json *json, const char *key, uint64_t count)
+void firefox_write_nulls(struct json *json, const char *key, uint64_t count)
 {
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint64_t i = 0; i < count; i++)
         json_null(json);
     json_end_array(json);
 }
 
-static void write_same(struct json *json, const char *key, uint64_t count, uint64_t value)
+void firefox_write_same(struct json *json, const char *key, uint64_t count, uint64_t value)
 {
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint64_t i = 0; i < count; i++)
         json_uint(json, value);
     json_end_array(json);
+}
+
+void firefox_end_table(struct json *json, uint64_t length)
+{
+    json_member_uint(json, "length", length);
+    json_end_object(json);
+    json_newline(json);
 }
 
 typedef void cell_fn(struct firefox_tables *tables, struct json *json, uint32_t i);
@@ -143,8 +136,7 @@ typedef void cell_fn(struct firefox_tables *tables, struct json *json, uint32_t 
 static void write_column(struct firefox_tables *tables, struct json *json, const char *key, uint32_t count,
                          cell_fn *cell)
 {
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint32_t i = 0; i < count; i++)
         cell(tables, json, i);
     json_end_array(json);
@@ -169,7 +161,7 @@ static void function_no(struct firefox_tables *tables, struct json *json, uint32
     json_bool(json, false);
 }
 
-/* Resources are libraries, in their order. */
+/* The resources are the libraries, in their order. */
 static void function_resource(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
     json_index(json, tables->lib_of_function[i]);
@@ -185,26 +177,22 @@ static void function_source(struct firefox_tables *tables, struct json *json, ui
 static void function_line(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
     uint32_t line = function_at(tables, i)->start_line;
-    if (line)
-        json_uint(json, line);
-    else
-        json_null(json);
+    firefox_index_or_null(json, line ? line + 1 : 0);
 }
 
 static void write_functions(struct firefox_tables *tables, struct json *json)
 {
     uint32_t count = tables->profile->symbols->function_count;
-    json_key(json, "funcTable");
-    json_begin_object(json);
+    json_member_object(json, "funcTable");
     write_column(tables, json, "name", count, function_name);
     write_column(tables, json, "isJS", count, function_no);
     write_column(tables, json, "relevantForJS", count, function_no);
     write_column(tables, json, "resource", count, function_resource);
     write_column(tables, json, "source", count, function_source);
     write_column(tables, json, "lineNumber", count, function_line);
-    write_nulls(json, "columnNumber", count);
-    write_nulls(json, "originalLocation", count);
-    firefox_write_length(json, count);
+    firefox_write_nulls(json, "columnNumber", count);
+    firefox_write_nulls(json, "originalLocation", count);
+    firefox_end_table(json, count);
 }
 
 static void source_file(struct firefox_tables *tables, struct json *json, uint32_t i)
@@ -212,25 +200,23 @@ static void source_file(struct firefox_tables *tables, struct json *json, uint32
     write_text(tables, json, string_table_at(&tables->files, i + 1));
 }
 
-/* After the functions, which name them. */
+/* After the functions, which number the files. */
 static void write_sources(struct firefox_tables *tables, struct json *json)
 {
     uint32_t strings = string_table_count(&tables->files), count = strings > 0 ? strings - 1 : 0;
-    json_key(json, "sources");
-    json_begin_object(json);
-    write_nulls(json, "id", count);
+    json_member_object(json, "sources");
+    firefox_write_nulls(json, "id", count);
     write_column(tables, json, "filename", count, source_file);
-    write_same(json, "startLine", count, 1);
-    write_same(json, "startColumn", count, 1);
-    write_nulls(json, "sourceMapURL", count);
-    write_nulls(json, "content", count);
-    firefox_write_length(json, count);
-    json_key(json, "sourceLocationTable");
-    json_begin_object(json);
-    write_nulls(json, "source", 0);
-    write_nulls(json, "line", 0);
-    write_nulls(json, "column", 0);
-    firefox_write_length(json, 0);
+    firefox_write_same(json, "startLine", count, 1);
+    firefox_write_same(json, "startColumn", count, 1);
+    firefox_write_nulls(json, "sourceMapURL", count);
+    firefox_write_nulls(json, "content", count);
+    firefox_end_table(json, count);
+    json_member_object(json, "sourceLocationTable");
+    firefox_write_nulls(json, "source", 0);
+    firefox_write_nulls(json, "line", 0);
+    firefox_write_nulls(json, "column", 0);
+    firefox_end_table(json, 0);
 }
 
 static void lib_number(struct firefox_tables *tables, struct json *json, uint32_t i)
@@ -248,13 +234,12 @@ static void lib_name(struct firefox_tables *tables, struct json *json, uint32_t 
 static void write_resources(struct firefox_tables *tables, struct json *json)
 {
     enum { RESOURCE_LIBRARY = 1 };
-    json_key(json, "resourceTable");
-    json_begin_object(json);
+    json_member_object(json, "resourceTable");
     write_column(tables, json, "lib", tables->lib_count, lib_number);
     write_column(tables, json, "name", tables->lib_count, lib_name);
-    write_nulls(json, "host", tables->lib_count);
-    write_same(json, "type", tables->lib_count, RESOURCE_LIBRARY);
-    firefox_write_length(json, tables->lib_count);
+    firefox_write_nulls(json, "host", tables->lib_count);
+    firefox_write_same(json, "type", tables->lib_count, RESOURCE_LIBRARY);
+    firefox_end_table(json, tables->lib_count);
 }
 
 /* ---- native symbols: functions with a place in a library ---- */
@@ -277,19 +262,17 @@ static void symbol_name(struct firefox_tables *tables, struct json *json, uint32
 static void write_native_symbols(struct firefox_tables *tables, struct json *json)
 {
     uint32_t count = tables->symbol_count;
-    json_key(json, "nativeSymbols");
-    json_begin_object(json);
+    json_member_object(json, "nativeSymbols");
     write_column(tables, json, "libIndex", count, symbol_lib);
     write_column(tables, json, "address", count, symbol_address);
     write_column(tables, json, "name", count, symbol_name);
-    write_nulls(json, "functionSize", count);
-    firefox_write_length(json, count);
+    firefox_write_nulls(json, "functionSize", count);
+    firefox_end_table(json, count);
 }
 
 static void write_strings(struct firefox_tables *tables, struct json *json)
 {
-    json_key(json, "stringArray");
-    json_begin_array(json);
+    json_member_array(json, "stringArray");
     for (uint32_t i = 0; i < string_table_count(&tables->strings); i++)
         json_string(json, string_table_at(&tables->strings, i));
     json_end_array(json);
@@ -297,8 +280,7 @@ static void write_strings(struct firefox_tables *tables, struct json *json)
 
 void firefox_write_shared(struct firefox_tables *tables, struct json *json)
 {
-    json_key(json, "shared");
-    json_begin_object(json);
+    json_member_object(json, "shared");
     firefox_write_stacks(tables, json);
     firefox_write_frames(tables, json);
     write_functions(tables, json);

@@ -75,8 +75,7 @@ static struct values put_nodes(struct html_writer *writer, const struct tree *tr
 /* A total may be more than a double holds exactly. */
 static void put_totals(struct html_writer *writer, const struct values *total)
 {
-    json_key(&writer->json, "total");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "total");
     json_digits(&writer->json, total->samples);
     json_digits(&writer->json, total->cpu_ns);
     json_digits(&writer->json, total->offcpu_ns);
@@ -89,8 +88,7 @@ static void put_labels(struct html_writer *writer, const struct thread_record *t
     char title[THREAD_TITLE_BYTES];
     if (!*profile_thread_title(writer->profile, thread, title))
         return;
-    json_key(&writer->json, "name");
-    json_string(&writer->json, title);
+    json_member_string(&writer->json, "name", title);
     if (writer->profile->labels != LABELS_ID || !profile_tells_thread(writer->profile, thread) ||
         thread->tid == 0)
         return;
@@ -104,10 +102,8 @@ static void put_tree(struct html_writer *writer, const struct tree *tree, arena_
     struct json *json = &writer->json;
     json_begin_object(json);
     put_labels(writer, first->thread);
-    json_key(json, "threads");
-    json_uint(json, threads);
-    json_key(json, "nodes");
-    json_begin_array(json);
+    json_member_uint(json, "threads", threads);
+    json_member_array(json, "nodes");
     struct values total = put_nodes(writer, tree, root);
     json_end_array(json);
     put_totals(writer, &total);
@@ -155,8 +151,7 @@ static int put_trees(struct html_writer *writer)
 {
     struct thread_groups groups;
     int status = thread_groups_init(&groups, writer->profile);
-    json_key(&writer->json, "trees");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "trees");
     for (size_t first = 0, size; status == 0 && first < groups.count; first += size) {
         size = thread_group_size(&groups, writer->profile, first);
         status = put_group(writer, &groups, first, size);
@@ -208,8 +203,7 @@ static int put_locations(struct html_writer *writer)
         return -ENOMEM;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
         by_index[tree_location_at(tree, ref)->index] = ref;
-    json_key(&writer->json, "locations");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "locations");
     for (uint32_t i = 0; i < tree->location_count; i++)
         put_location(writer, tree_location_at(tree, by_index[i]));
     json_end_array(&writer->json);
@@ -220,8 +214,7 @@ static int put_locations(struct html_writer *writer)
 static void put_functions(struct html_writer *writer)
 {
     const struct symbols *symbols = writer->profile->symbols;
-    json_key(&writer->json, "functions");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "functions");
     for (uint32_t i = 0; i < symbols->function_count; i++) {
         const struct symbol_function *function = &symbols->functions[i];
         put_string(writer, function->name);
@@ -234,8 +227,7 @@ static void put_functions(struct html_writer *writer)
 
 static void put_strings(struct html_writer *writer)
 {
-    json_key(&writer->json, "strings");
-    json_begin_array(&writer->json);
+    json_member_array(&writer->json, "strings");
     for (uint32_t i = 0; i < string_table_count(&writer->strings); i++) {
         json_string(&writer->json, string_table_at(&writer->strings, i));
         json_newline(&writer->json);
@@ -255,14 +247,12 @@ static void put_header(struct html_writer *writer)
 {
     struct json *json = &writer->json;
     const struct profile *profile = writer->profile;
-    json_key(json, "command");
-    json_string(json, profile->command);
+    json_member_string(json, "command", profile->command);
     json_key(json, "start_utc_ns");
     json_digits(json, profile->start_utc_ns);
     json_key(json, "duration_ns");
     json_digits(json, profile->duration_ns);
-    json_key(json, "comments");
-    json_begin_array(json);
+    json_member_array(json, "comments");
     profile_notes_write(profile, write_note, writer);
     json_end_array(json);
 }

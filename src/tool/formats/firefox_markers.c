@@ -2,28 +2,11 @@
  */
 #include "firefox_tables.h"
 
-static void write_marker_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
-
-static void write_marker_number(struct json *json, const char *key, uint64_t number)
-{
-    json_key(json, key);
-    json_uint(json, number);
-}
-
-static int64_t since_recording_start(const struct firefox_tables *tables, uint64_t monotonic_ns)
-{
-    return (int64_t)(monotonic_ns - tables->profile->timeline->start_ns);
-}
-
 enum { MARKER_INSTANT = 0, MARKER_INTERVAL = 1 };
 
 static const struct marker_kind {
     const char *name;
-    const char *field, *label, *format; /* its only one, NULL without */
+    const char *field, *label, *format; /* of its only field; NULL without one */
 } marker_kinds[EVENT_KIND_COUNT] = {
     [EVENT_FORK] = {"Fork", "children", "Children", "integer"},
     [EVENT_EXEC] = {"Exec", NULL, NULL, NULL},
@@ -35,20 +18,18 @@ static const struct marker_kind {
 static void write_marker_schema(struct json *json, const struct marker_kind *kind)
 {
     json_begin_object(json);
-    write_marker_text(json, "name", kind->name);
-    json_key(json, "display");
-    json_begin_array(json);
+    json_member_string(json, "name", kind->name);
+    json_member_array(json, "display");
     json_string(json, "marker-chart");
     json_string(json, "marker-table");
     json_string(json, "timeline-overview");
     json_end_array(json);
-    json_key(json, "fields");
-    json_begin_array(json);
+    json_member_array(json, "fields");
     if (kind->field) {
         json_begin_object(json);
-        write_marker_text(json, "key", kind->field);
-        write_marker_text(json, "label", kind->label);
-        write_marker_text(json, "format", kind->format);
+        json_member_string(json, "key", kind->field);
+        json_member_string(json, "label", kind->label);
+        json_member_string(json, "format", kind->format);
         json_end_object(json);
     }
     json_end_array(json);
@@ -57,8 +38,7 @@ static void write_marker_schema(struct json *json, const struct marker_kind *kin
 
 void firefox_write_marker_schemas(struct json *json)
 {
-    json_key(json, "markerSchema");
-    json_begin_array(json);
+    json_member_array(json, "markerSchema");
     for (int kind = 0; kind < EVENT_KIND_COUNT; kind++)
         write_marker_schema(json, &marker_kinds[kind]);
     json_end_array(json);
@@ -71,11 +51,11 @@ static void marker_data(struct firefox_tables *tables, struct json *json, const 
 {
     const struct marker_kind *kind = &marker_kinds[event->kind];
     json_begin_object(json);
-    write_marker_text(json, "type", kind->name);
+    json_member_string(json, "type", kind->name);
     if (kind->field && event->name)
-        write_marker_text(json, kind->field, arena_at(tables->profile->arena, event->name));
+        json_member_string(json, kind->field, arena_at(tables->profile->arena, event->name));
     else if (kind->field)
-        write_marker_number(json, kind->field, event->number);
+        json_member_uint(json, kind->field, event->number);
     json_end_object(json);
 }
 
@@ -86,7 +66,7 @@ static void marker_name(struct firefox_tables *tables, struct json *json, const 
 
 static void marker_begin(struct firefox_tables *tables, struct json *json, const struct timeline_event *event)
 {
-    json_ms(json, since_recording_start(tables, event->begin_ns));
+    json_ms(json, firefox_since_start(tables->profile, event->begin_ns));
 }
 
 static bool is_interval(const struct timeline_event *event)
@@ -97,7 +77,7 @@ static bool is_interval(const struct timeline_event *event)
 static void marker_end(struct firefox_tables *tables, struct json *json, const struct timeline_event *event)
 {
     if (is_interval(event))
-        json_ms(json, since_recording_start(tables, event->end_ns));
+        json_ms(json, firefox_since_start(tables->profile, event->end_ns));
     else
         json_null(json);
 }
@@ -108,19 +88,10 @@ static void marker_phase(struct firefox_tables *tables, struct json *json, const
     json_uint(json, is_interval(event) ? MARKER_INTERVAL : MARKER_INSTANT);
 }
 
-static void marker_category(struct firefox_tables *tables, struct json *json,
-                            const struct timeline_event *event)
-{
-    (void)tables;
-    (void)event;
-    json_uint(json, CATEGORY_OTHER);
-}
-
 static void write_marker_column(struct firefox_tables *tables, struct json *json, const char *key,
                                 uint32_t count, marker_cell_fn *cell)
 {
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint32_t i = 0; i < count; i++)
         cell(tables, json, &tables->profile->timeline->events[i]);
     json_end_array(json);
@@ -129,14 +100,13 @@ static void write_marker_column(struct firefox_tables *tables, struct json *json
 void firefox_write_markers(struct firefox_tables *tables, struct json *json, bool is_main)
 {
     uint32_t count = is_main ? tables->profile->timeline->event_count : 0;
-    json_key(json, "markers");
-    json_begin_object(json);
+    json_member_object(json, "markers");
     write_marker_column(tables, json, "data", count, marker_data);
     write_marker_column(tables, json, "name", count, marker_name);
     write_marker_column(tables, json, "startTime", count, marker_begin);
     write_marker_column(tables, json, "endTime", count, marker_end);
     write_marker_column(tables, json, "phase", count, marker_phase);
-    write_marker_column(tables, json, "category", count, marker_category);
-    write_marker_number(json, "length", count);
+    firefox_write_same(json, "category", count, CATEGORY_OTHER);
+    json_member_uint(json, "length", count);
     json_end_object(json);
 }

@@ -1,14 +1,13 @@
 /* The frames and the stacks of a Firefox profile, column by column, as docs/formats.md has them. */
-#include "firefox_columns.h"
 #include "firefox_tables.h"
 
-/* ---- frames: those of all locations, then the innermost one of each wait ---- */
+/* ---- frames: those of all locations, and after them the innermost one of each wait ---- */
 
 struct firefox_frame {
     const struct location *location;
     struct symbol_frame frame;
-    uint32_t function; /* that the location's code was made for */
-    uint32_t depth;    /* of inlined calls around it */
+    uint32_t function; /* the one that the location's code was made for */
+    uint32_t depth;    /* how many inlined calls are around it */
     uint32_t category;
 };
 
@@ -28,18 +27,11 @@ static struct firefox_frame frame_of(const struct firefox_tables *tables, const 
                                   .category = location->pseudo ? CATEGORY_OTHER : CATEGORY_RUNNING};
 }
 
-static const struct location *location_of(const struct firefox_tables *tables, arena_ref node)
-{
-    const struct tree *tree = tables->profile->tree;
-    return tree_location_at(tree, tree_node(tree, node)->location);
-}
-
 static void write_frame_column(struct firefox_tables *tables, struct json *json, const char *key,
                                frame_cell_fn *cell)
 {
     const struct tree *tree = tables->profile->tree;
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (uint32_t i = 0; i < tree->location_count; i++) {
         uint32_t count;
         symbols_frames(tables->profile->symbols, i, &count);
@@ -49,7 +41,7 @@ static void write_frame_column(struct firefox_tables *tables, struct json *json,
         }
     }
     for (uint32_t i = 0; i < tables->wait_count; i++) {
-        struct firefox_frame frame = frame_of(tables, location_of(tables, tables->waits[i].node), 0);
+        struct firefox_frame frame = frame_of(tables, firefox_location_of(tables, tables->waits[i].node), 0);
         frame.category = tables->waits[i].category;
         cell(tables, json, &frame);
     }
@@ -58,10 +50,9 @@ static void write_frame_column(struct firefox_tables *tables, struct json *json,
 
 static void frame_address(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
 {
-    bool has_lib = tables->lib_of_function[frame->function] > 0 && frame->location->module;
-    if (has_lib)
-        json_uint(json,
-                  frame->location->address - firefox_module_at(tables, frame->location->module)->loaded_low);
+    const struct location *location = frame->location;
+    if (tables->lib_of_function[frame->function] > 0 && location->module)
+        json_uint(json, location->address - firefox_module_at(tables, location->module)->loaded_low);
     else
         json_int(json, -1);
 }
@@ -77,13 +68,6 @@ static void frame_category(struct firefox_tables *tables, struct json *json,
 {
     (void)tables;
     json_uint(json, frame->category);
-}
-
-static void frame_zero(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    (void)tables;
-    (void)frame;
-    json_uint(json, 0);
 }
 
 static void frame_function(struct firefox_tables *tables, struct json *json,
@@ -104,13 +88,6 @@ static void frame_line(struct firefox_tables *tables, struct json *json, const s
     firefox_index_or_null(json, frame->frame.line ? frame->frame.line + 1 : 0);
 }
 
-static void frame_null(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    (void)tables;
-    (void)frame;
-    json_null(json);
-}
-
 static uint32_t frames_of_locations(const struct firefox_tables *tables)
 {
     return tables->profile->symbols->first_frame[tables->profile->tree->location_count];
@@ -118,19 +95,19 @@ static uint32_t frames_of_locations(const struct firefox_tables *tables)
 
 void firefox_write_frames(struct firefox_tables *tables, struct json *json)
 {
-    json_key(json, "frameTable");
-    json_begin_object(json);
+    const uint64_t count = (uint64_t)frames_of_locations(tables) + tables->wait_count;
+    json_member_object(json, "frameTable");
     write_frame_column(tables, json, "address", frame_address);
     write_frame_column(tables, json, "inlineDepth", frame_depth);
     write_frame_column(tables, json, "category", frame_category);
-    write_frame_column(tables, json, "subcategory", frame_zero);
+    firefox_write_same(json, "subcategory", count, 0);
     write_frame_column(tables, json, "func", frame_function);
     write_frame_column(tables, json, "nativeSymbol", frame_symbol);
-    write_frame_column(tables, json, "innerWindowID", frame_zero);
+    firefox_write_same(json, "innerWindowID", count, 0);
     write_frame_column(tables, json, "line", frame_line);
-    write_frame_column(tables, json, "column", frame_null);
-    write_frame_column(tables, json, "originalLocation", frame_null);
-    firefox_write_length(json, (uint64_t)frames_of_locations(tables) + tables->wait_count);
+    firefox_write_nulls(json, "column", count);
+    firefox_write_nulls(json, "originalLocation", count);
+    firefox_end_table(json, count);
 }
 
 /* ---- stacks ---- */
@@ -145,13 +122,13 @@ typedef void stack_cell_fn(struct json *json, const struct stack_entry *stack);
 /* The innermost entry of a node, FIREFOX_NO_STACK for a root. */
 static int64_t stack_of(const struct firefox_tables *tables, arena_ref node)
 {
-    return (int64_t)tables->stacks[STACK_RUNNING][firefox_node_index(node)] - 1;
+    return (int64_t)tables->stacks[STACK_RUNNING][tree_node_index(node)] - 1;
 }
 
 /* The entries of one node, the outermost of its frames first. */
 static void write_node(struct firefox_tables *tables, struct json *json, arena_ref node, stack_cell_fn *cell)
 {
-    uint32_t count, location = location_of(tables, node)->index;
+    uint32_t count, location = firefox_location_of(tables, node)->index;
     const struct symbols *symbols = tables->profile->symbols;
     symbols_frames(symbols, location, &count);
     int64_t prefix = stack_of(tables, tree_node(tables->profile->tree, node)->parent);
@@ -164,11 +141,11 @@ static void write_node(struct firefox_tables *tables, struct json *json, arena_r
     }
 }
 
-/* What its innermost frame is called from: another frame of the node, or its caller's. */
+/* The entry that calls the innermost frame of a wait: another frame of the node, or its caller's. */
 static int64_t prefix_of_wait(const struct firefox_tables *tables, arena_ref node)
 {
     uint32_t count;
-    symbols_frames(tables->profile->symbols, location_of(tables, node)->index, &count);
+    symbols_frames(tables->profile->symbols, firefox_location_of(tables, node)->index, &count);
     return count > 1 ? stack_of(tables, node) - 1
                      : stack_of(tables, tree_node(tables->profile->tree, node)->parent);
 }
@@ -177,8 +154,7 @@ static void write_stack_column(struct firefox_tables *tables, struct json *json,
                                stack_cell_fn *cell)
 {
     const struct tree *tree = tables->profile->tree;
-    json_key(json, key);
-    json_begin_array(json);
+    json_member_array(json, key);
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
             write_node(tables, json, node, cell);
@@ -204,9 +180,8 @@ static void stack_prefix_offset(struct json *json, const struct stack_entry *sta
 
 void firefox_write_stacks(struct firefox_tables *tables, struct json *json)
 {
-    json_key(json, "stackTable");
-    json_begin_object(json);
+    json_member_object(json, "stackTable");
     write_stack_column(tables, json, "frame", stack_frame);
     write_stack_column(tables, json, "prefixOffset", stack_prefix_offset);
-    firefox_write_length(json, (uint64_t)tables->stack_count + tables->wait_count);
+    firefox_end_table(json, (uint64_t)tables->stack_count + tables->wait_count);
 }

@@ -4,25 +4,15 @@
 
 #include <errno.h>
 
-/* Waits without anything to do are idle from then on. */
+/* A wait of at least this length is idle, if the thread has nothing to do (wait_kind_is_idle). */
 static const uint64_t idle_ns = NS_PER_S;
-
-static const struct module *module_at(const struct firefox_tables *tables, arena_ref ref)
-{
-    return arena_at(tables->profile->arena, ref);
-}
-
-static const struct location *location_at(const struct firefox_tables *tables, uint32_t index)
-{
-    return tree_location_at(tables->profile->tree, tables->locations[index]);
-}
 
 /* ---- numbers ---- */
 
 static size_t stacks_bytes(const struct firefox_tables *tables)
 {
     return sizeof(uint32_t) *
-           (firefox_node_index((arena_ref)(tables->profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1);
+           (tree_node_index((arena_ref)(tables->profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1);
 }
 
 static void number_locations(struct firefox_tables *tables)
@@ -36,8 +26,8 @@ static void number_libs(struct firefox_tables *tables)
 {
     const struct module_list *modules = tables->profile->modules;
     for (int is_main = 1; is_main >= 0; is_main--) {
-        for (arena_ref ref = modules->newest; ref; ref = module_at(tables, ref)->next) {
-            const struct module *module = module_at(tables, ref);
+        for (arena_ref ref = modules->newest; ref; ref = firefox_module_at(tables, ref)->next) {
+            const struct module *module = firefox_module_at(tables, ref);
             if (module->is_main == is_main && !module->is_own && module->is_sampled)
                 tables->libs[tables->lib_count++] = ref;
         }
@@ -53,13 +43,13 @@ static uint32_t lib_of(const struct firefox_tables *tables, arena_ref module)
     return 0;
 }
 
-/* A function's library is that of a location in it; and the one that it was made for knows where it begins.
- */
+/* A function's library is that of a location in it. The location whose code was made for it knows where it
+ * begins. */
 static void number_functions(struct firefox_tables *tables)
 {
     const struct symbols *symbols = tables->profile->symbols;
     for (uint32_t i = 0; i < symbols->location_count; i++) {
-        const struct location *location = location_at(tables, i);
+        const struct location *location = tree_location_at(tables->profile->tree, tables->locations[i]);
         uint32_t count, lib = lib_of(tables, location->module);
         const struct symbol_frame *frames = symbols_frames(symbols, i, &count);
         for (uint32_t j = 0; j < count; j++) {
@@ -70,22 +60,16 @@ static void number_functions(struct firefox_tables *tables)
         if (!lib || !location->function_start || tables->symbol_of_function[function])
             continue;
         tables->start_of_function[function] =
-            location->function_start - module_at(tables, location->module)->loaded_low;
+            location->function_start - firefox_module_at(tables, location->module)->loaded_low;
         tables->symbols[tables->symbol_count++] = function;
         tables->symbol_of_function[function] = tables->symbol_count;
     }
 }
 
-static const struct location *location_of(const struct firefox_tables *tables, arena_ref node)
-{
-    const struct tree *tree = tables->profile->tree;
-    return tree_location_at(tree, tree_node(tree, node)->location);
-}
-
 static const struct symbol_frame *frames_of(const struct firefox_tables *tables, arena_ref node,
                                             uint32_t *ret_count)
 {
-    return symbols_frames(tables->profile->symbols, location_of(tables, node)->index, ret_count);
+    return symbols_frames(tables->profile->symbols, firefox_location_of(tables, node)->index, ret_count);
 }
 
 static void number_stacks(struct firefox_tables *tables)
@@ -96,7 +80,7 @@ static void number_stacks(struct firefox_tables *tables)
             uint32_t count;
             frames_of(tables, node, &count);
             tables->stack_count += count;
-            tables->stacks[STACK_RUNNING][firefox_node_index(node)] = tables->stack_count;
+            tables->stacks[STACK_RUNNING][tree_node_index(node)] = tables->stack_count;
         }
     }
 }
@@ -176,14 +160,14 @@ static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t
     return tables->wait_count;
 }
 
-/* By the names of its functions, unless that has been found out before. */
+/* Functions are compared by name only once for each node. */
 static enum wait_kind known_kind_of(const struct firefox_tables *tables, arena_ref node)
 {
-    uint32_t wait = tables->stacks[STACK_WAITING][firefox_node_index(node)];
+    uint32_t wait = tables->stacks[STACK_WAITING][tree_node_index(node)];
     return wait ? tables->waits[wait - 1].category - CATEGORY_WAITS : kind_of(tables, node);
 }
 
-/* Of a thinned record it is not known how long the wait was. */
+/* Whether a wait was long, as far as that is known: of a thinned record it is not. */
 static bool is_long(const struct timeline_record *record)
 {
     return record->level == 0 && record->last_ns - record->first_ns >= idle_ns;
@@ -191,7 +175,7 @@ static bool is_long(const struct timeline_record *record)
 
 static int64_t stack_of_wait(struct firefox_tables *tables, const struct timeline_record *record)
 {
-    size_t at = firefox_node_index(record->node);
+    size_t at = tree_node_index(record->node);
     enum firefox_stack stack = is_long(record) ? STACK_IDLE : STACK_WAITING;
     if (!tables->stacks[stack][at]) {
         enum wait_kind kind = known_kind_of(tables, record->node);
@@ -211,7 +195,7 @@ int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timelin
 {
     if (!tree_node(tables->profile->tree, record->node)->parent)
         return FIREFOX_NO_STACK;
-    if (record->state == TIMELINE_WAITING && !location_of(tables, record->node)->pseudo)
+    if (record->state == TIMELINE_WAITING && !firefox_location_of(tables, record->node)->pseudo)
         return stack_of_wait(tables, record);
-    return (int64_t)tables->stacks[STACK_RUNNING][firefox_node_index(record->node)] - 1;
+    return (int64_t)tables->stacks[STACK_RUNNING][tree_node_index(record->node)] - 1;
 }
