@@ -22,6 +22,17 @@ void profile_thread_name(const struct thread_record *thread, char ret[THREAD_NAM
         strcpy(ret, "[nameless]");
 }
 
+const char *profile_code_path(const struct profile *profile, const struct location *location)
+{
+    uint32_t region = profile->symbols->region_of[location->index];
+    if (region)
+        return profile->symbols->regions[region - 1].path;
+    if (!location->module)
+        return "";
+    const struct module *module = arena_at(profile->arena, location->module);
+    return arena_at(profile->arena, module->path);
+}
+
 const struct process_record *profile_process(const struct profile *profile,
                                              const struct thread_record *thread)
 {

@@ -101,6 +101,9 @@ void profile_thread_name(const struct thread_record *thread, char ret[THREAD_NAM
 /* The thread record with a number, or NULL; the spare root's number, 0, has none. */
 const struct thread_record *profile_thread(const struct profile *profile, uint32_t number);
 
+/* The file or the memory that a location's code is in: the path of its region or module; "" for neither. */
+const char *profile_code_path(const struct profile *profile, const struct location *location);
+
 /* Whether the samples of a thread (NULL: of none) say which one they are of. */
 static inline bool profile_tells_thread(const struct profile *profile, const struct thread_record *thread)
 {

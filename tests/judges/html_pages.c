@@ -4,7 +4,7 @@
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames.
  */
-#include "tool/formats/enc_html.h"
+#include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
 #include "lib/fake_profile.h"
 #include "base/random.h"

@@ -2,7 +2,7 @@
  * A Firefox profile made by hand, member by member. tests/e2e/e2e_firefox.sh has real ones read by the
  * released reader.
  */
-#include "tool/formats/enc_firefox.h"
+#include "tool/formats/formats.h"
 
 #include "base/clock.h"
 #include "lib/fake_files.h"

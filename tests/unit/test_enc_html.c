@@ -1,5 +1,5 @@
 /* The data in a page, byte for byte, for profiles made by hand; and that no name gets out of it. */
-#include "tool/formats/enc_html.h"
+#include "tool/formats/formats.h"
 
 #include "lib/fake_files.h"
 #include "lib/fake_profile.h"

@@ -2,7 +2,7 @@
  * Labels from the fold of a thread's stacks to every reader: with exact numbers, through a store and a pprof
  * file and back; and what only claims to be a label.
  */
-#include "tool/formats/enc_folded.h"
+#include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
 #include "encode/enc_store.h"
 #include "account/fold.h"

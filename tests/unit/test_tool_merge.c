@@ -1,8 +1,6 @@
 /* Recordings made by hand, merged: sums to the nanosecond, modules at other addresses, run-time code, labels.
  */
-#include "tool/formats/enc_callgrind.h"
-#include "tool/formats/enc_folded.h"
-#include "tool/formats/enc_html.h"
+#include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
 #include "encode/enc_store.h"
 #include "encode/thread_groups.h"

@@ -2,10 +2,10 @@
  * The tree is walked once, with the frames from the root to the present node as a stack. What each function
  * and each call cost is added up on the way.
  *
- * A reader takes for a function's inclusive cost the sum of the calls to it. So that this is right under
- * recursion, a sample counts for the call that entered a function first, and for none that entered it again
- * within that one; and so that it is right for a function that threads begin with, which may be called too
- * (clone3), every stack has a caller: its thread.
+ * Readers take the sum of all calls to a function for its inclusive cost. This has to be right under
+ * recursion. So a sample counts for the call that entered a function first, and not for a call that entered
+ * it again from within. It also has to be right for a function that threads begin with and that may be called
+ * too (clone3). So every stack has a caller: its thread.
  */
 #include "callgrind_costs.h"
 
@@ -16,7 +16,7 @@
 struct callgrind_frame {
     uint32_t function, line;
     uint32_t depth; /* of its node */
-    uint32_t call;  /* number of the cost of the call that made it, if it is not the first frame */
+    uint32_t call;  /* number of the cost of the call that made it; of no use in the first frame */
     bool is_outermost;
     struct values inclusive;
 };
@@ -36,18 +36,6 @@ static uint32_t add_function(struct callgrind_costs *costs, const char *object, 
     return number;
 }
 
-static const char *object_of(const struct callgrind_costs *costs, const struct location *location)
-{
-    const struct symbols *symbols = costs->profile->symbols;
-    uint32_t region = symbols->region_of[location->index];
-    if (region)
-        return symbols->regions[region - 1].path;
-    if (!location->module)
-        return "";
-    const struct module *module = arena_at(costs->profile->arena, location->module);
-    return arena_at(costs->profile->arena, module->path);
-}
-
 static uint32_t function_of(struct callgrind_costs *costs, const struct location *location,
                             const struct symbol_frame *frame)
 {
@@ -55,13 +43,14 @@ static uint32_t function_of(struct callgrind_costs *costs, const struct location
     uint32_t *number = &costs->function_of_frame[frame - symbols->frames];
     if (*number == 0) {
         const struct symbol_function *function = &symbols->functions[frame->function];
-        *number = 1 + add_function(costs, object_of(costs, location), function->file ? function->file : "",
-                                   function->name, function->start_line);
+        *number =
+            1 + add_function(costs, profile_code_path(costs->profile, location),
+                             function->file ? function->file : "", function->name, function->start_line);
     }
     return *number - 1;
 }
 
-/* By its name also where labels have its id: thousands of threads would be thousands of functions. */
+/* Only by name, even where labels have the id: thousands of threads would be thousands of functions. */
 static uint32_t function_of_thread(struct callgrind_costs *costs, uint32_t thread_number)
 {
     const struct thread_record *thread = profile_thread(costs->profile, thread_number);
@@ -113,7 +102,7 @@ static void open_frame(struct callgrind_costs *costs, uint32_t function, uint32_
                                  .is_outermost = callgrind_function_at(costs, function)->active++ == 0};
 }
 
-/* All frames of nodes at least that deep: what they cost is known now. */
+/* Takes the frames of nodes at least that deep off the stack: what they cost is known now. */
 static void close_frames(struct callgrind_costs *costs, uint32_t depth)
 {
     while (costs->stack_count > 0 && costs->stack[costs->stack_count - 1].depth >= depth) {
@@ -127,7 +116,7 @@ static void close_frames(struct callgrind_costs *costs, uint32_t depth)
     }
 }
 
-/* To the innermost frame. */
+/* Adds values to the innermost frame. */
 static void add_self(struct callgrind_costs *costs, const struct values *values)
 {
     if (costs->failed || !tree_has_weight(values))
@@ -146,7 +135,7 @@ static void open_location(struct callgrind_costs *costs, arena_ref ref, uint32_t
         open_frame(costs, function_of(costs, location, &frames[i]), frames[i].line, depth, calls);
 }
 
-/* Where there are several, each calls its threads. */
+/* Where there are several processes, each is a function that calls its threads. */
 static void open_process(struct callgrind_costs *costs, uint32_t thread_number)
 {
     const struct thread_record *thread = profile_thread(costs->profile, thread_number);

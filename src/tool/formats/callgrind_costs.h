@@ -14,17 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the format takes for one function: readers tell functions by all three. Numbers in the string tables;
- * 0 is not known. */
+/* One function, as the format sees it: readers tell functions apart by the first three. Those are numbers in
+ * the string tables; 0 is not known. */
 struct callgrind_function {
     uint32_t object, file, name;
     uint32_t start_line;
-    uint32_t active; /* its frames on the stack in hand */
+    uint32_t active; /* how many frames it has on the stack at present */
     bool is_defined; /* its name has been written */
 };
 enum { CALLGRIND_FUNCTION_KEY_BYTES = 3 * sizeof(uint32_t) };
 
-/* A line of a function: its own cost, or what was called there. */
+/* The cost of a line of a function: its own, or that of a function called there. */
 struct callgrind_cost {
     uint32_t function, line;
     uint32_t callee; /* 1 + function; 0: the line itself */
@@ -37,7 +37,7 @@ struct callgrind_costs {
     const struct profile *profile;
     struct string_table objects, files, names;
     struct intern_table functions, costs;
-    uint32_t *function_of_frame;   /* by index of struct symbol_frame: 1 + function, 0 for one not met yet */
+    uint32_t *function_of_frame;   /* by index of struct symbol_frame: 1 + function; 0 before it is met */
     struct callgrind_frame *stack; /* the frames from the root to the present node */
     uint32_t stack_count, stack_capacity;
     bool failed; /* the stack found no memory */
@@ -50,7 +50,7 @@ void callgrind_costs_deinit(struct callgrind_costs *costs);
 /* Adds up what is below a root of the profile's tree. */
 void callgrind_costs_add_tree(struct callgrind_costs *costs, arena_ref root);
 
-/* Whether anything found no memory: then the sums are not to be used. */
+/* Whether memory has run out: the sums are then not to be used. */
 bool callgrind_costs_have_failed(const struct callgrind_costs *costs);
 
 static inline struct callgrind_cost *callgrind_cost_at(const struct callgrind_costs *costs, uint32_t number)

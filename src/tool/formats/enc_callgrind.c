@@ -1,6 +1,13 @@
-/* Costs are written sorted by function, line and callee. callgrind_costs.c says what they are. */
-#include "enc_callgrind.h"
+/*
+ * A profile as callgrind_annotate, KCachegrind and speedscope read it: what each function cost itself, line
+ * by line, and each of its calls (callgrind_costs.h). All threads are one part. A thread is a function that
+ * calls what the thread began with. Costs are written sorted by function, line and callee.
+ *
+ * Standard: the Callgrind Format Specification of valgrind's manual. docs/formats.md has the rules that the
+ * readers add, and what is counted under recursion.
+ */
 #include "callgrind_costs.h"
+#include "formats.h"
 #include "base/sort.h"
 
 #include <errno.h>
@@ -19,7 +26,7 @@ static void write_text(struct callgrind_writer *writer, const char *text)
     sink_write(writer->sink, text, strlen(text));
 }
 
-/* A line ends where it ends, and a name without a letter would be taken for none. */
+/* A name must not end its line. Readers would take a name of blanks only for a reference. */
 static void write_name(struct callgrind_writer *writer, const char *name)
 {
     const char *at = name;
@@ -34,7 +41,7 @@ static void write_name(struct callgrind_writer *writer, const char *name)
 
 enum { NUMBER_MAX_BYTES = 20, NUMBERS_MAX = 5 };
 
-/* In front of what is there: digits come last first. Returns where it begins. */
+/* Writes the digits so that they end before `at`. Returns where they begin. */
 static char *prepend_number(char *at, uint64_t number)
 {
     do
@@ -71,7 +78,7 @@ static void write_position(struct callgrind_writer *writer, const char *key, uin
         write_name(writer, name);
 }
 
-/* Readers take a missing file or object of a callee each from another place: none is left out. */
+/* A callee's file and object are never left out: each reader would take them from another place. */
 static void write_function(struct callgrind_writer *writer, uint32_t number, bool is_callee)
 {
     struct callgrind_function *function = callgrind_function_at(&writer->costs, number);
@@ -91,7 +98,7 @@ static void write_cost(struct callgrind_writer *writer, const struct callgrind_c
     const struct values *values = &cost->values;
     const uint64_t line[] = {cost->line, values->wall_ns, values->samples, values->cpu_ns, values->offcpu_ns};
     if (cost->callee) {
-        /* Of no calls callgrind_annotate would take the cost for the caller's own. */
+        /* With 0 calls callgrind_annotate would take the cost for the caller's own. */
         const uint64_t calls[] = {cost->calls ? cost->calls : 1,
                                   callgrind_function_at(&writer->costs, cost->callee - 1)->start_line};
         write_function(writer, cost->callee - 1, true);
@@ -133,7 +140,7 @@ static void write_header(struct callgrind_writer *writer)
 
 /* ---- order ---- */
 
-/* By what the costs of a function are sorted, and which one it is. */
+/* What the costs of a function are sorted by, and the number of the cost. */
 struct cost_order {
     uint32_t line, callee, number;
 };
@@ -146,7 +153,8 @@ static int compare_cost_orders(const void *a, const void *b)
     return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
-/* By function: orders[ends[function - 1]], orders[0] for the first, up to orders[ends[function]]. */
+/* Puts costs of one function together: from orders[ends[function - 1]] (the first: orders[0]) up to, and
+ * without, orders[ends[function]]. */
 static void distribute(const struct callgrind_writer *writer, struct cost_order *orders, uint32_t *ends)
 {
     uint32_t begin = 0;
@@ -154,7 +162,7 @@ static void distribute(const struct callgrind_writer *writer, struct cost_order 
         ends[callgrind_cost_at(&writer->costs, i)->function]++;
     for (uint32_t function = 0; function < writer->costs.functions.count; function++) {
         uint32_t count = ends[function];
-        ends[function] = begin; /* moves to the end as they are filled in */
+        ends[function] = begin; /* moves to the end as the costs are filled in */
         begin += count;
     }
     for (uint32_t i = 0; i < writer->costs.costs.count; i++) {
@@ -163,7 +171,7 @@ static void distribute(const struct callgrind_writer *writer, struct cost_order 
     }
 }
 
-/* So is the cost of a path that no sample was counted for. */
+/* So is the cost on a path that no sample was counted for. */
 static bool is_empty(const struct callgrind_cost *cost)
 {
     return cost->calls == 0 && !tree_has_weight(&cost->values);

@@ -1,14 +1,17 @@
 /*
+ * Firefox Profiler's processed profile format, for profiler.firefox.com: what happened when, thread by
+ * thread. docs/formats.md has what readers demand of it.
+ *
  * The order of writing is: meta, libraries, threads, and last what all threads share. Only then are all
  * strings and all stacks of waits known. Readers take members in any order.
  *
  * A thread's samples begin with one at its start that has no stack and no weight: readers ignore the CPU time
  * of the first sample, since there is none before it.
  */
-#include "enc_firefox.h"
 #include "base/clock.h"
 #include "encode/profile_notes.h"
 #include "firefox_tables.h"
+#include "formats.h"
 #include "base/sort.h"
 #include "profile/timeline_index.h"
 

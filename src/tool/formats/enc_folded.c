@@ -1,11 +1,15 @@
 /*
- * First the trees of all threads are merged by the names of their frames, so that every stack of names is one
- * line; then that tree is walked with the names from the root to the present node as one text.
+ * A profile as folded stacks, which flame graph programs read: "root;caller;leaf MILLISECONDS", a line for
+ * each stack of names.
  *
- * Milliseconds are rounded on the running sum: a stack is off by less than 1 ms, and the file by less than
- * 0.5 ms.
+ * First the trees of all threads are merged by the names of their frames, so that every stack of names is one
+ * line. Then that tree is walked with the names from the root to the present node as one text. Milliseconds
+ * are rounded on the running sum: a stack is off by less than 1 ms, and the file by less than 0.5 ms.
+ *
+ * Source: the input of Gregg's flamegraph.pl. docs/formats.md has what its readers make of it.
  */
-#include "enc_folded.h"
+#include "formats.h"
+#include "base/clock.h"
 #include "base/intern_table.h"
 #include "base/string_table.h"
 
@@ -14,13 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NS_PER_MILLISECOND = 1000000 };
-
 /* A stack of names. Record 0 is the empty one. */
 struct folded_stack {
-    uint32_t caller, name; /* the key: a record, and a number in the string table; of 0: none */
+    uint32_t caller, name; /* the key: a record, and a number in the string table */
     uint32_t first_callee, next_callee;
-    uint32_t text_used; /* of the present names: where its own end */
+    uint32_t text_used; /* how much of the present text its names take */
     uint64_t wall_ns;
 };
 enum { STACK_KEY_BYTES = 2 * sizeof(uint32_t) };
@@ -30,13 +32,12 @@ struct folded_writer {
     struct sink *sink;
     struct string_table names;
     struct intern_table stacks;
-    uint32_t *
-        name_of_function; /* by index of struct symbol_function: its number in names, 0 for one not met yet */
-    uint32_t *at_depth;   /* the stack of the present node and of each of its callers, by their depth */
+    uint32_t *name_of_function; /* by function: its number in names; 0 before it is met */
+    uint32_t *at_depth;         /* by depth: the stack of the present node, and of each of its callers */
     uint32_t depth_capacity;
     char *text; /* the names from the root to the present node */
     size_t text_capacity;
-    uint64_t passed_ns; /* of all lines up to here */
+    uint64_t passed_ns; /* the sum of all stacks up to here */
     bool failed;
 };
 
@@ -109,7 +110,7 @@ static uint32_t callee_at(struct folded_writer *writer, uint32_t caller, arena_r
     return caller;
 }
 
-/* Where there are several processes, theirs is the first frame. */
+/* Where there are several processes, the process is the first frame. */
 static uint32_t stack_of_process(struct folded_writer *writer, const struct thread_record *thread)
 {
     char title[PROCESS_TITLE_BYTES], frame[sizeof title + sizeof "[]"];
@@ -119,7 +120,7 @@ static uint32_t stack_of_process(struct folded_writer *writer, const struct thre
     return callee_of(writer, 0, intern(writer, frame));
 }
 
-/* Then a thread, in the form that async-profiler has for it. */
+/* The thread comes next, in the form that async-profiler has for it. */
 static uint32_t stack_of_thread(struct folded_writer *writer, uint32_t thread_number)
 {
     const struct thread_record *thread = profile_thread(writer->profile, thread_number);
@@ -187,7 +188,7 @@ static void append_name(struct folded_writer *writer, struct folded_stack *stack
 
 static uint64_t milliseconds(uint64_t ns)
 {
-    return (ns + NS_PER_MILLISECOND / 2) / NS_PER_MILLISECOND;
+    return (ns + NS_PER_MS / 2) / NS_PER_MS;
 }
 
 static void write_stack(struct folded_writer *writer, const struct folded_stack *stack)

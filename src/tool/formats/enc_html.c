@@ -1,11 +1,16 @@
 /*
- * Order of writing: the trees first, which know their totals at their end; then what they refer to, and the
- * string table last, because only then is it complete. The page reads all of it at once.
+ * A profile as a page to look at: a flame graph in one HTML file that needs nothing else.
  *
- * Nothing but the string table is kept in memory, so a node is written without knowing its parent's place: as
- * its depth, in depth-first order.
+ * The page is src/tool/formats/html/ and what it uses of third_party/. scripts/html-page puts it together
+ * when the tool is built, in two pieces (html_page.S). Between them stands the data, as JSON that
+ * src/tool/formats/html/profile.js reads. docs/formats.md describes the data.
+ *
+ * The trees are written first, and the total of each after its nodes. Then comes what they refer to, and the
+ * string table last, because only then is it complete. The page reads all of it at once. Nothing but the
+ * string table is kept in memory. So a node does not say where its parent stands, but how deep it is itself,
+ * in depth-first order.
  */
-#include "enc_html.h"
+#include "formats.h"
 #include "encode/profile_notes.h"
 #include "base/json.h"
 #include "encode/thread_groups.h"
@@ -54,22 +59,14 @@ static void put_root(struct html_writer *writer, const struct values *self)
 static struct values put_nodes(struct html_writer *writer, const struct tree *tree, arena_ref root)
 {
     struct values total = tree_node(tree, root)->self;
-    arena_ref node = root;
     put_root(writer, &total);
-    for (;;) {
-        arena_ref next = tree_node(tree, node)->first_child;
-        while (!next) {
-            if (node == root)
-                return total;
-            next = tree_node(tree, node)->next_sibling;
-            node = tree_node(tree, node)->parent;
-        }
-        node = next;
-        const struct tree_node *at = tree_node(tree, node);
-        tree_add_values(&total, &at->self);
-        if (at->first_child || tree_has_weight(&at->self))
-            put_node(writer, at->depth, at->location, &at->self);
+    for (arena_ref ref = tree_next(tree, root, root); ref; ref = tree_next(tree, root, ref)) {
+        const struct tree_node *node = tree_node(tree, ref);
+        tree_add_values(&total, &node->self);
+        if (node->first_child || tree_has_weight(&node->self))
+            put_node(writer, node->depth, node->location, &node->self);
     }
+    return total;
 }
 
 /* A total may be more than a double holds exactly. */
@@ -163,28 +160,13 @@ static int put_trees(struct html_writer *writer)
 
 /* ---- tables ---- */
 
-/* What the code is in: a module's path, that of the memory it lies in, or nothing. */
-static const char *module_path(const struct html_writer *writer, const struct location *location)
-{
-    const struct profile *profile = writer->profile;
-    uint32_t region = profile->symbols->region_of[location->index];
-    if (location->pseudo)
-        return "";
-    if (region)
-        return profile->symbols->regions[region - 1].path;
-    if (!location->module)
-        return "";
-    const struct module *module = arena_at(profile->arena, location->module);
-    return arena_at(profile->arena, module->path);
-}
-
-/* Innermost frame first, as they are kept. */
+/* Frames stand innermost first, as in the profile. */
 static void put_location(struct html_writer *writer, const struct location *location)
 {
     uint32_t count;
     const struct symbol_frame *frames = symbols_frames(writer->profile->symbols, location->index, &count);
     json_begin_array(&writer->json);
-    put_string(writer, module_path(writer, location));
+    put_string(writer, profile_code_path(writer->profile, location));
     for (uint32_t i = 0; i < count; i++) {
         json_uint(&writer->json, frames[i].function);
         json_uint(&writer->json, frames[i].line);

@@ -1,8 +1,4 @@
 #include "formats.h"
-#include "enc_callgrind.h"
-#include "enc_firefox.h"
-#include "enc_folded.h"
-#include "enc_html.h"
 
 int formats_write(enum file_format format, const struct profile *profile, struct sink *sink)
 {

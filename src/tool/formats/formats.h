@@ -1,7 +1,8 @@
 /*
- * A profile in any format: those that encode/format.h writes, and those that the tool has for itself.
+ * A profile in any format: those that encode/format.h writes, and those that only the tool writes.
  *
- * Called from: the tool. Pure but for the sink.
+ * Called from: the tool. Pure but for the sink, which is left open. All return 0, -ENOMEM, or -ENODATA if the
+ * format needs a timeline and the profile has none.
  */
 #ifndef WALLPROF_FORMATS_H
 #define WALLPROF_FORMATS_H
@@ -9,8 +10,13 @@
 #include "base/sink.h"
 #include "encode/format.h"
 
-/* Writes the whole profile; the sink is left open. 0, -ENOMEM, or -ENODATA if the format needs a timeline and
- * the profile has none. */
+/* Writes the whole profile. */
 int formats_write(enum file_format format, const struct profile *profile, struct sink *sink);
+
+/* The same in one format. Each is in the file of its name. */
+int enc_callgrind_write(const struct profile *profile, struct sink *sink);
+int enc_firefox_write(const struct profile *profile, struct sink *sink);
+int enc_folded_write(const struct profile *profile, struct sink *sink);
+int enc_html_write(const struct profile *profile, struct sink *sink);
 
 #endif

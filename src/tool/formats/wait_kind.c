@@ -3,11 +3,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Certain: no caller tells more. The others are what several kinds of waiting have in common. */
 static const struct wait_function {
     const char *name;
     enum wait_kind kind;
-    bool is_certain;
+    bool is_certain; /* no caller tells more; else several kinds of waits go through it */
 } functions[] = {
     {"futex_wait", WAIT_LOCK, false},
     {"futex_wait_cancelable", WAIT_LOCK, false},

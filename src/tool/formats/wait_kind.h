@@ -1,6 +1,6 @@
 /*
- * What a waiting thread waits for, by the names of the functions it waits in: the C library's, from the one
- * around the system call outwards.
+ * What a waiting thread waits for, by the names of the functions that it waits in. They are the C library's,
+ * from the one around the system call outwards.
  *
  * Called from: the encoders. Names as in glibc's and musl's symbol tables, with or without their underscores,
  * versions (@@GLIBC_2.34) and suffixes (_nocancel, 64).
@@ -11,28 +11,27 @@
 #include <stdbool.h>
 
 enum wait_kind {
-    WAIT_OTHER,     /* anything else, and for a CPU */
+    WAIT_OTHER,     /* for anything else, or for a CPU */
     WAIT_LOCK,      /* a mutex, a read-write lock, a futex of unknown use */
     WAIT_CONDITION, /* a condition variable, a semaphore, a barrier: until there is something to do */
     WAIT_SLEEP,
     WAIT_POLL,   /* poll, select, epoll */
     WAIT_SOCKET, /* recv, send, accept, connect */
-    WAIT_FILE,   /* read and write of what is no socket for sure, and what else is done with files */
+    WAIT_FILE,   /* reading and writing what may be no socket, and what else is done with files */
     WAIT_CHILD,  /* for a process or a thread to end */
-    WAIT_SIGNAL,
-    WAIT_KIND_COUNT
+    WAIT_SIGNAL
 };
 
-/* What is known after some of the stack's functions; begins as all zero. */
+/* What is known after some of the stack's functions. It begins as all zero. */
 struct wait_guess {
     enum wait_kind kind;
     bool is_begun;
 };
 
-/* The next function outwards. False when those further out say nothing about it any more. */
+/* Adds the next function outwards. False when the functions further out say no more about the wait. */
 bool wait_guess_add(struct wait_guess *guess, const char *function);
 
-/* Whether a thread that waits like that for long has nothing to do, rather than being held up. */
+/* Whether a thread that waits like this for long has nothing to do, rather than being held up. */
 bool wait_kind_is_idle(enum wait_kind kind);
 
 #endif
