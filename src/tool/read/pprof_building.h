@@ -11,9 +11,9 @@
 #include "base/intern_table.h"
 #include "base/string_table.h"
 
-/* What profile.symbols points into, and the comments. */
+/* What profile.symbols points to, and what else the profile points into. */
 struct read_symbols {
-    struct symbols symbols; /* first: release gets it */
+    struct symbols symbols; /* first: recording.release_symbols gets it */
     struct code_region *regions;
     char *text;
     const char **comments;
@@ -22,12 +22,17 @@ struct read_symbols {
     struct string_pool label_names;
 };
 
+/* A thread as samples name it. */
 struct thread_key {
-    const char *name; /* "" without */
+    char name[THREAD_NAME_BYTES]; /* "" without */
     uint64_t id;
-    uint32_t process; /* number in processes */
-    bool is_spare;    /* no thread: its process's time that no thread has */
-    arena_ref root;   /* 0 for a free slot */
+    uint32_t process;  /* number in building.processes */
+    uint32_t is_spare; /* 1: no thread, but its process's time that no thread has */
+};
+
+struct read_thread {
+    struct thread_key key;
+    arena_ref root, record; /* record: struct thread_record */
 };
 
 /* A process as samples name it. */
@@ -45,20 +50,15 @@ struct building {
     struct pprof_file *file;
     struct read_symbols *names;
     arena_ref *module_of;          /* by mapping; 0 for a region */
-    uint32_t *region_of;           /* by mapping: 1 + index */
+    uint32_t *region_of;           /* by mapping: 1 + index; 0 for a module */
     arena_ref *location_of;        /* by location */
-    struct thread_key *threads;    /* open addressing */
-    uint32_t thread_slots;         /* a power of two */
-    arena_ref *thread_list;        /* in order of appearance */
-    struct intern_table processes; /* struct process_key, as samples name them */
+    struct intern_table threads;   /* struct read_thread, in order of appearance */
+    struct intern_table processes; /* struct process_key, in order of appearance */
     struct path_step *path;        /* of the last sample that was added, outermost first */
     uint32_t path_depth, path_capacity;
     arena_ref path_root;
     uint64_t sums[PPROF_VALUES];
 };
-
-/* Notes the reason in the recording; returns -ENOMEM. */
-int pprof_no_memory(struct recording *recording);
 
 /* Makes building->names, which the recording owns from then on. False without memory. */
 bool pprof_names_make(struct building *building);
@@ -69,7 +69,7 @@ int pprof_names_add(struct building *building);
 /* The location of a label, made and named if new; 0 without memory. */
 arena_ref pprof_names_label(struct building *building, const struct pprof_label *label);
 
-/* Samples, and the threads that they name. Locations must be there. 0, or -errno with the reason. */
+/* Samples, and the threads that they name; after pprof_names_add. 0, or -errno with the reason. */
 int pprof_samples_add(struct building *building);
 
 #endif

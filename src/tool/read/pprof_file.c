@@ -12,22 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAPPINGS_MAX = 1 << 16 }; /* the kernel's own default limit is below */
+enum { MAPPINGS_MAX = 1 << 16 }; /* the kernel's default limit is lower */
 
 /* ---- tables ---- */
 
-static uint64_t not_negative(struct pprof_reader *reader, uint64_t number, const char *what)
+/* A number that is larger than `most` is an error, and 0 from there on. */
+static uint64_t at_most(struct pprof_reader *reader, uint64_t most, uint64_t number, const char *what)
 {
-    if (number > INT64_MAX)
+    if (number > most)
         pprof_fail(reader, what);
-    return number > INT64_MAX ? 0 : number;
+    return number > most ? 0 : number;
 }
 
 static uint32_t line_number(struct pprof_reader *reader, uint64_t number)
 {
-    if (number > INT32_MAX)
-        pprof_fail(reader, "a line number is too large");
-    return number > INT32_MAX ? 0 : (uint32_t)number;
+    return (uint32_t)at_most(reader, INT32_MAX, number, "a line number is too large");
 }
 
 static void read_value_type(struct pprof_reader *reader, struct protobuf_reader message,
@@ -78,7 +77,7 @@ static void read_function(struct pprof_reader *reader, struct protobuf_reader me
     };
 }
 
-/* The function's place is found when all are known. */
+/* Functions are known by now: a location refers to them by their ids. */
 static void read_lines(struct pprof_reader *reader, struct protobuf_reader message)
 {
     struct pprof_file *file = reader->file;
@@ -132,7 +131,7 @@ static bool is_message(uint32_t number)
     return (number >= PROFILE_SAMPLE_TYPE && number <= PROFILE_STRING_TABLE) || number == PROFILE_PERIOD_TYPE;
 }
 
-/* A number takes a byte at least, a line four. */
+/* Of comments an upper bound is counted: a packed number takes a byte at least. */
 static void count_field(struct pprof_reader *reader, const struct protobuf_field *field)
 {
     if (field->number > PPROF_PROFILE_FIELDS)
@@ -177,11 +176,11 @@ static size_t count_all(struct pprof_reader *reader, struct protobuf_reader prof
     return lines;
 }
 
-static void *make(struct pprof_reader *reader, size_t count, size_t bytes)
+static void *alloc_table(struct pprof_reader *reader, size_t count, size_t bytes)
 {
     void *memory = calloc(count + 1, bytes);
     if (!memory && reader->status == 0)
-        reader->status = recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for it");
+        reader->status = recording_no_memory(reader->recording);
     return memory;
 }
 
@@ -189,24 +188,25 @@ static void make_tables(struct pprof_reader *reader, size_t lines)
 {
     struct pprof_file *file = reader->file;
     const size_t *counts = reader->counts;
-    file->strings = make(reader, counts[PROFILE_STRING_TABLE], sizeof *file->strings);
-    file->mappings = make(reader, counts[PROFILE_MAPPING], sizeof *file->mappings);
-    file->locations = make(reader, counts[PROFILE_LOCATION], sizeof *file->locations);
-    file->functions = make(reader, counts[PROFILE_FUNCTION], sizeof *file->functions);
-    file->samples = make(reader, counts[PROFILE_SAMPLE], sizeof *file->samples);
-    file->comments = make(reader, counts[PROFILE_COMMENT], sizeof *file->comments);
-    file->lines = make(reader, lines, sizeof *file->lines);
-    file->mapping_ids.sorted = make(reader, counts[PROFILE_MAPPING], sizeof(struct pprof_id));
-    file->location_ids.sorted = make(reader, counts[PROFILE_LOCATION], sizeof(struct pprof_id));
-    file->function_ids.sorted = make(reader, counts[PROFILE_FUNCTION], sizeof(struct pprof_id));
+    file->strings = alloc_table(reader, counts[PROFILE_STRING_TABLE], sizeof *file->strings);
+    file->mappings = alloc_table(reader, counts[PROFILE_MAPPING], sizeof *file->mappings);
+    file->locations = alloc_table(reader, counts[PROFILE_LOCATION], sizeof *file->locations);
+    file->functions = alloc_table(reader, counts[PROFILE_FUNCTION], sizeof *file->functions);
+    file->samples = alloc_table(reader, counts[PROFILE_SAMPLE], sizeof *file->samples);
+    file->comments = alloc_table(reader, counts[PROFILE_COMMENT], sizeof *file->comments);
+    file->lines = alloc_table(reader, lines, sizeof *file->lines);
+    file->mapping_ids.sorted = alloc_table(reader, counts[PROFILE_MAPPING], sizeof(struct pprof_id));
+    file->location_ids.sorted = alloc_table(reader, counts[PROFILE_LOCATION], sizeof(struct pprof_id));
+    file->function_ids.sorted = alloc_table(reader, counts[PROFILE_FUNCTION], sizeof(struct pprof_id));
 }
 
-/* Text behind a zero byte in a string is lost, as in any string here. */
+/* Text after a zero byte in a string is lost, as in any string here. */
 static void read_strings(struct pprof_reader *reader, struct protobuf_reader profile)
 {
     struct pprof_file *file = reader->file;
     struct protobuf_field field;
-    char *at = file->text = make(reader, protobuf_left(&profile) + reader->counts[PROFILE_STRING_TABLE], 1);
+    char *at = file->text =
+        alloc_table(reader, protobuf_left(&profile) + reader->counts[PROFILE_STRING_TABLE], 1);
     while (reader->status == 0 && protobuf_next(&profile, &field)) {
         if (field.number != PROFILE_STRING_TABLE)
             continue;
@@ -239,11 +239,11 @@ static void read_first(struct pprof_reader *reader, const struct protobuf_field 
     } else if (field->number == PROFILE_COMMENT) {
         read_comments(reader, field);
     } else if (field->number == PROFILE_TIME_NANOS) {
-        file->time_ns = not_negative(reader, field->value, "its time is negative");
+        file->time_ns = at_most(reader, INT64_MAX, field->value, "its time is negative");
     } else if (field->number == PROFILE_DURATION_NANOS) {
-        file->duration_ns = not_negative(reader, field->value, "its duration is negative");
+        file->duration_ns = at_most(reader, INT64_MAX, field->value, "its duration is negative");
     } else if (field->number == PROFILE_PERIOD) {
-        file->period = not_negative(reader, field->value, "its period is negative");
+        file->period = at_most(reader, INT64_MAX, field->value, "its period is negative");
     }
 }
 
@@ -263,7 +263,7 @@ static void read_all(struct pprof_reader *reader, struct protobuf_reader profile
     pprof_sort_ids(reader, &file->location_ids, file->location_count);
 }
 
-/* How many ids and labels there are at most: every id takes a byte at least. */
+/* Upper bounds of the number of ids and labels: every id takes a byte at least. */
 static void count_in_samples(struct pprof_file *file)
 {
     for (uint32_t i = 0; i < file->sample_count; i++) {

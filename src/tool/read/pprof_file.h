@@ -1,6 +1,6 @@
 /*
- * A pprof file (google/pprof's profile.proto) as tables. The form of its content is checked here, its meaning
- * is not.
+ * A pprof file (google/pprof's profile.proto) as tables. The form of its content is checked here, but not its
+ * meaning.
  *
  * After success every string index leads to a string, and every id in a location or line leads to an entry.
  * Ids are different, and numbers that are signed in the format are not negative. Samples are only found and
@@ -68,7 +68,7 @@ struct pprof_file {
     uint32_t type_count;
     uint64_t time_ns, duration_ns, period;
     size_t stack_ids;   /* upper bound of the location ids of all samples together */
-    size_t label_count; /* how many labels */
+    size_t label_count; /* of all samples together */
 };
 
 struct pprof_sample {

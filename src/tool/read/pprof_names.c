@@ -2,6 +2,7 @@
 #include "pprof_building.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@ static bool is_outside(const struct pprof_mapping *mapping)
     return strcmp(mapping->path, "[JIT]") == 0 || strcmp(mapping->path, "[anonymous executable]") == 0;
 }
 
-/* Memory outside all modules stands last. From its first entry on, each mapping that says no more than such
- * an entry can say is memory outside all modules. */
+/* The index of the first mapping that is memory outside all modules. Such memory stands last. So every
+ * mapping after it is of that kind too; it says nothing that only a module's mapping can say. */
 static uint32_t first_region(const struct pprof_file *file)
 {
     uint32_t first = file->mapping_count;
@@ -40,19 +41,14 @@ static void add_region(struct building *building, uint32_t index)
     building->region_of[index] = symbols->region_count;
 }
 
-static int hex_digit(char digit)
-{
-    return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-/* What is no GNU build-id (Go has another kind) is left out. */
+/* An id of another kind (Go has one) is left out. */
 static void set_build_id(struct module *module, const char *text)
 {
     size_t digits = strlen(text);
     if (digits % 2 || digits / 2 > MODULE_BUILD_ID_MAX_BYTES || strspn(text, "0123456789abcdef") != digits)
         return;
     for (size_t i = 0; i < digits / 2; i++)
-        module->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+        sscanf(text + 2 * i, "%2hhx", &module->build_id[i]);
     module->build_id_bytes = (uint32_t)(digits / 2);
 }
 
@@ -64,7 +60,7 @@ static int add_module(struct building *building, uint32_t index, bool is_main)
     arena_ref path = arena_strdup(&recording->arena, mapping->path);
     arena_ref ref = arena_alloc(&recording->arena, sizeof(struct module));
     if (!path || !ref)
-        return pprof_no_memory(recording);
+        return recording_no_memory(recording);
     struct module *module = arena_at(&recording->arena, ref);
     module->start_pc = module->loaded_low = mapping->start;
     module->end_pc = module->loaded_high = mapping->limit;
@@ -143,23 +139,22 @@ static uint32_t pseudo_of(const struct building *building, const struct pprof_lo
     return 0;
 }
 
-/* Made without the tree's index by address: the file's entries are what they are, and nobody looks for one.
- */
+/* It is not entered in the tree's index by address, because nothing here is searched for by address. */
 static arena_ref make_location(struct building *building, const struct pprof_location *from)
 {
     struct tree *tree = &building->recording->tree;
     arena_ref module = from->mapping ? building->module_of[from->mapping - 1] : 0;
     arena_ref ref = tree_add_location(tree, module, from->address, 0);
-    if (ref)
-        tree_location_at(tree, ref)->pseudo =
-            pseudo_of(building, from); /* of those that are not always there */
-    if (ref)
-        building->names->symbols.region_of[tree_location_at(tree, ref)->index] =
-            from->mapping ? building->region_of[from->mapping - 1] : 0;
+    if (!ref)
+        return 0;
+    struct location *location = tree_location_at(tree, ref);
+    location->pseudo = pseudo_of(building, from); /* one of those that only some trees have */
+    building->names->symbols.region_of[location->index] =
+        from->mapping ? building->region_of[from->mapping - 1] : 0;
     return ref;
 }
 
-/* Locations come in the order of their indices. */
+/* The frames of the next location: these functions are called in the order of the locations' indices. */
 static void add_frames(struct building *building, const struct pprof_location *from)
 {
     struct symbols *symbols = &building->names->symbols;
@@ -171,7 +166,16 @@ static void add_frames(struct building *building, const struct pprof_location *f
     symbols->first_frame[++symbols->location_count] = used;
 }
 
-/* The tree has its pseudo-frames first, and all of them: those that the file has not get names here. */
+static void add_made_up_frame(struct symbols *symbols, const char *name)
+{
+    uint32_t frame = symbols->first_frame[symbols->location_count];
+    symbols->frames[frame] = (struct symbol_frame){.function = symbols->function_count};
+    symbols->functions[symbols->function_count++] =
+        (struct symbol_function){.name = name, .system_name = name};
+    symbols->first_frame[++symbols->location_count] = frame + 1;
+}
+
+/* A tree begins with all pseudo-frames. Those that are not in the file get their names here. */
 static void add_pseudos(struct building *building)
 {
     const struct pprof_file *file = building->file;
@@ -186,16 +190,10 @@ static void add_pseudos(struct building *building)
         building->location_of[i] = tree->pseudo[pseudo - 1];
     }
     for (uint32_t i = 0; i < PSEUDO_COUNT; i++) {
-        const char *name = tree_pseudo_name((enum pseudo_frame)i);
-        if (of[i]) {
+        if (of[i])
             add_frames(building, of[i]);
-            continue;
-        }
-        uint32_t frame = symbols->first_frame[symbols->location_count];
-        symbols->frames[frame] = (struct symbol_frame){.function = symbols->function_count};
-        symbols->functions[symbols->function_count++] =
-            (struct symbol_function){.name = name, .system_name = name};
-        symbols->first_frame[++symbols->location_count] = frame + 1;
+        else
+            add_made_up_frame(symbols, tree_pseudo_name((enum pseudo_frame)i));
     }
 }
 
@@ -211,7 +209,7 @@ static int add_locations(struct building *building)
             return recording_refuse(building->recording, -EBADMSG, "it has a location without a name");
         building->location_of[i] = make_location(building, from);
         if (!building->location_of[i])
-            return pprof_no_memory(building->recording);
+            return recording_no_memory(building->recording);
         add_frames(building, from);
     }
     return 0;
@@ -227,11 +225,7 @@ arena_ref pprof_names_label(struct building *building, const struct pprof_label 
         return ref;
     const char *name = tree_frame_name(tree->arena, tree_location_at(tree, ref), buffer);
     name = string_pool_add(&building->names->label_names, name, strlen(name));
-    uint32_t frame = symbols->first_frame[symbols->location_count];
-    symbols->frames[frame] = (struct symbol_frame){.function = symbols->function_count};
-    symbols->functions[symbols->function_count++] =
-        (struct symbol_function){.name = name, .system_name = name};
-    symbols->first_frame[++symbols->location_count] = frame + 1;
+    add_made_up_frame(symbols, name);
     return name ? ref : 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "pprof_building.h"
 #include "profile/label_limits.h"
+#include "tool/io/output_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,11 +15,6 @@
 #include <string.h>
 
 enum { ARENA_SLACK_BYTES = 1 << 16 };
-
-int pprof_no_memory(struct recording *recording)
-{
-    return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
-}
 
 /* ---- is it one of ours? ---- */
 
@@ -47,7 +43,7 @@ static int refuse_types(const struct pprof_file *file, struct recording *recordi
 
 /* ---- comments ---- */
 
-/* "0.123" behind a text, in ns. */
+/* "0.123" after a text, in ns. */
 static void read_seconds(const char *comment, const char *before, uint64_t *ret)
 {
     double seconds;
@@ -72,7 +68,7 @@ static void read_counters(struct profile *profile, const char *comment)
            &counters->unchanged, &counters->walked, &counters->replies);
 }
 
-/* "process: app, pid 1234"; a name may have anything in it. */
+/* "app, pid 1234"; a name may have anything in it. */
 static void read_process(struct recording *recording, const char *comment)
 {
     static const char before_pid[] = ", pid ";
@@ -86,21 +82,21 @@ static void read_process(struct recording *recording, const char *comment)
     recording->process.pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0;
 }
 
-/* Of a file that does not say, the program is what was mapped first. */
+/* Where no comment names the program, it is what was mapped first. */
 static void begin_process(struct recording *recording)
 {
     recording->process = (struct process_record){
         .name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
     for (arena_ref ref = recording->modules.newest; ref;) {
         const struct module *module = arena_at(&recording->arena, ref);
-        const char *path = arena_at(&recording->arena, module->path), *slash = strrchr(path, '/');
         if (module->is_main)
-            snprintf(recording->program, sizeof recording->program, "%s", slash ? slash + 1 : path);
+            snprintf(recording->program, sizeof recording->program, "%s",
+                     output_file_name(arena_at(&recording->arena, module->path)));
         ref = module->next;
     }
 }
 
-/* They are written again as they are; what others want to know is taken from them. */
+/* Comments are written again as they are. What else uses the profile gets its facts from them here. */
 static void take_comments(struct building *building)
 {
     static const char command[] = "command: ", restraint[] = "restrained to ",
@@ -131,7 +127,7 @@ static void take_comments(struct building *building)
 
 /* ---- memory ---- */
 
-/* As much as everything can take, so that it never fills up: the reserve (arena.h) on top. */
+/* As much as everything can take, and the arena's reserve (arena.h) on top, so that it never fills up. */
 static size_t arena_bytes(const struct pprof_file *file)
 {
     size_t bytes = (sizeof(struct tree_node) + ARENA_UNIT_BYTES) * (file->stack_ids + file->sample_count);
@@ -147,16 +143,10 @@ static size_t arena_bytes(const struct pprof_file *file)
 static bool make_tables(struct building *building)
 {
     const struct pprof_file *file = building->file;
-    building->thread_slots = 2;
-    while (building->thread_slots < 2 * (size_t)file->sample_count)
-        building->thread_slots *= 2;
     building->module_of = calloc((size_t)file->mapping_count + 1, sizeof *building->module_of);
     building->region_of = calloc((size_t)file->mapping_count + 1, sizeof *building->region_of);
     building->location_of = calloc((size_t)file->location_count + 1, sizeof *building->location_of);
-    building->threads = calloc(building->thread_slots, sizeof *building->threads);
-    building->thread_list = calloc((size_t)file->sample_count + 1, sizeof *building->thread_list);
-    return building->module_of && building->region_of && building->location_of && building->threads &&
-           building->thread_list;
+    return building->module_of && building->region_of && building->location_of;
 }
 
 static void release_tables(struct building *building)
@@ -164,12 +154,12 @@ static void release_tables(struct building *building)
     free(building->module_of);
     free(building->region_of);
     free(building->location_of);
-    free(building->threads);
-    free(building->thread_list);
+    intern_table_deinit(&building->threads);
+    intern_table_deinit(&building->processes);
     free(building->path);
 }
 
-/* The recording's own; what was made is released by recording_close. */
+/* After a failure recording_close releases what was made. */
 static int make_recording(struct building *building)
 {
     struct recording *recording = building->recording;
@@ -186,7 +176,7 @@ static int make_recording(struct building *building)
                                           .duration_ns = file->duration_ns,
                                           .period_ns = file->period};
     if (status < 0 || !make_tables(building) || !pprof_names_make(building))
-        return pprof_no_memory(recording);
+        return recording_no_memory(recording);
     recording->profile.symbols = recording->symbols;
     return 0;
 }

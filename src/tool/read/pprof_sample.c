@@ -14,7 +14,7 @@ static void add_frame(struct pprof_reader *reader, struct pprof_sample *sample, 
     if (sample->depth == PPROF_STACK_MAX)
         return pprof_fail(reader, "a stack is too deep");
     if (!array_grow(&sample->stack, &sample->capacity, sample->depth, sizeof *sample->stack)) {
-        reader->status = recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for it");
+        reader->status = recording_no_memory(reader->recording);
         return;
     }
     sample->stack[sample->depth++] = location - 1;
@@ -31,7 +31,7 @@ static void add_value(struct pprof_reader *reader, struct pprof_sample *sample, 
         sample->values[(*count)++] = value;
 }
 
-/* One of the program's. In the order of their keys, as the library puts them. */
+/* Adds a label of the program's, in the order of the keys, as the library does. */
 static void add_label(struct pprof_sample *sample, const char *key, const char *value)
 {
     uint32_t at = sample->label_count;
@@ -44,7 +44,7 @@ static void add_label(struct pprof_sample *sample, const char *key, const char *
     sample->label_count++;
 }
 
-/* Of numbers, and of what is longer than a label of ours can be, nothing is kept. */
+/* Other labels are dropped if they are numbers, or longer than a label of ours can be. */
 static void read_label(struct pprof_reader *reader, struct pprof_sample *sample,
                        struct protobuf_reader message)
 {

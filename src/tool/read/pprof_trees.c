@@ -4,6 +4,7 @@
  * order.
  */
 #include "pprof_building.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,42 +15,23 @@ static const uint64_t value_max = (uint64_t)1 << 61;
 
 /* ---- threads ---- */
 
-static int add_thread(struct building *building, struct thread_key *slot, const struct thread_key *key)
+static int add_thread(struct building *building, struct read_thread *thread, uint32_t number)
 {
     struct recording *recording = building->recording;
-    arena_ref ref = arena_alloc(&recording->arena, sizeof(struct thread_record));
-    uint32_t number = recording->profile.thread_count + 1;
-    if (!ref)
-        return pprof_no_memory(recording);
-    struct thread_record *record = arena_at(&recording->arena, ref);
-    memcpy(record->name, key->name, strnlen(key->name, sizeof record->name));
-    record->tid = (int32_t)key->id;
-    record->process = key->process;
-    record->is_spare = key->is_spare;
-    record->root = tree_root(&recording->tree, number);
+    thread->record = arena_alloc(&recording->arena, sizeof(struct thread_record));
+    if (!thread->record)
+        return recording_no_memory(recording);
+    struct thread_record *record = arena_at(&recording->arena, thread->record);
+    memcpy(record->name, thread->key.name, sizeof record->name);
+    record->tid = (int32_t)thread->key.id;
+    record->process = thread->key.process;
+    record->is_spare = thread->key.is_spare;
+    record->root = thread->root = tree_root(&recording->tree, number);
     recording->profile.thread_count = number;
-    building->thread_list[number - 1] = ref;
-    *slot = *key;
-    slot->root = record->root;
     return 0;
 }
 
-static bool is_thread(const struct thread_key *slot, const struct thread_key *key)
-{
-    return slot->id == key->id && slot->process == key->process && slot->is_spare == key->is_spare &&
-           strncmp(slot->name, key->name, THREAD_NAME_BYTES) == 0;
-}
-
-/* FNV-1a (Fowler, Noll, Vo) of the name, and the numbers. */
-static uint32_t thread_hash(const struct thread_key *key)
-{
-    uint32_t hash = 2166136261U ^ ((uint32_t)key->id + key->process * 40503U) * 2654435761U;
-    for (int i = 0; i < THREAD_NAME_BYTES && key->name[i]; i++)
-        hash = (hash ^ (unsigned char)key->name[i]) * 16777619U;
-    return hash ^ hash >> 15;
-}
-
-/* Of samples that name none it is the first. */
+/* The number of the process that a sample names; a sample may also name none. */
 static uint32_t process_of(struct building *building, const struct pprof_sample *sample)
 {
     const struct process_key key = {
@@ -60,14 +42,13 @@ static uint32_t process_of(struct building *building, const struct pprof_sample 
     return intern_table_intern(&building->processes, &key);
 }
 
-/* The root that a sample's labels stand for; threads are made as they appear. */
+/* The root that a sample's labels stand for. Threads are made as they appear. */
 static int root_of(struct building *building, const struct pprof_sample *sample, arena_ref *ret)
 {
     struct recording *recording = building->recording;
-    const struct thread_key key = {.name = sample->thread ? sample->thread : "",
-                                   .id = sample->thread_id,
-                                   .process = process_of(building, sample),
-                                   .is_spare = !sample->thread && !sample->has_thread_id};
+    struct thread_key key = {.id = sample->thread_id,
+                             .process = process_of(building, sample),
+                             .is_spare = !sample->thread && !sample->has_thread_id};
     if (sample->has_thread_id)
         recording->profile.labels = LABELS_ID;
     else if (sample->thread && recording->profile.labels == LABELS_NONE)
@@ -75,29 +56,32 @@ static int root_of(struct building *building, const struct pprof_sample *sample,
     *ret = recording->tree.spare_root;
     if (key.is_spare && !sample->process && !sample->pid && sample->rank < 0)
         return 0;
-    uint32_t mask = building->thread_slots - 1, at = thread_hash(&key) & mask;
-    while (building->threads[at].root && !is_thread(&building->threads[at], &key))
-        at = (at + 1) & mask;
-    int status = building->threads[at].root ? 0 : add_thread(building, &building->threads[at], &key);
-    *ret = building->threads[at].root;
+    if (sample->thread)
+        memcpy(key.name, sample->thread, strnlen(sample->thread, sizeof key.name));
+    uint32_t number = intern_table_intern(&building->threads, &key);
+    if (building->threads.failed)
+        return recording_no_memory(recording);
+    struct read_thread *thread = intern_table_at(&building->threads, number);
+    int status = thread->root ? 0 : add_thread(building, thread, number + 1);
+    *ret = thread->root;
     return status;
 }
 
-/* They appeared last first, and so did their processes. */
+/* Samples were added from the last to the first, so threads and their processes appeared in reverse. */
 static int number_threads(struct building *building)
 {
     struct recording *recording = building->recording;
     uint32_t count = recording->profile.thread_count;
     recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)count + 1));
     if (!recording->thread_of_number)
-        return pprof_no_memory(recording);
+        return recording_no_memory(recording);
     for (uint32_t number = 1; number <= count; number++) {
-        arena_ref ref = building->thread_list[count - number];
-        struct thread_record *record = arena_at(&recording->arena, ref);
+        const struct read_thread *thread = intern_table_at(&building->threads, count - number);
+        struct thread_record *record = arena_at(&recording->arena, thread->record);
         record->number = number;
         record->process = recording->profile.process_count - 1 - record->process;
         tree_node(&recording->tree, record->root)->thread = number;
-        recording->thread_of_number[number] = ref;
+        recording->thread_of_number[number] = thread->record;
     }
     recording->profile.thread_of_number = recording->thread_of_number;
     return 0;
@@ -105,19 +89,8 @@ static int number_threads(struct building *building)
 
 /* ---- samples ---- */
 
-static int reserve_path(struct building *building, uint32_t depth)
-{
-    if (depth <= building->path_capacity)
-        return 0;
-    struct path_step *path = realloc(building->path, sizeof *path * 2 * depth);
-    if (!path)
-        return pprof_no_memory(building->recording);
-    building->path = path;
-    building->path_capacity = 2 * depth;
-    return 0;
-}
-
-/* By what stands from the root on: labels, then the stack from its outermost frame. 0 without memory. */
+/* A sample's location in that place below the root: its labels, and then its stack from the outermost frame
+ * on. 0 without memory. */
 static arena_ref location_at(struct building *building, const struct pprof_sample *sample, uint32_t place)
 {
     if (place < sample->label_count)
@@ -125,7 +98,7 @@ static arena_ref location_at(struct building *building, const struct pprof_sampl
     return building->location_of[sample->stack[sample->depth - 1 - (place - sample->label_count)]];
 }
 
-/* The node of a stack, made if new. What it has in common with the stack before needs no search. */
+/* The node of a stack, made if new. What it has in common with the stack before is not searched for again. */
 static int node_of(struct building *building, arena_ref root, const struct pprof_sample *sample,
                    arena_ref *ret)
 {
@@ -133,21 +106,23 @@ static int node_of(struct building *building, arena_ref root, const struct pprof
     bool is_common = root == building->path_root;
     const uint32_t depth = sample->label_count + sample->depth;
     *ret = root;
-    int status = reserve_path(building, depth);
-    for (uint32_t i = 0; status == 0 && i < depth; i++) {
+    for (uint32_t i = 0; i < depth; i++) {
         arena_ref location = location_at(building, sample, i);
+        if (!array_grow(&building->path, &building->path_capacity, i, sizeof *building->path))
+            return recording_no_memory(building->recording);
         struct path_step *step = &building->path[i];
         is_common = is_common && i < building->path_depth && step->location == location;
         if (!is_common)
             *step = (struct path_step){location, location ? tree_child(tree, *ret, location) : 0};
         *ret = step->node;
-        status = *ret ? 0 : pprof_no_memory(building->recording);
+        if (!*ret)
+            return recording_no_memory(building->recording);
     }
     building->path_root = root;
     building->path_depth = depth;
-    if (status == 0 && sample->depth == 0)
+    if (sample->depth == 0)
         *ret = tree_pseudo_child(tree, *ret, PSEUDO_TRUNCATED);
-    return status;
+    return 0;
 }
 
 static int add_values(struct building *building, struct values *to, const uint64_t *values)
@@ -176,8 +151,8 @@ static int add_sample(struct building *building, const struct pprof_sample *samp
 
 /* ---- processes ---- */
 
-/* Of which process a profile of a single one is, its comments say; its samples have the rank. */
-static int take_processes(struct building *building)
+/* In a profile of one process its comments say which it is, and its samples have the rank. */
+static int list_processes(struct building *building)
 {
     struct recording *recording = building->recording;
     const uint32_t count = building->processes.count;
@@ -186,7 +161,7 @@ static int take_processes(struct building *building)
     recording->profile.processes = &recording->process;
     recording->profile.process_count = 1;
     if (building->processes.failed || building->names->process_names.failed)
-        return pprof_no_memory(recording);
+        return recording_no_memory(recording);
     if (!recording->profile.is_merged) { /* 1, or none at all */
         if (count > 0)
             recording->process.rank = ((struct process_key *)intern_table_at(&building->processes, 0))->rank;
@@ -194,7 +169,7 @@ static int take_processes(struct building *building)
     }
     processes = building->names->processes = calloc(count, sizeof *processes);
     if (!processes)
-        return pprof_no_memory(recording);
+        return recording_no_memory(recording);
     for (uint32_t i = 0; i < count; i++) {
         const struct process_key *key = intern_table_at(&building->processes, i);
         processes[count - 1 - i] = (struct process_record){
@@ -209,8 +184,10 @@ int pprof_samples_add(struct building *building)
 {
     struct pprof_file *file = building->file;
     struct pprof_sample sample = {0};
-    int status =
-        intern_table_init(&building->processes, sizeof(struct process_key), sizeof(struct process_key));
+    int status = 0;
+    if (intern_table_init(&building->processes, sizeof(struct process_key), sizeof(struct process_key)) < 0 ||
+        intern_table_init(&building->threads, sizeof(struct read_thread), sizeof(struct thread_key)) < 0)
+        status = recording_no_memory(building->recording);
     string_table_init(&building->names->process_names);
     for (uint32_t i = file->sample_count; status == 0 && i-- > 0;) {
         status = pprof_file_sample(file, i, &sample, building->recording);
@@ -219,7 +196,6 @@ int pprof_samples_add(struct building *building)
     }
     free(sample.stack);
     if (status == 0)
-        status = take_processes(building);
-    intern_table_deinit(&building->processes);
+        status = list_processes(building);
     return status ? status : number_threads(building);
 }

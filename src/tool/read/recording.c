@@ -18,6 +18,11 @@ int recording_refuse(struct recording *recording, int error, const char *format,
     return error;
 }
 
+int recording_no_memory(struct recording *recording)
+{
+    return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+}
+
 static int refuse_bytes(struct recording *recording, int error)
 {
     if (error == -EBADMSG)
@@ -28,9 +33,7 @@ static int refuse_bytes(struct recording *recording, int error)
 static int open_file(struct recording *recording, const char *path)
 {
     struct file_bytes file;
-    int is_cut;
-    int status = store_file_read(&file, path);
-    is_cut = 0;
+    int is_cut = 0, status = store_file_read(&file, path);
     if (status == 1)
         status = file_bytes_read(&file, path, &is_cut);
     if (status < 0)

@@ -27,16 +27,18 @@ struct recording {
     struct tree tree;
     struct module_list modules;
     arena_ref *thread_of_number;
-    struct timeline timeline; /* only what an encoder reads; without records when there is none */
-    struct symbols *symbols;  /* owned by its maker */
-    void (*release_symbols)(struct symbols *symbols);   /* and released by this function */
-    char command[4096], restraint[512];                 /* what profile.command and .restraint point to */
-    const char *profile_paths[STORE_PROFILE_PATHS_MAX]; /* of a store that is kept while recording: where the
-                                                           profile */
-    uint32_t profile_path_count;                        /* was to go, in the arena */
-    struct process_record process;                      /* and profile.processes */
-    char program[256], ending[128];                     /* what process.name and .ending point to */
-    bool is_part;                                       /* it will be merged with others */
+    struct timeline timeline;                         /* only what an encoder reads; empty if there is none */
+    struct symbols *symbols;                          /* owned by its maker */
+    void (*release_symbols)(struct symbols *symbols); /* and released by this function */
+    char command[4096], restraint[512];               /* what profile.command and .restraint point to */
+
+    /* Of a mapped store: where its profile was to go. Strings in the arena. */
+    const char *profile_paths[STORE_PROFILE_PATHS_MAX];
+    uint32_t profile_path_count;
+
+    struct process_record process;       /* what profile.processes points to, unless it was merged */
+    char program[256], ending[128];      /* what process.name and .ending point to */
+    bool is_part;                        /* it will be merged with others */
     bool names_are_due;                  /* of code in modules: the files have not been read yet */
     uint32_t merged_count;               /* how many recordings were merged into it; else 0 */
     char reason[RECORDING_REASON_BYTES]; /* why it could not be opened, for people */
@@ -45,8 +47,8 @@ struct recording {
 /* The beginning of the file says its kind. 0, or -errno with a reason in it and nothing to close. */
 int recording_open(struct recording *recording, const char *path);
 
-/* The same, for one that is to be merged with others: what of its names would have to be found in files is
- * left to the maker of the names of all, so that no file is read once for each recording. */
+/* The same, for one that is to be merged with others. Names that would have to be found in files are left
+ * out: whoever merges finds them for all recordings together, so that each file is read once. */
 int recording_open_part(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);
 
@@ -54,8 +56,11 @@ void recording_close(struct recording *recording);
 int recording_refuse(struct recording *recording, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Refuses for lack of memory; returns -ENOMEM. */
+int recording_no_memory(struct recording *recording);
+
 /* The reader of each kind. The whole file is in memory, aligned to 8; *recording is zeroed. As
- * recording_open, but after a failure recording_close must be called. */
+ * recording_open, but after a failure recording_close has to be called. */
 int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count);
 int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count);
 

@@ -1,6 +1,6 @@
 /*
- * The records of a store's arena, checked one by one: each list leads to older records only, each node to its
- * own parent, so nothing is met twice.
+ * The records of a store's arena, checked one by one. Each list leads to older records only, and each node to
+ * its own parent, so nothing is met twice.
  */
 #include "store_reader.h"
 #include "account/labels.h"
@@ -14,7 +14,6 @@ enum { PATH_MAX_BYTES = 2 * PATH_MAX }; /* nothing longer can be opened */
 
 /* ---- records ---- */
 
-/* Whether a record of that size lies there at all. */
 bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes)
 {
     uint64_t offset = (uint64_t)ref * ARENA_UNIT_BYTES;
@@ -27,7 +26,7 @@ bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_
     return ref < reader->unit_count && reader->kinds[ref] == kind;
 }
 
-/* No two records share a byte: readers number nodes by where they lie. */
+/* No two records share a byte: nodes are numbered by where they lie (tree_node_index). */
 bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind)
 {
     const size_t units = (bytes + ARENA_UNIT_BYTES - 1) / ARENA_UNIT_BYTES;
@@ -53,7 +52,7 @@ bool store_is_string(const struct store_reader *reader, arena_ref ref)
 
 /* ---- modules, locations, threads ---- */
 
-/* A byte of the file is not a truth value until it is 0 or 1. */
+/* A bool may hold any byte of the file; only 0 and 1 are defined. */
 static void make_bool(bool *value)
 {
     unsigned char byte;
@@ -139,7 +138,7 @@ static int check_locations(struct store_reader *reader)
     return left == 0 ? 0 : store_damaged(reader, "locations are missing");
 }
 
-/* Its own, or the one of those that found no memory for one. */
+/* Whether it is the thread's own root, or the root of threads that found no memory for one. */
 static bool is_root_of(const struct store_reader *reader, const struct thread_record *record)
 {
     return store_is_kind(reader, record->root, KIND_ROOT) &&
@@ -192,7 +191,7 @@ static int check_node(struct store_reader *reader, arena_ref ref, arena_ref pare
         is_right &= node->depth == 0 && node->thread <= reader->header->tree.thread_count;
     if (!is_right)
         return store_damaged(reader, "a node makes no sense");
-    reader->thread_of_node[ref / UNITS_PER_NODE] = thread;
+    reader->thread_of_node[tree_node_index(ref)] = thread;
     return store_add_values(reader, &node->self);
 }
 
@@ -217,7 +216,7 @@ static int check_below(struct store_reader *reader, arena_ref root)
     }
 }
 
-/* A thread has one tree, and one tree is nobody's: the spare root's. */
+/* Each thread has one tree. The spare root's tree alone belongs to no thread. */
 static int check_owner(struct store_reader *reader, arena_ref root)
 {
     const struct tree *tree = &reader->recording->tree;
@@ -250,10 +249,10 @@ static int check_trees(struct store_reader *reader)
 static int check_tree(struct store_reader *reader)
 {
     reader->thread_of_node =
-        store_array(reader->unit_count / UNITS_PER_NODE + 1, sizeof *reader->thread_of_node);
+        store_array(tree_node_index((arena_ref)reader->unit_count) + 1, sizeof *reader->thread_of_node);
     reader->has_tree = store_array((size_t)reader->header->tree.thread_count + 1, 1);
     if (!reader->thread_of_node || !reader->has_tree)
-        return recording_refuse(reader->recording, -ENOMEM, "there is not enough memory for it");
+        return recording_no_memory(reader->recording);
     return check_trees(reader);
 }
 

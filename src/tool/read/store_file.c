@@ -1,5 +1,5 @@
 #include "store_file.h"
-#include "profile/store.h"
+#include "store_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of records that the header does not lead to yet: so much as one observation can make. */
+/* The header does not lead to the newest records yet. One sample makes at most so many bytes of them. */
 static const uint64_t more_bytes = UINT64_C(8) << 20;
 
 static const uint64_t part_max_bytes = UINT64_C(36) << 30;
 
-/* Where a part of the file goes. */
+/* A part of the file, and where it goes in memory. */
 struct piece {
     struct store_part from;
     uint64_t to;
@@ -23,7 +23,7 @@ static int read_at(int fd, void *bytes, size_t count, uint64_t offset)
     for (size_t done = 0; done < count;) {
         ssize_t got = pread(fd, (char *)bytes + done, count - done, (off_t)(offset + done));
         if (got == 0)
-            return 0; /* the rest stays zero, and is judged as such */
+            return 0; /* the rest stays zero, and is checked as such */
         if (got < 0 && errno != EINTR)
             return -errno;
         done += got > 0 ? (size_t)got : 0;
@@ -31,12 +31,7 @@ static int read_at(int fd, void *bytes, size_t count, uint64_t offset)
     return 0;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Of a part, what may be in use; nothing of one that makes no sense. */
+/* The share of a part that may be in use; nothing of a part that makes no sense. */
 static struct store_part used_part(const struct store_part *part, uint64_t used_bytes, uint64_t file_bytes)
 {
     struct store_part ret = {part->offset,
@@ -46,8 +41,8 @@ static struct store_part used_part(const struct store_part *part, uint64_t used_
     return ret;
 }
 
-/* Where the last of what was ever written there ends. Most of a live store is room that was asked for and not
- * used, which need not be read. */
+/* Where the last byte ends that was ever written from `begin` to `end`. Most of a live store was reserved and
+ * never used. That need not be read. */
 static uint64_t written_end(int fd, uint64_t begin, uint64_t end)
 {
     uint64_t written = begin;
@@ -61,7 +56,8 @@ static uint64_t written_end(int fd, uint64_t begin, uint64_t end)
     return smaller(written, end);
 }
 
-/* The timeline's parts become one, as in a whole store. */
+/* Puts the pieces one after the other, and has the header lead to them. The timeline's parts become one, as
+ * in a store that was closed. Returns the size of it all. */
 static uint64_t lay_out(struct store_header *header, int fd, uint64_t file_bytes, struct piece pieces[4])
 {
     const struct store_live *live = &header->live;
@@ -117,7 +113,7 @@ static int read_pieces(int fd, struct file_bytes *file, struct store_header *hea
     return status;
 }
 
-static bool is_such(const struct store_header *header)
+static bool is_mapped_store(const struct store_header *header)
 {
     return memcmp(header->magic, STORE_MAGIC, sizeof header->magic) == 0 &&
            header->version == STORE_VERSION && header->byte_order == STORE_BYTE_ORDER &&
@@ -134,7 +130,8 @@ int store_file_read(struct file_bytes *file, const char *path)
     if (fd < 0)
         return -errno;
     memset(&header, 0, sizeof header);
-    int status = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && is_such(&header) ? 0 : 1;
+    int status =
+        pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && is_mapped_store(&header) ? 0 : 1;
     if (status == 0)
         status = read_pieces(fd, file, &header);
     close(fd);

@@ -1,10 +1,11 @@
 /*
- * Records are linked last, and lists lead from newer to older ones (arena.h). So when a process is killed,
- * only the record that it was adding is not whole. After a crash of the machine some pages may be older than
- * others, or empty; then the records that still lead to each other are kept.
+ * A record is linked after it was made, and lists lead from newer to older records (arena.h). So when a
+ * process is killed, only the record that it was adding is not whole. After a crash of the machine some pages
+ * may be older than others, or empty. Then the records that still lead to each other are kept.
  *
- * What a thread's tree holds is true, and how much of the thread's time that is can be counted. The rest up
- * to the end belongs to its last observation as far as that stands for it. What is left then is [unsampled].
+ * What a thread's tree holds is true, and its sum is the part of the thread's life that is accounted for. The
+ * rest up to the end belongs to the last sample, as far as that sample stands for it. What is left after that
+ * is [unsampled].
  */
 #include "store_reader.h"
 
@@ -15,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that says it is about to end may be seen for a little longer. */
+/* A process that says that it is about to end may be observed for a little longer. */
 static const uint64_t end_patience_ns = UINT64_C(100000000);
 
-/* ---- lists: a link that leads to what makes no sense leads nowhere ---- */
+/* ---- lists: a link to what makes no sense is cut ---- */
 
-static void mend_modules(struct store_reader *reader, struct store_tree *stored)
+static void mend_modules(struct store_reader *reader)
 {
+    struct store_tree *stored = &reader->header->tree;
     stored->module_count = 0;
     for (arena_ref *link = &stored->newest_module; *link; stored->module_count++) {
         if (!store_claim(reader, *link, sizeof(struct module), KIND_MODULE) ||
@@ -40,15 +42,16 @@ static bool is_location(const struct store_reader *reader, arena_ref ref)
 {
     struct location *location = arena_at(&reader->recording->arena, ref);
     if (location->module && !store_is_kind(reader, location->module, KIND_MODULE))
-        location->module = 0; /* a module that is lost */
+        location->module = 0; /* its module is lost */
     return location->next < ref && location->pseudo <= PSEUDO_KINDS &&
            !(location->pseudo && location->module) &&
            (!tree_is_label(location) || store_is_label(reader, location));
 }
 
-/* Their numbers are given anew: the oldest that is left has the first. */
-static void mend_locations(struct store_reader *reader, struct store_tree *stored)
+/* The locations that are left are numbered again, from the oldest on. */
+static void mend_locations(struct store_reader *reader)
 {
+    struct store_tree *stored = &reader->header->tree;
     const struct arena *arena = &reader->recording->arena;
     uint32_t count = 0;
     for (arena_ref *link = &stored->newest_location; *link; count++) {
@@ -64,21 +67,22 @@ static void mend_locations(struct store_reader *reader, struct store_tree *store
         ((struct location *)arena_at(arena, ref))->index = --count;
 }
 
-static bool is_thread(const struct store_reader *reader, const struct store_tree *stored,
-                      const struct thread_record *record)
+static bool is_thread(const struct store_reader *reader, const struct thread_record *record)
 {
-    return record->tid >= 0 && record->number > 0 && record->number <= stored->thread_count &&
+    return record->tid >= 0 && record->number > 0 && record->number <= reader->header->tree.thread_count &&
            store_is_kind(reader, record->root, KIND_ROOT);
 }
 
-/* Heads that are of two moments may lead to a new one whose tree, or number, is not told of yet. */
-static void mend_threads(struct store_reader *reader, struct store_tree *stored)
+/* The heads of the lists may be of two moments. Then a new thread may have a tree, or a number, that the
+ * header does not know yet. */
+static void mend_threads(struct store_reader *reader)
 {
+    struct store_tree *stored = &reader->header->tree;
     for (arena_ref *link = &stored->newest_thread; *link;) {
         struct thread_record *record = arena_at(&reader->recording->arena, *link);
         if (!store_fits(reader, *link, sizeof *record) || record->next >= *link)
             *link = 0;
-        else if (is_thread(reader, stored, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
+        else if (is_thread(reader, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
             link = &record->next;
         else
             *link = record->next;
@@ -103,13 +107,13 @@ static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref paren
            store_is_kind(reader, node->location, KIND_LOCATION);
 }
 
-/* The one behind a child that is taken out, if that can be told. */
-static arena_ref sibling_behind(const struct store_reader *reader, arena_ref ref, arena_ref parent)
+/* The sibling after a child that is taken out, 0 if it is not known. */
+static arena_ref sibling_after(const struct store_reader *reader, arena_ref ref, arena_ref parent)
 {
     const struct tree_node *node = tree_node(&reader->recording->tree, ref);
-    bool is_told =
+    bool is_known =
         store_fits(reader, ref, sizeof *node) && node->parent == parent && node->next_sibling < ref;
-    return is_told ? node->next_sibling : 0;
+    return is_known ? node->next_sibling : 0;
 }
 
 static void mend_children(struct store_reader *reader, arena_ref parent)
@@ -121,7 +125,7 @@ static void mend_children(struct store_reader *reader, arena_ref parent)
             mend_values(&tree_node(tree, *link)->self);
             link = &tree_node(tree, *link)->next_sibling;
         } else
-            *link = sibling_behind(reader, *link, parent);
+            *link = sibling_after(reader, *link, parent);
     }
 }
 
@@ -131,20 +135,22 @@ static void mend_tree(struct store_reader *reader, arena_ref root)
         mend_children(reader, node);
 }
 
-static bool is_root(const struct store_reader *reader, const struct store_tree *stored, arena_ref ref)
+static bool is_root(const struct store_reader *reader, arena_ref ref)
 {
+    const struct store_tree *stored = &reader->header->tree;
     const struct tree_node *root = tree_node(&reader->recording->tree, ref);
     return root->parent == 0 && root->depth == 0 && root->thread <= stored->thread_count &&
            (root->thread == 0) == (ref == stored->spare_root);
 }
 
-static void mend_trees(struct store_reader *reader, struct store_tree *stored)
+static void mend_trees(struct store_reader *reader)
 {
+    struct store_tree *stored = &reader->header->tree;
     for (arena_ref *link = &stored->newest_root; *link;) {
         struct tree_node *root = tree_node(&reader->recording->tree, *link);
         if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
             *link = 0;
-        else if (is_root(reader, stored, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
+        else if (is_root(reader, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
             mend_values(&root->self);
             mend_tree(reader, *link);
             link = &root->next_sibling;
@@ -156,7 +162,7 @@ static void mend_trees(struct store_reader *reader, struct store_tree *stored)
 /* ---- all of it ---- */
 
 /* How many locations these lists lead to. */
-static uint32_t reach(const struct store_reader *reader, const struct store_tree *stored)
+static uint32_t count_reachable(const struct store_reader *reader, const struct store_tree *stored)
 {
     uint32_t count = 0;
     for (arena_ref ref = stored->newest_location, next; ref; ref = next, count++) {
@@ -171,38 +177,41 @@ static uint32_t reach(const struct store_reader *reader, const struct store_tree
 }
 
 /* After a crash of the machine the newest lists may lead to pages that were not written any more. */
-static void choose_lists(const struct store_reader *reader, struct store_header *header)
+static void choose_lists(const struct store_reader *reader)
 {
-    if (reach(reader, &header->tree) == header->tree.location_count)
+    struct store_header *header = reader->header;
+    if (count_reachable(reader, &header->tree) == header->tree.location_count)
         return;
     for (int i = 0; i < STORE_CHECKPOINTS; i++) {
         const struct store_tree *before = &header->live.checkpoints[i].tree;
         if (before->thread_count <= header->tree.thread_count &&
-            reach(reader, before) > reach(reader, &header->tree))
+            count_reachable(reader, before) > count_reachable(reader, &header->tree))
             header->tree = *before;
     }
 }
 
-static void take_lists(struct recording *recording, const struct store_tree *stored)
+void store_take_lists(struct store_reader *reader)
 {
-    recording->tree.newest_root = stored->newest_root;
-    recording->tree.newest_location = stored->newest_location;
-    recording->tree.location_count = stored->location_count;
-    recording->tree.spare_root = stored->spare_root;
-    memcpy(recording->tree.pseudo, stored->pseudo, sizeof recording->tree.pseudo);
+    const struct store_tree *stored = &reader->header->tree;
+    struct tree *tree = &reader->recording->tree;
+    tree->newest_root = stored->newest_root;
+    tree->newest_location = stored->newest_location;
+    tree->location_count = stored->location_count;
+    tree->spare_root = stored->spare_root;
+    memcpy(tree->pseudo, stored->pseudo, sizeof tree->pseudo);
 }
 
-int store_mend(struct store_reader *reader, struct store_header *header)
+int store_mend(struct store_reader *reader)
 {
-    if (header->live.state == STORE_WHOLE)
+    if (reader->header->live.state == STORE_WHOLE)
         return 0;
-    choose_lists(reader, header);
-    mend_modules(reader, &header->tree);
-    mend_locations(reader, &header->tree);
-    take_lists(reader->recording, &header->tree);
-    mend_trees(reader, &header->tree);
-    mend_threads(reader, &header->tree);
-    take_lists(reader->recording, &header->tree);
+    choose_lists(reader);
+    mend_modules(reader);
+    mend_locations(reader);
+    store_take_lists(reader);
+    mend_trees(reader);
+    mend_threads(reader);
+    store_take_lists(reader);
     memset(reader->kinds, KIND_NONE, reader->unit_count);
     return 0;
 }
@@ -211,12 +220,12 @@ int store_mend(struct store_reader *reader, struct store_header *header)
 
 struct settling {
     struct store_reader *reader;
-    const struct store_header *header;
     struct fold fold;
     uint64_t end_ns;
 };
 
-/* The recording's, that is: one that went on elsewhere may have ended much later. */
+/* The end of the recording. The process may have ended much later, if it was recorded elsewhere after that.
+ */
 static uint64_t end_of(const struct store_live *live)
 {
     bool is_told = live->state == STORE_LIVE && !live->is_stopped && live->end.time_ns > live->beat_ns &&
@@ -224,12 +233,7 @@ static uint64_t end_of(const struct store_live *live)
     return is_told ? live->end.time_ns : live->beat_ns;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* What there is in a thread's tree. */
+/* All that is in a root's tree. */
 static struct values sum_of(const struct tree *tree, arena_ref root)
 {
     struct values sum = {0}; /* all trees together are bounded */
@@ -238,11 +242,11 @@ static struct values sum_of(const struct tree *tree, arena_ref root)
     return sum;
 }
 
-/* A stretch that goes on ends at the moment of a tick; ticks are a period apart on average. */
+/* When a thread's last stretch ends. One that goes on ends at a tick; ticks are a period apart on average. */
 static uint64_t stretch_end(const struct settling *settling, const struct thread_state *state)
 {
-    const struct store_live *live = &settling->header->live;
-    uint64_t period_ns = settling->header->period_ns;
+    const struct store_live *live = &settling->reader->header->live;
+    uint64_t period_ns = settling->reader->header->period_ns;
     if (state->until_ns != FOLD_GOES_ON)
         return state->until_ns;
     if (state->stretch_end_tick >= live->tick)
@@ -252,16 +256,16 @@ static uint64_t stretch_end(const struct settling *settling, const struct thread
     return is_ago ? live->beat_ns - ticks * period_ns : 0;
 }
 
-/* A node of the thread's own tree. */
+/* Whether a node is in the thread's own tree. */
 static bool is_own(const struct settling *settling, arena_ref node, const struct thread_record *record)
 {
     const struct store_reader *reader = settling->reader;
     return (store_is_kind(reader, node, KIND_NODE) || store_is_kind(reader, node, KIND_ROOT)) &&
-           reader->thread_of_node[node / UNITS_PER_NODE] == record->number;
+           reader->thread_of_node[tree_node_index(node)] == record->number;
 }
 
-/* As it was left by the last look; but what was being copied then is of no use: its life begins where its
- * record says. */
+/* A thread's accounting as the last sample left it. The state may have been in the middle of a change, so
+ * what its record and its tree say comes first. */
 static struct fold_thread fold_of(const struct settling *settling, const struct thread_record *record,
                                   const struct thread_state *state)
 {
@@ -305,7 +309,7 @@ static int settle_thread(struct settling *settling, struct thread_record *record
     return status;
 }
 
-/* One whose state has not been made yet, or found no memory: its tree says what is known of it. */
+/* A thread whose state was not made yet, or found no memory: only its tree says what is known of it. */
 static int settle_unknown(struct settling *settling, struct thread_record *record)
 {
     const struct tree *tree = settling->fold.tree;
@@ -319,7 +323,7 @@ static int settle_threads(struct settling *settling)
 {
     struct store_reader *reader = settling->reader;
     int status = 0;
-    for (arena_ref ref = settling->header->tree.newest_thread, next; ref && status == 0; ref = next) {
+    for (arena_ref ref = settling->reader->header->tree.newest_thread, next; ref && status == 0; ref = next) {
         struct thread_record *record = arena_at(&reader->recording->arena, ref);
         next = record->next;
         if (!record->state && record->end_ns)
@@ -334,18 +338,17 @@ static int settle_threads(struct settling *settling)
     return status;
 }
 
-int store_settle(struct store_reader *reader, const struct store_header *header)
+int store_settle(struct store_reader *reader)
 {
-    const struct store_live *live = &header->live;
+    const struct store_live *live = &reader->header->live;
     if (live->state == STORE_WHOLE || live->state == STORE_CLOSED)
         return 0;
     struct recording *recording = reader->recording;
-    struct settling settling = {
-        .reader = reader, .header = header, .fold.tree = &recording->tree, .end_ns = end_of(live)};
+    struct settling settling = {.reader = reader, .fold.tree = &recording->tree, .end_ns = end_of(live)};
     if (live->begin_ns > settling.end_ns || settling.end_ns > STORE_VALUE_MAX)
         return store_damaged(reader, "its times make no sense");
     if (tree_index_all(&recording->tree) < 0)
-        return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+        return recording_no_memory(recording);
     return settle_threads(&settling);
 }
 

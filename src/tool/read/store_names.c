@@ -22,7 +22,7 @@ static bool is_lost(const struct symbols *symbols, arena_ref module)
     return false;
 }
 
-/* Code of no file, or of one that was another by the end: nobody knows it but the process. */
+/* Only the process knows code of no file, or of a file that was replaced before the end. */
 static bool is_known_to_process_only(const struct recording *recording, const struct location *location)
 {
     if (!location->module)
@@ -46,7 +46,7 @@ bool store_names_said(const struct recording *recording, const struct location *
     return function || ret->region;
 }
 
-/* Where the files knew nothing, as on another machine, and somebody did. */
+/* Whether the files knew nothing of a location, as on another machine, and there is a hint. */
 static bool is_better_known(const struct symbols *from_files, const struct names_known *known)
 {
     return known->is_hint && (known->system_name || known->frame_count > 0) &&
@@ -71,7 +71,7 @@ int store_names_find(const struct profile *profile, struct names_options *option
     return names_make(profile, options, ret);
 }
 
-static int make(struct recording *recording, struct names_known *known, struct symbols **ret)
+static int name_locations(struct recording *recording, struct names_known *known, struct symbols **ret)
 {
     struct names_options options = {.regions = recording->symbols->regions,
                                     .region_count = recording->symbols->region_count};
@@ -90,7 +90,7 @@ int store_names_make(struct recording *recording)
     if (!recording->is_store)
         return 0;
     struct names_known *known = calloc(2 * (size_t)recording->tree.location_count + 1, sizeof *known);
-    int status = known ? make(recording, known, &symbols) : -ENOMEM;
+    int status = known ? name_locations(recording, known, &symbols) : -ENOMEM;
     free(known);
     if (status < 0)
         return status;

@@ -10,8 +10,8 @@
 #include "tool/debug/names.h"
 #include "recording.h"
 
-/* Replaces the names of a store that was opened; another recording keeps its own. 0; or -ENOMEM, and the
- * names are those that the store had. */
+/* Replaces the names of a store that was opened; a recording of another kind keeps its own. 0; or -ENOMEM,
+ * and the names are those that the store had. */
 int store_names_make(struct recording *recording);
 
 /* Opens a recording with all that can be known of its names. 0; or 1, and then a message has been written and
@@ -24,15 +24,11 @@ bool store_names_said(const struct recording *recording, const struct location *
                       struct names_known *ret);
 
 /*
- * Names locations from the files first, except those that only the process knew. Names them once more, with
- * the hints, where the files turn out to know nothing. known has options->known_count entries, at most one
- * for each location, and room for as many after them. 0 or -ENOMEM.
+ * Names locations from the files, except those that only the process knew. Then names all once more with the
+ * hints of those locations of which the files know nothing. `known` has options->known_count entries, at most
+ * one for each location, and space for as many after them. 0 or -ENOMEM.
  */
 int store_names_find(const struct profile *profile, struct names_options *options, struct names_known *known,
                      struct symbols **ret);
-
-/* Opens a recording with all that can be known of its names. 0; or 1 with a message on stderr, and nothing is
- * open. */
-int store_names_open(struct recording *recording, const char *path);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * The reader of stores: the header, what is copied, the timeline, and the recording that comes of it.
- */
+/* The reader of stores: the header, what is copied, the timeline, and the recording that is made of it. */
 #include "store_reader.h"
 
 #include <errno.h>
@@ -19,16 +17,16 @@ void *store_array(size_t count, size_t bytes)
 
 /* ---- the timeline ---- */
 
-/* In the tree of the record's thread, or in that of those without one. */
+/* Whether a node is in the thread's tree, or in that of threads without one. */
 static bool is_node_of(const struct store_reader *reader, arena_ref node, uint32_t thread)
 {
     if (!store_is_kind(reader, node, KIND_NODE) && !store_is_kind(reader, node, KIND_ROOT))
         return false;
-    uint32_t owner = reader->thread_of_node[node / UNITS_PER_NODE];
+    uint32_t owner = reader->thread_of_node[tree_node_index(node)];
     return owner == thread || owner == 0;
 }
 
-/* Their sums cannot overflow. */
+/* Whether the times are small enough for their sums not to overflow. */
 static bool add_times(struct store_reader *reader, const struct timeline_record *record)
 {
     const uint64_t each[] = {record->cpu_ns, record->later_cpu_ns, record->wall_ns, record->observations};
@@ -52,7 +50,7 @@ static bool is_event(const struct store_reader *reader, const struct timeline_ev
            (event->name == 0 || store_is_string(reader, event->name));
 }
 
-/* Those that make sense. */
+/* Drops the records that make no sense. */
 static void keep_records(struct store_reader *reader, struct timeline *timeline)
 {
     uint32_t kept = 0;
@@ -95,7 +93,7 @@ static int take_timeline(struct store_reader *reader, const struct store_timelin
     keep_records(reader, timeline);
     keep_events(reader, timeline);
     if (reader->header->live.state != STORE_WHOLE)
-        return 0; /* of one that was not closed, or whose trees had to be mended, the others will do */
+        return 0; /* not closed, or mended: the rest will do */
     if (timeline->count < counts->count)
         return store_damaged(reader, "its timeline makes no sense");
     return timeline->event_count == counts->event_count
@@ -176,17 +174,13 @@ static int take_arena(struct store_reader *reader)
     recording->profile.thread_count = header->tree.thread_count;
     recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)header->tree.thread_count + 1));
     if (status < 0 || !reader->kinds || !recording->thread_of_number)
-        return recording_refuse(recording, -ENOMEM, "there is not enough memory for it");
+        return recording_no_memory(recording);
     memcpy(recording->arena.base, reader->bytes + header->arena.offset, bytes);
     recording->arena.used_bytes = bytes;
     recording->modules.arena = recording->tree.arena = &recording->arena;
-    recording->tree.newest_root = header->tree.newest_root;
-    recording->tree.newest_location = header->tree.newest_location;
-    recording->tree.spare_root = header->tree.spare_root;
     recording->tree.node_count = header->tree.node_count;
-    recording->tree.location_count = header->tree.location_count;
     recording->tree.overflows = header->tree.overflows;
-    memcpy(recording->tree.pseudo, header->tree.pseudo, sizeof recording->tree.pseudo);
+    store_take_lists(reader);
     return 0;
 }
 
@@ -249,28 +243,16 @@ static void describe(struct recording *recording, const struct store_header *hea
     };
 }
 
-typedef int step_fn(struct store_reader *reader);
-
-static int run(struct store_reader *reader, step_fn *const *steps, size_t count)
+static int read_parts(struct store_reader *reader)
 {
-    for (size_t i = 0; i < count; i++) {
-        int status = steps[i](reader);
-        if (status < 0)
-            return status;
-    }
-    return 0;
-}
-
-static int read_parts(struct store_reader *reader, struct store_header *header)
-{
-    static step_fn *const first[] = {check_header, check_parts, take_arena};
-    static step_fn *const second[] = {store_check_arena, store_read_names, read_timeline};
-    int status = run(reader, first, sizeof first / sizeof *first);
-    if (status == 0)
-        status = store_mend(reader, header);
-    if (status == 0)
-        status = run(reader, second, sizeof second / sizeof *second);
-    return status == 0 ? store_settle(reader, header) : status;
+    static int (*const steps[])(struct store_reader *) = {
+        check_header,      check_parts,      take_arena,    store_mend,
+        store_check_arena, store_read_names, read_timeline, store_settle,
+    };
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < sizeof steps / sizeof *steps; i++)
+        status = steps[i](reader);
+    return status;
 }
 
 int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count)
@@ -280,7 +262,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
     if (count < sizeof header)
         return recording_refuse(recording, -EBADMSG, "it is cut short: there is not even a whole header");
     memcpy(&header, bytes, sizeof header);
-    int status = read_parts(&reader, &header);
+    int status = read_parts(&reader);
     if (status == 0) {
         describe(recording, &header);
         read_profile_paths(&reader);

@@ -7,12 +7,12 @@
 
 enum {
     FRAMES_MAX = 1024,     /* inlined calls at one address: more than any compiler makes */
-    SHARED_TEXT_MAX = 1024 /* times a part's size: what all of its names together may come to */
+    SHARED_TEXT_MAX = 1024 /* all names together are at most so many times as long as the part */
 };
 
-/* What the stored names become; the text is a copy of its own. */
+/* The names of a store, in memory of their own. */
 struct stored_symbols {
-    struct symbols symbols; /* first: release gets it */
+    struct symbols symbols; /* first: release_symbols gets it */
     char *text;
     struct code_region *regions;
 };
@@ -59,7 +59,8 @@ static struct stored_symbols *allocate_symbols(const struct store_symbols *count
     return NULL;
 }
 
-/* A stored text, or NULL when it lies outside, begins within another one, or makes too many together. */
+/* A stored text. NULL if it lies outside, if it begins within another one, or if all together become too
+ * long. */
 static const char *text_at(struct store_reader *reader, const struct stored_symbols *stored,
                            const struct store_symbols *counts, uint32_t offset)
 {
@@ -177,9 +178,9 @@ static void take_perf_maps(const struct store_live *live, struct perf_maps *ret)
     }
 }
 
-/* The process did not come to say what it called its code: what it would have found is looked for here, or
- * later. */
-static int take_names_of_files(struct store_reader *reader)
+/* The process ended before it could name its code. So names are found here as the process would have found
+ * them; those from files later, if the recording is to be merged. */
+static int find_names(struct store_reader *reader)
 {
     struct recording *recording = reader->recording;
     struct perf_maps perf_maps;
@@ -200,7 +201,7 @@ int store_read_names(struct store_reader *reader)
     const struct store_part *part = &reader->header->symbols;
     struct store_symbols counts;
     if (part->bytes == 0 && reader->header->live.state != STORE_WHOLE)
-        return take_names_of_files(reader);
+        return find_names(reader);
     if (part->bytes < sizeof counts)
         return store_damaged(reader, "its names are missing");
     memcpy(&counts, reader->bytes + part->offset, sizeof counts);

@@ -1,6 +1,6 @@
 /*
  * What the files of the store reader share. Everything is copied first, so that it cannot change, and then
- * checked record by record. One failed check refuses the whole store, with a reason (recording_refuse).
+ * checked record by record. One check that fails refuses the whole store, with a reason (recording_refuse).
  *
  *     store_read.c        the header, the timeline, and the whole
  *     store_arena.c       modules, locations, trees, threads
@@ -20,7 +20,7 @@
 /* The sum of four of these fits into 64 bits, and each sum into a reader's signed 64 bits. */
 #define STORE_VALUE_MAX (UINT64_C(1) << 61)
 
-/* The kind of record that begins at a unit of the arena, or goes on there (KIND_REST). */
+/* The kind of the record that begins at a unit of the arena. KIND_REST: it goes on there. */
 enum store_kind {
     KIND_NONE,
     KIND_MODULE,
@@ -32,21 +32,24 @@ enum store_kind {
     KIND_REST
 };
 
-enum { UNITS_PER_NODE = sizeof(struct tree_node) / ARENA_UNIT_BYTES };
-
 struct store_reader {
     struct recording *recording;
     const unsigned char *bytes;
     size_t count;
-    const struct store_header *header; /* a copy */
-    uint8_t *kinds;                    /* one per unit of the arena */
+    struct store_header *header; /* a copy; store_mend changes it */
+    uint8_t *kinds;              /* one per unit of the arena */
     size_t unit_count;
-    uint32_t *thread_of_node; /* by where the node lies */
+    uint32_t *thread_of_node; /* by tree_node_index */
     uint8_t *has_tree;        /* by thread number */
     uint64_t total[4];        /* samples, CPU, off-CPU, wall */
     uint64_t timed_ns;        /* of all records of the timeline */
     uint64_t text_bytes;      /* of all names taken so far */
 };
+
+static inline uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* Refuses the store with "it is damaged: WHAT"; returns the error. */
 int store_damaged(struct store_reader *reader, const char *what);
@@ -54,8 +57,8 @@ int store_damaged(struct store_reader *reader, const char *what);
 /* Zeroed memory for so many elements, also for 0 of them; NULL without memory. */
 void *store_array(size_t count, size_t bytes);
 
-/* Whether so many bytes lie there; and the same, claimed for a record of that kind: no other record has them.
- */
+/* Whether so many bytes lie there. store_claim also claims them for a record of that kind: each byte is
+ * claimed once. */
 bool store_fits(const struct store_reader *reader, arena_ref ref, size_t bytes);
 bool store_claim(struct store_reader *reader, arena_ref ref, size_t bytes, enum store_kind kind);
 
@@ -72,13 +75,16 @@ int store_add_values(struct store_reader *reader, const struct values *values);
 /* Whether a location that claims to be a label has a key, and after it a value, that can be written. */
 bool store_is_label(const struct store_reader *reader, const struct location *location);
 
+/* The tree's lists in the recording begin where the header says. */
+void store_take_lists(struct store_reader *reader);
+
 /*
- * For a recording that was not closed. store_mend takes out what was being added, so that the rest can be
- * checked like any other store; it mends the header too. After the checks store_settle closes the time of the
+ * For a recording that was not closed. store_mend takes out what was being added, also from the header, so
+ * that the rest can be checked like any other store. After the checks store_settle closes the time of the
  * threads that lived. 0 or -errno.
  */
-int store_mend(struct store_reader *reader, struct store_header *header);
-int store_settle(struct store_reader *reader, const struct store_header *header);
+int store_mend(struct store_reader *reader);
+int store_settle(struct store_reader *reader);
 
 /* The ending of a store that was not closed and has no note of an end. */
 #define STORE_NOT_ENDED "it had not ended"
@@ -86,8 +92,9 @@ int store_settle(struct store_reader *reader, const struct store_header *header)
 /* What the process noted about its end, unless it went on after that; else STORE_END_UNKNOWN. */
 enum store_end store_believed_end(const struct store_live *live);
 
-/* For a store that was settled: how the process ended, if not in the ordinary way; and how long it was
- * recorded. */
+/* For a store that was settled: how the process ended, if not in the ordinary way, and how long it was
+ * recorded.
+ */
 void store_describe_end(const struct store_header *header, char *ret, size_t capacity);
 uint64_t store_duration_ns(const struct store_header *header);
 
