@@ -3,14 +3,13 @@
  * all that follows it, so a torn file is recognised. The checks after it bound what a hostile file can say.
  */
 #include "frame_table.h"
+#include "base/arena.h"
 #include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-enum { STRING_SLOTS_MIN = 256 };
 
 static const size_t strings_max_bytes = (size_t)1 << 30;
 
@@ -31,94 +30,47 @@ void frame_table_free(struct frame_table *table)
 {
     free(table->rows);
     free(table->frames);
-    free(table->strings);
-    free(table->string_slots);
+    string_table_deinit(&table->strings);
     *table = (struct frame_table){0};
 }
 
 /* ---- filling ---- */
 
-/* Room for one more record; false without memory, and then the table is broken. */
-static bool make_room(struct frame_table *table, void *records, size_t count, uint32_t *capacity,
-                      size_t record_bytes)
+/* Without memory a table becomes empty, and stays so. */
+static bool break_table(struct frame_table *table)
 {
-    if (!table->is_broken)
-        table->is_broken = !array_grow(records, capacity, count, record_bytes);
-    return !table->is_broken;
+    frame_table_free(table);
+    table->is_broken = true;
+    return false;
 }
 
-static uint32_t hash(const char *string)
+/* Makes room for one more record. False if the table is broken, or is now. */
+static bool reserve_record(struct frame_table *table, void *records, size_t count, uint32_t *capacity,
+                           size_t record_bytes)
 {
-    uint32_t value = 2166136261U; /* FNV-1a */
-    for (; *string; string++)
-        value = (value ^ (unsigned char)*string) * 16777619U;
-    return value;
-}
-
-static size_t slot_of(const struct frame_table *table, const char *string)
-{
-    size_t slot = hash(string) & (table->string_slot_count - 1);
-    while (table->string_slots[slot] && strcmp(table->strings + table->string_slots[slot], string) != 0)
-        slot = (slot + 1) & (table->string_slot_count - 1);
-    return slot;
-}
-
-static bool grow_slots(struct frame_table *table)
-{
-    size_t old_count = table->string_slot_count;
-    uint32_t *old = table->string_slots;
-    if (2 * (table->string_count + 1) < old_count)
-        return true;
-    size_t count = old_count ? 2 * old_count : STRING_SLOTS_MIN;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    table->is_broken = !slots;
-    if (!slots)
+    if (table->is_broken)
         return false;
-    table->string_slots = slots;
-    table->string_slot_count = count;
-    for (size_t i = 0; i < old_count; i++) {
-        if (old[i])
-            slots[slot_of(table, table->strings + old[i])] = old[i];
-    }
-    free(old);
-    return true;
-}
-
-static uint32_t append_string(struct frame_table *table, const char *string)
-{
-    size_t bytes = strlen(string) + 1, at = table->string_bytes ? table->string_bytes : 1;
-    size_t wanted = at + bytes, capacity = table->string_capacity;
-    while (capacity < wanted)
-        capacity = capacity ? 2 * capacity : 1024;
-    if (capacity > table->string_capacity) {
-        char *moved = capacity <= strings_max_bytes ? realloc(table->strings, capacity) : NULL;
-        table->is_broken = !moved;
-        if (!moved)
-            return 0;
-        table->strings = moved;
-        table->string_capacity = capacity;
-    }
-    table->strings[0] = '\0';
-    memcpy(table->strings + at, string, bytes);
-    table->string_bytes = wanted;
-    return (uint32_t)at;
+    return array_grow(records, capacity, count, record_bytes) || break_table(table);
 }
 
 uint32_t frame_table_string(struct frame_table *table, const char *string)
 {
-    if (!string || !*string || table->is_broken || !grow_slots(table))
+    struct string_table *strings = &table->strings;
+    if (!string || !*string || table->is_broken)
         return 0;
-    size_t slot = slot_of(table, string);
-    if (!table->string_slots[slot]) {
-        table->string_slots[slot] = append_string(table, string);
-        table->string_count += table->string_slots[slot] != 0;
+    if (!strings->text)
+        string_table_init(strings);
+    uint32_t number = string_table_intern(strings, string);
+    if (strings->failed || strings->text_used > strings_max_bytes) {
+        break_table(table);
+        return 0;
     }
-    return table->string_slots[slot];
+    return (uint32_t)strings->offsets[number];
 }
 
 void frame_table_add_row(struct frame_table *table, const struct frame_row *row)
 {
-    if (!make_room(table, &table->rows, table->row_count, &table->row_capacity, sizeof *row))
+    if (!reserve_record(table, &table->rows, table->row_count, &table->row_capacity, sizeof *row))
         return;
     table->rows[table->row_count] = *row;
     table->rows[table->row_count].first_frame = (uint32_t)table->frame_count;
@@ -127,7 +79,7 @@ void frame_table_add_row(struct frame_table *table, const struct frame_row *row)
 
 void frame_table_add_frame(struct frame_table *table, const struct frame_entry *frame)
 {
-    if (!make_room(table, &table->frames, table->frame_count, &table->frame_capacity, sizeof *frame) ||
+    if (!reserve_record(table, &table->frames, table->frame_count, &table->frame_capacity, sizeof *frame) ||
         table->rows[table->row_count - 1].frame_count == FRAMES_PER_ADDRESS_MAX)
         return;
     table->frames[table->frame_count++] = *frame;
@@ -136,24 +88,22 @@ void frame_table_add_frame(struct frame_table *table, const struct frame_entry *
 
 /* ---- reading ---- */
 
+static int compare_address(const void *address, const void *row)
+{
+    const uint64_t a = *(const uint64_t *)address, b = ((const struct frame_row *)row)->address;
+    return (a > b) - (a < b);
+}
+
 const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->rows[middle].address == address)
-            return &table->rows[middle];
-        if (table->rows[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return table->row_count > 0
+               ? bsearch(&address, table->rows, table->row_count, sizeof *table->rows, compare_address)
+               : NULL;
 }
 
 const char *frame_table_text(const struct frame_table *table, uint32_t string)
 {
-    return string ? table->strings + string : "";
+    return string ? table->strings.text + string : "";
 }
 
 /* ---- two tables ---- */
@@ -199,11 +149,11 @@ unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t
 {
     struct header header = {.row_count = table->row_count,
                             .frame_count = table->frame_count,
-                            .string_bytes = table->string_bytes,
+                            .string_bytes = table->strings.text_used,
                             .key_bytes = key_bytes};
     size_t rows_bytes = table->row_count * sizeof *table->rows;
     size_t frames_bytes = table->frame_count * sizeof *table->frames;
-    size_t count = sizeof header + rows_bytes + frames_bytes + table->string_bytes;
+    size_t count = sizeof header + rows_bytes + frames_bytes + header.string_bytes;
     unsigned char *bytes = key_bytes <= sizeof header.key ? malloc(count) : NULL, *at = bytes;
     if (!bytes)
         return NULL;
@@ -215,8 +165,8 @@ unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t
         at = mempcpy(at, table->rows, rows_bytes);
     if (table->frame_count > 0)
         at = mempcpy(at, table->frames, frames_bytes);
-    if (table->string_bytes > 0)
-        memcpy(at, table->strings, table->string_bytes);
+    if (header.string_bytes > 0)
+        memcpy(at, table->strings.text, header.string_bytes);
     header.checksum = checksum(bytes, count);
     memcpy(bytes, &header, sizeof header);
     *ret_bytes = count;
@@ -244,8 +194,9 @@ static bool is_row_good(const struct frame_table *table, size_t index)
 
 static bool is_consistent(const struct frame_table *table)
 {
-    size_t last = table->string_bytes ? table->string_bytes - 1 : 0;
-    if (table->string_bytes > 0 && (table->strings[0] != '\0' || table->strings[last] != '\0'))
+    const char *text = table->strings.text;
+    size_t last = text ? table->strings.text_used - 1 : 0;
+    if (text && (text[0] != '\0' || text[last] != '\0'))
         return false;
     for (size_t i = 0; i < table->row_count; i++) {
         if (!is_row_good(table, i))
@@ -259,13 +210,23 @@ static bool is_consistent(const struct frame_table *table)
 }
 
 /* A copy of the next part of the bytes; NULL without memory. */
-static void *take(const unsigned char **at, size_t bytes)
+static void *copy_next(const unsigned char **at, size_t bytes)
 {
     void *copy = malloc(bytes ? bytes : 1);
     if (copy)
         memcpy(copy, *at, bytes);
     *at += bytes;
     return copy;
+}
+
+/* Strings that can be read, but not added to. False without memory. */
+static bool copy_text(struct string_table *strings, const unsigned char *text, size_t bytes)
+{
+    if (bytes == 0)
+        return true;
+    *strings =
+        (struct string_table){.text = scratch_alloc(bytes), .text_used = bytes, .text_capacity = bytes};
+    return strings->text && memcpy(strings->text, text, bytes);
 }
 
 int frame_table_decode(struct frame_table *table, const unsigned char *bytes, size_t count,
@@ -281,13 +242,10 @@ int frame_table_decode(struct frame_table *table, const unsigned char *bytes, si
     const unsigned char *at = bytes + sizeof header;
     table->row_count = table->row_capacity = header.row_count;
     table->frame_count = table->frame_capacity = header.frame_count;
-    table->string_bytes = table->string_capacity = header.string_bytes;
-    table->rows = take(&at, header.row_count * sizeof *table->rows);
-    table->frames = take(&at, header.frame_count * sizeof *table->frames);
-    table->strings = take(&at, header.string_bytes);
-    int error = !table->rows || !table->frames || !table->strings ? -ENOMEM
-                : is_consistent(table)                            ? 0
-                                                                  : -EBADMSG;
+    table->rows = copy_next(&at, header.row_count * sizeof *table->rows);
+    table->frames = copy_next(&at, header.frame_count * sizeof *table->frames);
+    bool has_text = copy_text(&table->strings, at, header.string_bytes);
+    int error = !table->rows || !table->frames || !has_text ? -ENOMEM : is_consistent(table) ? 0 : -EBADMSG;
     if (error)
         frame_table_free(table);
     return error;

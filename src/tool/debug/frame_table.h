@@ -5,10 +5,12 @@
  * keeps it on disk. Therefore it holds only numbers and offsets, and a table that comes as bytes is checked
  * before use.
  *
- * Called from: the tool's only thread. A zeroed struct is an empty table.
+ * Called from: the tool's only thread. A zeroed struct is an empty table. A decoded table is not added to.
  */
 #ifndef WALLPROF_FRAME_TABLE_H
 #define WALLPROF_FRAME_TABLE_H
+
+#include "base/string_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,10 +30,10 @@ struct frame_row {
     uint64_t symbol_bytes;             /* and its size; 0 for a label without one */
     uint32_t first_frame, frame_count; /* 0 frames: nothing is known */
     uint32_t source;                   /* enum name_source */
-    uint32_t is_final; /* 1: debug information was there. 0: a debug file that comes later may say more */
+    uint32_t is_final; /* 1: debug information was there; 0: a debug file that is added later may tell more */
 };
 
-/* Strings are offsets into struct frame_table.strings; 0 is the empty string: not known. */
+/* Strings are offsets into the text of struct frame_table.strings; 0 is the empty string: not known. */
 struct frame_entry {
     uint32_t system_name, file;
     uint32_t line, start_line; /* in file; 0: not known */
@@ -40,12 +42,10 @@ struct frame_entry {
 struct frame_table {
     struct frame_row *rows; /* owned, as all arrays here; ascending by address */
     struct frame_entry *frames;
-    char *strings;
-    uint32_t *string_slots; /* only while the table is filled */
+    struct string_table strings;
     size_t row_count, frame_count;
     uint32_t row_capacity, frame_capacity;
-    size_t string_bytes, string_capacity, string_slot_count, string_count;
-    bool is_broken; /* out of memory, or too large: not to be used */
+    bool is_broken; /* out of memory, or too large: nothing is in it */
 };
 
 void frame_table_free(struct frame_table *table);

@@ -1,4 +1,5 @@
 #include "name_cache.h"
+#include "base/sink.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +17,7 @@ enum {
     FILE_NAME_BYTES = 2 * FRAME_TABLE_KEY_MAX_BYTES + sizeof ".frames"
 };
 
-static const char suffix[] = ".frames", temporary_prefix[] = ".new-";
+static const char suffix[] = ".frames", temporary_prefix[] = ".wallprof-"; /* as sink.h has it */
 
 /* ---- where ---- */
 
@@ -46,7 +47,7 @@ static bool choose_directory(char path[PATH_MAX])
     return length > 0 && length < PATH_MAX;
 }
 
-/* Whether only this user can put files there: names that others wrote are not used. */
+/* Whether only this user can put files there. Names that others wrote are not used. */
 static bool is_private(int directory_fd)
 {
     struct stat status;
@@ -106,12 +107,6 @@ static unsigned char *read_file(const struct name_cache *cache, const char *name
     return bytes;
 }
 
-/* Reading a file makes it the newest. */
-static void touch(const struct name_cache *cache, const char *name)
-{
-    utimensat(cache->directory_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
-}
-
 struct frame_table name_cache_load(const struct name_cache *cache, const uint8_t *build_id, size_t bytes)
 {
     struct frame_table table = {0};
@@ -122,7 +117,7 @@ struct frame_table name_cache_load(const struct name_cache *cache, const uint8_t
     name_file(name, build_id, bytes);
     unsigned char *file = read_file(cache, name, &count);
     if (file && frame_table_decode(&table, file, count, build_id, bytes) == 0)
-        touch(cache, name);
+        utimensat(cache->directory_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* it is the newest now */
     free(file);
     return table;
 }
@@ -143,7 +138,7 @@ static int compare_age(const void *left, const void *right)
     return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Only files of ours: kept ones, and those that a killed run has left. */
+/* Files of ours are those that are kept, and temporary ones that a killed run has left. */
 static bool is_ours(const char *name)
 {
     size_t bytes = strlen(name), suffix_bytes = sizeof suffix - 1;
@@ -194,34 +189,15 @@ static void remove_oldest(const struct name_cache *cache)
 
 /* ---- writing ---- */
 
-static bool write_file(int fd, const unsigned char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0) {
-            bytes += written;
-            count -= (size_t)written;
-        }
-    }
-    return true;
-}
-
 static void replace_file(const struct name_cache *cache, const char *name, const unsigned char *bytes,
                          size_t count)
 {
-    char temporary[64];
-    snprintf(temporary, sizeof temporary, "%s%ld", temporary_prefix, (long)getpid());
-    unlinkat(cache->directory_fd, temporary, 0);
-    int fd =
-        openat(cache->directory_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
+    int error;
+    struct sink *sink = sink_create(cache->directory_fd, name, SINK_PLAIN, &error);
+    if (!sink)
         return;
-    bool is_whole = write_file(fd, bytes, count);
-    is_whole = close(fd) == 0 && is_whole;
-    if (!is_whole || renameat(cache->directory_fd, temporary, cache->directory_fd, name) != 0)
-        unlinkat(cache->directory_fd, temporary, 0);
+    sink_write(sink, bytes, count);
+    sink_commit(sink);
 }
 
 void name_cache_store(const struct name_cache *cache, const uint8_t *build_id, size_t bytes,

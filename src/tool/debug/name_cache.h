@@ -3,8 +3,8 @@
  * once need not be read again.
  *
  * The cache is in $XDG_CACHE_HOME/wallprof or ~/.cache/wallprof, or where WALLPROF_CACHE says. There is none
- * with WALLPROF_CACHE=off, without a home that can be written to, or where the directory is another user's;
- * no message says so. Files are checked like any other input, and appear whole (rename). Above a bound on
+ * with WALLPROF_CACHE=off, without a home that can be written to, or where the directory is another user's.
+ * No message says so. Files are checked like any other input, and appear whole (sink.h). Above a bound on
  * their total size the oldest are removed.
  *
  * Called from: names.c.
@@ -31,7 +31,7 @@ void name_cache_close(struct name_cache *cache);
 /* What is kept for this build-id; an empty table where nothing is, or without a build-id. */
 struct frame_table name_cache_load(const struct name_cache *cache, const uint8_t *build_id, size_t bytes);
 
-/* Replaces what was kept, and then keeps to the bound. Failing is no error. */
+/* Replaces what was kept, and then removes what is above the bound. A failure is ignored. */
 void name_cache_store(const struct name_cache *cache, const uint8_t *build_id, size_t bytes,
                       const struct frame_table *table);
 
