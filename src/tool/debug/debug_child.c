@@ -1,8 +1,10 @@
 /*
- * The child sends its status, then the table as bytes if the status is 0, and closes the pipe. The parent
- * trusts nothing: what it gets is bounded, and checked like a file.
+ * The child sends its status, and after it the table as bytes if the status is 0. Then it closes the pipe.
+ * The parent trusts nothing: what it receives is bounded, and checked like a file.
  */
 #include "debug_child.h"
+#include "base/clock.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,17 +16,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 1 << 16, NO_KEY = 0 };
+enum { NO_KEY = 0, REPLY_MAX_BYTES = 1 << 30, WAITING_MS = 1000 };
 
-static const size_t answer_max_bytes = (size_t)1 << 30;
 #define MEMORY_MAX_BYTES ((rlim_t)16 << 30)
 
-struct child_answer {
-    unsigned char *bytes;
-    size_t count, capacity;
+struct child_reply {
+    unsigned char *bytes; /* malloc'd */
+    size_t count;
+    uint32_t capacity;
 };
 
 /* ---- the child ---- */
@@ -38,7 +39,7 @@ static void limit(int resource, rlim_t most)
     }
 }
 
-/* What the parent has reserved already: that counts too (proc_pid_statm(5): the sixth number, in pages). */
+/* What the parent has reserved already counts too (proc_pid_statm(5): the sixth number, in pages). */
 static rlim_t memory_inherited(void)
 {
     unsigned long data_pages = 0;
@@ -72,20 +73,20 @@ static void write_all(int fd, const void *bytes, size_t count)
     }
 }
 
-/* A library's last message (a failed assertion) is about a file, and of no use to the user. */
-static void silence(void)
+/* A library's last message (a failed assertion) would be about a file, and of no use to the user. */
+static void silence_stderr(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0)
         dup2(null, STDERR_FILENO);
 }
 
-static _Noreturn void answer(int fd, const struct debug_bounds *bounds, const struct debug_module *module,
-                             const uint64_t *addresses, size_t count)
+static _Noreturn void run_child(int fd, const struct debug_bounds *bounds, const struct debug_module *module,
+                                const uint64_t *addresses, size_t count)
 {
     struct frame_table table;
     size_t bytes;
-    silence();
+    silence_stderr();
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process is left to read the reply then */
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, bounds->cpu_seconds);
@@ -104,21 +105,14 @@ static _Noreturn void answer(int fd, const struct debug_bounds *bounds, const st
 
 /* ---- the parent ---- */
 
-static int64_t milliseconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static int wait_for_more(int fd, int64_t deadline_ms, const struct debug_module *module)
+static int wait_for_more(int fd, uint64_t deadline_ns, const struct debug_module *module)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     for (;;) {
-        int64_t left = deadline_ms - milliseconds_now();
-        if (left <= 0)
+        const int64_t left_ms = ((int64_t)deadline_ns - (int64_t)clock_monotonic_ns()) / NS_PER_MS;
+        if (left_ms <= 0)
             return -EIO;
-        int ready = poll(&poll_fd, 1, left > 1000 ? 1000 : (int)left);
+        int ready = poll(&poll_fd, 1, left_ms > WAITING_MS ? WAITING_MS : (int)left_ms);
         if (ready > 0)
             return 0;
         if (ready < 0 && errno != EINTR)
@@ -128,25 +122,12 @@ static int wait_for_more(int fd, int64_t deadline_ms, const struct debug_module 
     }
 }
 
-static int make_room(struct child_answer *got)
-{
-    if (got->count < got->capacity)
-        return 0;
-    size_t capacity = got->capacity ? 2 * got->capacity : FIRST_BYTES;
-    unsigned char *moved = capacity <= answer_max_bytes ? realloc(got->bytes, capacity) : NULL;
-    if (!moved)
-        return -ENOMEM;
-    got->bytes = moved;
-    got->capacity = capacity;
-    return 0;
-}
-
-static int receive(int fd, int64_t deadline_ms, const struct debug_module *module, struct child_answer *got)
+static int receive(int fd, uint64_t deadline_ns, const struct debug_module *module, struct child_reply *got)
 {
     for (;;) {
-        int error = make_room(got);
-        if (!error)
-            error = wait_for_more(fd, deadline_ms, module);
+        if (got->count >= REPLY_MAX_BYTES || !array_grow(&got->bytes, &got->capacity, got->count, 1))
+            return -ENOMEM;
+        int error = wait_for_more(fd, deadline_ns, module);
         if (error)
             return error;
         ssize_t bytes = read(fd, got->bytes + got->count, got->capacity - got->count);
@@ -159,7 +140,7 @@ static int receive(int fd, int64_t deadline_ms, const struct debug_module *modul
     }
 }
 
-static int understand(const struct child_answer *got, struct frame_table *ret)
+static int decode_reply(const struct child_reply *got, struct frame_table *ret)
 {
     int status;
     if (got->count < sizeof status)
@@ -182,23 +163,23 @@ int debug_child_read(const struct debug_bounds *bounds, const struct debug_modul
                      const uint64_t *addresses, size_t count, struct frame_table *ret)
 {
     int ends[2];
-    struct child_answer got = {0};
+    struct child_reply got = {0};
     *ret = (struct frame_table){0};
-    int64_t deadline_ms = milliseconds_now() + (int64_t)bounds->wall_seconds * 1000;
+    const uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)bounds->wall_seconds * NS_PER_S;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     pid_t child = fork();
     if (child == 0)
-        answer(ends[1], bounds, module, addresses, count);
+        run_child(ends[1], bounds, module, addresses, count);
     int error = child < 0 ? -errno : 0;
     close(ends[1]);
     if (child > 0) {
-        error = receive(ends[0], deadline_ms, module, &got);
+        error = receive(ends[0], deadline_ns, module, &got);
         reap(child);
     }
     close(ends[0]);
     if (!error)
-        error = understand(&got, ret);
+        error = decode_reply(&got, ret);
     free(got.bytes);
     return error;
 }

@@ -15,8 +15,8 @@ struct debug_bounds {
 };
 
 /*
- * As debug_info_read; -EIO when the reading process died or exceeded its bounds. A debuginfod server must
- * reply within a short time. DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME of the environment are respected.
+ * As debug_info_read; -EIO when the reading process died or exceeded its bounds. A debuginfod server has to
+ * reply within a short time: DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME have defaults here.
  */
 int debug_child_read(const struct debug_bounds *bounds, const struct debug_module *module,
                      const uint64_t *addresses, size_t count, struct frame_table *ret);

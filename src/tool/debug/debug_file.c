@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* libdwfl knows where to search. But a debug link must be a plain file name: it leads to no other directory.
- */
+/* libdwfl knows where to search. But a debug link has to be a plain file name, and lead to no other
+ * directory. */
 static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                            const char *path, const char *link, GElf_Word link_crc, char **ret_path)
 {
@@ -39,7 +39,7 @@ static bool is_code(Elf *elf)
            (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* Linkers leave what they have dropped at address 0. That is recognised by being below all code. */
+/* Debug information of code that the linker has dropped stays at address 0, below all code. */
 static uint64_t lowest_code(Elf *elf)
 {
     size_t count;
@@ -56,7 +56,7 @@ static uint64_t lowest_code(Elf *elf)
 }
 
 /* libdwfl owns the descriptor afterwards, unless it fails. */
-static int report(struct debug_file *file, const char *path, int fd)
+static int report_file(struct debug_file *file, const char *path, int fd)
 {
     dwfl_report_begin(file->dwfl);
     file->module = dwfl_report_elf(file->dwfl, path, path, fd, 0, true);
@@ -68,7 +68,7 @@ static int report(struct debug_file *file, const char *path, int fd)
     return 0;
 }
 
-static int use(struct debug_file *file, const uint8_t *build_id, size_t build_id_bytes)
+static int take_dwarf(struct debug_file *file, const uint8_t *build_id, size_t build_id_bytes)
 {
     GElf_Addr bias;
     Elf *elf = dwfl_module_getelf(file->module, &bias);
@@ -109,9 +109,9 @@ int debug_file_open(struct debug_file *file, const char *path, const uint8_t *bu
         close(fd);
         return -ENOMEM;
     }
-    int error = report(file, path, fd);
+    int error = report_file(file, path, fd);
     if (!error)
-        error = use(file, build_id, build_id_bytes);
+        error = take_dwarf(file, build_id, build_id_bytes);
     if (error)
         debug_file_close(file);
     return error;

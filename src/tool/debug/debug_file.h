@@ -4,7 +4,7 @@
  * The file is used only if it is the one that was recorded: it has the recorded build-id, or neither has any.
  * Debug information comes from the file itself, or from a separate debug file. That is found by build-id, or
  * by .gnu_debuglink beside the file, in .debug or in /usr/lib/debug. Parts of it may be in a file that
- * several share (dwz), or in .dwo files. A server (debuginfod) is asked only if DEBUGINFOD_URLS is set.
+ * several share (dwz), or in .dwo files. A server (debuginfod) is used only if DEBUGINFOD_URLS is set.
  *
  * Called from: debug_info.c.
  */

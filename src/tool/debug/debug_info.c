@@ -1,7 +1,7 @@
 /*
- * Addresses are dealt out to the compilation units by the units' ranges, so that each unit is read once, with
- * all of its addresses. (.debug_aranges is not always there, and never needed.) Units that do not say where
- * their code is are asked about what is left. Then all symbols are looked up at once.
+ * Addresses are dealt out to the compilation units by the units' ranges. So each unit is read once, with all
+ * of its addresses. (.debug_aranges is not always there, and never needed.) Units without ranges are then
+ * read for the addresses that are left. At the end all symbols are looked up at once.
  */
 #include "debug_info.h"
 
@@ -16,10 +16,10 @@
 
 enum { UNITS_MAX = 1 << 22 };
 
-/* Which unit an address is in, so far. */
+/* The unit that an address is in, so far. */
 struct share {
-    uint32_t unit; /* 1 + index, 0 for none */
-    uint64_t bytes;
+    uint32_t unit;  /* 1 + index, 0 for none */
+    uint64_t bytes; /* of the unit's range around the address */
 };
 
 struct debug_reading {
@@ -187,16 +187,16 @@ static int read_units(struct debug_reading *reading)
 
 /* ---- symbols ---- */
 
-/* A name that the symbol tables may have. */
-struct wish {
+/* A symbol that would name a frame. */
+struct wanted_symbol {
     uint64_t address;
-    size_t index;  /* of the address that is asked for */
+    size_t index;  /* of the address whose frame it names */
     bool is_start; /* of a function, whose symbol begins there and nowhere else */
 };
 
-static int compare_wishes(const void *left, const void *right)
+static int compare_wanted(const void *left, const void *right)
 {
-    const struct wish *a = left, *b = right;
+    const struct wanted_symbol *a = left, *b = right;
     return (a->address > b->address) - (a->address < b->address);
 }
 
@@ -205,39 +205,39 @@ static const struct debug_frame *outermost(const struct debug_chain *chain)
     return chain->count > 0 ? &chain->frames[chain->count - 1] : NULL;
 }
 
-static size_t list_wishes(const struct debug_reading *reading, struct wish *wishes)
+static size_t list_wanted(const struct debug_reading *reading, struct wanted_symbol *wanted)
 {
     size_t count = 0;
     for (size_t i = 0; i < reading->count; i++) {
         const struct debug_frame *frame = outermost(&reading->chains[i]);
         if (frame && frame->symbol_at)
-            wishes[count++] = (struct wish){frame->symbol_at + reading->file.dwarf_bias, i, true};
+            wanted[count++] = (struct wanted_symbol){frame->symbol_at + reading->file.dwarf_bias, i, true};
         else if (!frame || !frame->name)
-            wishes[count++] = (struct wish){reading->addresses[i], i, false};
+            wanted[count++] = (struct wanted_symbol){reading->addresses[i], i, false};
     }
-    qsort(wishes, count, sizeof *wishes, compare_wishes);
+    qsort(wanted, count, sizeof *wanted, compare_wanted);
     return count;
 }
 
-/* By index of the address: the symbol that names its outermost frame, or none. */
+/* Fills in symbols, by index of the address: the one that names its outermost frame, or none. */
 static int find_symbols(const struct debug_reading *reading, struct elf_names *elf_names,
                         struct elf_query *symbols)
 {
-    struct wish *wishes = calloc(reading->count, sizeof *wishes);
+    struct wanted_symbol *wanted = calloc(reading->count, sizeof *wanted);
     struct elf_query *queries = calloc(reading->count, sizeof *queries);
-    if (wishes && queries) {
-        size_t count = list_wishes(reading, wishes);
+    if (wanted && queries) {
+        size_t count = list_wanted(reading, wanted);
         for (size_t i = 0; i < count; i++)
-            queries[i].elf_address = wishes[i].address;
+            queries[i].elf_address = wanted[i].address;
         if (count > 0)
             debug_symbols_find(&reading->file, reading->module, elf_names, queries, count);
         for (size_t i = 0; i < count; i++) {
-            if (!wishes[i].is_start || queries[i].symbol_address == wishes[i].address)
-                symbols[wishes[i].index] = queries[i];
+            if (!wanted[i].is_start || queries[i].symbol_address == wanted[i].address)
+                symbols[wanted[i].index] = queries[i];
         }
     }
-    int error = wishes && queries ? 0 : -ENOMEM;
-    free(wishes);
+    int error = wanted && queries ? 0 : -ENOMEM;
+    free(wanted);
     free(queries);
     return error;
 }
@@ -250,8 +250,8 @@ static bool is_in(const char *directory, const char *file)
     return strncmp(file, directory, bytes) == 0 && file[bytes] == '/';
 }
 
-/* Relative names are relative to the directory in which the compiler ran. That can be relative itself, and
- * may then stand in front already. */
+/* A relative name is relative to the directory in which the compiler ran. That directory can be relative too,
+ * and the name may begin with it already. */
 static uint32_t add_file(struct frame_table *table, const char *directory, const char *file)
 {
     char *path = NULL;

@@ -4,7 +4,8 @@
  *
  * The results are those of binutils' addr2line -i -f, with two exceptions. An inlined function may have no
  * linker's name although its language has them (extern "C" in C++). addr2line 2.40 then gives the name of the
- * symbol around it; here it has its own name. And code between symbols gets no name here.
+ * symbol around it. Here it has its own name. The other exception is code between symbols, which has no name
+ * here.
  *
  * Files are hostile. What libdw returns is bounded here in depth and number, but libdw does the parsing. A
  * caller that must survive a crash of libdw calls this in another process (debug_child.h).
@@ -21,8 +22,8 @@ struct debug_module {
     const char *path;
     const uint8_t *build_id; /* the recorded GNU build-id */
     size_t build_id_bytes;   /* 0: it had none, so a file that has one is another file */
-    void (*waiting)(void *); /* called every second while another process reads the file */
-    void *waiting_argument;  /* (debug_child.h); waiting is NULL for no calls */
+    void (*waiting)(void *); /* called every second while debug_child.h reads the file; or NULL */
+    void *waiting_argument;
 };
 
 /*

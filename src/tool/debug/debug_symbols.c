@@ -31,7 +31,7 @@ static size_t first_not_below(const struct elf_query *queries, size_t count, uin
     return low;
 }
 
-/* Of several symbols around an address the one that begins nearest to it. */
+/* Of several symbols around an address, the one that begins nearest to it names it. */
 static void name_by_symbol(const char *name, uint64_t start, uint64_t bytes, struct elf_query *queries,
                            size_t count)
 {

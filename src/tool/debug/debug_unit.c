@@ -1,11 +1,11 @@
 /*
- * The tree of entries is walked once for all addresses of the unit, and only below functions that hold any of
- * them. Each function and inlined call claims the addresses in its ranges. Of several claims to one address
- * the smallest range wins, and of equal ranges the inner one: that is the innermost function. Its callers are
- * its ancestors in the tree, up to the function that is not inlined.
+ * The tree of entries is walked once for all addresses of the unit, and only below functions that hold some
+ * of them. Each function and inlined call claims the addresses in its ranges. Of several claims to one
+ * address the smallest range wins, and of equal ranges the inner one: this is the innermost function. Its
+ * callers are its ancestors in the tree, up to the function that is not inlined.
  *
- * This walk takes a short way, which misses a function nested in another one or in a type. If an address is
- * left without a function, all entries are searched.
+ * This walk misses a function that is nested in a function without addresses of ours, or in a type. If an
+ * address is left without a function, all entries are walked.
  */
 #include "debug_unit.h"
 
@@ -28,10 +28,10 @@ struct unit_function {
     uint32_t call_line, start_line;
 };
 
-/* Which function an address is in, so far. */
+/* The function that an address is in, so far. */
 struct claim {
     uint32_t function; /* 1 + index, 0 for none */
-    uint64_t bytes;    /* of the range by which it is */
+    uint64_t bytes;    /* of the function's range around the address */
 };
 
 struct unit_walk {
@@ -42,7 +42,7 @@ struct unit_walk {
     struct claim *claims; /* by index of the address */
     struct unit_function *functions;
     uint32_t function_count, capacity;
-    bool is_everywhere;
+    bool is_everywhere; /* all entries are walked */
     bool is_out_of_memory;
 };
 
@@ -97,7 +97,7 @@ static void claim(void *context, size_t first, size_t count, uint64_t bytes)
 
 /* ---- the walk ---- */
 
-static bool has_room(struct unit_walk *walk)
+static bool reserve_function(struct unit_walk *walk)
 {
     walk->is_out_of_memory =
         !array_grow(&walk->functions, &walk->capacity, walk->function_count, sizeof *walk->functions);
@@ -109,7 +109,7 @@ static void walk_children(struct unit_walk *walk, Dwarf_Die *die, uint32_t paren
 static void walk_function(struct unit_walk *walk, Dwarf_Die *die, bool is_inlined, uint32_t parent, int depth)
 {
     struct claimant claimant = {.walk = walk};
-    if (!has_room(walk))
+    if (!reserve_function(walk))
         return;
     debug_ranges_visit(die, walk->code_low, walk->addresses, walk->count, claim, &claimant);
     if (claimant.claimed > 0) {
@@ -152,7 +152,7 @@ static void walk_entry(struct unit_walk *walk, Dwarf_Die *die, uint32_t parent, 
     }
 }
 
-/* Entries follow one another in the file. A reference backwards could make an endless walk. */
+/* Entries follow each other in the file. A sibling that lies before its entry could make the walk endless. */
 static void walk_children(struct unit_walk *walk, Dwarf_Die *die, uint32_t parent, int depth)
 {
     Dwarf_Die child;
@@ -168,7 +168,7 @@ static void walk_children(struct unit_walk *walk, Dwarf_Die *die, uint32_t paren
 
 /* ---- what is known of a function ---- */
 
-/* Languages whose linker's names are not the plain ones. */
+/* Whether the language's names for the linker differ from its plain ones. */
 static bool has_mangled_names(Dwarf_Die *unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -198,8 +198,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
     return (uint32_t)value;
 }
 
-/* A file's number is an index into the table of the unit that says it, which may be another unit. (libdw's
- * own dwarf_decl_file cannot be used for split units: it fails an assertion in 0.188.) */
+/* A file's number is an index into the table of the unit that the attribute is in, which may be another unit.
+ * (libdw's own dwarf_decl_file cannot be used for split units: it fails an assertion in 0.188.) */
 static const char *file_of(Dwarf_Attribute *attribute)
 {
     Dwarf_Die unit;
@@ -287,8 +287,7 @@ static bool is_same(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Where a function is entered. If a function in pieces does not say so, its first piece's beginning is taken.
- */
+/* Where a function is entered: where it says so, else at its first range. */
 static uint64_t entry_of(Dwarf_Die *die)
 {
     Dwarf_Addr entry, base, end;
@@ -297,7 +296,7 @@ static uint64_t entry_of(Dwarf_Die *die)
     return 0;
 }
 
-/* The frame's file and line are set already. */
+/* Adds the function's name to a frame that has its file and line. */
 static void name_frame(struct unit_walk *walk, struct debug_frame *frame, struct unit_function *function)
 {
     frame->name = function->name;

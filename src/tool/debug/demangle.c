@@ -17,7 +17,7 @@ struct demangle_output {
     jmp_buf too_long;
 };
 
-static void put(const char *text, size_t bytes, void *context)
+static void append_text(const char *text, size_t bytes, void *context)
 {
     struct demangle_output *output = context;
     if (bytes >= DEMANGLED_MAX_BYTES - output->used)
@@ -26,16 +26,17 @@ static void put(const char *text, size_t bytes, void *context)
     output->used += bytes;
 }
 
-/* Legacy Rust names are C++ names too. The Rust demangler comes first, and recognises its own by their hash.
- */
+/* Legacy Rust names are C++ names too. So the Rust demangler comes first; it recognises its own by their
+ * hash. */
 static bool demangle_proper(const char *mangled, struct demangle_output *output)
 {
     if (setjmp(output->too_long))
         return false;
-    if (rust_demangle_callback(mangled, DMGL_PARAMS | DMGL_ANSI, put, output))
+    if (rust_demangle_callback(mangled, DMGL_PARAMS | DMGL_ANSI, append_text, output))
         return output->used > 0;
     output->used = 0;
-    return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI, put, output) && output->used > 0;
+    return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI, append_text, output) &&
+           output->used > 0;
 }
 
 static bool is_mangled(const char *name)

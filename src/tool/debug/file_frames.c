@@ -30,11 +30,11 @@ static void add_symbol(struct frame_table *table, const struct elf_query *query)
     frame_table_add_frame(table, &frame);
 }
 
-typedef int find_symbols_fn(struct elf_names *names, const void *context, struct elf_query *queries,
-                            size_t count);
+typedef int find_symbols_fn(struct elf_names *names, const struct debug_module *module,
+                            struct elf_query *queries, size_t count);
 
-static int add_symbols(find_symbols_fn *find, const void *context, const uint64_t *addresses, size_t count,
-                       struct frame_table *table)
+static void add_symbols(find_symbols_fn *find, const struct debug_module *module, const uint64_t *addresses,
+                        size_t count, struct frame_table *table)
 {
     struct elf_names *names = elf_names_create();
     struct elf_query *queries = calloc(count, sizeof *queries);
@@ -42,27 +42,26 @@ static int add_symbols(find_symbols_fn *find, const void *context, const uint64_
     for (size_t i = 0; !status && i < count; i++)
         queries[i].elf_address = addresses[i];
     if (!status)
-        status = find(names, context, queries, count);
+        status = find(names, module, queries, count);
     for (size_t i = 0; status >= 0 && i < count; i++)
         add_symbol(table, &queries[i]);
     if (names)
         elf_names_destroy(names);
     free(queries);
-    return status < 0 ? status : 0;
 }
 
-static int find_in_file(struct elf_names *names, const void *context, struct elf_query *queries, size_t count)
+static int find_in_file(struct elf_names *names, const struct debug_module *module, struct elf_query *queries,
+                        size_t count)
 {
-    const struct debug_module *module = context;
     return elf_name_addresses(names, module->path, module->build_id, module->build_id_bytes, queries, count);
 }
 
 /* ---- the vDSO ---- */
 
-/* The kernel's object is trusted: its section headers are its last part. */
-static int find_in_vdso(struct elf_names *names, const void *context, struct elf_query *queries, size_t count)
+/* The kernel's object is trusted. Its section headers are its last part. */
+static int find_in_vdso(struct elf_names *names, const struct debug_module *module, struct elf_query *queries,
+                        size_t count)
 {
-    const struct debug_module *module = context;
     const Elf64_Ehdr *header = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     struct elf_image image;
     int status = -ESTALE;
@@ -113,7 +112,7 @@ static int read_file(const struct debug_module *module, const uint64_t *addresse
     return error;
 }
 
-/* ---- what is kept ---- */
+/* ---- the cache ---- */
 
 static size_t list_missing(const struct frame_table *kept, const uint64_t *addresses, size_t count,
                            uint64_t *missing)
@@ -135,8 +134,8 @@ static bool has_final_rows(const struct frame_table *table)
     return false;
 }
 
-static void keep(const struct debug_module *module, const struct name_cache *cache,
-                 const struct frame_table *all)
+static void keep_final_rows(const struct debug_module *module, const struct name_cache *cache,
+                            const struct frame_table *all)
 {
     struct frame_table nothing = {0}, final = frame_table_merge(all, &nothing, true);
     name_cache_store(cache, module->build_id, module->build_id_bytes, &final);
@@ -159,7 +158,7 @@ int file_frames_find(const struct debug_module *module, const struct name_cache 
         error = module->path[0] == '/' ? read_file(module, missing, missing_count, &read) : -ENOENT;
     *ret = frame_table_merge(&kept, &read, false);
     if (has_final_rows(&read))
-        keep(module, cache, ret);
+        keep_final_rows(module, cache, ret);
     frame_table_free(&kept);
     frame_table_free(&read);
     free(missing);

@@ -1,7 +1,7 @@
 /*
- * The frames of one module's addresses, from the first source that has them: what an earlier run has kept,
- * the module's file with its debug information, its debug file where the file is gone, its symbols where the
- * debug information cannot be read. The vDSO is read from this process, if it is the same vDSO.
+ * The frames of one module's addresses. What an earlier run has kept comes first, then the module's file with
+ * its debug information. Where the file is gone, its debug file is read, and where the debug information
+ * cannot be read, the symbols. The vDSO is read from this process, if it is the same vDSO.
  *
  * Called from: names.c.
  */

@@ -1,11 +1,12 @@
 #include "name_functions.h"
 
 #include "demangle.h"
+#include "tool/io/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_SLOTS = 512 };
 
 static uint64_t mix(uint64_t hash, const char *string)
 {
@@ -28,15 +29,17 @@ static bool is_equal(const char *a, const char *b)
 static bool is_same(const struct name_functions *functions, uint32_t index, const struct function_key *key)
 {
     const struct symbol_function *function = &functions->functions[index];
-    return functions->modules[index] == key->module &&
-           functions->symbol_addresses[index] == key->symbol_address &&
+    const struct function_place *place = &functions->places[index];
+    return place->module == key->module && place->symbol_address == key->symbol_address &&
            function->is_symbol == key->is_symbol && is_equal(function->system_name, key->system_name) &&
            is_equal(function->file, key->file) && (!key->name || is_equal(function->name, key->name));
 }
 
 static bool grow_slots(struct name_functions *functions)
 {
-    uint32_t count = functions->slot_count ? 2 * functions->slot_count : 2 * FIRST_CAPACITY;
+    if (2 * (functions->count + 1) <= functions->slot_count)
+        return true;
+    uint32_t count = functions->slot_count ? 2 * functions->slot_count : FIRST_SLOTS;
     uint32_t *slots = calloc(count, sizeof *slots);
     if (!slots)
         return false;
@@ -52,28 +55,17 @@ static bool grow_slots(struct name_functions *functions)
     return true;
 }
 
-static bool grow(void *array, uint32_t capacity, size_t bytes)
+static bool reserve_function(struct name_functions *functions)
 {
-    void **at = array, *moved = reallocarray(*at, capacity, bytes);
-    if (moved)
-        *at = moved;
-    return moved != NULL;
+    return functions->count < UINT32_MAX / 4 &&
+           array_grow(&functions->functions, &functions->capacity, functions->count,
+                      sizeof *functions->functions) &&
+           array_grow(&functions->places, &functions->place_capacity, functions->count,
+                      sizeof *functions->places) &&
+           grow_slots(functions);
 }
 
-static bool make_room(struct name_functions *functions)
-{
-    if (functions->count < functions->capacity)
-        return true;
-    uint32_t capacity = functions->capacity ? 2 * functions->capacity : FIRST_CAPACITY;
-    if (capacity > UINT32_MAX / 4 || !grow(&functions->functions, capacity, sizeof *functions->functions) ||
-        !grow(&functions->symbol_addresses, capacity, sizeof *functions->symbol_addresses) ||
-        !grow(&functions->modules, capacity, sizeof *functions->modules) || !grow_slots(functions))
-        return false;
-    functions->capacity = capacity;
-    return true;
-}
-
-static const char *keep(struct name_functions *functions, const char *string)
+static const char *copy_string(struct name_functions *functions, const char *string)
 {
     const char *kept = string ? string_pool_add(functions->store, string, strlen(string)) : NULL;
     if (string && !kept)
@@ -86,26 +78,25 @@ static const char *name_for_people(struct name_functions *functions, const struc
 {
     char demangled[DEMANGLED_MAX_BYTES];
     if (key->name)
-        return strcmp(key->name, key->system_name) == 0 ? system_name : keep(functions, key->name);
+        return strcmp(key->name, key->system_name) == 0 ? system_name : copy_string(functions, key->name);
     size_t bytes = key->is_symbol ? demangle(key->system_name, demangled) : 0;
-    return bytes > 0 ? keep(functions, demangled) : system_name;
+    return bytes > 0 ? copy_string(functions, demangled) : system_name;
 }
 
-static uint32_t add(struct name_functions *functions, const struct function_key *key)
+static uint32_t add_function(struct name_functions *functions, const struct function_key *key)
 {
     struct symbol_function function = {.start_line = key->start_line, .is_symbol = key->is_symbol};
-    function.system_name = keep(functions, key->system_name);
-    function.file = keep(functions, key->file);
+    function.system_name = copy_string(functions, key->system_name);
+    function.file = copy_string(functions, key->file);
     function.name = name_for_people(functions, key, function.system_name);
-    functions->symbol_addresses[functions->count] = key->symbol_address;
-    functions->modules[functions->count] = key->module;
+    functions->places[functions->count] = (struct function_place){key->symbol_address, key->module};
     functions->functions[functions->count] = function;
     return functions->count++;
 }
 
 uint32_t name_functions_find(struct name_functions *functions, const struct function_key *key)
 {
-    if (functions->is_out_of_memory || !make_room(functions)) {
+    if (functions->is_out_of_memory || !reserve_function(functions)) {
         functions->is_out_of_memory = true;
         return 0;
     }
@@ -119,14 +110,13 @@ uint32_t name_functions_find(struct name_functions *functions, const struct func
         return index;
     }
     functions->slots[slot] = functions->count + 1;
-    return add(functions, key);
+    return add_function(functions, key);
 }
 
 void name_functions_deinit(struct name_functions *functions)
 {
     free(functions->functions);
-    free(functions->symbol_addresses);
-    free(functions->modules);
+    free(functions->places);
     free(functions->slots);
     *functions = (struct name_functions){0};
 }

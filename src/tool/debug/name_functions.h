@@ -17,18 +17,23 @@ struct function_key {
     const char *system_name;
     const char *name;        /* NULL: system_name is demangled */
     const char *file;        /* or NULL */
-    uint64_t symbol_address; /* of a plain symbol in this module; */
+    uint64_t symbol_address; /* of a plain symbol in its module, else 0 */
     arena_ref module;        /* 0 where the strings say everything */
     uint32_t start_line;     /* 0 if not known */
     bool is_symbol;
 };
 
+/* The part of a key that struct symbol_function lacks. */
+struct function_place {
+    uint64_t symbol_address;
+    arena_ref module;
+};
+
 struct name_functions {
     struct symbol_function *functions; /* malloc'd; owned until the caller takes it */
-    uint64_t *symbol_addresses;        /* by index, like modules */
-    arena_ref *modules;
-    uint32_t *slots; /* open addressing: 1 + index */
-    uint32_t count, capacity, slot_count;
+    struct function_place *places;     /* by index */
+    uint32_t *slots;                   /* open addressing: 1 + index */
+    uint32_t count, capacity, place_capacity, slot_count;
     struct string_pool *store; /* not owned: names live there */
     bool is_out_of_memory;
 };

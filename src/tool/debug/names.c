@@ -1,14 +1,12 @@
 /*
- * Locations are sorted by their file, so that each file is read once, with all of its addresses, however
- * often it was loaded. Then, in the order of the locations, the results become frames and functions. So the
- * same recording gives the same tables every time.
+ * First the files of all locations are read (names_files.h). Then the results become frames and functions, in
+ * the order of the locations. So the same recording gives the same tables every time.
  *
- * Functions are the same when their linker's name and source file are. A plain symbol has no source file; its
+ * Functions are the same if their linker's name and source file are. A plain symbol has no source file. Its
  * module and address tell it from others of that name.
  */
 #include "names.h"
 
-#include "names/module_names.h"
 #include "name_functions.h"
 #include "names_files.h"
 #include "tool/io/array.h"
@@ -29,29 +27,19 @@ struct names_run {
     const struct names_options *options;
     struct named *named;
     const struct location **locations; /* by index */
-    struct names_answer *answers;      /* by location index */
+    struct names_found *found;         /* by location index */
     struct names_files files;
     struct name_functions functions;
     uint32_t frame_capacity;
     bool is_out_of_memory;
 };
 
-static const struct module *module_at(const struct names_run *naming, arena_ref ref)
-{
-    return arena_at(naming->profile->arena, ref);
-}
-
-static const char *path_of(const struct names_run *naming, arena_ref ref)
-{
-    return module_names_path(naming->profile->arena, module_at(naming, ref));
-}
-
 /* ---- frames ---- */
 
 static void add_frame(struct names_run *naming, const struct function_key *key, uint32_t line)
 {
     struct symbols *symbols = &naming->named->symbols;
-    uint32_t count = symbols->first_frame[symbols->location_count]; /* how many there are, until the end */
+    uint32_t count = symbols->first_frame[symbols->location_count]; /* their number so far */
     if (!array_grow(&symbols->frames, &naming->frame_capacity, count, sizeof *symbols->frames)) {
         naming->is_out_of_memory = true;
         return;
@@ -60,28 +48,28 @@ static void add_frame(struct names_run *naming, const struct function_key *key, 
     symbols->first_frame[symbols->location_count]++;
 }
 
-/* The name of code without a name, and its place if that is known. */
+/* A frame for code without a name, with its file and line if they are known. */
 static void add_nameless(struct names_run *naming, const struct location *location, const char *file,
                          uint32_t line)
 {
     char name[SYMBOLS_OFFSET_NAME_BYTES];
-    const struct module *module = module_at(naming, location->module);
+    const struct module *module = names_module(naming->profile, location->module);
     uint64_t start = location->function_start ? location->function_start : location->address;
-    symbols_offset_name(name, path_of(naming, location->module), start - module->load_bias);
+    symbols_offset_name(name, names_path(naming->profile, location->module), start - module->load_bias);
     add_frame(naming, &(struct function_key){.system_name = name, .file = file}, line);
 }
 
 static bool has_symbol(const struct names_run *naming, const struct location *location,
                        const struct frame_row *row)
 {
-    uint64_t start = location->function_start
-                         ? location->function_start - module_at(naming, location->module)->load_bias
-                         : 0;
+    uint64_t start = location->function_start ? location->function_start -
+                                                    names_module(naming->profile, location->module)->load_bias
+                                              : 0;
     return row->source != NAME_FROM_SYMBOL ||
            symbols_is_believed(row->symbol_address, row->symbol_bytes, start);
 }
 
-/* Whether a name is another name with a compiler's suffix: parse.cold, of parse. */
+/* Whether a name is another name with a compiler's suffix, as parse.cold is of parse. */
 static bool is_part_of(const char *name, const char *whole)
 {
     size_t bytes = strlen(whole);
@@ -89,23 +77,23 @@ static bool is_part_of(const char *name, const char *whole)
 }
 
 /* The linker's name of a frame. For the outermost frame a hint is preferred (names.h). */
-static const char *system_name_of(const struct names_answer *answer, const struct frame_entry *frame,
+static const char *system_name_of(const struct names_found *found, const struct frame_entry *frame,
                                   bool is_outermost)
 {
-    const char *name = frame_table_text(answer->table, frame->system_name);
-    if (!is_outermost || !answer->hint || !frame->system_name || is_part_of(answer->hint->system_name, name))
+    const char *name = frame_table_text(found->table, frame->system_name);
+    if (!is_outermost || !found->hint || !frame->system_name || is_part_of(found->hint->system_name, name))
         return name;
-    return answer->hint->system_name;
+    return found->hint->system_name;
 }
 
 static void add_row_frame(struct names_run *naming, const struct location *location,
-                          const struct names_answer *answer, uint32_t index)
+                          const struct names_found *found, uint32_t index)
 {
-    const struct frame_row *row = answer->row;
-    const struct frame_entry *frame = &answer->table->frames[row->first_frame + index];
+    const struct frame_row *row = found->row;
+    const struct frame_entry *frame = &found->table->frames[row->first_frame + index];
     bool is_outermost = index + 1 == row->frame_count;
-    const char *file = frame->file ? frame_table_text(answer->table, frame->file) : NULL;
-    struct function_key key = {.system_name = system_name_of(answer, frame, is_outermost),
+    const char *file = frame->file ? frame_table_text(found->table, frame->file) : NULL;
+    struct function_key key = {.system_name = system_name_of(found, frame, is_outermost),
                                .file = file,
                                .start_line = frame->start_line,
                                .is_symbol = true};
@@ -148,22 +136,22 @@ static void add_known_frames(struct names_run *naming, const struct location *lo
 static void add_location(struct names_run *naming, uint32_t index)
 {
     const struct location *location = naming->locations[index];
-    const struct names_answer *answer = &naming->answers[index];
+    const struct names_found *found = &naming->found[index];
     if (location->pseudo) {
         char buffer[TREE_LABEL_NAME_BYTES];
         const char *name = tree_frame_name(naming->profile->arena, location, buffer);
         add_frame(naming, &(struct function_key){.system_name = name}, 0);
-    } else if (answer->known && answer->known->frame_count > 0) {
-        add_known_frames(naming, location, answer->known);
-    } else if (answer->known) {
-        add_known(naming, location, answer->known);
+    } else if (found->known && found->known->frame_count > 0) {
+        add_known_frames(naming, location, found->known);
+    } else if (found->known) {
+        add_known(naming, location, found->known);
     } else if (!location->module) {
         add_frame(naming, &(struct function_key){.system_name = "[anonymous code]"}, 0);
-    } else if (!answer->row || answer->row->frame_count == 0) {
+    } else if (!found->row || found->row->frame_count == 0) {
         add_nameless(naming, location, NULL, 0);
     } else {
-        for (uint32_t i = 0; i < answer->row->frame_count; i++)
-            add_row_frame(naming, location, answer, i);
+        for (uint32_t i = 0; i < found->row->frame_count; i++)
+            add_row_frame(naming, location, found, i);
     }
 }
 
@@ -191,9 +179,9 @@ static void take_known(struct names_run *naming)
         if (known->location >= symbols->location_count)
             continue;
         if (known->system_name && known->is_hint)
-            naming->answers[known->location].hint = known;
+            naming->found[known->location].hint = known;
         else if (!known->is_hint && (known->system_name || known->frame_count > 0))
-            naming->answers[known->location].known = known;
+            naming->found[known->location].known = known;
         if (known->region <= options->region_count)
             symbols->region_of[known->location] = known->region;
     }
@@ -236,7 +224,7 @@ static struct symbols_module describe_module(const struct symbols *symbols, aren
     return known;
 }
 
-/* Those of one module stand together; returns how many modules there are. */
+/* Makes one entry of those of one module, which stand together. Returns how many modules there are. */
 static uint32_t unite_modules(struct symbols_module *modules, uint32_t count)
 {
     uint32_t kept = 0;
@@ -253,7 +241,8 @@ static uint32_t unite_modules(struct symbols_module *modules, uint32_t count)
     return kept;
 }
 
-/* The flags that pprof wants of a mapping, from the frames of its locations. All of these are complete. */
+/* The flags that pprof wants of a mapping, from the frames of its locations; all of them have frames by now.
+ */
 static void describe_modules(struct symbols *symbols, const struct location *const *locations)
 {
     struct symbols_module *modules = symbols->modules;
@@ -269,26 +258,27 @@ static void describe_modules(struct symbols *symbols, const struct location *con
 
 /* ---- the whole ---- */
 
-static void *array(struct names_run *naming, size_t count, size_t bytes)
+static void *alloc_array(struct names_run *naming, size_t count, size_t bytes)
 {
     void *memory = calloc(count ? count : 1, bytes);
     naming->is_out_of_memory |= !memory;
     return memory;
 }
 
-static void allocate(struct names_run *naming, uint32_t count)
+static void alloc_tables(struct names_run *naming, uint32_t count)
 {
     struct symbols *symbols = &naming->named->symbols;
     symbols->location_count = count;
-    symbols->frames = array(naming, count, sizeof *symbols->frames);
+    symbols->frames = alloc_array(naming, count, sizeof *symbols->frames);
     naming->frame_capacity = count ? count : 1;
-    symbols->first_frame = array(naming, count + (size_t)1, sizeof *symbols->first_frame);
-    symbols->region_of = array(naming, count, sizeof *symbols->region_of);
-    symbols->modules = array(naming, count, sizeof *symbols->modules);
-    symbols->lost_files = array(naming, count, sizeof *symbols->lost_files);
-    naming->named->regions = array(naming, naming->options->region_count, sizeof *naming->named->regions);
-    naming->locations = array(naming, count, sizeof *naming->locations);
-    naming->answers = array(naming, count, sizeof *naming->answers);
+    symbols->first_frame = alloc_array(naming, count + (size_t)1, sizeof *symbols->first_frame);
+    symbols->region_of = alloc_array(naming, count, sizeof *symbols->region_of);
+    symbols->modules = alloc_array(naming, count, sizeof *symbols->modules);
+    symbols->lost_files = alloc_array(naming, count, sizeof *symbols->lost_files);
+    naming->named->regions =
+        alloc_array(naming, naming->options->region_count, sizeof *naming->named->regions);
+    naming->locations = alloc_array(naming, count, sizeof *naming->locations);
+    naming->found = alloc_array(naming, count, sizeof *naming->found);
     naming->functions.store = &naming->named->store;
 }
 
@@ -305,7 +295,7 @@ static void read_files(struct names_run *naming)
 {
     naming->files = (struct names_files){.profile = naming->profile,
                                          .locations = naming->locations,
-                                         .answers = naming->answers,
+                                         .found = naming->found,
                                          .symbols = &naming->named->symbols,
                                          .is_quiet = naming->options->is_quiet};
     naming->is_out_of_memory |= names_files_read(&naming->files) < 0;
@@ -313,7 +303,7 @@ static void read_files(struct names_run *naming)
 
 static void name_all(struct names_run *naming)
 {
-    allocate(naming, naming->profile->tree->location_count);
+    alloc_tables(naming, naming->profile->tree->location_count);
     if (naming->is_out_of_memory)
         return;
     list_locations(naming);
@@ -329,7 +319,7 @@ static void naming_free(struct names_run *naming)
 {
     names_files_free(&naming->files);
     free(naming->locations);
-    free(naming->answers);
+    free(naming->found);
     name_functions_deinit(&naming->functions);
 }
 

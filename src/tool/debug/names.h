@@ -4,8 +4,8 @@
  * Some names only the profiled process knew: those of generated code, and of a library whose file was gone
  * already. They come from the recording, and take precedence over any file.
  *
- * Servers (debuginfod) are asked only where DEBUGINFOD_URLS is set, and only in the first minute: the
- * variable is unset after that.
+ * Servers (debuginfod) are used only where DEBUGINFOD_URLS is set, and only in the first minute. The variable
+ * is unset after that.
  *
  * Called from: the commands, with the profile at rest. One thread; other processes are started
  * (debug_child.h).
@@ -19,11 +19,11 @@
 #include <stdint.h>
 
 /*
- * What the process said about one location.
+ * What the process said about one location, or another recording that was read.
  *
  * Debug information has one name for a function, the one it was compiled under (__GI___clock_nanosleep). That
  * may be the least known of the names that lead to its code. A hint is the symbol that the process found
- * there; a profile without debug information uses that name too. So the hint is preferred, unless it only
+ * there. A profile without debug information uses that symbol too. So the hint is preferred, unless it only
  * says that the code is a part or a copy of the function (parse.cold, parse.constprop.0).
  */
 struct names_known {
@@ -32,9 +32,10 @@ struct names_known {
     const char *name;        /* for people; NULL: made from system_name */
     const char *system_name; /* NULL: not known, and name is ignored */
     bool is_hint;            /* used only where the files have another name: see above */
-    const struct names_frame
-        *frames;          /* all frames of the location, innermost first, instead of the names above */
-    uint32_t frame_count; /* 0: the names above are used */
+
+    /* All frames of the location, innermost first. They replace the names above, unless there are none. */
+    const struct names_frame *frames;
+    uint32_t frame_count;
 };
 
 /* A frame that another recording has named. */

@@ -1,16 +1,16 @@
 #include "names_files.h"
 
 #include "file_frames.h"
-#include "names/module_names.h"
+#include "base/clock.h"
+#include "tool/io/output_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SERVERS_MAX_SECONDS = 60, SILENT_MS = 1000, NAME_SHOWN_BYTES = 30 };
+enum { SERVERS_MAX_S = 60, SILENT_S = 1, NAME_SHOWN_BYTES = 30 };
 
 /* ---- locations by file ---- */
 
@@ -24,16 +24,6 @@ struct file_list {
     struct file_location *locations; /* by path, build-id, address */
     size_t count;
 };
-
-static const struct module *module_at(const struct names_files *files, arena_ref ref)
-{
-    return arena_at(files->profile->arena, ref);
-}
-
-static const char *path_of(const struct names_files *files, arena_ref ref)
-{
-    return module_names_path(files->profile->arena, module_at(files, ref));
-}
 
 static size_t build_id_bytes_of(const struct module *module)
 {
@@ -78,7 +68,7 @@ static size_t count_files(const struct arena *arena, const struct file_location 
     return files;
 }
 
-/* 0 or -ENOMEM. The list is to be freed. */
+/* Lists the locations that need a file. 0 or -ENOMEM; the caller frees the list. */
 static int list_locations(const struct names_files *files, struct file_list *ret)
 {
     const uint32_t location_count = files->symbols->location_count;
@@ -87,10 +77,10 @@ static int list_locations(const struct names_files *files, struct file_list *ret
         return -ENOMEM;
     for (uint32_t i = 0; i < location_count; i++) {
         const struct location *location = files->locations[i];
-        if (location->pseudo || !location->module || files->answers[i].known)
+        if (location->pseudo || !location->module || files->found[i].known)
             continue;
         ret->locations[ret->count++] = (struct file_location){
-            .elf_address = location->address - module_at(files, location->module)->load_bias,
+            .elf_address = location->address - names_module(files->profile, location->module)->load_bias,
             .module = location->module,
             .location = i};
     }
@@ -102,27 +92,15 @@ static int list_locations(const struct names_files *files, struct file_list *ret
 /* ---- the progress line ---- */
 
 struct progress_line {
-    int64_t start_ms;
+    uint64_t start_ns;
     bool is_wanted, is_shown;
     size_t done, count; /* files, as shown */
     const char *path;
 };
 
-static int64_t now_ms(void)
+static bool has_run_for(const struct progress_line *progress, uint64_t seconds)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void progress_begin(struct progress_line *progress, bool is_wanted)
-{
-    *progress = (struct progress_line){.start_ms = now_ms(), .is_wanted = is_wanted && isatty(STDERR_FILENO)};
-}
-
-static unsigned progress_seconds(const struct progress_line *progress)
-{
-    return (unsigned)((now_ms() - progress->start_ms) / 1000);
+    return clock_monotonic_ns() - progress->start_ns >= seconds * NS_PER_S;
 }
 
 static void erase_line(void)
@@ -130,12 +108,12 @@ static void erase_line(void)
     fputs("\r\033[K", stderr);
 }
 
-/* A path is whatever a recording says: no control characters reach the terminal. */
+/* A path is whatever a recording says. Its control characters do not reach the terminal. */
 static void progress_show(void *argument)
 {
     struct progress_line *progress = argument;
-    const char *slash = strrchr(progress->path, '/'), *name = slash ? slash + 1 : progress->path;
-    if (!progress->is_wanted || now_ms() - progress->start_ms < SILENT_MS)
+    const char *name = output_file_name(progress->path);
+    if (!progress->is_wanted || !has_run_for(progress, SILENT_S))
         return;
     erase_line();
     fprintf(stderr, "wallprof: reading debug information: %zu of %zu modules, ", progress->done,
@@ -160,19 +138,18 @@ static void progress_end(struct progress_line *progress)
         erase_line();
         fflush(stderr);
     }
-    progress->is_shown = false;
 }
 
 /* ---- reading ---- */
 
-/* Files with one path follow each other. */
+/* Files with the same path follow each other, and are noted once. */
 static void note_lost_file(struct names_files *files, arena_ref module, int error)
 {
     struct symbols *symbols = files->symbols;
-    const char *path = path_of(files, module);
+    const char *path = names_path(files->profile, module);
     uint32_t count = symbols->lost_file_count;
     if (path[0] == '/' &&
-        (count == 0 || strcmp(path_of(files, symbols->lost_files[count - 1].module), path) != 0))
+        (count == 0 || strcmp(names_path(files->profile, symbols->lost_files[count - 1].module), path) != 0))
         symbols->lost_files[symbols->lost_file_count++] = (struct symbols_lost_file){module, error};
 }
 
@@ -180,8 +157,8 @@ static void note_lost_file(struct names_files *files, arena_ref module, int erro
 static int read_file(struct names_files *files, struct progress_line *progress,
                      const struct name_cache *cache, const struct file_location *locations, size_t count)
 {
-    const struct module *module = module_at(files, locations[0].module);
-    const struct debug_module wanted = {.path = path_of(files, locations[0].module),
+    const struct module *module = names_module(files->profile, locations[0].module);
+    const struct debug_module wanted = {.path = names_path(files->profile, locations[0].module),
                                         .build_id = module->build_id,
                                         .build_id_bytes = build_id_bytes_of(module),
                                         .waiting = progress_show,
@@ -200,9 +177,9 @@ static int read_file(struct names_files *files, struct progress_line *progress,
     if (error < 0)
         note_lost_file(files, locations[0].module, error);
     for (size_t i = 0; i < count; i++) {
-        struct names_answer *answer = &files->answers[locations[i].location];
-        answer->row = frame_table_find(table, locations[i].elf_address);
-        answer->table = table;
+        struct names_found *found = &files->found[locations[i].location];
+        found->row = frame_table_find(table, locations[i].elf_address);
+        found->table = table;
     }
     free(addresses);
     return 0;
@@ -211,14 +188,15 @@ static int read_file(struct names_files *files, struct progress_line *progress,
 /* A server that does not reply costs a timeout for each file. This bounds the sum of the timeouts. */
 static void limit_servers(const struct progress_line *progress)
 {
-    if (progress_seconds(progress) >= SERVERS_MAX_SECONDS)
+    if (has_run_for(progress, SERVERS_MAX_S))
         unsetenv("DEBUGINFOD_URLS");
 }
 
 static int read_files(struct names_files *files, const struct file_list *list)
 {
     struct name_cache cache;
-    struct progress_line progress;
+    struct progress_line progress = {.start_ns = clock_monotonic_ns(),
+                                     .is_wanted = !files->is_quiet && isatty(STDERR_FILENO)};
     int status = 0;
     const struct arena *arena = files->profile->arena;
     const size_t file_count = count_files(arena, list->locations, list->count);
@@ -226,12 +204,12 @@ static int read_files(struct names_files *files, const struct file_list *list)
     if (!files->tables)
         return -ENOMEM;
     name_cache_open(&cache);
-    progress_begin(&progress, !files->is_quiet);
     for (size_t first = 0, count; first < list->count && status == 0; first += count) {
         const struct file_location *locations = &list->locations[first];
         count = count_of_first_file(arena, locations, list->count - first);
         limit_servers(&progress);
-        progress_advance(&progress, files->table_count, file_count, path_of(files, locations[0].module));
+        progress_advance(&progress, files->table_count, file_count,
+                         names_path(files->profile, locations[0].module));
         status = read_file(files, &progress, &cache, locations, count);
     }
     progress_end(&progress);
