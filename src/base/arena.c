@@ -46,6 +46,19 @@ void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes)
     return NULL;
 }
 
+bool scratch_reserve(void *array, size_t *capacity, size_t count, size_t element_bytes)
+{
+    void **at = array;
+    size_t larger = *capacity ? *capacity : 256;
+    if (count <= *capacity)
+        return true;
+    while (larger < count)
+        larger *= 2;
+    *at = scratch_grow(*at, *capacity * element_bytes, larger * element_bytes);
+    *capacity = *at ? larger : 0;
+    return *at != NULL;
+}
+
 int arena_init(struct arena *arena, size_t size_bytes)
 {
     if (size_bytes > arena_max_bytes)

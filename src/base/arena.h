@@ -12,6 +12,7 @@
 #ifndef WALLPROF_ARENA_H
 #define WALLPROF_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -77,5 +78,12 @@ void scratch_free(void *memory, size_t bytes);
 
 /* Moves a block into a larger one. The old one is released, also when NULL is returned for lack of memory. */
 void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes);
+
+/*
+ * Makes an array in scratch memory hold at least `count` elements, and more for the next time. `array` points
+ * to the caller's pointer to it, which is NULL with a capacity of 0 at first. False without memory: the array
+ * is then gone, and its capacity is 0.
+ */
+bool scratch_reserve(void *array, size_t *capacity, size_t count, size_t element_bytes);
 
 #endif

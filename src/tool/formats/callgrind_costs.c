@@ -70,22 +70,12 @@ static uint32_t cost_of(struct callgrind_costs *costs, const struct callgrind_fr
     return intern_table_intern(&costs->costs, key);
 }
 
-static bool reserve_frame(struct callgrind_costs *costs)
-{
-    if (costs->stack_count < costs->stack_capacity)
-        return true;
-    uint32_t capacity = costs->stack_capacity ? costs->stack_capacity * 2 : 256;
-    costs->stack = scratch_grow(costs->stack, sizeof *costs->stack * costs->stack_capacity,
-                                sizeof *costs->stack * capacity);
-    costs->stack_capacity = costs->stack ? capacity : 0;
-    return costs->stack != NULL;
-}
-
 static void open_frame(struct callgrind_costs *costs, uint32_t function, uint32_t line, uint32_t depth,
                        uint64_t calls)
 {
     uint32_t call = 0;
-    if (costs->failed || !reserve_frame(costs)) {
+    if (costs->failed || !scratch_reserve(&costs->stack, &costs->stack_capacity,
+                                          costs->stack_count + (size_t)1, sizeof *costs->stack)) {
         costs->failed = true;
         costs->stack_count = 0;
         return;

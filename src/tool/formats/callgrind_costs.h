@@ -39,7 +39,8 @@ struct callgrind_costs {
     struct intern_table functions, costs;
     uint32_t *function_of_frame;   /* by index of struct symbol_frame: 1 + function; 0 before it is met */
     struct callgrind_frame *stack; /* the frames from the root to the present node */
-    uint32_t stack_count, stack_capacity;
+    uint32_t stack_count;
+    size_t stack_capacity;
     bool failed; /* the stack found no memory */
 };
 

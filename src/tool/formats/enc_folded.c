@@ -34,7 +34,7 @@ struct folded_writer {
     struct intern_table stacks;
     uint32_t *name_of_function; /* by function: its number in names; 0 before it is met */
     uint32_t *at_depth;         /* by depth: the stack of the present node, and of each of its callers */
-    uint32_t depth_capacity;
+    size_t depth_capacity;
     char *text; /* the names from the root to the present node */
     size_t text_capacity;
     uint64_t passed_ns; /* the sum of all stacks up to here */
@@ -45,15 +45,8 @@ struct folded_writer {
 
 static bool reserve_text(struct folded_writer *writer, size_t bytes)
 {
-    size_t capacity = writer->text_capacity ? writer->text_capacity : 4096;
-    if (bytes <= writer->text_capacity)
-        return true;
-    while (capacity < bytes)
-        capacity *= 2;
-    writer->text = scratch_grow(writer->text, writer->text_capacity, capacity);
-    writer->text_capacity = writer->text ? capacity : 0;
-    writer->failed |= !writer->text;
-    return writer->text;
+    writer->failed |= !scratch_reserve(&writer->text, &writer->text_capacity, bytes, 1);
+    return !writer->failed;
 }
 
 /* What would end a frame or a line is replaced. */
@@ -138,16 +131,9 @@ static uint32_t stack_of_thread(struct folded_writer *writer, uint32_t thread_nu
 
 static bool reserve_depth(struct folded_writer *writer, uint32_t depth)
 {
-    if (depth < writer->depth_capacity)
-        return true;
-    uint32_t capacity = writer->depth_capacity ? writer->depth_capacity : 256;
-    while (capacity <= depth)
-        capacity *= 2;
-    writer->at_depth = scratch_grow(writer->at_depth, sizeof(uint32_t) * writer->depth_capacity,
-                                    sizeof(uint32_t) * capacity);
-    writer->depth_capacity = writer->at_depth ? capacity : 0;
-    writer->failed |= !writer->at_depth;
-    return writer->at_depth;
+    writer->failed |= !scratch_reserve(&writer->at_depth, &writer->depth_capacity, depth + (size_t)1,
+                                       sizeof *writer->at_depth);
+    return !writer->failed;
 }
 
 static void add_tree(struct folded_writer *writer, arena_ref root)

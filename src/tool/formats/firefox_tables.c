@@ -146,16 +146,12 @@ static enum wait_kind kind_of(const struct firefox_tables *tables, arena_ref nod
 /* 1 + the index of a new wait; 0 without memory. */
 static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t category)
 {
-    enum { CAPACITY_FIRST = 1024 };
-    if (tables->wait_count == tables->wait_capacity) {
-        uint32_t capacity = tables->wait_capacity ? 2 * tables->wait_capacity : CAPACITY_FIRST;
-        tables->waits = scratch_grow(tables->waits, sizeof(*tables->waits) * tables->wait_capacity,
-                                     sizeof(*tables->waits) * capacity);
-        tables->wait_capacity = tables->waits ? capacity : 0;
-        tables->failed |= !tables->waits;
-    }
-    if (tables->failed)
+    tables->failed |= !scratch_reserve(&tables->waits, &tables->wait_capacity, tables->wait_count + (size_t)1,
+                                       sizeof *tables->waits);
+    if (tables->failed) {
+        tables->wait_count = 0; /* those from before are gone too */
         return 0;
+    }
     tables->waits[tables->wait_count++] = (struct firefox_wait){node, category};
     return tables->wait_count;
 }
@@ -164,7 +160,8 @@ static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t
 static enum wait_kind known_kind_of(const struct firefox_tables *tables, arena_ref node)
 {
     uint32_t wait = tables->stacks[STACK_WAITING][tree_node_index(node)];
-    return wait ? tables->waits[wait - 1].category - CATEGORY_WAITS : kind_of(tables, node);
+    return wait && !tables->failed ? tables->waits[wait - 1].category - CATEGORY_WAITS
+                                   : kind_of(tables, node);
 }
 
 /* Whether a wait was long, as far as that is known: of a thinned record it is not. */

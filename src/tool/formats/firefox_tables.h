@@ -50,7 +50,8 @@ struct firefox_tables {
         arena_ref node;
         uint32_t category; /* CATEGORY_IDLE, or CATEGORY_WAITS + enum wait_kind */
     } * waits;
-    uint32_t wait_count, wait_capacity;
+    uint32_t wait_count;
+    size_t wait_capacity;
     bool failed; /* a wait found no memory */
 };
 

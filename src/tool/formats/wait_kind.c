@@ -133,12 +133,6 @@ static const struct wait_function {
     {"sigtimedwait", WAIT_SIGNAL, true},
 };
 
-static bool begins_with(const char *text, size_t bytes, const char *prefix)
-{
-    size_t prefix_bytes = strlen(prefix);
-    return bytes >= prefix_bytes && memcmp(text, prefix, prefix_bytes) == 0;
-}
-
 static size_t without_ending(const char *text, size_t bytes, const char *ending)
 {
     size_t ending_bytes = strlen(ending);
@@ -153,7 +147,7 @@ static const char *plain_name(const char *name, size_t *ret_bytes)
     size_t bytes = strcspn(name, "@.");
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]);) {
         size_t prefix_bytes = strlen(prefixes[i]);
-        bool has_it = begins_with(name, bytes, prefixes[i]);
+        bool has_it = bytes >= prefix_bytes && memcmp(name, prefixes[i], prefix_bytes) == 0;
         name += has_it ? prefix_bytes : 0;
         bytes -= has_it ? prefix_bytes : 0;
         i = has_it ? 0 : i + 1;

@@ -43,12 +43,19 @@ static int refuse_types(const struct pprof_file *file, struct recording *recordi
 
 /* ---- comments ---- */
 
+/* What follows after the beginning of a text; NULL if it begins otherwise. */
+static const char *text_after(const char *text, const char *beginning)
+{
+    size_t bytes = strlen(beginning);
+    return strncmp(text, beginning, bytes) == 0 ? text + bytes : NULL;
+}
+
 /* "0.123" after a text, in ns. */
 static void read_seconds(const char *comment, const char *before, uint64_t *ret)
 {
+    const char *at = comment ? text_after(comment, before) : NULL;
     double seconds;
-    if (comment && strncmp(comment, before, strlen(before)) == 0 &&
-        sscanf(comment + strlen(before), "%lf", &seconds) == 1 && seconds >= 0 && seconds < 1e9)
+    if (at && sscanf(at, "%lf", &seconds) == 1 && seconds >= 0 && seconds < 1e9)
         *ret = (uint64_t)(seconds * 1e9 + 0.5);
 }
 
@@ -99,21 +106,21 @@ static void begin_process(struct recording *recording)
 /* Comments are written again as they are. What else uses the profile gets its facts from them here. */
 static void take_comments(struct building *building)
 {
-    static const char command[] = "command: ", restraint[] = "restrained to ",
-                      process[] = "process: ", ended[] = "ended: ";
     struct recording *recording = building->recording;
     struct profile *profile = &recording->profile;
     begin_process(recording);
     for (uint32_t i = 0; i < building->file->comment_count; i++) {
         const char *comment = building->file->comments[i];
-        if (strncmp(comment, command, strlen(command)) == 0)
-            snprintf(recording->command, sizeof recording->command, "%s", comment + strlen(command));
-        else if (strncmp(comment, restraint, strlen(restraint)) == 0)
+        const char *command = text_after(comment, "command: "), *ending = text_after(comment, "ended: ");
+        const char *process = text_after(comment, "process: ");
+        if (command)
+            snprintf(recording->command, sizeof recording->command, "%s", command);
+        else if (text_after(comment, "restrained to "))
             snprintf(recording->restraint, sizeof recording->restraint, "%s", comment);
-        else if (strncmp(comment, process, strlen(process)) == 0)
-            read_process(recording, comment + strlen(process));
-        else if (strncmp(comment, ended, strlen(ended)) == 0)
-            snprintf(recording->ending, sizeof recording->ending, "%s", comment + strlen(ended));
+        else if (process)
+            read_process(recording, process);
+        else if (ending)
+            snprintf(recording->ending, sizeof recording->ending, "%s", ending);
         else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)
             read_counters(profile, comment);
     }

@@ -52,7 +52,7 @@ static bool is_location(const struct store_reader *reader, arena_ref ref)
 static void mend_locations(struct store_reader *reader)
 {
     struct store_tree *stored = &reader->header->tree;
-    const struct arena *arena = &reader->recording->arena;
+    const struct tree *tree = &reader->recording->tree;
     uint32_t count = 0;
     for (arena_ref *link = &stored->newest_location; *link; count++) {
         if (!store_claim(reader, *link, sizeof(struct location), KIND_LOCATION) ||
@@ -60,11 +60,11 @@ static void mend_locations(struct store_reader *reader)
             *link = 0;
             break;
         }
-        link = &((struct location *)arena_at(arena, *link))->next;
+        link = &tree_location_at(tree, *link)->next;
     }
     stored->location_count = count;
-    for (arena_ref ref = stored->newest_location; ref; ref = ((struct location *)arena_at(arena, ref))->next)
-        ((struct location *)arena_at(arena, ref))->index = --count;
+    for (arena_ref ref = stored->newest_location; ref; ref = tree_location_at(tree, ref)->next)
+        tree_location_at(tree, ref)->index = --count;
 }
 
 static bool is_thread(const struct store_reader *reader, const struct thread_record *record)
