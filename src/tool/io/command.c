@@ -8,7 +8,7 @@
 
 enum { MESSAGE_BYTES = 8192 };
 
-/* Names from files may have control characters of C0 and C1, which a terminal would obey. */
+/* Names from files may hold control characters of C0 and C1, which a terminal would obey. */
 static void replace_controls(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {

@@ -11,7 +11,7 @@
 
 enum { FIRST_BYTES = 1 << 20, GZIP_WINDOW_BITS = 15 + 16, STEP_MAX_BYTES = 1 << 30 };
 
-/* More than a full store of the largest WALLPROF_MEM. */
+/* More than a full store with the largest WALLPROF_MEM takes. */
 static const size_t max_bytes = (size_t)40 << 30;
 
 void file_bytes_free(struct file_bytes *file)
@@ -20,7 +20,7 @@ void file_bytes_free(struct file_bytes *file)
     *file = (struct file_bytes){0};
 }
 
-/* Makes space after the bytes that are there. 0 or -errno with nothing held. */
+/* Makes space for more bytes. 0, or -errno with nothing held. */
 static int grow_if_full(struct file_bytes *file)
 {
     size_t capacity = file->capacity ? 2 * file->capacity : FIRST_BYTES;
@@ -62,8 +62,8 @@ static unsigned limit_step(size_t bytes)
     return bytes < STEP_MAX_BYTES ? (unsigned)bytes : STEP_MAX_BYTES;
 }
 
-/* Z_STREAM_END; Z_BUF_ERROR if the input ends before the stream; another of zlib's errors; or -errno, which
- * is below all of those. */
+/* Returns Z_STREAM_END, or Z_BUF_ERROR if the input ends before the stream, or another error of zlib's, or
+ * -errno, which is below all of those. */
 static int inflate_all(z_stream *stream, const struct file_bytes *packed, struct file_bytes *plain)
 {
     int status = Z_OK;

@@ -48,7 +48,7 @@ static int write_and_close(const char *path, enum file_format format, const stru
     return error ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
 }
 
-/* Opens the path's directory, and writes under the name in it. */
+/* Opens the path's directory first, so that a sink can write a new file in it and rename that. */
 int output_file_write(const char *path, enum file_format format, const struct profile *profile)
 {
     char directory[PATH_MAX];

@@ -1,5 +1,6 @@
 /*
- * Writes profiles and documents of the commands to files, whole or not at all, or to standard output.
+ * Writes the profiles and documents of commands: to files, which appear whole or not at all, or to standard
+ * output.
  *
  * Called from: the commands. Failures are reported on stderr.
  */
@@ -10,20 +11,20 @@
 
 #include <stdbool.h>
 
-/* "-" is standard output. 0 or 1. */
+/* Writes a profile. The path "-" is standard output. 0 or 1. */
 int output_file_write(const char *path, enum file_format format, const struct profile *profile);
 
 /* The part of a path after the last slash. */
 const char *output_file_name(const char *path);
 
-/* Opens a sink on standard output, or returns NULL; closes it, 0 or 1. */
+/* Opens a sink on standard output; NULL without memory. Closes it; 0 or 1. */
 struct sink *output_stdout_open(enum sink_coding coding);
 int output_stdout_close(struct sink *sink);
 
-/* Checks what was printed by stdio (a full disk is an error): 0 or 1. */
+/* Checks that all that stdio printed was written (a disk may be full). 0 or 1. */
 int output_printed(void);
 
-/* The files that a command is to write, each in its format: -o OUT, as often as wanted, and --format. */
+/* The files that a command is to write, each in its format: -o OUT, which can be repeated, and --format. */
 enum { OUTPUT_FILES_MAX = 16 };
 
 struct output_files {
@@ -37,7 +38,7 @@ struct output_files {
 /* Prints the words of --format, for help. */
 void output_files_print_formats(void);
 
-/* 0, or EXIT_USAGE with a message. */
+/* Adds a file to write. 0, or EXIT_USAGE with a message if there are too many. */
 int output_files_add(struct output_files *files, const char *path);
 
 /* Finds each file's format, once all options are read. 0, or EXIT_USAGE with a message. */

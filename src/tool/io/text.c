@@ -42,7 +42,7 @@ bool text_colour_of_word(const char *word, FILE *stream, bool *ret)
 struct character {
     size_t bytes; /* 0 at the end */
     int columns;
-    bool is_shown; /* else a '?' is */
+    bool is_shown; /* else '?' is shown */
 };
 
 static struct character character_at(const char *text)
@@ -76,7 +76,7 @@ static int put_columns(FILE *stream, const char *text, int columns)
     }
 }
 
-/* Where the last `columns` columns begin. */
+/* Where the last `columns` columns of a text begin. */
 static const char *last_columns(const char *text, int columns)
 {
     int left = text_width(text) - columns;
@@ -85,7 +85,7 @@ static const char *last_columns(const char *text, int columns)
         left -= character.columns;
         text += character.bytes;
     }
-    while (*text && character_at(text).columns == 0) /* what would combine with the ellipsis */
+    while (*text && character_at(text).columns == 0) /* it would combine with the ellipsis */
         text += character_at(text).bytes;
     return text;
 }

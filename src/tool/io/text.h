@@ -1,8 +1,8 @@
 /*
  * Numbers and names as a terminal shows them.
  *
- * Names come from files and may hold anything: control characters, escapes and what a terminal cannot show
- * become '?'. Text is written as UTF-8 and counted in columns; a character takes 0 to 2 of them.
+ * Names come from files and may hold anything. Control characters, escapes and what a terminal cannot show
+ * become '?'. Text is written as UTF-8 and counted in columns. A character takes 0 to 2 of them.
  *
  * Called from: the commands, after text_init.
  */
@@ -18,7 +18,7 @@ enum { TEXT_NUMBER_BYTES = 32, TEXT_DEFAULT_COLUMNS = 80 };
 /* Sets the locale in which the C library counts the columns of UTF-8. */
 void text_init(void);
 
-/* The width by COLUMNS or the terminal; TEXT_DEFAULT_COLUMNS without either. */
+/* The width that COLUMNS or the terminal says; TEXT_DEFAULT_COLUMNS without either. */
 int text_columns(FILE *stream);
 
 /* "auto", "always" or "never"; false for another word. auto: on a terminal, unless NO_COLOR is set. */
@@ -29,20 +29,19 @@ enum text_cut { TEXT_CUT_END, TEXT_CUT_MIDDLE, TEXT_CUT_BEGIN };
 
 int text_width(const char *text);
 
-/* Writes at most `columns` columns of a text, all of it if negative; returns how many. */
+/* Writes at most `columns` columns of a text, or all of it if that is negative. Returns how many it wrote. */
 int text_put(FILE *stream, const char *text, int columns, enum text_cut cut);
 
-/* Writes lines of at most `columns` columns (0: one line), broken at blanks; later lines begin with two
- * blanks.
+/* Writes lines of at most `columns` columns (0: one line), broken at blanks. Later lines are indented by two.
  */
 void text_put_wrapped(FILE *stream, const char *text, int columns);
 
-/* As text_put, padded to that width with blanks after the text or before the number. A number is never cut.
- */
+/* Pad with blanks to that width: text_put_left after the text, which is cut as by text_put, text_put_number
+ * before the number, which is never cut. */
 void text_put_left(FILE *stream, const char *text, int columns, enum text_cut cut);
 void text_put_number(FILE *stream, const char *number, int columns);
 
-/* Three digits and a unit: "1.23 s", "45.6 ms", "789 ns"; "0". Rounded, for people. */
+/* Three digits, rounded, and a unit: "1.23 s", "45.6 ms", "789 ns"; "0" for 0. */
 void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns);
 
 /* With a sign: "+1.23 s", "-45.6 ms", "0". */

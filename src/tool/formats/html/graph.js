@@ -1,8 +1,8 @@
 /*
  * What is shown and how the graph is drawn, searched and moved in. Second of three parts (profile.js).
  *
- * d3-hierarchy lays the tree out, and d3-selection keeps the elements in step with what is drawn. Only frames in
- * sight that are wide enough to be seen are drawn. The others come as one zooms or scrolls.
+ * d3-hierarchy lays the tree out, and d3-selection keeps the elements in step with what is drawn. A frame is drawn
+ * only if it is in sight, and wide enough to be seen. The others come as one zooms or scrolls.
  */
 
 /* ---- state: all that a link to a view says ---- */
@@ -11,12 +11,12 @@ const profile = new Profile(JSON.parse(byId('profile').textContent));
 const {data} = profile;
 const state = {...DEFAULTS};
 let root = null;             /* of d3's hierarchy */
-let rootThread = null;       /* the threads that root is of, */
-let rootEvent = null;        /* and the measure that it is laid out by */
+let rootThread = null;       /* the threads that root is made of */
+let rootEvent = null;        /* the measure that root is laid out by */
 let nodesById = [];
 let zoomed = null;
-let current = null;          /* the frame that the keyboard is at */
-let matches = new Set();     /* frames */
+let current = null;          /* the node that the keyboard is at */
+let matches = new Set();     /* frames that the search has found */
 let rowsShown = ROWS_STEP;
 let isPrinting = false;
 
@@ -69,7 +69,7 @@ function writeHash(isNewStep) {
 const tree = byId('tree');
 const scroller = byId('scroll');
 
-/* Callers on top, or below. */
+/* The row of a node on the screen: an icicle has callers on top, a flame has them below. */
 const rowOf = (node) => state.look === 'icicle' ? node.depth : root.height - node.depth;
 
 function depthsInSight() {
@@ -80,7 +80,7 @@ function depthsInSight() {
   return state.look === 'icicle' ? [first, last] : [root.height - last, root.height - first];
 }
 
-/* Frames of the zoomed tree in sight, as far as they are wide enough. */
+/* Nodes of the zoomed tree that are in sight and wide enough. */
 function framesInSight(pxPerUnit) {
   const [first, last] = depthsInSight();
   const found = [];
@@ -105,7 +105,7 @@ function framesToDraw(pxPerUnit) {
   const above = zoomed.ancestors().slice(1).filter((node) => node.depth >= first && node.depth <= last);
   const wanted = new Set([...above, ...framesInSight(pxPerUnit)]);
   wanted.add(current);
-  /* In the order in which one reads them: row by row. */
+  /* In the order of reading: row by row. */
   return [...wanted].sort((a, b) => a.depth - b.depth || a.x0 - b.x0 || a.data.id - b.data.id);
 }
 
@@ -129,7 +129,7 @@ function classOf(node, isAbove) {
   return classes.join(' ');
 }
 
-/* Running, in steps of 5 %: the share of CPU time in the time that passed. */
+/* The share of CPU time in the time that passed, in percent, in steps of 5. */
 function runningShare(node) {
   const [, cpu, offcpu] = node.data.total;
   return cpu + offcpu > 0 ? 5 * Math.round(20 * cpu / (cpu + offcpu)) : 0;
@@ -154,7 +154,7 @@ function paint(element, node, graphPx) {
 }
 
 function draw() {
-  const graphPx = scroller.clientWidth; /* asked for once: while elements change it would be costly */
+  const graphPx = scroller.clientWidth; /* read once: to read it while elements change would be costly */
   const pxPerUnit = graphPx / (zoomed.x1 - zoomed.x0);
   d3.select(tree).selectAll('.frame')
     .data(framesToDraw(pxPerUnit), (node) => node.data.id)
@@ -174,7 +174,7 @@ function drawSoon() {
   });
 }
 
-/* The row of a node, with some of its callers, into sight. */
+/* Scrolls the row of a node into sight, with some of its callers. */
 function scrollTo(node, isSure) {
   const top = rowOf(node) * ROW_PX;
   const {scrollTop, clientHeight} = scroller;
@@ -184,7 +184,7 @@ function scrollTo(node, isSure) {
   scroller.scrollTop = state.look === 'icicle' ? top - 2 * ROW_PX : top + 3 * ROW_PX - clientHeight;
 }
 
-/* ---- the frame that is spoken of ---- */
+/* ---- details of one frame ---- */
 
 function lineText(node) {
   const {frame, lines} = node.data;
@@ -233,7 +233,7 @@ function findMatches() {
   }
 }
 
-/* Of what calls itself, the outermost counts. */
+/* The total of all matches, where a match inside another one does not count, and the number of functions. */
 function matchedTotal(from) {
   const open = [from];
   let sum = 0, functions = new Set();
@@ -264,7 +264,7 @@ function showFound() {
     : `${functions} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
 }
 
-/* The next match in the order of the tree, round and round; of the zoomed. */
+/* Moves to the next match in the zoomed tree, in its order. After the last one comes the first. */
 function moveToMatch(step) {
   const found = [];
   zoomed.eachBefore((node) => {
@@ -284,7 +284,7 @@ function moveTo(node) {
   draw();
   const element = tree.querySelector('.frame[tabindex="0"]');
   element.focus({preventScroll: true});
-  element.scrollIntoView({block: 'nearest'}); /* also from below the detail, as the style has it */
+  element.scrollIntoView({block: 'nearest'}); /* the style's scroll margin keeps it clear of the details */
   showDetail(node);
 }
 
@@ -306,12 +306,12 @@ function zoomTo(node, isFocused) {
     moveTo(node);
 }
 
-/* Above the zoomed frame there is one way down to it. */
+/* Where the key to a callee leads: above the zoomed frame towards it, elsewhere to the widest callee. */
 function calleeOf(node) {
   return node.depth < zoomed.depth ? zoomed.ancestors()[zoomed.depth - node.depth - 1] : widestChild(node);
 }
 
-/* Rows of the screen: callees are below in one look and above in the other. */
+/* Where a key leads. Up and down mean rows of the screen: callees are below in an icicle, above in a flame. */
 function keyTarget(key) {
   const isIcicle = state.look === 'icicle';
   switch (key) {
@@ -325,7 +325,7 @@ function keyTarget(key) {
   }
 }
 
-/* Whether it is drawn: in the zoomed part, or on the way to it. */
+/* Whether a node can be drawn: it is in the zoomed part, or on the way to it. */
 const isOnView = (node) => isInside(node, zoomed) || isInside(zoomed, node);
 
 function moveByKey(key) {

@@ -2,7 +2,7 @@
 
 /* ---- the table ---- */
 
-/* Of each function what it did itself and with its callees, a function inside itself counted once. */
+/* The self and total values of each function in the zoomed part. A function inside itself counts once. */
 function functionTotals() {
   const rows = new Map();
   const depthOf = new Map();
@@ -75,7 +75,7 @@ function showTable() {
   }
 }
 
-/* Not before the graph is there. */
+/* The table waits until the graph has been drawn. */
 let tableTimer = 0;
 function showTableSoon() {
   clearTimeout(tableTimer);
@@ -123,7 +123,7 @@ function showControls() {
   }
 }
 
-/* A frame by the frames on the way to it: in the tree of other threads it is another node. Or everything. */
+/* Finds a node of another tree in the present one, by the frames on the way to it; the root if it is not there. */
 function sameFrame(node) {
   const path = node.ancestors().reverse().map(({data: {frame}}) => frame).filter((frame) => !frame.isMadeUp);
   const step = (from, frame) => from && (from.children ?? []).find((child) => child.data.frame === frame);
@@ -224,7 +224,7 @@ function makeHeader() {
   document.title = `${data.command} – wallprof`;
   byId('command').textContent = data.command;
   if (byId('command').scrollHeight > byId('command').clientHeight)
-    byId('command').tabIndex = 0; /* long ones are scrolled through */
+    byId('command').tabIndex = 0; /* a long command is scrolled with the keyboard */
   byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
   byId('started').dateTime = iso;
   byId('duration').textContent = formatExact('wall', data.duration_ns);
@@ -276,7 +276,7 @@ function listen() {
   window.addEventListener('afterprint', () => { isPrinting = false; draw(); });
 }
 
-/* Somebody else changed the address: a link, "back". */
+/* The address was changed from outside: by a link, or by "back". */
 function follow() {
   if (hashOfState() === (location.hash || '#'))
     return;

@@ -2,8 +2,8 @@
  * The page's program, first of three parts that become one script: numbers for people, the profile that is in
  * the page, and the tree that is made of it. graph.js draws the tree; page.js has the rest of the page.
  *
- * Every name, path and command line is somebody else's text: it only ever becomes text content, or the value of
- * a harmless attribute.
+ * Every name, path and command line is somebody else's text. It only ever becomes text content, or the value of a
+ * harmless attribute.
  */
 'use strict';
 (() => {
@@ -12,11 +12,11 @@ const MEASURES = ['wall', 'cpu', 'offcpu', 'samples'];
 const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', samples: 'Samples'};
 const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3}; /* of the values in the data */
 const ROW_PX = 21;
-const NARROWEST_PX = 0.7;   /* of what is drawn */
+const NARROWEST_PX = 0.7;   /* narrower frames are not drawn */
 const NARROWEST_TEXT_PX = 28;
-const FRAMES_MAX = 3000;    /* drawn at a time: the widest */
-const PALETTE = 9;         /* modules with a colour of their own */
-const ROWS_STEP = 50;      /* of the table */
+const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
+const PALETTE = 9;          /* modules with a colour of their own */
+const ROWS_STEP = 50;       /* rows of the table that are shown at first */
 const DEFAULTS = {event: 'wall', thread: 'all', zoom: '0', search: '', look: 'icicle', colour: 'module', theme: 'auto',
                   sort: 'self'};
 
@@ -26,7 +26,7 @@ const byId = (id) => document.getElementById(id);
 
 const groupDigits = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u2009');
 
-/* 4.18 s, 12.3 ms: four digits or so. */
+/* Four digits and a unit: 4.183 s, 12.34 ms. */
 function formatTime(ns) {
   for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) {
     if (ns >= size) {
@@ -41,7 +41,7 @@ function formatValue(measure, value) {
   return measure === 'samples' ? groupDigits(String(Math.round(value))) : formatTime(value);
 }
 
-/* All of it, from the digits in the data, which may be more than a number holds. */
+/* The exact value, from its digits in the data: a number may not hold them all. */
 function formatExact(measure, digits) {
   if (measure === 'samples')
     return groupDigits(digits);
@@ -105,7 +105,7 @@ class Profile {
     return this.frames.get(key);
   }
 
-  /* [module, function, line, function, line...], innermost first; a tree wants the outermost first. */
+  /* From [module, function, line, function, line...], innermost first, to steps of the tree, outermost first. */
   readLocation(location) {
     const module = this.module(this.data.strings[location[0]]);
     const steps = [];
@@ -114,7 +114,7 @@ class Profile {
     return steps;
   }
 
-  /* The heaviest modules have colours of their own, whichever threads are shown. */
+  /* The heaviest modules have colours of their own. They are the same whichever threads are shown. */
   colourModules() {
     const weights = new Map();
     for (const {nodes} of this.data.trees) {
@@ -139,7 +139,7 @@ function threadName(tree) {
 
 class Node {
   constructor(id, frame) {
-    this.id = id; /* in order of making: the same whenever the same tree is made */
+    this.id = id; /* in the order in which nodes are made: the same whenever the same tree is made */
     this.frame = frame;
     this.self = [0, 0, 0, 0];
     this.total = null;
@@ -168,7 +168,7 @@ class TreeBuilder {
     return node;
   }
 
-  /* Numbers in sixes: depth, location, values. A node comes right after its parent, or after its siblings' trees. */
+  /* Nodes are six numbers each: depth, location, values. They stand depth first. */
   add(tree, parent) {
     const {nodes} = tree;
     const path = [parent];
@@ -211,7 +211,7 @@ function buildTree(profile, thread) {
   return root;
 }
 
-/* The widest child comes first; those without a share, which are not shown, last. */
+/* The widest child comes first. Children without a share come last, and are not shown. */
 function layOut(root, measure) {
   const column = COLUMN[measure];
   root.each((node) => { node.value = node.data.total[column]; });
