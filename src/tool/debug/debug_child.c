@@ -30,7 +30,7 @@ struct child_reply {
 
 /* ---- the child ---- */
 
-static void limit(int resource, rlim_t most)
+static void limit_resource(int resource, rlim_t most)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 && (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > most)) {
@@ -55,7 +55,7 @@ static rlim_t memory_inherited(void)
 static void limit_memory(void)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit(RLIMIT_DATA, memory_inherited() + MEMORY_MAX_BYTES);
+    limit_resource(RLIMIT_DATA, memory_inherited() + MEMORY_MAX_BYTES);
 #endif
 }
 
@@ -88,8 +88,8 @@ static _Noreturn void run_child(int fd, const struct debug_bounds *bounds, const
     size_t bytes;
     silence_stderr();
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process is left to read the reply then */
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, bounds->cpu_seconds);
+    limit_resource(RLIMIT_CORE, 0);
+    limit_resource(RLIMIT_CPU, bounds->cpu_seconds);
     limit_memory();
     setenv("DEBUGINFOD_TIMEOUT", "10", 0);
     setenv("DEBUGINFOD_MAXTIME", "60", 0);

@@ -84,7 +84,7 @@ struct claimant {
     size_t claimed;
 };
 
-static void claim(void *context, size_t first, size_t count, uint64_t bytes)
+static void claim_addresses(void *context, size_t first, size_t count, uint64_t bytes)
 {
     struct claimant *claimant = context;
     struct unit_walk *walk = claimant->walk;
@@ -111,7 +111,7 @@ static void walk_function(struct unit_walk *walk, Dwarf_Die *die, bool is_inline
     struct claimant claimant = {.walk = walk};
     if (!reserve_function(walk))
         return;
-    debug_ranges_visit(die, walk->code_low, walk->addresses, walk->count, claim, &claimant);
+    debug_ranges_visit(die, walk->code_low, walk->addresses, walk->count, claim_addresses, &claimant);
     if (claimant.claimed > 0) {
         walk->functions[walk->function_count++] =
             (struct unit_function){.die = *die, .parent = parent, .is_inlined = is_inlined};

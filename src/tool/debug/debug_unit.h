@@ -2,7 +2,7 @@
  * What one compilation unit's debug information says about addresses in it: the function, the inlined calls,
  * files and lines.
  *
- * Standard: DWARF 5, 3.3 (subroutines), 3.3.8 (inlined), 2.17 (ranges), 6.2 (lines); 4 likewise.
+ * Standard: DWARF 5, 3.3 (subroutines), 3.3.8 (inlined), 2.17 (ranges), 6.2 (lines); DWARF 4 likewise.
  *
  * Called from: debug_info.c. Strings belong to the debug information.
  */
@@ -30,9 +30,9 @@ struct debug_chain {
 };
 
 /*
- * Fills in chains[0..count) for ascending addresses. Addresses outside this unit's code stay as they are.
- * What lies below code_low is no code. An address of which only the line is known has one frame without a
- * name.
+ * Fills in chains[0..count) for ascending addresses. Chains of addresses outside this unit's code stay as
+ * they are. There is no code below code_low. An address of which only the line is known has one frame without
+ * a name.
  */
 void debug_unit_read(Dwarf_Die *unit, uint64_t code_low, const uint64_t *addresses, size_t count,
                      struct debug_chain *chains);

@@ -34,7 +34,7 @@ struct name_functions {
     struct function_place *places;     /* by index */
     uint32_t *slots;                   /* open addressing: 1 + index */
     uint32_t count, capacity, place_capacity, slot_count;
-    struct string_pool *store; /* not owned: names live there */
+    struct string_pool *store; /* not owned; the names are in it */
     bool is_out_of_memory;
 };
 

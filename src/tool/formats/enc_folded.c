@@ -50,7 +50,7 @@ static bool reserve_text(struct folded_writer *writer, size_t bytes)
 }
 
 /* What would end a frame or a line is replaced. */
-static char plain(char letter)
+static char plain_letter(char letter)
 {
     return letter == ';' ? ':' : (unsigned char)letter < ' ' || letter == 0x7f ? '?' : letter;
 }
@@ -63,7 +63,7 @@ static uint32_t intern(struct folded_writer *writer, const char *name)
     if (!reserve_text(writer, bytes + 1))
         return 0;
     for (size_t i = 0; i <= bytes; i++)
-        writer->text[i] = name[i] ? plain(name[i]) : '\0';
+        writer->text[i] = name[i] ? plain_letter(name[i]) : '\0';
     return string_table_intern(&writer->names, writer->text);
 }
 

@@ -157,7 +157,7 @@ static const char *plain_name(const char *name, size_t *ret_bytes)
     return name;
 }
 
-static const struct wait_function *find(const char *function)
+static const struct wait_function *find_wait_function(const char *function)
 {
     size_t bytes;
     const char *name = plain_name(function, &bytes);
@@ -170,7 +170,7 @@ static const struct wait_function *find(const char *function)
 
 bool wait_guess_add(struct wait_guess *guess, const char *function)
 {
-    const struct wait_function *known = find(function);
+    const struct wait_function *known = find_wait_function(function);
     if (!known)
         return false;
     if (!guess->is_begun || known->is_certain || guess->kind == WAIT_OTHER)

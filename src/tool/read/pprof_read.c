@@ -1,8 +1,8 @@
 /*
- * Makes the profile again from which a pprof file of ours was written. Writing it again makes the same bytes.
+ * Makes the profile that a pprof file of ours was written from. To write it again makes the same bytes.
  *
  * What is not in the file stays 0: calls, and where functions and threads start. Samples with times (label
- * end_timestamp_ns) are added up for each stack: times are not kept.
+ * end_timestamp_ns) are added up for each stack, and the times are dropped.
  */
 #include "pprof_building.h"
 #include "profile/label_limits.h"
@@ -188,7 +188,7 @@ static int make_recording(struct building *building)
     return 0;
 }
 
-static int build(struct building *building)
+static int build_recording(struct building *building)
 {
     int status = make_recording(building);
     if (status == 0)
@@ -213,7 +213,7 @@ int recording_read_pprof(struct recording *recording, const unsigned char *bytes
     else if (file.period == 0)
         status = recording_refuse(recording, -EBADMSG, "it does not say how often was looked");
     else
-        status = build(&building);
+        status = build_recording(&building);
     release_tables(&building);
     pprof_file_free(&file);
     return status;

@@ -214,7 +214,7 @@ static void read_profile_paths(struct store_reader *reader)
     }
 }
 
-static void describe(struct recording *recording, const struct store_header *header)
+static void describe_recording(struct recording *recording, const struct store_header *header)
 {
     memcpy(recording->command, header->command, sizeof header->command);
     memcpy(recording->restraint, header->restraint, sizeof header->restraint);
@@ -264,7 +264,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
     memcpy(&header, bytes, sizeof header);
     int status = read_parts(&reader);
     if (status == 0) {
-        describe(recording, &header);
+        describe_recording(recording, &header);
         read_profile_paths(&reader);
     }
     recording->is_store = true;
