@@ -83,7 +83,7 @@ static void check_report(const struct recording *recording, enum report_by by)
     report_sort(&report, METRIC_WALL, true);
     for (size_t i = 0; i < report.row_count; i++) {
         const struct report_row *row = &report.rows[i];
-        report_add(&sum, &row->flat);
+        tree_add_values(&sum, &row->flat);
         FUZZ_ASSERT(row->flat.wall_ns <= row->cum.wall_ns && row->cum.wall_ns <= report.total.wall_ns);
         FUZZ_ASSERT(i == 0 || row->cum.wall_ns <= report.rows[i - 1].cum.wall_ns);
     }
@@ -121,7 +121,7 @@ static void check_merge(struct recording *recording, enum label_policy labels)
     struct written written;
     struct merge *merge = merge_begin(&(struct merge_options){labels});
     struct values twice = total_of(recording);
-    report_add(&twice, &twice);
+    tree_add_values(&twice, &twice);
     FUZZ_ASSERT(merge);
     FUZZ_ASSERT(merge_add(merge, recording) == 0);
     if (merge_add(merge, recording) == 0) { /* it may be too much */

@@ -172,7 +172,7 @@ static struct values total_of(const struct recording *recording)
     const struct tree *tree = &recording->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = root; node; node = tree_next(tree, root, node))
-            report_add(&total, &tree_node(tree, node)->self);
+            tree_add_values(&total, &tree_node(tree, node)->self);
     }
     return total;
 }
@@ -185,7 +185,7 @@ static void check_report(const struct recording *recording, enum report_by by, c
     FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
     report_sort(&report, METRIC_WALL, true);
     for (size_t i = 0; i < report.row_count; i++) {
-        report_add(&sum, &report.rows[i].flat);
+        tree_add_values(&sum, &report.rows[i].flat);
         FUZZ_ASSERT(report.rows[i].flat.wall_ns <= report.rows[i].cum.wall_ns);
         FUZZ_ASSERT(report.rows[i].cum.wall_ns <= total->wall_ns);
     }

@@ -65,6 +65,8 @@ int report_options_set(struct report_options *options, int option, const char *a
 {
     long number = 0;
     int status = option == 'n' || option == 'w' ? set_number(options, argument, &number) : 0;
+    int metric = option == 's' ? command_word(report_metric_words, METRIC_COUNT, argument) : 0;
+    int by = option == 'b' ? command_word(report_by_words, REPORT_BY_COUNT, argument) : 0;
     if (option == 'n')
         options->lines = number ? (size_t)number : SIZE_MAX;
     else if (option == 'w')
@@ -85,9 +87,13 @@ int report_options_set(struct report_options *options, int option, const char *a
         options->is_json = true;
     else if (option == 'h')
         options->is_help = true;
-    else if (option == 's' && !report_metric_of_word(argument, &options->metric))
+    else if (option == 's' && metric >= 0)
+        options->metric = (enum report_metric)metric;
+    else if (option == 'b' && by >= 0)
+        options->request.by = (enum report_by)by;
+    else if (option == 's')
         status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, samples)", argument);
-    else if (option == 'b' && !report_by_of_word(argument, &options->request.by))
+    else if (option == 'b')
         status = command_misused(
             options->command, "--by '%s'? (function, line, file, module, thread, process, label)", argument);
     else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))

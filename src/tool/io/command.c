@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MESSAGE_BYTES = 8192 };
 
@@ -49,4 +50,12 @@ bool command_number(const char *text, long least, long most, long *ret)
     errno = 0;
     *ret = strtol(text, &end, 10);
     return end != text && !*end && errno == 0 && *ret >= least && *ret <= most;
+}
+
+int command_word(const char *const *words, int count, const char *word)
+{
+    int index = count - 1;
+    while (index >= 0 && strcmp(words[index], word) != 0)
+        index--;
+    return index;
 }

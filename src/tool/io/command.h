@@ -15,4 +15,7 @@ int command_misused(const char *command, const char *format, ...) __attribute__(
 /* Whether a text is a number from `least` to `most` and nothing else. */
 bool command_number(const char *text, long least, long most, long *ret);
 
+/* The index of a word in a list, or -1. */
+int command_word(const char *const *words, int count, const char *word);
+
 #endif

@@ -13,7 +13,7 @@ static int compare_names(const void *left, const void *right)
     return order ? order : (a->presence > b->presence) - (a->presence < b->presence);
 }
 
-/* Rows of one name become one. Until then a row is of one side only, and says by its presence of which. */
+/* Joins rows of one name. Before that a row is of one side only, and its presence says which. */
 static size_t join_rows(struct diff_row *rows, size_t count)
 {
     size_t kept = 0;
@@ -25,8 +25,8 @@ static size_t join_rows(struct diff_row *rows, size_t count)
             continue;
         }
         for (int side = 0; side < 2; side++) {
-            report_add(&last->flat[side], &rows[i].flat[side]);
-            report_add(&last->cum[side], &rows[i].cum[side]);
+            tree_add_values(&last->flat[side], &rows[i].flat[side]);
+            tree_add_values(&last->cum[side], &rows[i].cum[side]);
         }
         if (last->presence != rows[i].presence)
             last->presence = DIFF_BOTH;
@@ -34,37 +34,29 @@ static size_t join_rows(struct diff_row *rows, size_t count)
     return kept;
 }
 
-static struct diff_row *take_rows(const struct diff *diff, size_t *ret_count)
+/* A row of a report, or a thread. Ids differ in every run: threads are compared by name. */
+static struct report_row row_at(const struct report *report, bool of_threads, size_t index)
 {
-    size_t count = 0;
-    struct diff_row *rows =
-        calloc(diff->reports[0]->row_count + diff->reports[1]->row_count + 1, sizeof *rows);
-    for (int side = 0; rows && side < 2; side++) {
-        for (size_t i = 0; i < diff->reports[side]->row_count; i++) {
-            const struct report_row *from = &diff->reports[side]->rows[i];
-            struct diff_row *row = &rows[count++];
-            row->name = from->name;
-            row->flat[side] = from->flat;
-            row->cum[side] = from->cum;
-            row->presence = side ? DIFF_NEW : DIFF_GONE;
-        }
-    }
-    *ret_count = rows ? join_rows(rows, count) : 0;
-    return rows;
+    if (!of_threads)
+        return report->rows[index];
+    const struct report_thread *thread = &report->threads[index];
+    return (struct report_row){thread->name, thread->total, thread->total};
 }
 
-/* Ids are others in every run: threads are compared by name. */
-static struct diff_row *take_threads(const struct diff *diff, size_t *ret_count)
+static struct diff_row *collect_rows(const struct diff *diff, bool of_threads, size_t *ret_count)
 {
-    size_t count = 0;
-    struct diff_row *rows =
-        calloc(diff->reports[0]->thread_count + diff->reports[1]->thread_count + 1, sizeof *rows);
+    const struct report *const *reports = diff->reports;
+    size_t count = 0, counts[2];
+    for (int side = 0; side < 2; side++)
+        counts[side] = of_threads ? reports[side]->thread_count : reports[side]->row_count;
+    struct diff_row *rows = calloc(counts[0] + counts[1] + 1, sizeof *rows);
     for (int side = 0; rows && side < 2; side++) {
-        for (size_t i = 0; i < diff->reports[side]->thread_count; i++) {
-            const struct report_thread *from = &diff->reports[side]->threads[i];
+        for (size_t i = 0; i < counts[side]; i++) {
+            const struct report_row from = row_at(reports[side], of_threads, i);
             struct diff_row *row = &rows[count++];
-            row->name = from->name;
-            row->flat[side] = row->cum[side] = from->total;
+            row->name = from.name;
+            row->flat[side] = from.flat;
+            row->cum[side] = from.cum;
             row->presence = side ? DIFF_NEW : DIFF_GONE;
         }
     }
@@ -77,7 +69,7 @@ static struct diff_row *take_threads(const struct diff *diff, size_t *ret_count)
 int64_t diff_change(const struct diff *diff, const struct values values[2], enum report_metric metric)
 {
     uint64_t before = report_metric(&values[0], metric), after = report_metric(&values[1], metric);
-    if (diff->is_normalized) /* of zero it stays zero, and of equal profiles everything does */
+    if (diff->is_normalized) /* zero stays zero, and equal profiles have no difference */
         after = (uint64_t)((double)after * diff->scale + 0.5);
     return (int64_t)(after - before);
 }
@@ -92,7 +84,7 @@ static int64_t sorted_change(const struct diff *diff, const struct diff_row *row
     return diff_change(diff, diff->by_cum ? row->cum : row->flat, diff->metric);
 }
 
-/* Largest change first; then what changed more with all that it calls; then by name. */
+/* Largest change first; then the larger change of the other of flat and cum; then by name. */
 static int compare_changes(const void *left, const void *right, void *context)
 {
     const struct diff_row *a = left, *b = right;
@@ -116,9 +108,8 @@ int diff_make(struct diff *diff, const struct report *before, const struct repor
                           .by_cum = by_cum,
                           .is_normalized = is_normalized && totals[0] && totals[1]};
     diff->scale = diff->is_normalized ? (double)totals[0] / (double)totals[1] : 1;
-    diff->rows =
-        by == REPORT_BY_THREAD ? take_threads(diff, &diff->row_count) : take_rows(diff, &diff->row_count);
-    diff->threads = take_threads(diff, &diff->thread_count);
+    diff->rows = collect_rows(diff, by == REPORT_BY_THREAD, &diff->row_count);
+    diff->threads = collect_rows(diff, true, &diff->thread_count);
     if (!diff->rows || !diff->threads) {
         diff_free(diff);
         return -ENOMEM;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { CELL_COLUMNS = 9, SHARE_COLUMNS = 8, NAME_COLUMNS_MIN = 20, THREADS_MAX = 10 };
+enum { CELL_COLUMNS = 9, SHARE_COLUMNS = 8, THREADS_MAX = 10 };
 
 static const char *const presence_words[] = {[DIFF_BOTH] = "", [DIFF_NEW] = "new", [DIFF_GONE] = "gone"};
 
@@ -29,7 +29,7 @@ static void put_change(const struct writing *writing, const struct values values
     text_put_number(writing->stream, number, CELL_COLUMNS);
 }
 
-/* How much more than before; of what was not there, that. */
+/* The change in per cent of before, or that the row is new or gone. */
 static void put_relative(const struct writing *writing, const struct values values[2],
                          enum diff_presence presence, enum report_metric metric)
 {
@@ -47,7 +47,6 @@ static void put_row(const struct writing *writing, const struct diff_row *row, e
 {
     const struct diff *diff = writing->diff;
     enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
-    int room = writing->columns - 4 * CELL_COLUMNS - SHARE_COLUMNS - 2;
     const struct values *shown = diff->by_cum ? row->cum : row->flat;
     put_change(writing, row->flat, diff->metric);
     put_change(writing, row->cum, diff->metric);
@@ -55,21 +54,16 @@ static void put_row(const struct writing *writing, const struct diff_row *row, e
     put_change(writing, row->flat, other);
     put_change(writing, row->cum, other);
     fputs("  ", writing->stream);
-    text_put(writing->stream, row->name,
-             !writing->columns         ? -1
-             : room < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN
-                                       : room,
-             by == REPORT_BY_FILE || by == REPORT_BY_MODULE ? TEXT_CUT_BEGIN : TEXT_CUT_MIDDLE);
+    report_put_name(writing->stream, row->name, by, writing->columns, 4 * CELL_COLUMNS + SHARE_COLUMNS + 2);
     fputc('\n', writing->stream);
 }
 
 static void put_headings(const struct writing *writing, const char *name)
 {
-    static const char *const flat[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
     const struct diff *diff = writing->diff;
     report_bold(writing->stream, writing->has_colour, true);
-    fprintf(writing->stream, "\n%*s%*s%*s%*s%*s  %s", CELL_COLUMNS, flat[diff->metric], CELL_COLUMNS, "CUM",
-            SHARE_COLUMNS, diff->by_cum ? "CUM %" : "%", CELL_COLUMNS,
+    fprintf(writing->stream, "\n%*s%*s%*s%*s%*s  %s", CELL_COLUMNS, report_metric_headings[diff->metric],
+            CELL_COLUMNS, "CUM", SHARE_COLUMNS, diff->by_cum ? "CUM %" : "%", CELL_COLUMNS,
             diff->metric == METRIC_CPU ? "WALL" : "CPU", CELL_COLUMNS, "CUM", name);
     report_bold(writing->stream, writing->has_colour, false);
     fputc('\n', writing->stream);
@@ -92,7 +86,7 @@ static void put_total(const struct writing *writing, const char *what, enum repo
     fprintf(writing->stream, "%-7s %s to %s: %s%s\n", what, before, after, change, share);
 }
 
-/* Those without a difference in the metric come last, and are not shown. */
+/* Rows without a difference in the metric come last, and are not shown. */
 static size_t count_changed(const struct diff *diff, const struct diff_row *rows, size_t count)
 {
     while (count > 0 && !diff_change(diff, rows[count - 1].flat, diff->metric) &&
@@ -115,8 +109,6 @@ static void put_rows(const struct writing *writing, const struct diff_row *rows,
 
 void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream)
 {
-    static const char *const headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
-                                                          "THREAD",   "PROCESS", "LABEL"};
     const struct writing writing = {diff, stream, columns, has_colour};
     put_total(&writing, "wall", METRIC_WALL);
     put_total(&writing, "cpu", METRIC_CPU);
@@ -127,7 +119,7 @@ void diff_table_write(const struct diff *diff, size_t lines, int columns, bool h
         put_headings(&writing, "THREADS NAMED");
         put_rows(&writing, diff->threads, diff->thread_count, THREADS_MAX, REPORT_BY_THREAD);
     }
-    put_headings(&writing, headings[diff->by]);
+    put_headings(&writing, report_by_headings[diff->by]);
     put_rows(&writing, diff->rows, diff->row_count, lines, diff->by);
 }
 
@@ -187,9 +179,9 @@ void diff_json_write(const struct diff *diff, size_t lines, struct json *json)
     json_sides(json, diff, "total", totals);
     json_rows(json, diff, "threads", diff->threads, diff->thread_count);
     json_key(json, "by");
-    json_string(json, report_by_word(diff->by));
+    json_string(json, report_by_words[diff->by]);
     json_key(json, "sort");
-    json_string(json, report_metric_word(diff->metric));
+    json_string(json, report_metric_words[diff->metric]);
     json_key(json, "row_count");
     json_uint(json, diff->row_count);
     json_rows(json, diff, "rows", diff->rows, diff->row_count < lines ? diff->row_count : lines);

@@ -7,46 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const by_words[REPORT_BY_COUNT] = {"function", "line",    "file", "module",
+const char *const report_by_words[REPORT_BY_COUNT] = {"function", "line",    "file", "module",
                                                       "thread",   "process", "label"};
-static const char *const metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
-
-static bool find_word(const char *const *words, int count, const char *word, int *ret)
-{
-    for (*ret = 0; *ret < count; ++*ret) {
-        if (strcmp(words[*ret], word) == 0)
-            return true;
-    }
-    return false;
-}
-
-const char *report_by_word(enum report_by by)
-{
-    return by_words[by];
-}
-
-bool report_by_of_word(const char *word, enum report_by *ret)
-{
-    int found;
-    bool is_word = find_word(by_words, REPORT_BY_COUNT, word, &found);
-    if (is_word)
-        *ret = (enum report_by)found;
-    return is_word;
-}
-
-const char *report_metric_word(enum report_metric metric)
-{
-    return metric_words[metric];
-}
-
-bool report_metric_of_word(const char *word, enum report_metric *ret)
-{
-    int found;
-    bool is_word = find_word(metric_words, METRIC_COUNT, word, &found);
-    if (is_word)
-        *ret = (enum report_metric)found;
-    return is_word;
-}
+const char *const report_metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
 
 uint64_t report_metric(const struct values *values, enum report_metric metric)
 {
@@ -58,7 +21,7 @@ uint64_t report_metric(const struct values *values, enum report_metric metric)
 
 /* ---- threads ---- */
 
-/* By what it is called, or by its number; nobody's is 0. */
+/* The number 0 is nobody's. */
 static bool is_called(const char *wanted, const char *name, int32_t number)
 {
     char text[16];
@@ -75,7 +38,9 @@ static bool is_wanted(const struct report_request *request, const struct report_
             (thread->of && fnmatch(process, thread->of->name, 0) == 0));
 }
 
-/* Without labels a profile does not tell its threads apart; with them, what has none found no room for one.
+/*
+ * Without labels a profile does not tell its threads apart. With them, [no thread] has the time of threads for
+ * whose record there was no memory.
  */
 static struct report_thread thread_of(const struct profile *profile, const struct tree_node *root)
 {
@@ -94,7 +59,7 @@ static struct report_thread thread_of(const struct profile *profile, const struc
     return thread;
 }
 
-/* The walk of one thread, and what it says of the thread. */
+/* False without memory. */
 static bool add_thread(struct report_walk *walk, arena_ref root)
 {
     struct report *report = walk->report;
@@ -104,8 +69,8 @@ static bool add_thread(struct report_walk *walk, arena_ref root)
     if (!report_walk_tree(walk, root, !is_wanted(walk->rows->request, thread), &thread->total))
         return false;
     report_walk_take_mostly_in(walk, thread);
-    report_add(&report->selected, &thread->total);
-    report->thread_count += report_is_any(&thread->total);
+    tree_add_values(&report->selected, &thread->total);
+    report->thread_count += tree_has_weight(&thread->total);
     return true;
 }
 
@@ -145,14 +110,17 @@ static bool add_threads(struct report_walk *walk)
 
 /* ---- the whole ---- */
 
-/* Names do not move any more; rows without anything in them go. Of a label all of its time is its own. */
+/*
+ * Sets the rows' names, which do not move any more, and drops rows without values. A label's cumulative time
+ * is also its own.
+ */
 static void finish_rows(struct report *report, enum report_by by)
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->row_count; i++) {
         if (by == REPORT_BY_LABEL)
             report->rows[i].flat = report->rows[i].cum;
-        if (!report_is_any(&report->rows[i].cum))
+        if (!tree_has_weight(&report->rows[i].cum))
             continue;
         report->rows[kept] = report->rows[i];
         report->rows[kept++].name = string_table_at(&report->names, (uint32_t)i);
@@ -170,14 +138,13 @@ const char *report_thread_name(const struct report_thread *thread, char ret[REPO
     return ret;
 }
 
-/* Threads of one name and id are one row, or those of one process. */
+/* One row for all threads of one name and id, or of one process. */
 static bool make_thread_rows(struct report *report, enum report_by by)
 {
     char name[REPORT_THREAD_NAME_BYTES];
     struct report_row *rows = calloc(report->thread_count + 2, sizeof *rows);
     free(report->rows);
     report->rows = rows;
-    report->row_count = 0;
     string_table_deinit(&report->names);
     string_table_init(&report->names);
     for (size_t i = 0; rows && i < report->thread_count; i++) {
@@ -185,14 +152,14 @@ static bool make_thread_rows(struct report *report, enum report_by by)
         const char *process = *thread->process ? thread->process : "[all processes]";
         uint32_t row = string_table_intern(
             &report->names, by == REPORT_BY_PROCESS ? process : report_thread_name(thread, name));
-        report_add(&rows[row].flat, &report->threads[i].total);
-        report_add(&rows[row].cum, &report->threads[i].total);
+        tree_add_values(&rows[row].flat, &thread->total);
+        tree_add_values(&rows[row].cum, &thread->total);
     }
     report->row_count = string_table_count(&report->names);
     return rows && !report->names.failed;
 }
 
-/* Rows are numbered as their names are. */
+/* A row has the number of its name. */
 static bool fill_rows(struct report *report, const struct report_rows *rows)
 {
     struct report_walk walk;

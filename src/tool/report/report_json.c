@@ -27,21 +27,22 @@ void report_json_values(struct json *json, const char *key, const struct values 
     json_end_object(json);
 }
 
+static void json_number(struct json *json, const char *key, int32_t number, bool is_known)
+{
+    json_key(json, key);
+    if (is_known)
+        json_int(json, number);
+    else
+        json_null(json);
+}
+
 static void json_process(struct json *json, const struct process_record *process)
 {
     json_key(json, "process");
     json_begin_object(json);
     json_text(json, "name", *process->name ? process->name : NULL);
-    json_key(json, "pid");
-    if (process->pid > 0)
-        json_int(json, process->pid);
-    else
-        json_null(json);
-    json_key(json, "rank");
-    if (process->rank >= 0)
-        json_int(json, process->rank);
-    else
-        json_null(json);
+    json_number(json, "pid", process->pid, process->pid > 0);
+    json_number(json, "rank", process->rank, process->rank >= 0);
     json_end_object(json);
 }
 
@@ -56,11 +57,7 @@ static void json_threads(struct json *json, const struct report *report)
         json_text(json, "name", thread->has_name ? thread->name : NULL);
         if (thread->of)
             json_process(json, thread->of);
-        json_key(json, "tid");
-        if (thread->tid)
-            json_int(json, thread->tid);
-        else
-            json_null(json);
+        json_number(json, "tid", thread->tid, thread->tid != 0);
         report_json_values(json, "total", &thread->total);
         json_text(json, "mostly_in", thread->mostly_in);
         json_text(json, "called_from", thread->called_from);
@@ -103,13 +100,13 @@ void report_json_write(const struct report_table *table, struct json *json)
     json_begin_object(json);
     for (int i = 0; i < PSEUDO_COUNT; i++)
         report_json_values(json, tree_pseudo_name((enum pseudo_frame)i), &report->pseudo[i]);
-    if (report_is_any(&report->pseudo[PSEUDO_UNINTERESTING]))
+    if (tree_has_weight(&report->pseudo[PSEUDO_UNINTERESTING]))
         report_json_values(json, tree_pseudo_name(PSEUDO_UNINTERESTING),
                            &report->pseudo[PSEUDO_UNINTERESTING]);
     json_end_object(json);
     json_threads(json, report);
-    json_text(json, "by", report_by_word(table->by));
-    json_text(json, "sort", report_metric_word(table->metric));
+    json_text(json, "by", report_by_words[table->by]);
+    json_text(json, "sort", report_metric_words[table->metric]);
     json_key(json, "cum");
     json_bool(json, table->by_cum);
     json_member(json, "row_count", report->row_count);

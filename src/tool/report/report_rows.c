@@ -45,7 +45,7 @@ static bool location_matches(const struct report_rows *rows, const struct locati
     return matches(expression, path_of(rows, location));
 }
 
-/* What a frame is called in the report. */
+/* In the buffer, or in the profile. */
 static const char *row_name(const struct report_rows *rows, const struct symbol_frame *frame,
                             const char *path, char *buffer, size_t bytes)
 {
@@ -79,7 +79,7 @@ static bool is_label_wanted(const struct report_rows *rows, const struct locatio
     return fnmatch(wanted, text, 0) == 0;
 }
 
-/* A label is no function, no file and no module. */
+/* A label has a row only where rows are labels. */
 static void choose_label_row(struct report_rows *rows, const struct location *location)
 {
     char name[TREE_LABEL_NAME_BYTES];
@@ -101,6 +101,7 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
         return;
     }
     char buffer[1 << 16];
+    const bool has_rows = rows->request->by != REPORT_BY_LABEL;
     const struct symbols *symbols = rows->profile->symbols;
     struct report_location *known = &rows->locations[location->index];
     known->path = path_of(rows, location);
@@ -110,10 +111,8 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
          i++) {
         const struct symbol_frame *frame = &symbols->frames[i];
         const char *path = known->path ? known->path : symbols->functions[frame->function].name;
-        rows->row_of_frame[i] = REPORT_NO_ROW;
-        if (rows->request->by != REPORT_BY_LABEL)
-            rows->row_of_frame[i] =
-                string_table_intern(rows->names, row_name(rows, frame, path, buffer, sizeof buffer));
+        const char *name = row_name(rows, frame, path, buffer, sizeof buffer);
+        rows->row_of_frame[i] = has_rows ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * Which row of a report each frame is in, and what the filters say of each location: all that is known before
- * the trees are walked.
+ * The row of a report that each frame is in, and which locations match the filters. Both are known before the
+ * trees are walked.
  *
  * Called from: report.c makes it, report_walk.c reads it.
  */
@@ -9,20 +9,19 @@
 
 #include "report.h"
 
-/* The row of a frame that is in none: a label's where rows are functions, or a function's where they are
- * labels. */
+/* For a frame without a row: a label's where rows are functions, or a function's where rows are labels. */
 #define REPORT_NO_ROW UINT32_MAX
 
 struct report_rows {
     const struct profile *profile;
     const struct report_request *request;
-    struct string_table *names; /* rows have the numbers of their names */
+    struct string_table *names; /* a row has the number of its name */
     struct report_location {
-        const char *path; /* of its module or region; NULL for a frame that is none's */
+        const char *path; /* of its module or region; NULL without one */
         bool is_focus, is_ignored, is_label_wanted;
     } * locations;          /* owned; by location index */
     uint32_t *row_of_frame; /* owned; by index into symbols->frames */
-    uint32_t no_label_row;  /* where rows are labels: of what has none; else REPORT_NO_ROW */
+    uint32_t no_label_row;  /* where rows are labels: for samples without one; else REPORT_NO_ROW */
 };
 
 /* False without memory; report_rows_deinit also then. */

@@ -1,6 +1,6 @@
 /*
- * Numbers stand before names and are never cut; names get what is left of the line. Where that is too little,
- * columns go, from the right.
+ * Numbers stand before names and are never cut. Names get what is left of the line. Where that is too little,
+ * columns are left out, from the right.
  */
 #include "report_table.h"
 #include "tool/io/text.h"
@@ -18,8 +18,8 @@ enum {
     PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
 };
 
-static const char *const metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
-static const char *const by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
+const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
+const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
                                                          "THREAD",   "PROCESS", "LABEL"};
 static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",     "files", "modules",
                                                         "threads",   "processes", "labels"};
@@ -30,19 +30,14 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold)
         fputs(is_bold ? "\033[1m" : "\033[0m", stream);
 }
 
-static void metric_text(char ret[TEXT_NUMBER_BYTES], const struct values *values, enum report_metric metric)
-{
-    uint64_t value = report_metric(values, metric);
-    if (metric == METRIC_SAMPLES)
-        snprintf(ret, TEXT_NUMBER_BYTES, "%" PRIu64, value);
-    else
-        text_time(ret, value);
-}
-
 static void put_metric(FILE *stream, const struct values *values, enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
-    metric_text(number, values, metric);
+    uint64_t value = report_metric(values, metric);
+    if (metric == METRIC_SAMPLES)
+        snprintf(number, sizeof number, "%" PRIu64, value);
+    else
+        text_time(number, value);
     text_put_number(stream, number, CELL_COLUMNS);
 }
 
@@ -53,17 +48,18 @@ static void put_share(FILE *stream, uint64_t part, uint64_t whole)
     text_put_number(stream, number, SHARE_COLUMNS);
 }
 
-static enum text_cut cut_of(enum report_by by)
+/* The columns that are left for a name; -1: no limit. */
+static int columns_left(int columns, int used)
 {
-    return by == REPORT_BY_FILE || by == REPORT_BY_MODULE ? TEXT_CUT_BEGIN : TEXT_CUT_MIDDLE;
+    if (!columns)
+        return -1;
+    return columns - used < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : columns - used;
 }
 
-/* What is left of the line for a name; -1 for all. */
-static int room(const struct report_table *table, int used)
+void report_put_name(FILE *stream, const char *name, enum report_by by, int columns, int used)
 {
-    if (!table->columns)
-        return -1;
-    return table->columns - used < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : table->columns - used;
+    enum text_cut cut = by == REPORT_BY_FILE || by == REPORT_BY_MODULE ? TEXT_CUT_BEGIN : TEXT_CUT_MIDDLE;
+    text_put(stream, name, columns_left(columns, used), cut);
 }
 
 /* ---- header ---- */
@@ -108,7 +104,7 @@ static void put_totals(const struct report_table *table, FILE *stream)
     put_line(table, stream, text);
 }
 
-/* What the times are not, said with how much it is. */
+/* The end and the limits of the recording, and how much time each pseudo-frame has. */
 static void put_notes(const struct report_table *table, FILE *stream)
 {
     static const char *const meanings[PSEUDO_KINDS] = {
@@ -140,7 +136,7 @@ static void put_notes(const struct report_table *table, FILE *stream)
 
 /* ---- threads ---- */
 
-/* As wide as the widest that is shown. */
+/* The width of the longest name that is shown. */
 static int thread_columns(const struct report *report)
 {
     int columns = (int)strlen("THREAD");
@@ -178,7 +174,7 @@ static void put_mostly(FILE *stream, const struct report_thread *thread, int col
     }
 }
 
-/* How many of wall, CPU and off-CPU have room. */
+/* How many of wall, CPU and off-CPU fit. */
 static int thread_cells(const struct report_table *table, int columns)
 {
     int cells = METRIC_OFFCPU + 1;
@@ -193,10 +189,10 @@ static void put_thread_headings(const struct report_table *table, FILE *stream, 
     report_bold(stream, table->has_colour, true);
     fputc('\n', stream);
     for (int metric = 0; metric < cells; metric++)
-        text_put_number(stream, metric_headings[metric], CELL_COLUMNS);
+        text_put_number(stream, report_metric_headings[metric], CELL_COLUMNS);
     fprintf(stream, "  %-*s  ", columns, "THREAD");
-    text_put(stream, "    % MOSTLY IN < CALLED FROM", room(table, cells * CELL_COLUMNS + 4 + columns),
-             TEXT_CUT_END);
+    text_put(stream, "    % MOSTLY IN < CALLED FROM",
+             columns_left(table->columns, cells * CELL_COLUMNS + 4 + columns), TEXT_CUT_END);
     report_bold(stream, table->has_colour, false);
     fputc('\n', stream);
 }
@@ -212,7 +208,7 @@ static void put_thread(const struct report_table *table, FILE *stream, const str
     text_put_left(stream, name, columns, TEXT_CUT_MIDDLE);
     fputs("  ", stream);
     if (thread->mostly_in)
-        put_mostly(stream, thread, room(table, cells * CELL_COLUMNS + 4 + columns));
+        put_mostly(stream, thread, columns_left(table->columns, cells * CELL_COLUMNS + 4 + columns));
     fputc('\n', stream);
 }
 
@@ -229,7 +225,7 @@ static void put_threads(const struct report_table *table, FILE *stream)
         if (i < THREADS_MAX)
             put_thread(table, stream, &report->threads[i], cells, columns);
         else
-            report_add(&rest, &report->threads[i].total);
+            tree_add_values(&rest, &report->threads[i].total);
     }
     text_time(wall, rest.wall_ns);
     if (report->thread_count > THREADS_MAX) {
@@ -241,7 +237,7 @@ static void put_threads(const struct report_table *table, FILE *stream)
 
 /* ---- rows ---- */
 
-/* How many of the other metrics have room. */
+/* How many of the other metrics fit. */
 static int others_shown(const struct report_table *table)
 {
     int shown = METRIC_COUNT - 1;
@@ -256,15 +252,15 @@ static int others_shown(const struct report_table *table)
 static void put_headings(const struct report_table *table, FILE *stream, int others)
 {
     report_bold(stream, table->has_colour, true);
-    fprintf(stream, "\n%*s%*s%*s%*s", CELL_COLUMNS, metric_headings[table->metric], SHARE_COLUMNS, "%",
+    fprintf(stream, "\n%*s%*s%*s%*s", CELL_COLUMNS, report_metric_headings[table->metric], SHARE_COLUMNS, "%",
             CELL_COLUMNS, "CUM", SHARE_COLUMNS, "%");
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric)
             continue;
-        fprintf(stream, "%*s", CELL_COLUMNS, metric_headings[metric]);
+        fprintf(stream, "%*s", CELL_COLUMNS, report_metric_headings[metric]);
         others--;
     }
-    fprintf(stream, "  %s", by_headings[table->by]);
+    fprintf(stream, "  %s", report_by_headings[table->by]);
     report_bold(stream, table->has_colour, false);
     fputc('\n', stream);
 }
@@ -285,7 +281,7 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
         others--;
     }
     fputs("  ", stream);
-    text_put(stream, row->name, room(table, used), cut_of(table->by));
+    report_put_name(stream, row->name, table->by, table->columns, used);
     fputc('\n', stream);
 }
 
@@ -299,7 +295,7 @@ static void put_rows(const struct report_table *table, FILE *stream)
         if (i < table->lines)
             put_row(table, stream, &report->rows[i], others);
         else
-            report_add(&rest, &report->rows[i].flat);
+            tree_add_values(&rest, &report->rows[i].flat);
     }
     if (report->row_count > table->lines) {
         put_metric(stream, &rest, table->metric);

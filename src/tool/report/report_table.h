@@ -15,8 +15,8 @@ struct report_table {
     const struct report *report; /* sorted */
     const struct profile *profile;
     enum report_by by;
-    enum report_metric metric; /* the one that is shown first, and in per cent */
-    bool by_cum;               /* the others are cumulative too */
+    enum report_metric metric; /* shown first, and in per cent */
+    bool by_cum;               /* the other metrics are cumulative too */
     bool is_filtered;
     size_t lines; /* of rows */
     int columns;  /* of the terminal; 0: names are not cut */
@@ -25,13 +25,18 @@ struct report_table {
 
 void report_table_write(const struct report_table *table, FILE *stream);
 
-/* What `wallprof top --help` says of the schema. */
+/* `wallprof top --help` has the schema. */
 void report_json_write(const struct report_table *table, struct json *json);
 
 /* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "wall_ns": ..} */
 void report_json_values(struct json *json, const char *key, const struct values *values);
 
-/* Bold, or not any more. */
+/* Begins or ends bold text. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);
+
+/* For tables of rows: headings, and a row's name in what is left of a line of so many columns. */
+extern const char *const report_metric_headings[METRIC_COUNT];
+extern const char *const report_by_headings[REPORT_BY_COUNT];
+void report_put_name(FILE *stream, const char *name, enum report_by by, int columns, int used);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a subtree took is added to a row where the row leaves the path, that is at its outermost frame: so
+ * A subtree's sum is added to a row where the row leaves the path, which is at its outermost frame. So
  * recursion counts once, and every node is visited once.
  */
 #include "report_walk.h"
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A root has values of its own only where there was no memory for a frame below it. */
 static const struct location *location_of(const struct report_walk *walk, const struct tree_node *node)
 {
     const struct tree *tree = walk->rows->profile->tree;
-    return tree_location_at(tree, node->location);
+    return tree_location_at(tree, node->parent ? node->location : tree->pseudo[PSEUDO_OVERFLOW]);
 }
 
 static struct values *push_level(struct report_walk *walk)
@@ -22,25 +23,22 @@ static struct values *push_level(struct report_walk *walk)
     return &walk->levels[walk->level_count++];
 }
 
-/* The flat time of a location: its innermost frame's. */
+/* A node's own values go to the innermost frame of its location. */
 static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
                      const struct values *self)
 {
     const struct symbols *symbols = walk->rows->profile->symbols;
     uint32_t frame = symbols->first_frame[location->index], function = symbols->frames[frame].function;
-    uint64_t longest =
-        walk->node_of_function[function]
-            ? tree_node(walk->rows->profile->tree, walk->node_of_function[function])->self.wall_ns
-            : 0;
+    arena_ref *longest = &walk->node_of_function[function];
     if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW)
-        report_add(&walk->report->rows[walk->rows->row_of_frame[frame]].flat, self);
+        tree_add_values(&walk->report->rows[walk->rows->row_of_frame[frame]].flat, self);
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
-        report_add(&walk->report->rows[walk->rows->no_label_row].cum, self);
-    if (!walk->node_of_function[function])
+        tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
+    if (!*longest)
         walk->touched[walk->touched_count++] = function;
     walk->in_function[function] += self->wall_ns;
-    if (!walk->node_of_function[function] || self->wall_ns > longest)
-        walk->node_of_function[function] = node;
+    if (!*longest || self->wall_ns > tree_node(walk->rows->profile->tree, *longest)->self.wall_ns)
+        *longest = node;
 }
 
 static bool is_selected(const struct report_walk *walk)
@@ -49,7 +47,6 @@ static bool is_selected(const struct report_walk *walk)
            (!walk->rows->request->label || walk->labels_wanted) && !walk->ignored;
 }
 
-/* Steps onto a location's frames, or off them: `subtotal` is what was below. */
 static void enter_location(struct report_walk *walk, const struct location *location)
 {
     const struct symbols *symbols = walk->rows->profile->symbols;
@@ -66,6 +63,7 @@ static void enter_location(struct report_walk *walk, const struct location *loca
     }
 }
 
+/* `subtotal` is the sum of the subtree below it. */
 static void leave_location(struct report_walk *walk, const struct location *location,
                            const struct values *subtotal)
 {
@@ -75,32 +73,25 @@ static void leave_location(struct report_walk *walk, const struct location *loca
     walk->labels -= tree_is_label(location);
     walk->labels_wanted -= walk->rows->locations[location->index].is_label_wanted;
     if (location->pseudo && --walk->pseudo_on_path[location->pseudo - 1] == 0)
-        report_add(&walk->report->pseudo[location->pseudo - 1], subtotal);
+        tree_add_values(&walk->report->pseudo[location->pseudo - 1], subtotal);
     for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
          i++) {
         if (walk->rows->row_of_frame[i] != REPORT_NO_ROW && --walk->on_path[walk->rows->row_of_frame[i]] == 0)
-            report_add(&walk->report->rows[walk->rows->row_of_frame[i]].cum, subtotal);
+            tree_add_values(&walk->report->rows[walk->rows->row_of_frame[i]].cum, subtotal);
     }
-}
-
-/* A root has time of its own only where there was no memory for a frame below it. */
-static const struct location *location_of_node(const struct report_walk *walk, const struct tree_node *node)
-{
-    const struct tree *tree = walk->rows->profile->tree;
-    return node->parent ? location_of(walk, node) : tree_location_at(tree, tree->pseudo[PSEUDO_OVERFLOW]);
 }
 
 static bool enter_node(struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
-    const struct location *location = location_of_node(walk, node);
+    const struct location *location = location_of(walk, node);
     struct values *below = push_level(walk);
     if (!below)
         return false;
     if (node->parent)
         enter_location(walk, location);
-    report_add(&walk->report->total, &node->self);
-    if (!is_selected(walk) || !report_is_any(&node->self))
+    tree_add_values(&walk->report->total, &node->self);
+    if (!is_selected(walk) || !tree_has_weight(&node->self))
         return true;
     *below = node->self;
     add_flat(walk, location, ref, &node->self);
@@ -118,7 +109,7 @@ static void leave_node(struct report_walk *walk, arena_ref ref)
     if (!node->parent)
         return;
     leave_location(walk, location_of(walk, node), &subtotal);
-    report_add(&walk->levels[walk->level_count - 1], &subtotal);
+    tree_add_values(&walk->levels[walk->level_count - 1], &subtotal);
 }
 
 bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored, struct values *ret)
@@ -151,7 +142,7 @@ static const char *function_name(const struct report_walk *walk, const struct lo
     return symbols->functions[symbols->frames[symbols->first_frame[location->index]].function].name;
 }
 
-/* Waiting is in the C library mostly: who called that says more. */
+/* A waiting thread is mostly in the C library: the function that called it says more. */
 static const char *caller_in_another_module(const struct report_walk *walk, arena_ref ref)
 {
     const struct tree *tree = walk->rows->profile->tree;

@@ -1,6 +1,6 @@
 /*
- * The walk over the tree of one thread after another, which adds what was recorded to the rows of a report,
- * to its pseudo-frames and to its total.
+ * The walk over the trees of all threads, one after the other. It adds the values of their nodes to the rows,
+ * pseudo-frames and totals of a report.
  *
  * Called from: report.c.
  */
@@ -12,16 +12,17 @@
 struct report_walk {
     struct report *report;
     const struct report_rows *rows;
-    uint32_t *on_path;              /* by row: how many frames of the path are of it */
-    uint32_t focus, ignored;        /* how many of the path's locations; ignored: 1 more for a whole thread */
-    uint32_t labels, labels_wanted; /* how many labels of the path */
+    /* How many frames, locations and labels of the path are in a row, match a filter, and so on. */
+    uint32_t *on_path;       /* by row */
+    uint32_t focus, ignored; /* ignored: 1 more for a whole thread */
+    uint32_t labels, labels_wanted;
     uint32_t pseudo_on_path[PSEUDO_KINDS];
-    struct values *levels; /* of the path: what was below, so far */
+    struct values *levels; /* by depth: the sum of the subtree so far */
     uint32_t level_count, level_capacity;
-    /* Of the thread that is walked: how long in each function itself, and the node that it was in longest. */
+    /* Of the thread that is walked, by function: wall time in itself, and the node with the most of it. */
     uint64_t *in_function;
     arena_ref *node_of_function;
-    uint32_t *touched; /* the functions that have any */
+    uint32_t *touched; /* the functions with an entry in these */
     uint32_t touched_count;
 };
 
@@ -32,7 +33,7 @@ void report_walk_deinit(struct report_walk *walk);
 /* Adds up the tree of a root; *ret is what the filters leave of it. False without memory. */
 bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored, struct values *ret);
 
-/* Says what the thread of that tree was mostly in, and forgets it. */
+/* Sets the function that the thread of the last tree was mostly in, and clears the sums by function. */
 void report_walk_take_mostly_in(struct report_walk *walk, struct report_thread *thread);
 
 #endif
