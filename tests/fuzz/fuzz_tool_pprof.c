@@ -119,7 +119,7 @@ static void check_merge(struct recording *recording, enum label_policy labels)
     static struct recording again;
     struct recording *merged;
     struct written written;
-    struct merge *merge = merge_begin(&(struct merge_options){labels});
+    struct merge *merge = merge_begin(labels);
     struct values twice = total_of(recording);
     tree_add_values(&twice, &twice);
     FUZZ_ASSERT(merge);

@@ -49,7 +49,7 @@ static int setup(void **state)
     fixture.process = (struct process_record){"app", 100, PROCESS_NO_RANK, ""};
     fixture.small.profile.processes = &fixture.process;
     fixture.small.profile.process_count = 1;
-    fixture.merge = merge_begin(&(struct merge_options){LABELS_ID});
+    fixture.merge = merge_begin(LABELS_ID);
     assert_non_null(fixture.merge);
     return 0;
 }
@@ -68,7 +68,7 @@ static int teardown(void **state)
 static void begin_again(struct fixture *fixture, enum label_policy labels)
 {
     merge_release(fixture->merge);
-    fixture->merge = merge_begin(&(struct merge_options){labels});
+    fixture->merge = merge_begin(labels);
     assert_non_null(fixture->merge);
 }
 
@@ -358,7 +358,7 @@ static void what_is_written_can_be_read_and_merged_again(void **state)
 {
     struct fixture *fixture = *state;
     static struct recording again;
-    struct merge *second = merge_begin(&(struct merge_options){LABELS_ID});
+    struct merge *second = merge_begin(LABELS_ID);
     struct recording *merged;
     assert_non_null(second);
     fixture->process.name = "app, pid 7";

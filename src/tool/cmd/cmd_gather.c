@@ -284,8 +284,7 @@ static int gather_run(struct gathering *gathering)
         return command_fail("%s: it is not the directory of a run: it has no file " STORE_RUN_NAME
                             " of yours",
                             gathering->directory);
-    const struct merge_options options = {.labels = LABELS_ID};
-    gathering->merge = gathering->merges ? merge_begin(&options) : NULL;
+    gathering->merge = gathering->merges ? merge_begin(LABELS_ID) : NULL;
     if (gathering->merges && !gathering->merge)
         return command_fail("there is not enough memory");
     convert_all(gathering, false);

@@ -32,7 +32,7 @@ static const char help[] =
 struct merge_request {
     struct input_names inputs;
     struct output_files outputs;
-    struct merge_options options;
+    enum label_policy labels;
     const char *lists[OUTPUT_FILES_MAX];
     int list_count;
     bool is_strict;
@@ -69,8 +69,8 @@ static int write_merged(const struct merge_request *request, struct merge *merge
     if (error < 0)
         return command_fail("there is not enough memory for the merged profile");
     if (request->outputs.is_verbose)
-        printf("merged: %u recordings, %u processes told apart\n", merge_recording_count(merge),
-               merge_process_count(merge));
+        printf("merged: %u recordings, %u processes told apart\n", merged->merged_count,
+               merged->profile.process_count);
     return output_files_write(&request->outputs, &merged->profile);
 }
 
@@ -78,7 +78,7 @@ static int merge_files(const struct merge_request *request)
 {
     int status = 0;
     bool may_go_on = true;
-    struct merge *merge = merge_begin(&request->options);
+    struct merge *merge = merge_begin(request->labels);
     if (!merge)
         return command_fail("there is not enough memory to merge anything");
     for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
@@ -122,13 +122,11 @@ static int choose_formats(struct merge_request *request)
 static int set_labels(struct merge_request *request, const char *word)
 {
     static const char *const words[] = {[LABELS_NONE] = "none", [LABELS_NAME] = "name", [LABELS_ID] = "id"};
-    for (int i = LABELS_NONE; i <= LABELS_ID; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            request->options.labels = (enum label_policy)i;
-            return 0;
-        }
-    }
-    return command_misused("merge", "--labels '%s'? (id, name, none)", word);
+    int labels = command_word(words, LABELS_ID + 1, word);
+    if (labels < 0)
+        return command_misused("merge", "--labels '%s'? (id, name, none)", word);
+    request->labels = (enum label_policy)labels;
+    return 0;
 }
 
 static int set_option(struct merge_request *request, int option, const char *argument)
@@ -167,7 +165,7 @@ int command_merge(int argc, char **argv)
                                             {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct merge_request request = {.outputs = {.command = "merge"}, .options = {.labels = LABELS_ID}};
+    struct merge_request request = {.outputs = {.command = "merge"}, .labels = LABELS_ID};
     int status = 0;
     for (int option; status == 0 && (option = getopt_long(argc, argv, "o:f:T:l:vh", options, NULL)) >= 0;) {
         if (option == 'h')

@@ -1,13 +1,12 @@
 /*
- * The merged recording has an arena of its own, as large as addresses reach: it is touched only as it is
- * used. A recording that comes is walked tree by tree; what its threads are called decides which tree of the
- * merged one they go to, and what code they were in which locations (merge_locations.h).
+ * The merged recording has an arena of its own, as large as references reach: it is touched only as it is
+ * used. Each recording is walked tree by tree. The labels of a thread decide the tree of the merged recording
+ * that its tree goes to. Its code decides the locations (merge_locations.h).
  */
 #include "merge.h"
 #include "merge_locations.h"
 #include "merge_notes.h"
 #include "tool/debug/names.h"
-#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 
 static const size_t arena_max_bytes = (size_t)32 << 30, arena_min_bytes = (size_t)64 << 20;
 
-/* What is one process, and one thread, in the output: what its labels say. */
+/* Processes, or threads, of equal labels are one in the output. */
 struct merge_process_key {
     uint32_t name; /* in names */
     int32_t pid, rank;
@@ -42,15 +41,14 @@ struct merged_thread {
 };
 
 struct merge {
-    struct merge_options options;
+    enum label_policy labels;
     struct recording recording;
-    struct merge_locations places;
-    struct merge_comments comments;
+    struct merge_locations locations;
+    struct merge_notes notes;
     struct string_table names; /* of processes, and their endings */
     struct intern_table processes, threads;
-    struct process_record *process_list; /* owned: what the profile has of them, at the end */
-    arena_ref *thread_list;              /* owned: by number - 1 */
-    uint32_t thread_count, thread_capacity, recording_count;
+    struct process_record *process_list; /* owned: the profile's, at the end */
+    uint32_t recording_count;
     struct values total;
     uint64_t start_utc_ns, end_utc_ns;
 };
@@ -76,21 +74,21 @@ static int init(struct merge *merge)
         status = tree_init(&recording->tree, &recording->arena);
     recording->modules.arena = &recording->arena;
     string_table_init(&merge->names);
-    int places = merge_locations_init(&merge->places, &recording->tree, &recording->modules);
-    int comments = merge_comments_init(&merge->comments);
+    int locations = merge_locations_init(&merge->locations, &recording->tree, &recording->modules);
+    int notes = merge_notes_init(&merge->notes);
     int processes =
         intern_table_init(&merge->processes, sizeof(struct merged_process), sizeof(struct merge_process_key));
     int threads =
         intern_table_init(&merge->threads, sizeof(struct merged_thread), sizeof(struct merge_thread_key));
-    return status | places | comments | processes | threads;
+    return status | locations | notes | processes | threads;
 }
 
-struct merge *merge_begin(const struct merge_options *options)
+struct merge *merge_begin(enum label_policy labels)
 {
     struct merge *merge = calloc(1, sizeof *merge);
     if (!merge)
         return NULL;
-    merge->options = *options;
+    merge->labels = labels;
     merge->start_utc_ns = UINT64_MAX;
     if (init(merge) == 0)
         return merge;
@@ -103,36 +101,25 @@ void merge_release(struct merge *merge)
     if (!merge)
         return;
     recording_close(&merge->recording);
-    merge_locations_deinit(&merge->places);
-    merge_comments_deinit(&merge->comments);
+    merge_locations_deinit(&merge->locations);
+    merge_notes_deinit(&merge->notes);
     string_table_deinit(&merge->names);
     intern_table_deinit(&merge->processes);
     intern_table_deinit(&merge->threads);
     free(merge->process_list);
-    free(merge->thread_list);
     free(merge);
 }
 
 void merge_leave_out(struct merge *merge, const char *path, const char *reason)
 {
-    merge_comments_leave_out(&merge->comments, path, reason);
-}
-
-uint32_t merge_recording_count(const struct merge *merge)
-{
-    return merge->recording_count;
-}
-
-uint32_t merge_process_count(const struct merge *merge)
-{
-    return merge->processes.count;
+    merge_notes_leave_out(&merge->notes, path, reason);
 }
 
 /* ---- processes and threads ---- */
 
 static uint32_t intern_process(struct merge *merge, const struct process_record *process)
 {
-    const bool has_name = merge->options.labels != LABELS_NONE, has_id = merge->options.labels == LABELS_ID;
+    const bool has_name = merge->labels != LABELS_NONE, has_id = merge->labels == LABELS_ID;
     const struct merge_process_key key = {.name = has_name ? string_table_intern(&merge->names, process->name)
                                                            : 0,
                                           .pid = has_id ? process->pid : 0,
@@ -144,7 +131,9 @@ static uint32_t intern_process(struct merge *merge, const struct process_record 
     return number;
 }
 
-/* By the recording's own numbers; [process_count] is that of time that is no thread's. NULL without memory.
+/*
+ * The merged numbers of a recording's processes, by its own numbers. [process_count] is for time of no known
+ * thread. NULL without memory.
  */
 static uint32_t *intern_processes(struct merge *merge, const struct profile *profile)
 {
@@ -170,40 +159,38 @@ static struct merge_thread_key key_of(const struct merge *merge, const struct pr
     const uint32_t count = profile->process_count;
     const bool is_known = thread && thread->process < count;
     struct merge_thread_key key = {.process = processes[is_known ? thread->process : count]};
-    key.is_spare = !profile_tells_thread(profile, thread) || merge->options.labels == LABELS_NONE;
+    key.is_spare = !profile_tells_thread(profile, thread) || merge->labels == LABELS_NONE;
     if (key.is_spare)
         return key;
     memcpy(key.name, thread->name, strnlen(thread->name, sizeof key.name));
-    if (merge->options.labels == LABELS_ID && profile->labels == LABELS_ID)
+    if (merge->labels == LABELS_ID && profile->labels == LABELS_ID)
         key.tid = thread->tid;
     return key;
 }
 
-static arena_ref add_thread(struct merge *merge, const struct merge_thread_key *key)
+static arena_ref add_thread(struct merge *merge, const struct merge_thread_key *key, uint32_t number)
 {
     struct recording *recording = &merge->recording;
     arena_ref ref = arena_alloc(&recording->arena, sizeof(struct thread_record));
-    if (!ref || !array_grow(&merge->thread_list, &merge->thread_capacity, merge->thread_count,
-                            sizeof *merge->thread_list))
+    if (!ref)
         return 0;
     struct thread_record *record = arena_at(&recording->arena, ref);
-    record->number = merge->thread_count + 1;
+    record->number = number;
     record->root = tree_root(&recording->tree, record->number);
     record->process = key->process;
     record->tid = key->tid;
     record->is_spare = key->is_spare;
     memcpy(record->name, key->name, sizeof record->name);
-    merge->thread_list[merge->thread_count++] = ref;
     return ref;
 }
 
-/* The root in the merged tree for what has these labels; 0 without memory. */
+/* The root in the merged tree of the threads with these labels; 0 without memory. */
 static arena_ref root_of(struct merge *merge, const struct merge_thread_key *key)
 {
-    struct merged_thread *thread =
-        intern_table_at(&merge->threads, intern_table_intern(&merge->threads, key));
+    uint32_t index = intern_table_intern(&merge->threads, key);
+    struct merged_thread *thread = intern_table_at(&merge->threads, index);
     if (!thread->record)
-        thread->record = add_thread(merge, key);
+        thread->record = add_thread(merge, key, index + 1);
     if (!thread->record || merge->threads.failed)
         return 0;
     return ((struct thread_record *)arena_at(&merge->recording.arena, thread->record))->root;
@@ -211,17 +198,17 @@ static arena_ref root_of(struct merge *merge, const struct merge_thread_key *key
 
 /* ---- trees ---- */
 
-/* What lies on a root itself is [overflow]: of all threads that go to it in one place. */
+/* A root's own values are [overflow]: those of all threads that go to it become one node. */
 static bool move_root_values(struct tree *tree, arena_ref root)
 {
     struct values *self = &tree_node(tree, root)->self;
-    arena_ref child = tree_has_weight(self) ? tree_child(tree, root, tree->pseudo[PSEUDO_OVERFLOW]) : root;
+    if (!tree_has_weight(self))
+        return true;
+    arena_ref child = tree_child(tree, root, tree->pseudo[PSEUDO_OVERFLOW]);
     if (!child)
         return false;
-    if (child != root) {
-        tree_add_values(&tree_node(tree, child)->self, self);
-        *self = (struct values){0};
-    }
+    tree_add_values(&tree_node(tree, child)->self, self);
+    *self = (struct values){0};
     return true;
 }
 
@@ -285,14 +272,14 @@ static void add_counters(struct counters *to, const struct counters *from)
     to->handler_cpu_ns += from->handler_cpu_ns;
 }
 
-/* What is of the whole: labels as most have them, the time from the first beginning to the last end. */
+/* The header has the most labels of all, and the time from the first beginning to the last end. */
 static void add_header(struct merge *merge, const struct profile *from)
 {
     struct profile *to = &merge->recording.profile;
     if (from->labels > to->labels)
         to->labels = from->labels;
-    if (to->labels > merge->options.labels)
-        to->labels = merge->options.labels;
+    if (to->labels > merge->labels)
+        to->labels = merge->labels;
     if (from->period_ns > to->period_ns)
         to->period_ns = from->period_ns;
     if (from->threads_per_tick > to->threads_per_tick)
@@ -313,7 +300,7 @@ int merge_add(struct merge *merge, struct recording *recording)
     uint32_t *processes = intern_processes(merge, profile);
     int status = location_of && processes ? 0 : -ENOMEM;
     if (status == 0)
-        status = merge_locations_add(&merge->places, recording, location_of);
+        status = merge_locations_add(&merge->locations, recording, location_of);
     if (status == 0)
         status = add_trees(merge, profile, location_of, processes);
     free(location_of);
@@ -321,7 +308,7 @@ int merge_add(struct merge *merge, struct recording *recording)
     if (status < 0)
         return recording_refuse(recording, -ENOMEM, "there is not enough memory to add it");
     add_header(merge, profile);
-    merge_comments_add(&merge->comments, recording);
+    merge_notes_add(&merge->notes, recording);
     merge->recording_count += recording->merged_count ? recording->merged_count : 1;
     return 0;
 }
@@ -351,20 +338,25 @@ static bool make_processes(struct merge *merge)
 static bool make_threads(struct merge *merge)
 {
     struct recording *recording = &merge->recording;
-    recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)merge->thread_count + 1));
+    const uint32_t count = merge->threads.count;
+    recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)count + 1));
     if (!recording->thread_of_number)
         return false;
-    for (uint32_t i = 0; i < merge->thread_count; i++)
-        recording->thread_of_number[i + 1] = merge->thread_list[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct merged_thread *thread = intern_table_at(&merge->threads, i);
+        if (!thread->record)
+            return false; /* there was no memory for it */
+        recording->thread_of_number[i + 1] = thread->record;
+    }
     recording->profile.thread_of_number = recording->thread_of_number;
-    recording->profile.thread_count = merge->thread_count;
+    recording->profile.thread_count = count;
     return true;
 }
 
 static int make_names(struct merge *merge)
 {
     struct recording *recording = &merge->recording;
-    int status = merge_locations_name(&merge->places, &recording->profile, &recording->symbols);
+    int status = merge_locations_name(&merge->locations, &recording->profile, &recording->symbols);
     if (status == 0) {
         recording->release_symbols = names_release;
         recording->profile.symbols = recording->symbols;
@@ -389,7 +381,7 @@ int merge_finish(struct merge *merge, struct recording **ret)
         return -ENOMEM;
     int status = make_names(merge);
     if (status == 0)
-        status = merge_comments_make(&merge->comments, profile, merge->recording_count);
+        status = merge_notes_make(&merge->notes, profile, merge->recording_count);
     *ret = recording;
     return status;
 }

@@ -1,10 +1,10 @@
 /*
  * Several recordings as one: of a program and its children, of the ranks of a parallel run, of one program on
- * many days. Stores and pprof files of ours, in any mixture; merged ones too.
+ * many days. They are stores and pprof files of ours, in any mixture, merged ones too.
  *
- * What is merged is a profile like any other, whose samples say of which process they are. Sums are exact:
- * each process, thread and function has what it had. Memory is in proportion to the result, which is distinct
- * stacks for distinct labels, and to the largest recording that goes in; not to how many there are.
+ * The result is a profile like any other; its samples say which process they are of. Sums are exact: each
+ * process, thread and function keeps its values. Memory is in proportion to the result, which is distinct
+ * stacks for distinct labels, and to the largest recording; not to the number of recordings.
  *
  * Called from: the commands. One thread.
  */
@@ -13,33 +13,26 @@
 
 #include "tool/read/recording.h"
 
-struct merge_options {
-    /* Of each recording's labels at most those: LABELS_ID has pid, rank and thread_id, LABELS_NAME only what
-     * processes and threads are called, LABELS_NONE neither. */
-    enum label_policy labels;
-};
-
 struct merge;
 
-/* NULL without memory. */
-struct merge *merge_begin(const struct merge_options *options);
+/*
+ * Keeps at most these labels of each recording: LABELS_ID has pid, rank and thread_id, LABELS_NAME only the
+ * names of processes and threads, LABELS_NONE neither. NULL without memory.
+ */
+struct merge *merge_begin(enum label_policy labels);
 
 /*
- * Adds a recording as it was opened; nothing of it is kept, and it may be closed. 0; or -errno with
- * recording->reason: -ERANGE, and then nothing of it has been added; or -ENOMEM, and then the merge can only
- * be released.
+ * Adds an open recording. The merge keeps no reference to it: the caller may close it. 0; or -errno with
+ * recording->reason. After -ERANGE nothing of it has been added. After -ENOMEM the merge can only be
+ * released.
  */
 int merge_add(struct merge *merge, struct recording *recording);
 
-/* Notes one that could not be added: the merged recording's comments say so. */
+/* Notes a recording that could not be added, in the merged recording's comments. */
 void merge_leave_out(struct merge *merge, const char *path, const char *reason);
 
-/* How many recordings have been added, and how many processes they are of. */
-uint32_t merge_recording_count(const struct merge *merge);
-uint32_t merge_process_count(const struct merge *merge);
-
 /*
- * The merged recording, named; it lives as long as the merge, and is not to be closed. After this nothing can
+ * The merged recording, with names. It is the merge's: the caller does not close it. After this nothing can
  * be added. 0; or -ENOMEM; or -ENODATA when nothing has been added.
  */
 int merge_finish(struct merge *merge, struct recording **ret);

@@ -1,13 +1,13 @@
 /*
- * The locations of a merged recording, and all that the recordings called them.
+ * The locations of a merged recording, and the names that the recordings had for them.
  *
- * In a module a location is the same if its place in the file is. Code in no module (run-time code) lies
- * somewhere else in each process, and at one address there is something else in each: it is the same if it is
- * called the same, and has the address at which it was met first. So their number is bounded by the programs
- * and not by the processes.
+ * Locations in a module are the same if they are at the same offset of the file. Code in no module (run-time
+ * code) has another address in each process, and one address is other code in each. Such locations are the
+ * same if they have the same names; they get the address of the first. So the number of locations is bounded
+ * by the programs, not by the processes.
  *
- * Names are made once, at the end (store_names.h): for what was in stores from the files, with what the
- * processes said as hints; what comes out of pprof files only keeps the frames and lines that it had.
+ * Names are made once, at the end (store_names.h). Locations from stores get them from the files, with the
+ * processes' names as hints. Locations from pprof files only keep the frames and lines that they had.
  *
  * Called from: merge.
  */
@@ -23,32 +23,36 @@ struct merge_locations {
     struct merge_modules modules;
     struct string_table text;
     struct merge_location {
-        uint32_t name, system_name;        /* what a process called it; 0: nothing */
+        uint32_t name, system_name;        /* by a process, in text; 0 for none */
         uint32_t region;                   /* 1 + index into regions, 0 for none */
-        uint32_t first_frame, frame_count; /* what a pprof file called it, in frames; of 0: nothing */
+        uint32_t first_frame, frame_count; /* by a pprof file, in frames */
         bool is_in_store, is_known_to_process_only;
-    } * places; /* owned; by index of location */
-    uint32_t place_count, place_capacity;
+    } * list; /* owned; by index of location */
+    uint32_t count, capacity;
     struct merge_frame {
         uint32_t name, system_name, file, start_line, line;
         bool is_symbol;
     } * frames; /* owned */
     uint32_t frame_count, frame_capacity;
-    struct code_region *regions; /* owned; their paths are numbers in region_paths */
-    uint32_t *region_paths;      /* owned; in text */
-    uint32_t region_count, region_capacity, region_path_capacity;
-    struct intern_table outside; /* locations in no module by what they are called */
-    bool names_are_due; /* some processes have said none: what they would have said is in the files */
+    struct merge_region {
+        struct code_region region; /* its path is set at the end */
+        uint32_t path;             /* in text */
+        uint32_t number;           /* 1 + index, before they are sorted */
+    } * regions;                   /* owned */
+    uint32_t region_count, region_capacity;
+    struct intern_table anonymous; /* locations in no module by their names */
+    bool names_are_due;            /* some processes left the names of their code to be read from the files */
 };
 
 /* 0 or -ENOMEM; merge_locations_deinit also then. */
-int merge_locations_init(struct merge_locations *places, struct tree *tree, struct module_list *modules);
-void merge_locations_deinit(struct merge_locations *places);
+int merge_locations_init(struct merge_locations *locations, struct tree *tree, struct module_list *modules);
+void merge_locations_deinit(struct merge_locations *locations);
 
 /* For each location of a recording, by index, the one of the merged tree. 0 or -ENOMEM. */
-int merge_locations_add(struct merge_locations *places, const struct recording *recording, arena_ref *ret);
+int merge_locations_add(struct merge_locations *locations, const struct recording *recording, arena_ref *ret);
 
-/* The names of all of them; names_release is for who has them. 0 or -ENOMEM. */
-int merge_locations_name(struct merge_locations *places, const struct profile *profile, struct symbols **ret);
+/* Names all locations. The caller releases the names by names_release. 0 or -ENOMEM. */
+int merge_locations_name(struct merge_locations *locations, const struct profile *profile,
+                         struct symbols **ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between modules that got addresses of ours, which none of the file has. */
+/* The least distance between modules that were moved. */
 static const uint64_t distance_bytes = 2 << 20;
 
 static struct module *module_at(const struct merge_modules *modules, uint32_t index)
@@ -34,9 +34,10 @@ static bool is_same_part(const struct module *a, const struct module *b)
     return a->file_offset == b->file_offset && a->end_pc - a->start_pc == b->end_pc - b->start_pc;
 }
 
-/* The newest first: those of one recording stand together. */
-static uint32_t find(const struct merge_modules *modules, const struct arena *arena,
-                     const struct module *wanted, bool is_whole)
+/* The index of a module of the same file or, with is_whole, the same part of it; the count without one. The
+ * newest first: modules of one recording stand together. */
+static uint32_t find_index(const struct merge_modules *modules, const struct arena *arena,
+                           const struct module *wanted, bool is_whole)
 {
     for (uint32_t i = modules->count; i-- > 0;) {
         const struct module *module = module_at(modules, i);
@@ -58,7 +59,7 @@ static bool is_free(const struct merge_modules *modules, uint64_t start, uint64_
     return start < end;
 }
 
-static uint64_t behind_all(const struct merge_modules *modules)
+static uint64_t end_of_all(const struct merge_modules *modules)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < modules->count; i++) {
@@ -69,11 +70,11 @@ static uint64_t behind_all(const struct merge_modules *modules)
     return (end + 2 * distance_bytes) / distance_bytes * distance_bytes;
 }
 
-/* As far from where it was as the other segments of its file have come; where it was; or behind all. */
+/* By as much as the other segments of its file; else not at all; else past all modules. */
 static uint64_t choose_shift(const struct merge_modules *modules, const struct recording *recording,
                              const struct module *module)
 {
-    uint32_t sibling = find(modules, &recording->arena, module, false);
+    uint32_t sibling = find_index(modules, &recording->arena, module, false);
     if (sibling < modules->count && modules->list[sibling].is_bias_known && recording->is_store) {
         uint64_t shift = module_at(modules, sibling)->load_bias - module->load_bias;
         if (is_free(modules, module->start_pc + shift, module->end_pc + shift))
@@ -81,10 +82,10 @@ static uint64_t choose_shift(const struct merge_modules *modules, const struct r
     }
     if (is_free(modules, module->start_pc, module->end_pc))
         return 0;
-    return behind_all(modules) - module->start_pc;
+    return end_of_all(modules) - module->start_pc;
 }
 
-/* The program is the one of the first recording. */
+/* The merged recording's program is that of the first recording. */
 static bool is_of_program(const struct merge_modules *modules, const struct module *module, const char *path)
 {
     for (uint32_t i = 0; i < modules->count; i++) {
@@ -95,8 +96,8 @@ static bool is_of_program(const struct merge_modules *modules, const struct modu
     return module->is_main;
 }
 
-static arena_ref add(struct merge_modules *modules, const struct recording *recording,
-                     const struct module *from)
+static arena_ref add_module(struct merge_modules *modules, const struct recording *recording,
+                            const struct module *from)
 {
     struct arena *arena = modules->modules->arena;
     const char *path = path_of(&recording->arena, from);
@@ -110,9 +111,6 @@ static arena_ref add(struct merge_modules *modules, const struct recording *reco
     *module = (struct module){.start_pc = from->start_pc + shift,
                               .end_pc = from->end_pc + shift,
                               .file_offset = from->file_offset,
-                              .load_bias = from->load_bias + shift,
-                              .loaded_low = from->loaded_low + shift,
-                              .loaded_high = from->loaded_high + shift,
                               .next = modules->modules->newest,
                               .path = copied_path,
                               .name = copied_path,
@@ -123,18 +121,16 @@ static arena_ref add(struct merge_modules *modules, const struct recording *reco
     memcpy(module->build_id, from->build_id, sizeof module->build_id);
     modules->modules->newest = ref;
     modules->modules->count++;
-    modules->list[modules->count++] = (struct merge_module){ref, recording->is_store};
+    modules->list[modules->count++] = (struct merge_module){.ref = ref};
     return ref;
 }
 
-/* What a store says of a module that only pprof files were known to have. */
-static void learn_bias(struct merge_module *known, struct module *module, const struct module *from)
+static void set_bias(struct module *module, const struct module *from)
 {
     uint64_t shift = module->start_pc - from->start_pc;
     module->load_bias = from->load_bias + shift;
     module->loaded_low = from->loaded_low + shift;
     module->loaded_high = from->loaded_high + shift;
-    known->is_bias_known = true;
 }
 
 /* ---- of one recording ---- */
@@ -144,18 +140,21 @@ void merge_modules_begin(struct merge_modules *modules)
     modules->moved_count = 0;
 }
 
-static const struct merge_moved *move(struct merge_modules *modules, const struct recording *recording,
-                                      arena_ref ref)
+static const struct merge_moved *move_module(struct merge_modules *modules, const struct recording *recording,
+                                             arena_ref ref)
 {
     const struct module *from = arena_at(&recording->arena, ref);
     if (!array_grow(&modules->moved, &modules->moved_capacity, modules->moved_count, sizeof *modules->moved))
         return NULL;
-    uint32_t at = find(modules, &recording->arena, from, true);
-    if (at == modules->count && !add(modules, recording, from))
+    uint32_t at = find_index(modules, &recording->arena, from, true);
+    bool is_new = at == modules->count;
+    if (is_new && !add_module(modules, recording, from))
         return NULL;
     struct module *module = module_at(modules, at);
-    if (recording->is_store && !modules->list[at].is_bias_known)
-        learn_bias(&modules->list[at], module, from);
+    if (is_new || (recording->is_store && !modules->list[at].is_bias_known)) {
+        set_bias(module, from);
+        modules->list[at].is_bias_known = recording->is_store;
+    }
     struct merge_moved *moved = &modules->moved[modules->moved_count++];
     *moved = (struct merge_moved){ref, modules->list[at].ref, module->start_pc - from->start_pc};
     return moved;
@@ -168,7 +167,7 @@ const struct merge_moved *merge_modules_find(struct merge_modules *modules, cons
         if (modules->moved[i].from == module)
             return &modules->moved[i];
     }
-    return move(modules, recording, module);
+    return move_module(modules, recording, module);
 }
 
 void merge_modules_deinit(struct merge_modules *modules)

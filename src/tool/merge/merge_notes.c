@@ -1,12 +1,11 @@
 #include "merge_notes.h"
 #include "encode/profile_notes.h"
+#include "tool/io/array.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LINES_MAX = 4 }; /* of each kind: every report shows the comments */
 
 static const char restrained_in[] = " (so it was in ";
 
@@ -14,24 +13,25 @@ struct merged_command {
     uint32_t text, count;
 };
 
-int merge_comments_init(struct merge_comments *comments)
+int merge_notes_init(struct merge_notes *notes)
 {
-    *comments = (struct merge_comments){.min_period_ns = UINT64_MAX};
-    string_table_init(&comments->text);
-    return intern_table_init(&comments->commands, sizeof(struct merged_command), sizeof(uint32_t));
+    *notes = (struct merge_notes){.min_period_ns = UINT64_MAX};
+    string_table_init(&notes->text);
+    return intern_table_init(&notes->commands, sizeof(struct merged_command), sizeof(uint32_t));
 }
 
-void merge_comments_deinit(struct merge_comments *comments)
+void merge_notes_deinit(struct merge_notes *notes)
 {
-    string_table_deinit(&comments->text);
-    intern_table_deinit(&comments->commands);
-    free(comments->lines);
-    free(comments->list);
-    *comments = (struct merge_comments){0};
+    string_table_deinit(&notes->text);
+    intern_table_deinit(&notes->commands);
+    for (uint32_t i = 0; i < notes->line_count; i++)
+        free(notes->lines[i]);
+    free(notes->lines);
+    *notes = (struct merge_notes){0};
 }
 
-/* One that was merged before says of how many it is. */
-static void add_restraint(struct merge_comments *comments, const char *restraint)
+/* The text of an earlier merge says how many recordings it is about. */
+static void add_restraint(struct merge_notes *notes, const char *restraint)
 {
     char text[512];
     unsigned count = 1;
@@ -41,157 +41,140 @@ static void add_restraint(struct merge_comments *comments, const char *restraint
         sscanf(merged + strlen(restrained_in), "%u", &count);
         *merged = '\0';
     }
-    if (comments->restrained_count == 0)
-        comments->restraint = string_table_intern(&comments->text, text);
-    comments->restrained_count += count;
+    if (notes->restrained_count == 0)
+        notes->restraint = string_table_intern(&notes->text, text);
+    notes->restrained_count += count;
 }
 
-void merge_comments_add(struct merge_comments *comments, const struct recording *recording)
+void merge_notes_add(struct merge_notes *notes, const struct recording *recording)
 {
     const struct profile *profile = &recording->profile;
-    const uint32_t text = string_table_intern(&comments->text, profile->command);
+    const uint32_t text = string_table_intern(&notes->text, profile->command);
     struct merged_command *command =
-        intern_table_at(&comments->commands, intern_table_intern(&comments->commands, &text));
+        intern_table_at(&notes->commands, intern_table_intern(&notes->commands, &text));
     command->count++;
     if (*profile->restraint)
-        add_restraint(comments, profile->restraint);
-    if (profile->period_ns < comments->min_period_ns)
-        comments->min_period_ns = profile->period_ns;
-    if (profile->period_ns > comments->max_period_ns)
-        comments->max_period_ns = profile->period_ns;
+        add_restraint(notes, profile->restraint);
+    if (profile->period_ns < notes->min_period_ns)
+        notes->min_period_ns = profile->period_ns;
+    if (profile->period_ns > notes->max_period_ns)
+        notes->max_period_ns = profile->period_ns;
 }
 
-void merge_comments_leave_out(struct merge_comments *comments, const char *path, const char *reason)
+void merge_notes_leave_out(struct merge_notes *notes, const char *path, const char *reason)
 {
     char text[1024];
     snprintf(text, sizeof text, "left out: %.700s: %s", path, reason);
-    if (comments->left_out_count < sizeof comments->left_out / sizeof *comments->left_out)
-        comments->left_out[comments->left_out_count] = string_table_intern(&comments->text, text);
-    comments->left_out_count++;
+    if (notes->left_out_count < MERGE_NOTES_LINES_MAX)
+        notes->left_out[notes->left_out_count] = string_table_intern(&notes->text, text);
+    notes->left_out_count++;
 }
 
 /* ---- lines ---- */
 
 static void add_line(void *context, const char *text)
 {
-    struct merge_comments *comments = context;
-    size_t bytes = strlen(text) + 1;
-    char *moved = realloc(comments->lines, comments->line_bytes + bytes);
-    if (!moved) {
-        comments->is_out_of_memory = true;
+    struct merge_notes *notes = context;
+    char *line = strdup(text);
+    if (line && array_grow(&notes->lines, &notes->line_capacity, notes->line_count, sizeof *notes->lines)) {
+        notes->lines[notes->line_count++] = line;
         return;
     }
-    comments->lines = moved;
-    memcpy(comments->lines + comments->line_bytes, text, bytes);
-    comments->line_bytes += bytes;
-    comments->line_count++;
+    free(line);
+    notes->is_out_of_memory = true;
 }
 
-static void add_more(struct merge_comments *comments, uint32_t count, const char *what)
+static void add_more(struct merge_notes *notes, uint32_t count, const char *what)
 {
     char text[128];
-    snprintf(text, sizeof text, "and %u more %s", count - LINES_MAX, what);
-    if (count > LINES_MAX)
-        add_line(comments, text);
+    snprintf(text, sizeof text, "and %u more %s", count - MERGE_NOTES_LINES_MAX, what);
+    if (count > MERGE_NOTES_LINES_MAX)
+        add_line(notes, text);
 }
 
-static void add_counts(struct merge_comments *comments, const struct profile *profile,
-                       uint32_t recording_count)
+static void add_counts(struct merge_notes *notes, const struct profile *profile, uint32_t recording_count)
 {
     char text[192];
     snprintf(text, sizeof text, "merged: %u recordings, %u processes told apart", recording_count,
              profile->process_count);
-    add_line(comments, text);
+    add_line(notes, text);
     snprintf(text, sizeof text, "rates differ: from %.5g to %.5g ticks a second",
-             1e9 / (double)comments->max_period_ns, 1e9 / (double)comments->min_period_ns);
-    if (comments->min_period_ns != comments->max_period_ns)
-        add_line(comments, text);
+             1e9 / (double)notes->max_period_ns, 1e9 / (double)notes->min_period_ns);
+    if (notes->min_period_ns != notes->max_period_ns)
+        add_line(notes, text);
 }
 
-/* One that all share stands among the others already. */
-static void add_commands(struct merge_comments *comments)
+/* A command line that all share is in the profile's other notes already. */
+static void add_commands(struct merge_notes *notes)
 {
     char text[4096 + 64];
-    const uint32_t count = comments->commands.count;
-    for (uint32_t i = 0; count > 1 && i < count && i < LINES_MAX; i++) {
-        const struct merged_command *command = intern_table_at(&comments->commands, i);
+    const uint32_t count = notes->commands.count;
+    for (uint32_t i = 0; count > 1 && i < count && i < MERGE_NOTES_LINES_MAX; i++) {
+        const struct merged_command *command = intern_table_at(&notes->commands, i);
         snprintf(text, sizeof text, "of %u: %s", command->count,
-                 string_table_at(&comments->text, command->text));
-        add_line(comments, text);
+                 string_table_at(&notes->text, command->text));
+        add_line(notes, text);
     }
-    add_more(comments, count, "command lines");
+    add_more(notes, count, "command lines");
 }
 
-static void add_endings(struct merge_comments *comments, const struct profile *profile)
+static void add_endings(struct merge_notes *notes, const struct profile *profile)
 {
     char text[PROCESS_TITLE_BYTES + 256], title[PROCESS_TITLE_BYTES];
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->process_count; i++) {
         const struct thread_record of = {.process = i};
-        if (!*profile->processes[i].ending || count++ >= LINES_MAX)
+        if (!*profile->processes[i].ending || count++ >= MERGE_NOTES_LINES_MAX)
             continue;
         snprintf(text, sizeof text, "%s: %s", profile_process_title(profile, &of, title),
                  profile->processes[i].ending);
-        add_line(comments, text);
+        add_line(notes, text);
     }
-    add_more(comments, count, "that did not end in the ordinary way");
+    add_more(notes, count, "that did not end in the ordinary way");
 }
 
-static void add_left_out(struct merge_comments *comments)
+static void add_left_out(struct merge_notes *notes)
 {
-    for (uint32_t i = 0; i < comments->left_out_count && i < LINES_MAX; i++)
-        add_line(comments, string_table_at(&comments->text, comments->left_out[i]));
-    add_more(comments, comments->left_out_count, "that were left out");
+    for (uint32_t i = 0; i < notes->left_out_count && i < MERGE_NOTES_LINES_MAX; i++)
+        add_line(notes, string_table_at(&notes->text, notes->left_out[i]));
+    add_more(notes, notes->left_out_count, "that were left out");
 }
 
 /* ---- the whole ---- */
 
-static void make_command(struct merge_comments *comments)
+static void make_command(struct merge_notes *notes)
 {
     char more[64] = "";
-    const struct merged_command *first = intern_table_at(&comments->commands, 0);
-    if (comments->commands.count > 1)
-        snprintf(more, sizeof more, " (and %u other command lines)", comments->commands.count - 1);
-    snprintf(comments->command, sizeof comments->command, "%.*s%s",
-             (int)(sizeof comments->command - sizeof more), string_table_at(&comments->text, first->text),
-             more);
+    const struct merged_command *first = intern_table_at(&notes->commands, 0);
+    if (notes->commands.count > 1)
+        snprintf(more, sizeof more, " (and %u other command lines)", notes->commands.count - 1);
+    snprintf(notes->command, sizeof notes->command, "%.*s%s", (int)(sizeof notes->command - sizeof more),
+             string_table_at(&notes->text, first->text), more);
 }
 
-static void make_restraint(struct merge_comments *comments, uint32_t recording_count)
+static void make_restraint(struct merge_notes *notes, uint32_t recording_count)
 {
-    if (comments->restrained_count > 0)
-        snprintf(comments->restrained, sizeof comments->restrained, "%.400s%s%u of %u)",
-                 string_table_at(&comments->text, comments->restraint), restrained_in,
-                 comments->restrained_count, recording_count);
+    if (notes->restrained_count > 0)
+        snprintf(notes->restrained, sizeof notes->restrained, "%.400s%s%u of %u)",
+                 string_table_at(&notes->text, notes->restraint), restrained_in, notes->restrained_count,
+                 recording_count);
 }
 
-static void make_list(struct merge_comments *comments)
+int merge_notes_make(struct merge_notes *notes, struct profile *profile, uint32_t recording_count)
 {
-    comments->list = calloc((size_t)comments->line_count + 1, sizeof *comments->list);
-    comments->is_out_of_memory |= !comments->list;
-    const char *at = comments->lines;
-    for (uint32_t i = 0; comments->list && i < comments->line_count; i++) {
-        comments->list[i] = at;
-        at += strlen(at) + 1;
-    }
-}
-
-int merge_comments_make(struct merge_comments *comments, struct profile *profile, uint32_t recording_count)
-{
-    if (comments->text.failed || comments->commands.failed)
+    if (notes->text.failed || notes->commands.failed)
         return -ENOMEM;
-    make_command(comments);
-    make_restraint(comments, recording_count);
-    profile->command = comments->command;
-    profile->restraint = comments->restrained;
+    make_command(notes);
+    make_restraint(notes, recording_count);
+    profile->command = notes->command;
+    profile->restraint = notes->restrained;
     profile->comments = NULL;
-    profile_notes_write(profile, add_line, comments);
-    add_counts(comments, profile, recording_count);
-    add_commands(comments);
-    add_endings(comments, profile);
-    add_left_out(comments);
-    make_list(comments);
-    profile->comments = comments->list;
-    profile->comment_count = comments->line_count;
-    return comments->is_out_of_memory ? -ENOMEM : 0;
+    profile_notes_write(profile, add_line, notes);
+    add_counts(notes, profile, recording_count);
+    add_commands(notes);
+    add_endings(notes, profile);
+    add_left_out(notes);
+    profile->comments = (const char *const *)notes->lines;
+    profile->comment_count = notes->line_count;
+    return notes->is_out_of_memory ? -ENOMEM : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * What is said for people of a merged recording: the sums of what is said of each, and of whom it is made.
+ * The notes for people on a merged recording: command lines, endings, what is in it and what was left out.
  *
  * Called from: merge.
  */
@@ -10,30 +10,30 @@
 #include "base/intern_table.h"
 #include "base/string_table.h"
 
-struct merge_comments {
+enum { MERGE_NOTES_LINES_MAX = 4 }; /* of each kind: every report shows the notes */
+
+struct merge_notes {
     struct string_table text;
     struct intern_table commands; /* distinct command lines, and how many recordings are of each */
     uint32_t restrained_count, left_out_count;
-    uint32_t restraint;    /* in text: of the first that was */
-    uint32_t left_out[16]; /* in text: the first that were */
+    uint32_t restraint;                       /* in text: the first one */
+    uint32_t left_out[MERGE_NOTES_LINES_MAX]; /* in text: the first ones */
     uint64_t min_period_ns, max_period_ns;
-    char *lines; /* owned: made by merge_comments_make, NUL-terminated each */
-    size_t line_bytes;
-    const char **list; /* owned: profile.comments */
-    uint32_t line_count;
+    char **lines; /* owned, each of them too: profile.comments, by merge_notes_make */
+    uint32_t line_count, line_capacity;
     char command[4096], restrained[512]; /* profile.command and .restraint */
     bool is_out_of_memory;
 };
 
 /* 0 or -ENOMEM. */
-int merge_comments_init(struct merge_comments *comments);
-void merge_comments_deinit(struct merge_comments *comments);
+int merge_notes_init(struct merge_notes *notes);
+void merge_notes_deinit(struct merge_notes *notes);
 
-void merge_comments_add(struct merge_comments *comments, const struct recording *recording);
-void merge_comments_leave_out(struct merge_comments *comments, const char *path, const char *reason);
+void merge_notes_add(struct merge_notes *notes, const struct recording *recording);
+void merge_notes_leave_out(struct merge_notes *notes, const char *path, const char *reason);
 
-/* Sets command, restraint and comments of a profile that is complete but for them; they live in *comments. 0
- * or -ENOMEM. */
-int merge_comments_make(struct merge_comments *comments, struct profile *profile, uint32_t recording_count);
+/* Sets command, restraint and comments of a profile that is otherwise complete. They live in *notes. 0 or
+ * -ENOMEM. */
+int merge_notes_make(struct merge_notes *notes, struct profile *profile, uint32_t recording_count);
 
 #endif
