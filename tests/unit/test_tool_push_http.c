@@ -70,12 +70,12 @@ static enum push_outcome send_something(struct push_http *http, const char *addr
     const struct push_profile profile = {.bytes = (unsigned char *)bytes, .count = sizeof bytes};
     struct push_target target = {.interface = PUSH_PARCA, .name = "x"};
     struct push_request request;
-    struct push_answer answer;
+    struct push_result result;
     assert_int_equal(push_target_set_address(&target, address), 0);
     assert_int_equal(push_request_init(&request, &target, &profile, "ID"), 0);
-    push_http_send(http, &request, &none, &answer);
+    push_http_send(http, &request, &none, &result);
     push_request_free(&request);
-    return answer.outcome;
+    return result.outcome;
 }
 
 static void each_status_has_its_outcome(void **state)

@@ -23,8 +23,3 @@ uint64_t push_backoff_ns(struct push_backoff *backoff, uint64_t retry_after_s)
         retry_after_s = PUSH_RETRY_AFTER_MAX_S;
     return wait_ns > retry_after_s * NS_PER_S ? wait_ns : retry_after_s * NS_PER_S;
 }
-
-void push_backoff_forget(struct push_backoff *backoff)
-{
-    backoff->failures = 0;
-}

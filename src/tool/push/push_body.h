@@ -1,6 +1,6 @@
 /*
- * The body of a request: the profile's bytes, or a text with them as base64 in its middle. It is generated as
- * it is read, from any offset, so it takes no memory and can be sent again.
+ * The body of a request: the profile's bytes, or a text with these bytes as base64 in its middle. It is
+ * generated when it is read, from any offset. So it takes no memory and can be sent again.
  *
  * Called from: push_request makes it, push_http reads it. Standard: RFC 4648, section 4.
  */

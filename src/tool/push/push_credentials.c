@@ -33,15 +33,15 @@ static int refuse(struct push_credentials *credentials, char reason[PUSH_REASON_
 
 static int check_credentials(struct push_credentials *credentials, char reason[PUSH_REASON_BYTES])
 {
-    const struct push_credentials *these = credentials;
-    if (!is_sendable(these->token) || !is_sendable(these->user) || !is_sendable(these->password))
+    if (!is_sendable(credentials->token) || !is_sendable(credentials->user) ||
+        !is_sendable(credentials->password))
         return refuse(credentials, reason, "a control character is in the credentials");
-    if (*these->token && (*these->user || *these->password))
+    if (*credentials->token && (*credentials->user || *credentials->password))
         return refuse(credentials, reason,
                       "there is a token and a user or password; one of the two is wanted");
-    if (!*these->user != !*these->password)
+    if (!*credentials->user != !*credentials->password)
         return refuse(credentials, reason, "a user and a password go together");
-    if (strchr(these->user, ':'))
+    if (strchr(credentials->user, ':'))
         return refuse(credentials, reason, "a user's name cannot have a colon in it");
     return 0;
 }
@@ -58,7 +58,7 @@ void push_credentials_wipe(struct push_credentials *credentials)
 
 /* ---- from the environment ---- */
 
-/* Removes the variable, also from what /proc shows of this process. */
+/* Moves a variable out of the environment, and out of /proc/self/environ too. */
 static bool take_variable(const char *name, char *ret, size_t capacity)
 {
     char *value = getenv(name);
@@ -128,7 +128,7 @@ static bool parse_lines(struct push_credentials *credentials, char *text)
     return true;
 }
 
-/* Why the file is not used, or NULL. Another user's file may have false credentials. */
+/* Why the file is not used; NULL if it is. Another user's file may have false credentials. */
 static const char *objection_to_file(int fd)
 {
     struct stat status;
@@ -180,7 +180,7 @@ static bool is_secret_in(const char *secret, const char *text)
     return *secret && strstr(text, secret);
 }
 
-/* The encoding is that of a Basic authorization. */
+/* In a Basic authorization (RFC 7617). */
 static bool is_encoded_in(const struct push_credentials *credentials, const char *text)
 {
     char plain[PUSH_USER_BYTES + PUSH_SECRET_BYTES + 1], encoded[2 * sizeof plain];

@@ -1,9 +1,9 @@
 /*
- * Credentials for the server: a token, or a user and a password. They come from the environment, from which
- * they are removed, or from a file that no other user can read; never from a command line, which every user
- * can read.
+ * Credentials for the server: a token, or a user and a password. They come from the environment, where they
+ * are removed, or from a file that no other user can read. They never come from a command line, which every
+ * user can read.
  *
- * No message shows them. A server's text is shown only if they are not in it.
+ * No message shows them. A server's text is shown only if it does not have them.
  *
  * Called from: cmd_push; push_http.
  */
@@ -29,7 +29,7 @@ int push_credentials_from_file(struct push_credentials *credentials, const char 
 
 bool push_credentials_are_there(const struct push_credentials *credentials);
 
-/* Whether a text shows any of them, as they are or as they are sent. */
+/* Whether a text shows any of them, in plain or in the encoding of a Basic authorization. */
 bool push_credentials_shown(const struct push_credentials *credentials, const char *text);
 
 void push_credentials_wipe(struct push_credentials *credentials);

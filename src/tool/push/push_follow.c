@@ -23,10 +23,11 @@ struct follower {
     struct push_backoff backoff;
     struct push_file current; /* the file of item */
     struct push_item item;
-    uint64_t not_before_ns, stop_ns; /* stop_ns: when a transfer is stopped; 0 until a signal has come */
+    uint64_t not_before_ns; /* no file is sent before this */
+    uint64_t stop_ns;       /* when a transfer is stopped; 0 until a signal has come */
     uint64_t dropped;
     bool cannot_remember;
-    char reported[PUSH_ANSWER_BYTES]; /* the last error, which is reported once */
+    char reported[PUSH_RESULT_BYTES]; /* the last error, which is reported once */
 };
 
 /* ---- the end ---- */
@@ -40,7 +41,7 @@ static sigset_t ending_signals(void)
     return signals;
 }
 
-/* Both signals stay blocked: a pending one has come. */
+/* Both signals stay blocked until the end: one that has come is pending. */
 static bool has_ended(void)
 {
     sigset_t pending;
@@ -76,7 +77,8 @@ static void finish_file(struct follower *follower, struct push_file *file, bool 
 static void drop_surplus(struct follower *follower)
 {
     struct push_file *file;
-    while ((file = push_spool_surplus(&follower->spool))) {
+    const struct push_follow_options *options = follower->options;
+    while ((file = push_spool_surplus(&follower->spool, options->max_files, options->max_bytes))) {
         follower->dropped++;
         command_fail("%s: given up, as more waits than --spool-max; %" PRIu64 " so far", file->name,
                      follower->dropped);
@@ -85,29 +87,29 @@ static void drop_surplus(struct follower *follower)
 }
 
 /* Reports an error only once while it repeats. */
-static void wait_longer(struct follower *follower, const struct push_answer *answer)
+static void wait_longer(struct follower *follower, const struct push_result *result)
 {
-    uint64_t wait_ns = push_backoff_ns(&follower->backoff, answer->retry_after_s);
+    uint64_t wait_ns = push_backoff_ns(&follower->backoff, result->retry_after_s);
     follower->not_before_ns = clock_monotonic_ns() + wait_ns;
-    if (strcmp(follower->reported, answer->text) == 0)
+    if (strcmp(follower->reported, result->text) == 0)
         return;
-    strcpy(follower->reported, answer->text);
-    command_fail("%s: not sent yet: %s; trying again", follower->current.name, answer->text);
+    strcpy(follower->reported, result->text);
+    command_fail("%s: not sent yet: %s; trying again", follower->current.name, result->text);
 }
 
-static void handle_answer(struct follower *follower, struct push_file *file, const struct push_answer *answer)
+static void handle_result(struct follower *follower, struct push_file *file, const struct push_result *result)
 {
-    if (answer->outcome == PUSH_LATER || answer->outcome == PUSH_DENIED)
-        return wait_longer(follower, answer);
-    if (answer->outcome == PUSH_STOPPED)
+    if (result->outcome == PUSH_LATER || result->outcome == PUSH_DENIED)
+        return wait_longer(follower, result);
+    if (result->outcome == PUSH_STOPPED)
         return;
-    push_backoff_forget(&follower->backoff);
+    follower->backoff.failures = 0;
     *follower->reported = '\0';
-    finish_file(follower, file, answer->outcome == PUSH_SENT);
-    if (answer->outcome == PUSH_SENT)
+    finish_file(follower, file, result->outcome == PUSH_SENT);
+    if (result->outcome == PUSH_SENT)
         push_sender_report(follower->sender, file->name);
     else
-        command_fail("%s: left aside: %s", file->name, answer->text);
+        command_fail("%s: left aside: %s", file->name, result->text);
 }
 
 /* A file that is sent again keeps its id. */
@@ -124,14 +126,14 @@ static void choose_item(struct follower *follower, const struct push_file *file)
 /* False when nothing is to be sent now. */
 static bool send_next(struct follower *follower)
 {
-    struct push_answer answer;
+    struct push_result result;
     struct push_file *file = push_spool_first(&follower->spool);
     if (!file || clock_monotonic_ns() < follower->not_before_ns || has_ended())
         return false;
     choose_item(follower, file);
     push_sender_try(follower->sender, &follower->item, follower->spool.directory_fd, file->name, O_NOFOLLOW,
-                    &answer);
-    handle_answer(follower, file, &answer);
+                    &result);
+    handle_result(follower, file, &result);
     return true;
 }
 
@@ -160,7 +162,7 @@ static int open_place(struct push_spool *spool, const char *place)
     const char *slash = strrchr(place, '/');
     if (stat(place, &status) == 0 && S_ISDIR(status.st_mode))
         return push_spool_open(spool, place, "*.pb.gz");
-    int bytes = !slash ? 1 : slash == place ? 1 : (int)(slash - place);
+    int bytes = !slash || slash == place ? 1 : (int)(slash - place);
     if ((size_t)bytes >= sizeof directory)
         return -ENAMETOOLONG;
     snprintf(directory, sizeof directory, "%.*s", bytes, slash ? place : ".");
@@ -182,8 +184,6 @@ int push_follow(struct push_sender *sender, const struct push_follow_options *op
     int status = open_place(&follower.spool, options->place);
     if (status < 0)
         return report_open_error(options->place, status);
-    follower.spool.max_files = options->max_files;
-    follower.spool.max_bytes = options->max_bytes;
     sender->options.is_to_stop = is_to_stop;
     sender->options.argument = &follower;
     sigprocmask(SIG_BLOCK, &signals, NULL);

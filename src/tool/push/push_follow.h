@@ -3,7 +3,7 @@
  * or SIGINT.
  *
  * While the server is away, files wait where they are, up to a bound (push_spool.h). A file that the server
- * refuses stays and is not sent again. After a signal a transfer may go on for some seconds and is then
+ * refuses stays and is not sent again. After a signal a transfer may go on for 10 seconds and is then
  * stopped.
  *
  * Called from: cmd_push. One thread.
@@ -15,8 +15,8 @@
 
 struct push_follow_options {
     const char *place;             /* a directory, or a pattern of names in one */
-    uint64_t max_files, max_bytes; /* that may wait */
-    bool removes;                  /* files that were sent or given up */
+    uint64_t max_files, max_bytes; /* of the files that wait */
+    bool removes;                  /* whether it removes files that were sent or given up */
 };
 
 /* The command's exit status. Opens the sender, and closes it. */

@@ -38,8 +38,8 @@ struct push_http {
     struct curl_calls curl;
     CURL *handle;
     struct push_http_options options;
-    const struct push_body *body; /* of the request under way, */
-    size_t body_at;               /* and how much of it has been read */
+    const struct push_body *body; /* of the present request */
+    size_t body_at;               /* how much of it has been read */
     size_t reply_bytes, reply_kept_bytes;
     char error[CURL_ERROR_SIZE], reply[REPLY_KEPT_BYTES + 1];
 };
@@ -48,7 +48,7 @@ static bool find_calls(struct curl_calls *calls, void *library)
 {
     const struct {
         const char *name;
-        void *place;
+        void *function;
     } names[] = {{"curl_global_init", &calls->global_init}, {"curl_easy_init", &calls->easy_init},
                  {"curl_easy_setopt", &calls->setopt},      {"curl_easy_perform", &calls->perform},
                  {"curl_easy_getinfo", &calls->getinfo},    {"curl_easy_reset", &calls->reset},
@@ -58,12 +58,12 @@ static bool find_calls(struct curl_calls *calls, void *library)
         void *found = dlsym(library, names[i].name);
         if (!found)
             return false;
-        memcpy(names[i].place, &found, sizeof found);
+        memcpy(names[i].function, &found, sizeof found);
     }
     return true;
 }
 
-/* Built with OpenSSL or with GnuTLS. It stays loaded. */
+/* libcurl was built with OpenSSL or with GnuTLS. It stays loaded. */
 static bool load_curl(struct curl_calls *calls)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
@@ -206,7 +206,7 @@ static bool set_transfer(struct push_http *http, const struct push_request *requ
            set_pointer(http, CURLOPT_USERAGENT, "wallprof/" WALLPROF_VERSION);
 }
 
-/* Without TLS they go to this machine only, so to no proxy. */
+/* Without TLS credentials go to this machine only, so they go to no proxy. */
 static bool set_credentials(struct push_http *http, const struct push_request *request,
                             const struct push_credentials *credentials)
 {
@@ -215,7 +215,7 @@ static bool set_credentials(struct push_http *http, const struct push_request *r
     if (strncasecmp(request->url, "https:", 6) != 0 && !set_pointer(http, CURLOPT_PROXY, ""))
         return false;
     if (*credentials->token)
-        return true; /* a header */
+        return true; /* make_headers sends it */
     return set_number(http, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) &&
            set_pointer(http, CURLOPT_USERNAME, credentials->user) &&
            set_pointer(http, CURLOPT_PASSWORD, credentials->password);
@@ -233,7 +233,7 @@ static bool append_header(struct push_http *http, struct curl_slist **list, cons
     return longer;
 }
 
-/* Without "Expect: 100-continue": servers do not reply to it in time, except to refuse. */
+/* "Expect: 100-continue" is left out: servers reply to it late, or only to refuse. */
 static struct curl_slist *make_headers(struct push_http *http, const struct push_request *request,
                                        const struct push_credentials *credentials)
 {
@@ -259,11 +259,11 @@ static void free_headers(struct push_http *http, struct curl_slist *list)
 
 /* ---- the reply ---- */
 
-/* RFC 9110, section 15, and what Pyroscope and Parca answer. */
+/* RFC 9110, section 15, and the statuses that Pyroscope and Parca use. */
 static const struct status {
-    long status;
+    long number;
     enum push_outcome outcome;
-    const char *hint;
+    const char *hint; /* "" for none */
 } statuses[] = {
     {401, PUSH_DENIED, "the server wants other credentials than it was given"},
     {403, PUSH_DENIED, "the server does not allow this with the credentials it was given"},
@@ -277,27 +277,17 @@ static const struct status {
     {429, PUSH_LATER, "the server takes no more for now"},
 };
 
-static enum push_outcome status_outcome(long status)
+static struct status classify_status(long number)
 {
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        if (statuses[i].status == status)
-            return statuses[i].outcome;
+        if (statuses[i].number == number)
+            return statuses[i];
     }
-    if (status >= 200 && status < 300)
-        return PUSH_SENT;
-    if (status >= 300 && status < 400)
-        return PUSH_DENIED;
-    return status >= 400 && status < 500 ? PUSH_REFUSED : PUSH_LATER;
-}
-
-/* What there is to say of it beside its number; "" for nothing. */
-static const char *status_hint(long status)
-{
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        if (statuses[i].status == status)
-            return statuses[i].hint;
-    }
-    return status >= 300 && status < 400 ? "redirections are not followed" : "";
+    if (number >= 200 && number < 300)
+        return (struct status){number, PUSH_SENT, ""};
+    if (number >= 300 && number < 400)
+        return (struct status){number, PUSH_DENIED, "redirections are not followed"};
+    return (struct status){number, number >= 400 && number < 500 ? PUSH_REFUSED : PUSH_LATER, ""};
 }
 
 /* The first line of the server's reply, if it is text and does not show the credentials. */
@@ -309,17 +299,16 @@ static int shown_bytes(const struct push_http *http, const struct push_credentia
     return *http->reply == '<' ? 0 : (int)(bytes < REPLY_SHOWN_BYTES ? bytes : REPLY_SHOWN_BYTES);
 }
 
-static void explain_status(struct push_http *http, const struct push_credentials *credentials, long status,
-                           struct push_answer *answer)
+static void explain_status(struct push_http *http, const struct push_credentials *credentials,
+                           const struct status *status, struct push_result *result)
 {
-    const char *hint = status_hint(status);
     http->reply[http->reply_kept_bytes] = '\0';
-    int shown = shown_bytes(http, credentials, status);
-    snprintf(answer->text, sizeof answer->text, "HTTP status %ld%s%s%s%.*s", status, *hint ? ", " : "", hint,
-             shown > 0 ? ": " : "", shown, http->reply);
+    int shown = shown_bytes(http, credentials, status->number);
+    snprintf(result->text, sizeof result->text, "HTTP status %ld%s%s%s%.*s", status->number,
+             *status->hint ? ", " : "", status->hint, shown > 0 ? ": " : "", shown, http->reply);
 }
 
-/* A bad certificate will not be good a second later. */
+/* A bad certificate stays bad, so there is no second attempt. */
 static enum push_outcome outcome_of_failure(CURLcode code)
 {
     switch (code) {
@@ -337,36 +326,37 @@ static enum push_outcome outcome_of_failure(CURLcode code)
 }
 
 static void read_reply(struct push_http *http, const struct push_credentials *credentials, CURLcode code,
-                       struct push_answer *answer)
+                       struct push_result *result)
 {
-    long status = 0;
+    long number = 0;
     curl_off_t retry_after_s = 0;
     if (code != CURLE_OK) {
-        answer->outcome = outcome_of_failure(code);
-        snprintf(answer->text, sizeof answer->text, "%s",
+        result->outcome = outcome_of_failure(code);
+        snprintf(result->text, sizeof result->text, "%s",
                  *http->error ? http->error : http->curl.strerror(code));
         return;
     }
-    http->curl.getinfo(http->handle, CURLINFO_RESPONSE_CODE, &status);
-    answer->outcome = status_outcome(status);
+    http->curl.getinfo(http->handle, CURLINFO_RESPONSE_CODE, &number);
+    const struct status status = classify_status(number);
+    result->outcome = status.outcome;
 #if LIBCURL_VERSION_NUM >= 0x074200
     http->curl.getinfo(http->handle, CURLINFO_RETRY_AFTER, &retry_after_s);
 #endif
-    answer->retry_after_s = retry_after_s > 0 ? (uint64_t)retry_after_s : 0;
-    explain_status(http, credentials, status, answer);
+    result->retry_after_s = retry_after_s > 0 ? (uint64_t)retry_after_s : 0;
+    explain_status(http, credentials, &status, result);
 }
 
 void push_http_send(struct push_http *http, const struct push_request *request,
-                    const struct push_credentials *credentials, struct push_answer *answer)
+                    const struct push_credentials *credentials, struct push_result *result)
 {
-    *answer = (struct push_answer){.outcome = PUSH_DENIED};
+    *result = (struct push_result){.outcome = PUSH_DENIED};
     http->curl.reset(http->handle);
     struct curl_slist *headers = make_headers(http, request, credentials);
     if (headers && set_safety(http) && set_bounds(http) && set_transfer(http, request) &&
         set_credentials(http, request, credentials) && set_pointer(http, CURLOPT_HTTPHEADER, headers))
-        read_reply(http, credentials, http->curl.perform(http->handle), answer);
+        read_reply(http, credentials, http->curl.perform(http->handle), result);
     else
-        snprintf(answer->text, sizeof answer->text, "libcurl does not do what is asked of it");
+        snprintf(result->text, sizeof result->text, "libcurl does not do what is asked of it");
     free_headers(http, headers);
     http->curl.reset(http->handle); /* so that it does not keep the password */
 }
@@ -389,12 +379,12 @@ void push_http_close(struct push_http *http)
 }
 
 void push_http_send(struct push_http *http, const struct push_request *request,
-                    const struct push_credentials *credentials, struct push_answer *answer)
+                    const struct push_credentials *credentials, struct push_result *result)
 {
     (void)http;
     (void)request;
     (void)credentials;
-    *answer = (struct push_answer){.outcome = PUSH_DENIED};
+    *result = (struct push_result){.outcome = PUSH_DENIED};
 }
 
 #endif

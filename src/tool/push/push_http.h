@@ -1,8 +1,8 @@
 /*
- * Requests to a server, by libcurl. It is loaded when the first request is sent: nothing else in the tool
- * needs it, and loading it takes longer than the tool's work at a program's end.
+ * Requests to a server, by libcurl. It is loaded only for this: loading it takes longer than the tool's work
+ * at a program's end.
  *
- * Certificates are always verified. Redirections are not followed: nothing goes to another host than was
+ * Certificates are always verified. Redirections are not followed, so nothing goes to a host that was not
  * named. Credentials go over TLS, or to this machine.
  *
  * Called from: push_send. One thread. Source: libcurl's manual, 7.62 or later.
@@ -19,17 +19,17 @@
 enum push_outcome {
     PUSH_SENT,
     PUSH_REFUSED, /* the server will never accept this profile */
-    PUSH_LATER,   /* it may accept it later: it is busy or away */
-    PUSH_DENIED,  /* it accepts no profile until the address, the credentials or a certificate change */
+    PUSH_LATER,   /* the server is busy or away, and may accept it later */
+    PUSH_DENIED,  /* the server accepts none until the address, the credentials or a certificate change */
     PUSH_STOPPED  /* we were told to stop */
 };
 
-enum { PUSH_ANSWER_BYTES = 512 };
+enum { PUSH_RESULT_BYTES = 512 };
 
-struct push_answer {
+struct push_result {
     enum push_outcome outcome;
-    uint64_t retry_after_s;       /* 0: not said */
-    char text[PUSH_ANSWER_BYTES]; /* for people; without credentials */
+    uint64_t retry_after_s;       /* the wait that the server asks for, or 0 */
+    char text[PUSH_RESULT_BYTES]; /* for people; without credentials */
 };
 
 struct push_http_options {
@@ -46,6 +46,6 @@ int push_http_open(struct push_http **ret, const struct push_http_options *optio
 void push_http_close(struct push_http *http);
 
 void push_http_send(struct push_http *http, const struct push_request *request,
-                    const struct push_credentials *credentials, struct push_answer *answer);
+                    const struct push_credentials *credentials, struct push_result *result);
 
 #endif

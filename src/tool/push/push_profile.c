@@ -1,9 +1,9 @@
 /*
- * All readers open the descriptor's name in /proc, so that they see one file whatever becomes of its own
- * name.
+ * All readers open the descriptor's name in /proc. So they see one file, also when its own name gets another.
  */
 #include "push_profile.h"
 #include "tool/io/file_bytes.h"
+#include "tool/io/output_file.h"
 #include "encode/format.h"
 #include "encode/pprof_fields.h"
 #include "tool/read/store_names.h"
@@ -18,12 +18,6 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 32, FILE_MAX_BYTES = 256 << 20 };
-
-static int explain_error(char reason[RECORDING_REASON_BYTES], int error)
-{
-    snprintf(reason, RECORDING_REASON_BYTES, "%s", strerrordesc_np(-error));
-    return error;
-}
 
 static void name_descriptor(char path[PATH_BYTES], int fd)
 {
@@ -77,7 +71,7 @@ static int measure_and_read(struct push_profile *profile, int fd)
     return status < 0 ? status : read_bytes(profile, fd);
 }
 
-/* Has `write` fill a nameless file, which is compressed, and reads that. */
+/* Lets `write` fill a nameless compressed file, and reads it. */
 static int compress_and_read(struct push_profile *profile, int (*write)(const void *from, struct sink *sink),
                              const void *from)
 {
@@ -127,25 +121,22 @@ static bool is_packed(int fd)
 static int read_recording(struct push_profile *profile, struct recording *recording, int fd, const char *path)
 {
     if (recording->is_store) {
-        (void)store_names_make(recording); /* without memory names are missing; it is sent all the same */
+        (void)store_names_make(recording); /* without memory it is sent without names */
         return compress_and_read(profile, write_recording, recording);
     }
     return is_packed(fd) ? measure_and_read(profile, fd) : read_plain_pprof(profile, path);
 }
 
-/* A pprof file has only the command line. */
+/* A pprof file has no name of a process, only the command line. */
 static void choose_program(struct push_profile *profile, const struct profile *from)
 {
-    const char *text = from->process_count > 0 ? from->processes[0].name : "";
-    if (!*text && from->command) {
-        int bytes = (int)strcspn(from->command, " ");
-        snprintf(profile->program, sizeof profile->program, "%.*s", bytes, from->command);
-        const char *slash = strrchr(profile->program, '/');
-        memmove(profile->program, slash ? slash + 1 : profile->program,
-                strlen(slash ? slash + 1 : profile->program) + 1);
-    } else {
-        snprintf(profile->program, sizeof profile->program, "%s", text);
+    char path[sizeof profile->program];
+    const char *name = from->process_count > 0 ? from->processes[0].name : "";
+    if (!*name && from->command) {
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(from->command, " "), from->command);
+        name = output_file_name(path);
     }
+    snprintf(profile->program, sizeof profile->program, "%s", name);
 }
 
 int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDING_REASON_BYTES])
@@ -167,7 +158,8 @@ int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDIN
     if (status == 0)
         return 0;
     push_profile_free(profile);
-    return explain_error(reason, status);
+    snprintf(reason, RECORDING_REASON_BYTES, "%s", strerrordesc_np(-status));
+    return status;
 }
 
 void push_profile_free(struct push_profile *profile)

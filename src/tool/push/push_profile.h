@@ -1,6 +1,6 @@
 /*
- * A file in the form that is sent: a pprof file of ours as it is, compressed if it is not; a store as a pprof
- * file that is made from it.
+ * A file in the form that is sent. A pprof file of ours is sent as it is, or compressed if it is not yet. Of
+ * a store a pprof file is made.
  *
  * Called from: push_send. The file's content is checked (recording.h).
  */
@@ -21,7 +21,7 @@ struct push_profile {
     unsigned char *bytes; /* owned */
     size_t count;
     uint64_t start_utc_ns, duration_ns;
-    uint64_t samples, plain_bytes; /* servers have limits for these */
+    uint64_t samples, plain_bytes; /* servers limit both */
     char program[256];
 };
 

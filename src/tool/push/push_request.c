@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* What follows a profile in either JSON document. */
+/* The end of both JSON documents, after the profile. */
 enum { JSON_END_BYTES = sizeof "\"}]}]}" - 1 };
 
 void push_request_new_id(char ret[PUSH_ID_BYTES])
@@ -29,7 +29,7 @@ void push_request_new_id(char ret[PUSH_ID_BYTES])
 
 /* ---- the address ---- */
 
-/* RFC 3986: encodes all but unreserved characters. */
+/* Encodes all but RFC 3986's unreserved characters. */
 static void put_encoded(FILE *stream, const char *text)
 {
     for (; *text; text++) {
@@ -53,7 +53,7 @@ static void put_query_labels(FILE *stream, const struct push_target *target)
     put_encoded(stream, "}");
 }
 
-/* Whole seconds, which every version reads, rounded up at the end. */
+/* Times are whole seconds, which every version reads; the end is rounded up. */
 static void put_query(FILE *stream, const struct push_target *target, const struct push_profile *profile,
                       const char *name)
 {
@@ -96,7 +96,7 @@ static void put_label(struct json *json, const char *name, const char *value)
     json_end_object(json);
 }
 
-/* Parca has the list of labels in an object of its own. */
+/* For Parca the list of labels is within an object. */
 static void put_series_labels(struct json *json, const struct push_target *target, const char *name)
 {
     bool is_parca = target->interface == PUSH_PARCA;
@@ -115,7 +115,7 @@ static void put_series_labels(struct json *json, const struct push_target *targe
         json_end_object(json);
 }
 
-/* With an empty profile, after which JSON_END_BYTES follow. */
+/* The document with an empty profile, after which JSON_END_BYTES follow. */
 static void put_document(struct json *json, const struct push_target *target, const char *name,
                          const char *id)
 {

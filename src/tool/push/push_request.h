@@ -13,7 +13,7 @@
 enum { PUSH_ID_BYTES = 37 };
 
 struct push_request {
-    char *url, *text; /* owned; text: what the body has before and after the profile */
+    char *url, *text; /* owned; text: the parts of the body before and after the profile */
     const char *content_type;
     struct push_body body;
 };

@@ -58,13 +58,13 @@ void push_item_init(struct push_item *item)
     push_request_new_id(item->id);
 }
 
-static void set_answer(struct push_answer *answer, enum push_outcome outcome, const char *why)
+static void set_result(struct push_result *result, enum push_outcome outcome, const char *why)
 {
-    *answer = (struct push_answer){.outcome = outcome};
-    snprintf(answer->text, sizeof answer->text, "%s", why);
+    *result = (struct push_result){.outcome = outcome};
+    snprintf(result->text, sizeof result->text, "%s", why);
 }
 
-/* Only a warning: the server may be set up to take more. */
+/* No more than a warning: the server may be configured to take more. */
 static void warn_of_size(const struct push_sender *sender, const char *name,
                          const struct push_profile *profile)
 {
@@ -79,64 +79,64 @@ static void warn_of_size(const struct push_sender *sender, const char *name,
 }
 
 static void send_profile(struct push_sender *sender, const struct push_item *item,
-                         const struct push_profile *profile, struct push_answer *answer)
+                         const struct push_profile *profile, struct push_result *result)
 {
     struct push_request request;
     char reason[PUSH_REASON_BYTES];
     if (sender->credentials_file && read_credentials(sender, reason) < 0)
-        return set_answer(answer, PUSH_DENIED, reason);
+        return set_result(result, PUSH_DENIED, reason);
     if (push_request_init(&request, &sender->target, profile, item->id) < 0)
-        return set_answer(answer, PUSH_LATER, strerrordesc_np(ENOMEM));
-    push_http_send(sender->http, &request, &sender->credentials, answer);
+        return set_result(result, PUSH_LATER, strerrordesc_np(ENOMEM));
+    push_http_send(sender->http, &request, &sender->credentials, result);
     push_request_free(&request);
 }
 
 static void try_file(struct push_sender *sender, struct push_item *item, int fd, const char *name,
-                     struct push_answer *answer)
+                     struct push_result *result)
 {
     struct push_profile profile;
     struct stat status;
     char reason[RECORDING_REASON_BYTES];
     if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode))
-        return set_answer(answer, PUSH_REFUSED, "it is not a file");
+        return set_result(result, PUSH_REFUSED, "it is not a file");
     int error = push_profile_read(&profile, fd, reason);
     if (error < 0)
-        return set_answer(answer, error == -ENOMEM ? PUSH_LATER : PUSH_REFUSED, reason);
+        return set_result(result, error == -ENOMEM ? PUSH_LATER : PUSH_REFUSED, reason);
     if (item->attempts++ == 0)
         warn_of_size(sender, name, &profile);
-    send_profile(sender, item, &profile, answer);
+    send_profile(sender, item, &profile, result);
     push_profile_free(&profile);
 }
 
 void push_sender_try(struct push_sender *sender, struct push_item *item, int directory_fd, const char *name,
-                     int flags, struct push_answer *answer)
+                     int flags, struct push_result *result)
 {
     int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     if (fd < 0)
-        return set_answer(answer, PUSH_REFUSED, strerrordesc_np(errno));
-    try_file(sender, item, fd, name, answer);
+        return set_result(result, PUSH_REFUSED, strerrordesc_np(errno));
+    try_file(sender, item, fd, name, result);
     close(fd);
 }
 
-/* ---- a file that is named ---- */
+/* ---- a file of the command line ---- */
 
 int push_sender_send(struct push_sender *sender, const char *path)
 {
     struct push_backoff backoff;
-    struct push_answer answer;
+    struct push_result result;
     struct push_item item;
     push_item_init(&item);
     push_backoff_init(&backoff, clock_monotonic_ns() ^ (uint64_t)getpid() << 32);
     for (int attempt = 1;; attempt++) {
-        push_sender_try(sender, &item, AT_FDCWD, path, 0, &answer);
-        if (answer.outcome == PUSH_SENT) {
+        push_sender_try(sender, &item, AT_FDCWD, path, 0, &result);
+        if (result.outcome == PUSH_SENT) {
             push_sender_report(sender, path);
             return 0;
         }
-        if (answer.outcome != PUSH_LATER || attempt == PUSH_ATTEMPTS)
-            return command_fail("%s: not sent: %s", path, answer.text);
-        uint64_t wait_ns = push_backoff_ns(&backoff, answer.retry_after_s);
-        command_fail("%s: %s; trying again in %.1f s", path, answer.text, (double)wait_ns / NS_PER_S);
+        if (result.outcome != PUSH_LATER || attempt == PUSH_ATTEMPTS)
+            return command_fail("%s: not sent: %s", path, result.text);
+        uint64_t wait_ns = push_backoff_ns(&backoff, result.retry_after_s);
+        command_fail("%s: %s; trying again in %.1f s", path, result.text, (double)wait_ns / NS_PER_S);
         struct timespec wait = clock_ns_timespec(wait_ns);
         nanosleep(&wait, NULL);
     }

@@ -1,5 +1,5 @@
 /*
- * Sends files to a server: one attempt, or some until it succeeds.
+ * Sends files to a server, with one attempt or with several until one succeeds.
  *
  * Called from: cmd_push, push_follow. One thread. Failures are reported on stderr.
  */
@@ -13,8 +13,7 @@ enum { PUSH_ATTEMPTS = 6 }; /* in about half a minute, for a file on the command
 struct push_sender {
     struct push_target target;
     struct push_http_options options;
-    const char
-        *credentials_file; /* NULL: the environment; read for each attempt, so that it can be changed */
+    const char *credentials_file; /* NULL: the environment. Read for each attempt: it may change */
     bool is_verbose;
     struct push_http *http;
     struct push_credentials credentials;
@@ -35,7 +34,7 @@ void push_item_init(struct push_item *item);
 /* One attempt with a file in a directory; flags: more flags for openat. A file that can never be sent gives
  * PUSH_REFUSED. */
 void push_sender_try(struct push_sender *sender, struct push_item *item, int directory_fd, const char *name,
-                     int flags, struct push_answer *answer);
+                     int flags, struct push_result *result);
 
 /* Attempts until the file is sent or more attempts make no sense. 0; or 1 after a message. */
 int push_sender_send(struct push_sender *sender, const char *path);

@@ -63,12 +63,11 @@ static int compare_name(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static int append_file(struct push_file **files, size_t *count, uint32_t *capacity,
-                       const struct push_file *file)
+static int append_file(struct push_file_list *files, const struct push_file *file)
 {
-    if (!array_grow(files, capacity, *count, sizeof **files))
+    if (!array_grow(&files->list, &files->capacity, files->count, sizeof *files->list))
         return -ENOMEM;
-    (*files)[(*count)++] = *file;
+    files->list[files->count++] = *file;
     return 0;
 }
 
@@ -88,7 +87,7 @@ static bool parse_line(char *line, struct push_file *ret)
     return *ret->name;
 }
 
-/* -1 without one, or if it belongs to another user or is no file: then all files are sent once more. */
+/* -1 without a state file, or if it is another user's or no regular file: all files are then sent again. */
 static int open_state(const struct push_spool *spool)
 {
     struct stat status;
@@ -104,16 +103,15 @@ static int read_state(struct push_spool *spool)
 {
     char line[NAME_MAX + 128];
     struct push_file file;
-    uint32_t capacity = 0;
     int fd = open_state(spool), status = 0;
     FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!stream)
         return 0;
     bool is_ours = fgets(line, sizeof line, stream) && strcmp(line, state_head) == 0;
-    while (is_ours && status == 0 && spool->remembered_count < PUSH_SPOOL_LISTED_MAX &&
+    while (is_ours && status == 0 && spool->remembered.count < PUSH_SPOOL_LISTED_MAX &&
            fgets(line, sizeof line, stream)) {
         if (parse_line(line, &file))
-            status = append_file(&spool->remembered, &spool->remembered_count, &capacity, &file);
+            status = append_file(&spool->remembered, &file);
     }
     fclose(stream);
     return status;
@@ -122,15 +120,15 @@ static int read_state(struct push_spool *spool)
 static void put_state(const struct push_spool *spool, FILE *stream)
 {
     fputs(state_head, stream);
-    for (size_t i = 0; i < spool->count; i++) {
-        const struct push_file *file = &spool->files[i];
+    for (size_t i = 0; i < spool->files.count; i++) {
+        const struct push_file *file = &spool->files.list[i];
         if (file->is_done)
             fprintf(stream, "%" PRIu64 " %" PRIu64 " %" PRId64 " %s\n", file->inode, file->bytes,
                     file->changed_ns, file->name);
     }
 }
 
-/* Under its name the file is complete or not there. */
+/* The state file is replaced as a whole. */
 static int write_state(const struct push_spool *spool)
 {
     char temporary[40];
@@ -156,13 +154,11 @@ static int write_state(const struct push_spool *spool)
 
 int push_spool_open(struct push_spool *spool, const char *directory, const char *pattern)
 {
-    int status;
-    *spool = (struct push_spool){
-        .pattern = pattern, .max_files = PUSH_SPOOL_FILES, .max_bytes = (uint64_t)PUSH_SPOOL_MIB << 20};
-    spool->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *spool = (struct push_spool){.pattern = pattern,
+                                 .directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (spool->directory_fd < 0)
         return -errno;
-    status = flock(spool->directory_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : read_state(spool);
+    int status = flock(spool->directory_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : read_state(spool);
     if (status < 0)
         push_spool_close(spool);
     return status;
@@ -170,28 +166,26 @@ int push_spool_open(struct push_spool *spool, const char *directory, const char 
 
 void push_spool_close(struct push_spool *spool)
 {
-    free(spool->files);
-    free(spool->remembered);
+    free(spool->files.list);
+    free(spool->remembered.list);
     if (spool->directory_fd >= 0)
         close(spool->directory_fd);
     *spool = (struct push_spool){.directory_fd = -1};
 }
 
-static int list_matching(const struct push_spool *spool, DIR *directory, struct push_file **files,
-                         size_t *count, uint32_t *capacity)
+static int list_matching(const struct push_spool *spool, DIR *directory, struct push_file_list *files)
 {
     const struct dirent *entry;
     struct push_file file;
     int status = 0;
-    while (status == 0 && *count < PUSH_SPOOL_LISTED_MAX && (entry = readdir(directory))) {
+    while (status == 0 && files->count < PUSH_SPOOL_LISTED_MAX && (entry = readdir(directory))) {
         if (is_waiting_name(spool, entry->d_name) && describe_file(spool->directory_fd, entry->d_name, &file))
-            status = append_file(files, count, capacity, &file);
+            status = append_file(files, &file);
     }
     return status;
 }
 
-static int list_directory(const struct push_spool *spool, struct push_file **files, size_t *count,
-                          uint32_t *capacity)
+static int list_directory(const struct push_spool *spool, struct push_file_list *files)
 {
     struct stat itself;
     int fd = openat(spool->directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -204,65 +198,62 @@ static int list_directory(const struct push_spool *spool, struct push_file **fil
     }
     int status = fstat(spool->directory_fd, &itself) < 0 || itself.st_nlink == 0 ? -ENOENT : 0;
     if (status == 0)
-        status = list_matching(spool, directory, files, count, capacity);
+        status = list_matching(spool, directory, files);
     closedir(directory);
     return status;
 }
 
-/* Marks as done what was done before. Both lists are sorted by name. */
-static void carry_over(struct push_file *files, size_t count, struct push_file *before, size_t before_count)
+/* Marks the files as done that were done before. Sorts the earlier list by name. */
+static void carry_over(struct push_file_list *files, struct push_file_list *before)
 {
-    if (before_count == 0)
+    if (before->count == 0)
         return; /* qsort's list must not be NULL */
-    qsort(before, before_count, sizeof *before, compare_name);
-    for (size_t i = 0; i < count; i++) {
+    qsort(before->list, before->count, sizeof *before->list, compare_name);
+    for (size_t i = 0; i < files->count; i++) {
+        struct push_file *file = &files->list[i];
         const struct push_file *found =
-            bsearch(&files[i], before, before_count, sizeof *before, compare_name);
-        files[i].is_done = found && found->is_done && are_same_files(found, &files[i]);
+            bsearch(file, before->list, before->count, sizeof *before->list, compare_name);
+        file->is_done = found && found->is_done && are_same_files(found, file);
     }
 }
 
 int push_spool_scan(struct push_spool *spool)
 {
-    struct push_file *files = NULL;
-    size_t count = 0;
-    uint32_t capacity = 0;
-    int status = list_directory(spool, &files, &count, &capacity);
+    struct push_file_list files = {0};
+    int status = list_directory(spool, &files);
     if (status < 0) {
-        free(files);
+        free(files.list);
         return status;
     }
-    carry_over(files, count, spool->files, spool->count);
-    if (spool->remembered)
-        carry_over(files, count, spool->remembered, spool->remembered_count);
-    if (count > 0)
-        qsort(files, count, sizeof *files, compare_file_ages);
-    free(spool->files);
-    free(spool->remembered);
-    spool->remembered = NULL;
+    carry_over(&files, &spool->files);
+    carry_over(&files, &spool->remembered);
+    if (files.count > 0)
+        qsort(files.list, files.count, sizeof *files.list, compare_file_ages);
+    free(spool->files.list);
+    free(spool->remembered.list);
+    spool->remembered = (struct push_file_list){0};
     spool->files = files;
-    spool->count = count;
-    spool->capacity = capacity;
     return 0;
 }
 
 struct push_file *push_spool_first(struct push_spool *spool)
 {
-    for (size_t i = 0; i < spool->count; i++) {
-        if (!spool->files[i].is_done)
-            return &spool->files[i];
+    for (size_t i = 0; i < spool->files.count; i++) {
+        if (!spool->files.list[i].is_done)
+            return &spool->files.list[i];
     }
     return NULL;
 }
 
-struct push_file *push_spool_surplus(struct push_spool *spool)
+struct push_file *push_spool_surplus(struct push_spool *spool, uint64_t max_files, uint64_t max_bytes)
 {
-    uint64_t files = 0, bytes = 0;
-    for (size_t i = 0; i < spool->count; i++) {
-        files += !spool->files[i].is_done;
-        bytes += spool->files[i].is_done ? 0 : spool->files[i].bytes;
+    uint64_t count = 0, bytes = 0;
+    for (size_t i = 0; i < spool->files.count; i++) {
+        const struct push_file *file = &spool->files.list[i];
+        count += !file->is_done;
+        bytes += file->is_done ? 0 : file->bytes;
     }
-    return files > spool->max_files || bytes > spool->max_bytes ? push_spool_first(spool) : NULL;
+    return count > max_files || bytes > max_bytes ? push_spool_first(spool) : NULL;
 }
 
 int push_spool_finish(struct push_spool *spool, struct push_file *file)

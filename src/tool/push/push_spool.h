@@ -1,10 +1,9 @@
 /*
  * The files of a directory that wait to be sent, oldest first, and those that are done.
  *
- * The spool is the directory itself: files that match and are not done. When they are too many or too large,
- * the oldest is given up. Files that are done are remembered by name, inode, size and time of change, so that
- * a name that is used again is a new file. A state file beside them has the list for the next start, as long
- * as these files exist.
+ * The spool is the directory itself: its files that match and are not done. Files that are done are
+ * remembered by name, inode, size and time of change, so that a new file under an old name is told apart. A
+ * state file beside them keeps the list for the next start, as long as these files exist.
  *
  * Called from: push_follow. One process for a directory: push_spool_open locks it.
  */
@@ -17,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-    PUSH_SPOOL_FILES = 1000, /* default limits of what may wait */
+    PUSH_SPOOL_FILES = 1000, /* default limits of the files that wait */
     PUSH_SPOOL_MIB = 256,
     PUSH_SPOOL_LISTED_MAX = 1 << 17
 };
@@ -31,16 +30,16 @@ struct push_file {
 
 struct push_spool {
     int directory_fd;
-    const char *pattern;           /* of fnmatch(3) */
-    uint64_t max_files, max_bytes; /* that may wait */
-    struct push_file *files;       /* that match, the oldest first */
-    size_t count, capacity;
-    struct push_file *remembered; /* from the state file; until the first scan */
-    size_t remembered_count;
+    const char *pattern; /* of fnmatch(3) */
+    struct push_file_list {
+        struct push_file *list; /* owned */
+        size_t count;
+        uint32_t capacity;
+    } files;                          /* that match, the oldest first */
+    struct push_file_list remembered; /* from the state file; until the first scan */
 };
 
-/* 0; or -errno, -EWOULDBLOCK if another process has it. Sets the default limits, which the caller may change.
- */
+/* 0; or -errno with nothing open. -EWOULDBLOCK: another process has the directory. */
 int push_spool_open(struct push_spool *spool, const char *directory, const char *pattern);
 void push_spool_close(struct push_spool *spool);
 
@@ -50,8 +49,8 @@ int push_spool_scan(struct push_spool *spool);
 /* The oldest waiting file, or NULL; valid until the next scan. */
 struct push_file *push_spool_first(struct push_spool *spool);
 
-/* The same if more waits than the limits allow, else NULL. */
-struct push_file *push_spool_surplus(struct push_spool *spool);
+/* The oldest waiting file if more wait than that, else NULL. */
+struct push_file *push_spool_surplus(struct push_spool *spool, uint64_t max_files, uint64_t max_bytes);
 
 /* Marks a file as done and writes the state file. 0, or -errno when that cannot be written. */
 int push_spool_finish(struct push_spool *spool, struct push_file *file);

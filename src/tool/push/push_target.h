@@ -1,8 +1,8 @@
 /*
  * Where profiles are pushed to: the server's address, its interface, and the name and labels of the series.
  *
- * What the user gives is checked here, so that a server cannot misread a request. A refusal has a reason, for
- * people; it never repeats an address, which may hold a password.
+ * The user's words are checked here, so that a server cannot misread a request. A refusal has a reason for
+ * people. It never repeats an address, which may hold a password.
  *
  * Called from: cmd_push. Texts are borrowed.
  * Sources: Pyroscope's labelset.Parse and validation.ValidateLabels, Parca's NormalizeWriteRawRequest.
@@ -47,11 +47,10 @@ int push_target_set_address(struct push_target *target, const char *address);
 int push_target_set_name(struct push_target *target, const char *name);
 int push_target_add_label(struct push_target *target, const char *text); /* NAME=VALUE */
 
-/* To be called when the interface is known: not every one can carry every label. 0 or -EINVAL with a reason.
- */
+/* Called when the interface is known: /ingest cannot carry every label. 0; or -EINVAL with a reason. */
 int push_target_check(struct push_target *target);
 
-/* Makes a valid service name of a program's: other characters become '_'. */
+/* Makes a service's name of a program's: characters that it may not have become '_'. */
 void push_target_make_name(const char *program, char *ret, uint32_t capacity);
 
 #endif
