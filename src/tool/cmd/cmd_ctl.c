@@ -1,8 +1,9 @@
 /*
  * wallprof ctl: starts, stops, dumps and shows the recording of a running process.
  *
- * The sampler's page (control_page.h) is found by its descriptor: /proc/PID/task/TID/fd of the thread called
- * wallprof, which has a table of its own. The kernel lets only the same user and root open it.
+ * The sampler's page (control_page.h) is found among the descriptors of the thread named wallprof, in
+ * /proc/PID/task/TID/fd: the thread has a table of its own. The kernel lets only the same user and root open
+ * it.
  */
 #include "commands.h"
 #include "tool/io/command.h"
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "profile/control_page.h"
+#include "wallprof.h"
 #include "base/futex.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -40,7 +42,7 @@ static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\
                            "\n"
                            "  -t, --timeout SECONDS  how long to wait for the reply. Default: 10.\n";
 
-enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400, RESULT_ALREADY = -3, RESULT_NOTHING = -6 };
+enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400 };
 
 static const uint64_t alive_check_ns = 100 * NS_PER_MS;
 
@@ -51,14 +53,14 @@ struct subject {
     struct control_page *page;
 };
 
-/* ---- finding it ---- */
+/* ---- the page ---- */
 
-static bool first_line_is(const char *path, const char *text)
+/* Whether a thread's file `comm` has the name of the sampler's. */
+static bool is_sampler(const char *path)
 {
     char line[64] = "";
     FILE *file = fopen(path, "re");
-    bool is_same = file && fgets(line, sizeof line, file) && strncmp(line, text, strlen(text)) == 0 &&
-                   line[strlen(text)] == '\n';
+    bool is_same = file && fgets(line, sizeof line, file) && strcmp(line, "wallprof\n") == 0;
     if (file)
         fclose(file);
     return is_same;
@@ -93,7 +95,8 @@ static int open_page_of(const char *task)
     return fd;
 }
 
-/* -ESRCH: no such process; -ENODATA: no thread of ours; -ENOENT: one without a page. */
+/* The page's descriptor. -ESRCH: no such process. -ENODATA: no thread of ours. -ENOENT: one without a page.
+ */
 static int find_page(struct subject *subject)
 {
     char path[128];
@@ -107,7 +110,7 @@ static int find_page(struct subject *subject)
             continue;
         snprintf(subject->task, sizeof subject->task, "/proc/%ld/task/%.20s", subject->pid, entry->d_name);
         snprintf(path, sizeof path, "%s/comm", subject->task);
-        if (first_line_is(path, "wallprof"))
+        if (is_sampler(path))
             fd = open_page_of(subject->task);
     }
     closedir(directory);
@@ -158,12 +161,7 @@ static bool is_alive(const struct subject *subject)
     return access(path, F_OK) == 0;
 }
 
-static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
-/* One process at a time has the lock, until it ends. */
+/* One process at a time has the lock. It keeps it until it ends. */
 static int lock_page(const struct subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
@@ -193,7 +191,8 @@ static int send_request(struct subject *subject, enum control_kind kind, const c
             return command_fail("process %ld has ended, or has executed another program", subject->pid);
         if ((now_ns = clock_monotonic_ns()) >= deadline_ns)
             return command_fail("process %ld does not reply; it may do so later", subject->pid);
-        futex_wait_shared(&page->reply_number, reply_number, sooner(deadline_ns, now_ns + alive_check_ns));
+        uint64_t check_ns = now_ns + alive_check_ns;
+        futex_wait_shared(&page->reply_number, reply_number, check_ns < deadline_ns ? check_ns : deadline_ns);
     }
     return 0;
 }
@@ -226,14 +225,15 @@ static void print_status(const struct control_status *status)
     print_text("profile", status->out, sizeof status->out);
 }
 
+/* `path` is for messages. */
 static int report_result(const struct subject *subject, enum control_kind kind, const char *path)
 {
     int32_t result = subject->page->result;
     struct control_status status = subject->page->status;
-    if (result == RESULT_ALREADY)
+    if (result == WALLPROF_ALREADY)
         return command_fail("process %ld is %s already", subject->pid,
                             kind == CONTROL_START ? "recording" : "stopped");
-    if (result == RESULT_NOTHING)
+    if (result == WALLPROF_NOTHING)
         return command_fail("process %ld: nothing has been recorded yet", subject->pid);
     if (result != 0)
         return command_fail("process %ld cannot write %s: %s", subject->pid, *path ? path : "its profile",
@@ -243,8 +243,14 @@ static int report_result(const struct subject *subject, enum control_kind kind, 
     return fflush(stdout) == EOF;
 }
 
-/* ---- dumps in a format that the process does not write: it writes a store, and the rest is done here ----
- */
+static int request_and_report(struct subject *subject, enum control_kind kind, const char *path,
+                              const char *shown_path, uint64_t timeout_ns)
+{
+    int status = send_request(subject, kind, path, timeout_ns);
+    return status ? status : report_result(subject, kind, shown_path);
+}
+
+/* ---- dumps in other formats: the process writes a store, and the tool makes the file of it ---- */
 
 static bool needs_tool(const char *path)
 {
@@ -273,13 +279,12 @@ static int dump_by_store(struct subject *subject, const char *path, uint64_t tim
         return command_fail("%s: %s", path, strerror(ENAMETOOLONG));
     if (access(store, F_OK) == 0)
         return command_fail("%s is in the way", store);
-    if (send_request(subject, CONTROL_DUMP, store, timeout_ns) != 0 ||
-        report_result(subject, CONTROL_DUMP, path) != 0)
+    if (request_and_report(subject, CONTROL_DUMP, store, path, timeout_ns) != 0)
         return 1;
     return convert_dump(subject, store, path);
 }
 
-/* Without a path it goes to where the process says that its profile goes. */
+/* Without a path the dump goes to where the process says that its profile goes. */
 static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
 {
     char out[PATH_MAX];
@@ -290,27 +295,16 @@ static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
     }
     if (needs_tool(*path ? path : out))
         return dump_by_store(subject, *path ? path : out, timeout_ns);
-    return send_request(subject, CONTROL_DUMP, path, timeout_ns) != 0
-               ? 1
-               : report_result(subject, CONTROL_DUMP, path);
+    return request_and_report(subject, CONTROL_DUMP, path, path, timeout_ns);
 }
 
 /* ---- the command line ---- */
 
-static int parse_kind(const char *word, enum control_kind *ret)
-{
-    static const char *const words[] = {[CONTROL_START] = "start",
-                                        [CONTROL_STOP] = "stop",
-                                        [CONTROL_DUMP] = "dump",
-                                        [CONTROL_STATUS] = "status"};
-    for (int kind = CONTROL_START; kind <= CONTROL_STATUS; kind++) {
-        if (strcmp(words[kind], word) == 0) {
-            *ret = (enum control_kind)kind;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
+static const char *const kind_words[] = {[CONTROL_NONE] = "",
+                                         [CONTROL_START] = "start",
+                                         [CONTROL_STOP] = "stop",
+                                         [CONTROL_DUMP] = "dump",
+                                         [CONTROL_STATUS] = "status"};
 
 /* The process may have another working directory. */
 static int make_absolute(const char *path, char ret[PATH_MAX])
@@ -327,7 +321,6 @@ int command_ctl(int argc, char **argv)
     static const struct option options[] = {
         {"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {0}};
     struct subject subject = {.fd = -1};
-    enum control_kind kind;
     char path[PATH_MAX] = "";
     long timeout_s = TIMEOUT_DEFAULT_S;
     for (int option; (option = getopt_long(argc, argv, "t:h", options, NULL)) >= 0;) {
@@ -341,7 +334,8 @@ int command_ctl(int argc, char **argv)
     int count = argc - optind;
     if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject.pid))
         return command_misused("ctl", "PID and what to do are needed");
-    if (parse_kind(argv[optind + 1], &kind) < 0)
+    const int kind = command_word(kind_words, CONTROL_STATUS + 1, argv[optind + 1]);
+    if (kind <= CONTROL_NONE)
         return command_misused("ctl", "'%s' is not start, stop, dump or status", argv[optind + 1]);
     if (count > (kind == CONTROL_DUMP ? 3 : 2))
         return command_misused("ctl", "'%s' is too much", argv[argc - 1]);
@@ -354,5 +348,5 @@ int command_ctl(int argc, char **argv)
         return 1;
     if (kind == CONTROL_DUMP)
         return dump(&subject, path, timeout_ns);
-    return send_request(&subject, kind, path, timeout_ns) != 0 ? 1 : report_result(&subject, kind, path);
+    return request_and_report(&subject, (enum control_kind)kind, path, path, timeout_ns);
 }

@@ -5,11 +5,8 @@
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
 #include "report_options.h"
-#include "tool/read/store_names.h"
 
 #include <stdio.h>
-
-enum { NORMALIZE = 'N' };
 
 static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
                            "Shows what takes more time (+) or less (-) in AFTER than in BEFORE: threads of\n"
@@ -39,11 +36,11 @@ static int write_diff(const struct report_options *options, const struct diff *d
 }
 
 static int show_difference(const struct report_options *options, const struct report *before,
-                           const struct report *after, bool is_normalized)
+                           const struct report *after)
 {
     struct diff diff;
     if (diff_make(&diff, before, after, options->request.by, options->metric, options->by_cum,
-                  is_normalized) < 0)
+                  options->is_normalized) < 0)
         return command_fail("there is not enough memory for the difference");
     int status = write_diff(options, &diff);
     diff_free(&diff);
@@ -62,7 +59,7 @@ static int open_report(const struct report_options *options, const char *path, s
     return command_fail("%s: there is not enough memory for the report", path);
 }
 
-static int open_and_compare(const struct report_options *options, char **paths, bool is_normalized)
+static int open_and_compare(const struct report_options *options, char **paths)
 {
     struct recording recordings[2];
     struct report reports[2];
@@ -71,7 +68,7 @@ static int open_and_compare(const struct report_options *options, char **paths, 
         return status;
     status = open_report(options, paths[1], &recordings[1], &reports[1]);
     if (status == 0) {
-        status = show_difference(options, &reports[0], &reports[1], is_normalized);
+        status = show_difference(options, &reports[0], &reports[1]);
         report_free(&reports[1]);
         recording_close(&recordings[1]);
     }
@@ -80,31 +77,18 @@ static int open_and_compare(const struct report_options *options, char **paths, 
     return status;
 }
 
-static int print_diff_help(void)
-{
-    printf("%s%s%s", help, report_options_help, help_end);
-    return output_printed();
-}
-
 int command_diff(int argc, char **argv)
 {
     static const struct option names[] = {
-        REPORT_LONG_OPTIONS, {"normalize", no_argument, NULL, NORMALIZE}, {0}};
+        REPORT_LONG_OPTIONS, {"normalize", no_argument, NULL, REPORT_OPTION_NORMALIZE}, {0}};
     struct report_options options;
-    bool is_normalized = false;
-    int status = 0;
-    report_options_init(&options, "diff");
-    for (int option;
-         status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;) {
-        is_normalized |= option == NORMALIZE;
-        status = report_options_set(&options, option, optarg);
-    }
+    int status = report_options_read(&options, argc, argv, names);
     if (status == 0 && options.is_help)
-        status = print_diff_help();
+        status = report_options_print_help(help, help_end);
     else if (status == 0 && optind + 2 != argc)
         status = command_misused("diff", "two files are needed, BEFORE and AFTER");
     else if (status == 0)
-        status = open_and_compare(&options, argv + optind, is_normalized);
+        status = open_and_compare(&options, argv + optind);
     report_options_deinit(&options);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
-#include "tool/read/store_names.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -26,8 +25,7 @@ static int print_export_help(void)
 {
     fputs(help, stdout);
     output_files_print_formats();
-    fputs(help_end, stdout);
-    return output_printed();
+    return output_print(help_end);
 }
 
 static int export_file(const struct output_files *targets, const char *input)

@@ -3,10 +3,9 @@
  * there (session_store.c). Each becomes a profile, or all become one.
  *
  * The process that started the run has locked a file in the directory, and passes the lock to us. A process
- * that ends while it is locked closes its store and leaves it; one that ends later writes its own profile. So
- * that none is lost, the stores that were left are converted first. Then the lock is released, and the
- * directory is searched again for stores that were closed meanwhile. A process that still records then writes
- * its own profile.
+ * that ends while the file is locked closes its store and leaves it. A process that ends later writes its own
+ * profile. So that none is lost, the stores that were left are converted first. Then the lock is released,
+ * and the directory is searched again for stores that were closed meanwhile.
  */
 #include "base/clock.h"
 #include "commands.h"
@@ -16,7 +15,6 @@
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_reader.h"
-#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -40,26 +38,24 @@ static const char help[] =
     "  --status N           its exit status, as a shell has it\n"
     "  --also FILE          write its profile, or that of all, there too\n";
 
-/* For a process that is about to end. */
+/* How long to wait for a process that is about to end; a shell's status of a process that a signal ended. */
 enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
 
-/* What a shell did before it became another program gets no file if it took less time than this. */
+/* A shell that became another program gets a file for its own part only if that took as long as this. */
 static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
 
 struct gathering {
     const char *directory;
     const char *also; /* one more file for the main profile, NULL without */
-    int lock_fd;      /* -1 without */
-    pid_t pid;
-    int status;
+    long lock_fd;     /* -1 without */
+    long pid, status;
     bool merges;
     struct merge *merge;
-    struct left_store main; /* the merged profile goes where its profile would go; path is "" without one */
+    struct left_store main; /* the merged profile goes where its profile would go; no path without one */
     char main_paths[STORE_PROFILE_PATHS_MAX][PATH_MAX];
     uint32_t main_path_count;
-    void *taken;               /* names that have been written to, */
-    void *seen;                /* stores that were to be added, */
-    void *merged;              /* and stores that were added: trees of tsearch(3) */
+    /* Trees of tsearch(3): paths that were written, stores that were to be added, stores that were added. */
+    void *taken, *seen, *merged;
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
     bool has_no_memory;
@@ -73,7 +69,7 @@ static int compare_paths(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* False if it is known already. */
+/* False if the tree has the path already. */
 static bool remember_path(void **paths, const char *path)
 {
     char *copy = strdup(path), **found = copy ? tsearch(copy, paths, compare_paths) : NULL;
@@ -88,8 +84,8 @@ static bool is_main(const struct gathering *gathering, const struct left_store *
     return store->pid == gathering->pid && !store->became_another;
 }
 
-/* The signal that its parent was told of, if that is in the run too. Several processes may have had the pid:
- * this one's death is the first after its last sign of life. */
+/* The signal that its parent was told of, if the parent is in the run too; else 0. Several processes may have
+ * had the pid: this one's death is the first after its last sign of life. */
 static int signal_of(const struct gathering *gathering, const struct left_store *store)
 {
     const struct store_death *first = NULL;
@@ -107,15 +103,16 @@ static int signal_of(const struct gathering *gathering, const struct left_store 
 static void describe_end(const struct gathering *gathering, const struct left_store *store,
                          struct recording *recording)
 {
-    int number = gathering->status > SIGNAL_STATUS ? gathering->status - SIGNAL_STATUS : 0;
+    int number = gathering->status > SIGNAL_STATUS ? (int)gathering->status - SIGNAL_STATUS : 0;
     if (!is_main(gathering, store))
         number = signal_of(gathering, store);
     left_describe_end(store, recording, number);
     if (is_main(gathering, store) && number == 0 && strcmp(recording->ending, STORE_NOT_ENDED) == 0)
-        snprintf(recording->ending, sizeof recording->ending, "ended with status %d", gathering->status);
+        snprintf(recording->ending, sizeof recording->ending, "ended with status %ld", gathering->status);
 }
 
-/* A shell that became the program has the same pid, and maybe the same name for its file. */
+/* What to insert into the names of a store's files, "" for nothing. A shell that became the program has the
+ * same pid, and maybe the same name for its file. */
 static void choose_insertion(struct gathering *gathering, const struct left_store *store,
                              const struct recording *recording, char ret[PATH_MAX])
 {
@@ -138,7 +135,7 @@ static void choose_insertion(struct gathering *gathering, const struct left_stor
     }
 }
 
-/* Without a message: the caller knows the file. */
+/* Prints nothing: the caller knows the file. */
 static int write_also(const struct gathering *gathering, const struct profile *profile)
 {
     const char *path = gathering->also;
@@ -222,7 +219,7 @@ static void convert_if_left(struct gathering *gathering, const char *path, bool 
     left_close(&store);
 }
 
-/* The run's main process first: its profile gets the name that was asked for. */
+/* The run's main process comes first: its profile gets the requested name. */
 static void convert_all(struct gathering *gathering, bool is_last)
 {
     gathering->store_count = left_list(gathering->directory, &gathering->stores);
@@ -289,7 +286,7 @@ static int gather_run(struct gathering *gathering)
         return command_fail("there is not enough memory");
     convert_all(gathering, false);
     if (gathering->lock_fd >= 0)
-        flock(gathering->lock_fd, LOCK_UN);
+        flock((int)gathering->lock_fd, LOCK_UN);
     convert_all(gathering, true);
     int unwritten = gathering->merges ? write_merged(gathering) : 0;
     merge_release(gathering->merge);
@@ -304,14 +301,6 @@ static int gather_run(struct gathering *gathering)
     return gathering->failed | unwritten | output_printed();
 }
 
-static bool parse_number(const char *text, int *ret)
-{
-    long number;
-    bool is_number = command_number(text, 0, INT_MAX, &number);
-    *ret = is_number ? (int)number : *ret;
-    return is_number;
-}
-
 int command_gather(int argc, char **argv)
 {
     static const struct option options[] = {{"merge", no_argument, NULL, 'm'},
@@ -323,21 +312,19 @@ int command_gather(int argc, char **argv)
                                             {0}};
     static struct gathering gathering = {.lock_fd = -1};
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
-        int *number = option == 'l'   ? &gathering.lock_fd
-                      : option == 'p' ? &gathering.pid
-                      : option == 's' ? &gathering.status
-                                      : NULL;
-        if (option == 'h') {
-            fputs(help, stdout);
-            return output_printed();
-        }
+        long *number = option == 'l'   ? &gathering.lock_fd
+                       : option == 'p' ? &gathering.pid
+                       : option == 's' ? &gathering.status
+                                       : NULL;
+        if (option == 'h')
+            return output_print(help);
         if (option == 'm')
             gathering.merges = true;
         else if (option == 'a')
             gathering.also = optarg;
         else if (!number)
             return command_misused("gather", "wrong option");
-        else if (!parse_number(optarg, number))
+        else if (!command_number(optarg, 0, INT_MAX, number))
             return command_misused("gather", "%s is not a number", optarg);
     }
     if (optind + 1 != argc)

@@ -1,13 +1,16 @@
 #include "commands.h"
 #include "tool/io/command.h"
-#include "input_names.h"
+#include "tool/io/array.h"
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { STRICT = 'S' };
 
@@ -30,7 +33,8 @@ static const char help[] =
     "A file that cannot be read is named and left out; the exit status is 1 then.\n";
 
 struct merge_request {
-    struct input_names inputs;
+    char **names; /* of the recordings; owned, each of them too */
+    uint32_t name_count, name_capacity;
     struct output_files outputs;
     enum label_policy labels;
     const char *lists[OUTPUT_FILES_MAX];
@@ -38,11 +42,126 @@ struct merge_request {
     bool is_strict;
 };
 
-static int print_merge_help(void)
+/* ---- the recordings ---- */
+
+static int add_name(struct merge_request *request, char *name)
 {
-    fputs(help, stdout);
-    return output_printed();
+    if (!name ||
+        !array_grow(&request->names, &request->name_capacity, request->name_count, sizeof *request->names)) {
+        free(name);
+        return -ENOMEM;
+    }
+    request->names[request->name_count++] = name;
+    return 0;
 }
+
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t bytes = strlen(name), ending_bytes = strlen(ending);
+    return bytes > ending_bytes && strcmp(name + bytes - ending_bytes, ending) == 0;
+}
+
+/* A file that is still being written has a name that begins with a dot. */
+static int is_recording(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (ends_in(entry->d_name, ".store") || ends_in(entry->d_name, ".pb.gz") ||
+                                       ends_in(entry->d_name, ".pb"));
+}
+
+/* In the order of the names. */
+static int add_directory(struct merge_request *request, const char *path)
+{
+    struct dirent **entries;
+    int status = 0, count = scandir(path, &entries, is_recording, alphasort);
+    if (count < 0)
+        return -errno;
+    for (int i = 0; i < count; i++) {
+        char *name = NULL;
+        if (status == 0)
+            status =
+                asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0 ? -ENOMEM : add_name(request, name);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+/* A file, or the recordings in a directory. 0 or -errno. */
+static int add_input(struct merge_request *request, const char *path)
+{
+    struct stat file;
+    if (strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+        return add_directory(request, path);
+    return add_name(request, strdup(path));
+}
+
+/* The same for each line of a list; "-" is standard input. */
+static int add_list(struct merge_request *request, const char *path)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    FILE *list = is_stdin ? stdin : fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    int status = 0;
+    if (!list)
+        return -errno;
+    for (ssize_t bytes; status == 0 && (bytes = getline(&line, &capacity, list)) >= 0;) {
+        if (bytes > 0 && line[bytes - 1] == '\n')
+            line[bytes - 1] = '\0';
+        if (*line)
+            status = add_input(request, line);
+    }
+    if (status == 0 && ferror(list))
+        status = -EIO;
+    free(line);
+    if (!is_stdin)
+        fclose(list);
+    return status;
+}
+
+/* Removes the names that lead to the same file as this one, if that exists. */
+static void drop_input(struct merge_request *request, const char *path)
+{
+    struct stat file, other;
+    uint32_t kept = 0;
+    if (stat(path, &file) < 0 || !S_ISREG(file.st_mode))
+        return;
+    for (uint32_t i = 0; i < request->name_count; i++) {
+        char *name = request->names[i];
+        if (stat(name, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino)
+            free(name);
+        else
+            request->names[kept++] = name;
+    }
+    request->name_count = kept;
+}
+
+static int report_error(const char *path, int error)
+{
+    return error < 0 ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
+}
+
+/* The output of an earlier merge in the same directory is no input. */
+static int list_inputs(struct merge_request *request, char **paths, int count)
+{
+    int status = 0;
+    for (int i = 0; i < count; i++)
+        status |= report_error(paths[i], add_input(request, paths[i]));
+    for (int i = 0; i < request->list_count; i++)
+        status |= report_error(request->lists[i], add_list(request, request->lists[i]));
+    for (int i = 0; i < request->outputs.count; i++)
+        drop_input(request, request->outputs.paths[i]);
+    return status;
+}
+
+static void free_inputs(struct merge_request *request)
+{
+    for (uint32_t i = 0; i < request->name_count; i++)
+        free(request->names[i]);
+    free(request->names);
+}
+
+/* ---- the merge ---- */
 
 /* Adds one file; false when nothing more can be added. */
 static bool add_file(struct merge *merge, const char *path, int *status)
@@ -81,8 +200,8 @@ static int merge_files(const struct merge_request *request)
     struct merge *merge = merge_begin(request->labels);
     if (!merge)
         return command_fail("there is not enough memory to merge anything");
-    for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
-        may_go_on = add_file(merge, request->inputs.names[i], &status);
+    for (uint32_t i = 0; may_go_on && i < request->name_count; i++) {
+        may_go_on = add_file(merge, request->names[i], &status);
         may_go_on &= !(status && request->is_strict);
     }
     if (may_go_on)
@@ -91,23 +210,7 @@ static int merge_files(const struct merge_request *request)
     return status;
 }
 
-static int report_error(const char *path, int error)
-{
-    return error < 0 ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
-}
-
-/* The output of an earlier merge in the same directory is no input. */
-static int list_inputs(struct merge_request *request, char **paths, int count)
-{
-    int status = 0;
-    for (int i = 0; i < count; i++)
-        status |= report_error(paths[i], input_names_add(&request->inputs, paths[i]));
-    for (int i = 0; i < request->list_count; i++)
-        status |= report_error(request->lists[i], input_names_add_list(&request->inputs, request->lists[i]));
-    for (int i = 0; i < request->outputs.count; i++)
-        input_names_drop(&request->inputs, request->outputs.paths[i]);
-    return status;
-}
+/* ---- the command line ---- */
 
 static int choose_formats(struct merge_request *request)
 {
@@ -169,7 +272,7 @@ int command_merge(int argc, char **argv)
     int status = 0;
     for (int option; status == 0 && (option = getopt_long(argc, argv, "o:f:T:l:vh", options, NULL)) >= 0;) {
         if (option == 'h')
-            return print_merge_help();
+            return output_print(help);
         status = set_option(&request, option, optarg);
     }
     if (status == 0 && optind == argc && request.list_count == 0)
@@ -180,6 +283,6 @@ int command_merge(int argc, char **argv)
         return status;
     int listed = list_inputs(&request, argv + optind, argc - optind);
     status = listed && request.is_strict ? listed : listed | merge_files(&request);
-    input_names_deinit(&request.inputs);
+    free_inputs(&request);
     return status;
 }

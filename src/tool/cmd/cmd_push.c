@@ -41,7 +41,7 @@ struct push_arguments {
 
 /* ---- options ---- */
 
-/* A number of files; and a size with K, M or G. */
+/* FILES[,SIZE], a size with K, M or G or without a unit. */
 static bool parse_spool_max(const char *text, struct push_follow_options *options)
 {
     char *end;
@@ -78,12 +78,12 @@ static bool choose_interface(struct push_arguments *request, const char *word)
     return strcmp(word, "push") == 0 || strcmp(word, "ingest") == 0;
 }
 
-static int check_target(int status, const struct push_arguments *request)
+static int explain_target(int status, const struct push_arguments *request)
 {
     return status < 0 ? command_misused("push", "%s", request->sender.target.reason) : 0;
 }
 
-static int take_option(struct push_arguments *request, int option, const char *value)
+static int set_option(struct push_arguments *request, int option, const char *value)
 {
     struct push_sender *sender = &request->sender;
     switch (option) {
@@ -94,9 +94,9 @@ static int take_option(struct push_arguments *request, int option, const char *v
                    ? 0
                    : command_misused("push", "--pyroscope-api is ingest or push");
     case 'n':
-        return check_target(push_target_set_name(&sender->target, value), request);
+        return explain_target(push_target_set_name(&sender->target, value), request);
     case 'l':
-        return check_target(push_target_add_label(&sender->target, value), request);
+        return explain_target(push_target_add_label(&sender->target, value), request);
     case 'm':
         request->has_spool_max = true;
         return parse_spool_max(value, &request->follow)
@@ -122,7 +122,7 @@ static int take_option(struct push_arguments *request, int option, const char *v
     }
 }
 
-static int take_options(struct push_arguments *request, int argc, char **argv)
+static int set_options(struct push_arguments *request, int argc, char **argv)
 {
     static const struct option options[] = {{"to", required_argument, NULL, 't'},
                                             {"name", required_argument, NULL, 'n'},
@@ -139,7 +139,7 @@ static int take_options(struct push_arguments *request, int argc, char **argv)
     int status = 0;
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, "t:n:l:F:m:rP:C:A:vh", options, NULL)) >= 0;)
-        status = option == 'h' ? -1 : take_option(request, option, optarg);
+        status = option == 'h' ? -1 : set_option(request, option, optarg);
     return status;
 }
 
@@ -177,7 +177,7 @@ static int check_arguments(struct push_arguments *request, const char *address, 
     return 0;
 }
 
-/* One that cannot be sent does not keep the others from being. */
+/* Sends all files, also after one could not be sent. */
 static int send_files(struct push_sender *sender, char **paths, int count)
 {
     int status = push_sender_open(sender);
@@ -193,11 +193,9 @@ int command_push(int argc, char **argv)
 {
     static struct push_arguments request = {
         .follow = {.max_files = PUSH_SPOOL_FILES, .max_bytes = (uint64_t)PUSH_SPOOL_MIB << 20}};
-    int status = take_options(&request, argc, argv);
-    if (status < 0) {
-        fputs(help, stdout);
-        return output_printed();
-    }
+    int status = set_options(&request, argc, argv);
+    if (status < 0)
+        return output_print(help);
     int count = argc - optind;
     const char *address = status == 0 ? take_address(argv + optind, &count) : NULL;
     if (status == 0)

@@ -4,7 +4,6 @@
 #include "tool/read/store_names.h"
 #include "left_store.h"
 #include "tool/io/output_file.h"
-#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +28,8 @@ static const char help[] = "usage: wallprof recover [OPTIONS] STORE...\n"
 
 struct recover_request {
     const char *output;
-    bool keeps, is_again; /* --keep; not the first store */
+    bool keeps;    /* --keep */
+    bool is_again; /* it is not the first store */
 };
 
 static bool is_there(const char *path)
@@ -45,8 +45,8 @@ static const char *insertion_for(const struct recover_request *request, const st
     char path[PATH_MAX];
     left_profile_path(store, recording, request->output, NULL, path);
     snprintf(ret, 32, "%d", (int)store->pid);
-    bool is_asked_for = request->output && !request->is_again;
-    return !is_asked_for && is_there(path) && strncmp(path, "/dev/", 5) != 0 ? ret : NULL;
+    bool is_requested = request->output && !request->is_again;
+    return !is_requested && is_there(path) && strncmp(path, "/dev/", 5) != 0 ? ret : NULL;
 }
 
 static int recover_open_store(const struct recover_request *request, const struct left_store *store)
@@ -113,10 +113,8 @@ int command_recover(int argc, char **argv)
     struct recover_request request = {.output = NULL};
     int status = 0;
     for (int option; (option = getopt_long(argc, argv, "o:kh", options, NULL)) >= 0;) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return output_printed();
-        }
+        if (option == 'h')
+            return output_print(help);
         if (option == 'o')
             request.output = optarg;
         else if (option == 'k')

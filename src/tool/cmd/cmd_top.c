@@ -5,7 +5,6 @@
 #include "tool/read/recording.h"
 #include "report_options.h"
 #include "tool/report/report_table.h"
-#include "tool/read/store_names.h"
 
 #include <stdio.h>
 
@@ -70,23 +69,13 @@ static int open_and_show(const struct report_options *options, const char *path)
     return status;
 }
 
-static int print_top_help(void)
-{
-    printf("%s%s%s", help, report_options_help, help_end);
-    return output_printed();
-}
-
 int command_top(int argc, char **argv)
 {
     static const struct option names[] = {REPORT_LONG_OPTIONS, {0}};
     struct report_options options;
-    int status = 0;
-    report_options_init(&options, "top");
-    for (int option;
-         status == 0 && (option = getopt_long(argc, argv, REPORT_SHORT_OPTIONS, names, NULL)) >= 0;)
-        status = report_options_set(&options, option, optarg);
+    int status = report_options_read(&options, argc, argv, names);
     if (status == 0 && options.is_help)
-        status = print_top_help();
+        status = report_options_print_help(help, help_end);
     else if (status == 0 && optind + 1 != argc)
         status = command_misused("top", "one FILE is needed");
     else if (status == 0)

@@ -6,7 +6,6 @@
 #include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
-#include "tool/read/store_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -62,9 +61,6 @@ static int choose_path(const char *input, char ret[PATH_MAX])
 static int make_page(const struct view_request *request, char ret[PATH_MAX])
 {
     struct recording recording;
-    enum file_format format;
-    if (format_of_word("html", &format) < 0)
-        return command_fail("this wallprof cannot make pages");
     if (store_names_open(&recording, request->input) != 0)
         return 1;
     int status = 0;
@@ -73,7 +69,7 @@ static int make_page(const struct view_request *request, char ret[PATH_MAX])
     else
         status = choose_path(request->input, ret);
     if (status == 0)
-        status = output_file_write(ret, format, &recording.profile);
+        status = output_file_write(ret, FORMAT_HTML, &recording.profile);
     recording_close(&recording);
     return status;
 }
@@ -86,7 +82,7 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* The first command of BROWSER, a list with colons, without arguments; or the desktop's. */
+/* The first command of $BROWSER, which is a list with colons, or the desktop's browser; NULL for none. */
 static const char *find_browser(char *buffer, size_t bytes)
 {
     if (is_set("BROWSER")) {
@@ -97,7 +93,7 @@ static const char *find_browser(char *buffer, size_t bytes)
     return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") ? "xdg-open" : NULL;
 }
 
-/* The program's standard output goes to our standard error. True when it was started and ended with status 0.
+/* The browser's standard output goes to our standard error. True if it was started and ended with status 0.
  */
 static bool open_with(const char *program, const char *page)
 {
@@ -154,10 +150,8 @@ int command_view(int argc, char **argv)
                                             {0}};
     struct view_request request = {.input = NULL};
     for (int option; (option = getopt_long(argc, argv, "o:ph", options, NULL)) >= 0;) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return output_printed();
-        }
+        if (option == 'h')
+            return output_print(help);
         if (option == 'o')
             request.output = optarg;
         else if (option == 'p')

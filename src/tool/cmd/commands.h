@@ -1,8 +1,8 @@
 /*
  * The tool's commands: wallprof COMMAND [OPTIONS] FILE...
  *
- * A command gets its own arguments, its name first, and returns the exit status: 0; 1 on failure, with a
- * message on stderr that names the file; EXIT_USAGE for a wrong command line (tool/io/command.h).
+ * A command gets its own arguments, its name first. It returns the exit status: 0; or 1 on failure, with a
+ * message on stderr that names the file; or EXIT_USAGE for a wrong command line (tool/io/command.h).
  */
 #ifndef WALLPROF_COMMANDS_H
 #define WALLPROF_COMMANDS_H

@@ -18,7 +18,8 @@
 
 enum { RETRY_MS = 5 };
 
-/* A lock of the open file description: the reader opens and closes the file again, which ends other locks. */
+/* A lock of the open file description. The reader opens and closes the file again, which would end a lock of
+ * the process. */
 static bool lock_store(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

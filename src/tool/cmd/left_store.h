@@ -1,6 +1,6 @@
 /*
- * Stores that processes have left, or still record into (mapped_store.h), as files: their processes, and
- * where their profiles go.
+ * The stores that processes have left, or still record into (mapped_store.h), as files: who recorded them,
+ * how these processes ended, and where their profiles go.
  *
  * Called from: the commands that make profiles of them.
  */
@@ -18,45 +18,45 @@ struct left_store {
     char path[PATH_MAX];
     int fd; /* locked, unless is_running; -1 when it is not open */
     bool is_running;
-    bool is_own;         /* no other user can write to it: its names of profiles are believed */
+    bool is_own;         /* only this user can write to it, so its paths of profiles are believed */
     bool is_closed;      /* the process has completed it */
     bool became_another; /* the process executed another program */
-    bool says_its_end;   /* the process has noted that it ends, in whatever way */
-    bool has_exited;     /* by _exit, with a status of its own */
+    bool says_its_end;   /* the process has noted that it is about to end */
+    bool has_exited;     /* the process ended by _exit */
     pid_t pid;
     uint64_t start_utc_ns;
-    uint64_t beat_ns;                        /* CLOCK_MONOTONIC, when it was last seen */
-    struct store_death deaths[STORE_DEATHS]; /* of its children; those with a pid */
+    uint64_t beat_ns;                        /* CLOCK_MONOTONIC: its last sign of life */
+    struct store_death deaths[STORE_DEATHS]; /* of its children; unused ones have no pid */
 };
 
 /*
- * Opens a store and locks it, so that no other process converts it; or its process still runs (is_running).
- * 0; -EPROTO if it is no store; -errno. left_close releases it.
+ * Opens a store and locks it, so that no other process converts it. Where its process still runs, it is not
+ * locked (is_running). 0; -EPROTO if it is no store; -errno. left_close releases it.
  */
 int left_open(struct left_store *store, const char *path);
 void left_close(struct left_store *store);
 
 /*
- * Whether its process has ended meanwhile and left the store. Waits for that up to patience_ms while the
- * store says that the process is about to end. A process that has written its own profile has removed the
- * store.
+ * Whether the process has ended since, and left the store. Waits for it up to patience_ms, while the store
+ * says that the process is about to end. A process that writes its own profile removes its store.
  */
 bool left_has_ended(struct left_store *store, unsigned patience_ms);
 
-/* Lists the stores of a directory, the oldest first. They are not open. The caller frees *ret. Their number,
- * or -errno. */
+/* Lists the stores of a directory, the oldest first, not open. Their number, or -errno. The caller frees
+ * *ret. */
 int left_list(const char *directory, struct left_store **ret);
 
 /* Removes a directory's stores whose processes ended before they had written anything. */
 void left_remove_empty(const char *directory);
 
-/* Sets how the process of a store ended in its recording. signal_number: 0 if it is not known. */
+/* Sets recording->ending to how the process ended. signal_number: the signal that killed it, 0 if not known.
+ */
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number);
 
 /*
- * Writes the profile into all files that the process would have written, or into `instead`; with `insertion`
- * in their names unless that is NULL. Prints "WORD: PATH" for the first file, and "also: PATH" for others. 0,
- * or 1 after a message.
+ * Writes the profile into all files that the process would have written or, unless it is NULL, into
+ * `instead`. `insertion` is inserted into their names unless it is NULL. Prints "WORD: PATH" for the first
+ * file, and "also: PATH" for others. 0, or 1 after a message.
  */
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
                const char *insertion, const char *word);

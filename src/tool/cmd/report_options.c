@@ -1,5 +1,6 @@
 #include "report_options.h"
 #include "tool/io/command.h"
+#include "tool/io/output_file.h"
 #include "tool/io/text.h"
 
 #include <errno.h>
@@ -8,27 +9,18 @@
 
 enum { DEFAULT_LINES = 20 };
 
-const char report_options_help[] =
-    "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
-    "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
-    "  -c, --cum            sort by time with all that was called\n"
-    "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
-    "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
-    "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
-    "  -l, --label LABEL    only samples with this label (key or key=value)\n"
-    "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
-    "  -i, --ignore REGEX   only stacks without\n"
-    "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
-    "  -j, --json           everything as JSON, times in ns\n"
-    "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
-
-void report_options_init(struct report_options *options, const char *command)
-{
-    text_init();
-    *options =
-        (struct report_options){.command = command, .lines = DEFAULT_LINES, .columns = text_columns(stdout)};
-    text_colour_of_word("auto", stdout, &options->has_colour);
-}
+static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
+                           "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
+                           "  -c, --cum            sort by time with all that was called\n"
+                           "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
+                           "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
+                           "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
+                           "  -l, --label LABEL    only samples with this label (key or key=value)\n"
+                           "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
+                           "  -i, --ignore REGEX   only stacks without\n"
+                           "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
+                           "  -j, --json           everything as JSON, times in ns\n"
+                           "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
 
 void report_options_deinit(struct report_options *options)
 {
@@ -61,7 +53,7 @@ static int set_number(struct report_options *options, const char *text, long *re
                : command_misused(options->command, "'%s' is not a valid number", text);
 }
 
-int report_options_set(struct report_options *options, int option, const char *argument)
+static int set_option(struct report_options *options, int option, const char *argument)
 {
     long number = 0;
     int status = option == 'n' || option == 'w' ? set_number(options, argument, &number) : 0;
@@ -87,6 +79,8 @@ int report_options_set(struct report_options *options, int option, const char *a
         options->is_json = true;
     else if (option == 'h')
         options->is_help = true;
+    else if (option == REPORT_OPTION_NORMALIZE)
+        options->is_normalized = true;
     else if (option == 's' && metric >= 0)
         options->metric = (enum report_metric)metric;
     else if (option == 'b' && by >= 0)
@@ -101,4 +95,23 @@ int report_options_set(struct report_options *options, int option, const char *a
     else if (option == '?')
         status = command_misused(options->command, "wrong option");
     return status;
+}
+
+int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names)
+{
+    int status = 0;
+    text_init();
+    *options =
+        (struct report_options){.command = *argv, .lines = DEFAULT_LINES, .columns = text_columns(stdout)};
+    text_colour_of_word("auto", stdout, &options->has_colour);
+    for (int option;
+         status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:jh", names, NULL)) >= 0;)
+        status = set_option(options, option, optarg);
+    return status;
+}
+
+int report_options_print_help(const char *begin, const char *end)
+{
+    printf("%s%s%s", begin, help, end);
+    return output_printed();
 }

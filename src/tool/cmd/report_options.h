@@ -1,8 +1,4 @@
-/*
- * The options that top and diff have in common.
- *
- * Called from: the commands.
- */
+/* The options that top and diff have in common. */
 #ifndef WALLPROF_REPORT_OPTIONS_H
 #define WALLPROF_REPORT_OPTIONS_H
 
@@ -11,18 +7,18 @@
 #include <getopt.h>
 
 struct report_options {
-    const char *command; /* for messages */
+    const char *command; /* its name, for messages */
     struct report_request request;
-    regex_t focus, ignore; /* compiled if request says so */
+    regex_t focus, ignore; /* compiled where request points to them */
     enum report_metric metric;
-    bool by_cum, has_colour, is_json, is_help;
+    bool by_cum, has_colour, is_json, is_normalized, is_help;
     size_t lines;
     int columns; /* 0: names are not cut */
 };
 
-#define REPORT_SHORT_OPTIONS "s:cn:b:t:p:l:f:i:w:jh"
+enum { REPORT_OPTION_NORMALIZE = 'N' };
 
-/* For getopt_long; a command may append its own. */
+/* For report_options_read; diff appends --normalize. */
 #define REPORT_LONG_OPTIONS                                                                                  \
     {"sort", required_argument, NULL, 's'}, {"cum", no_argument, NULL, 'c'},                                 \
         {"lines", required_argument, NULL, 'n'}, {"by", required_argument, NULL, 'b'},                       \
@@ -35,13 +31,14 @@ struct report_options {
         "help", no_argument, NULL, 'h'                                                                       \
     }
 
-/* Their part of a command's help. */
-extern const char report_options_help[];
-
-void report_options_init(struct report_options *options, const char *command);
+/*
+ * Reads a command line; files begin at optind. 0, or EXIT_USAGE with a message. report_options_deinit in any
+ * case.
+ */
+int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names);
 void report_options_deinit(struct report_options *options);
 
-/* Sets an option that getopt_long has found: 0, or EXIT_USAGE with a message. */
-int report_options_set(struct report_options *options, int option, const char *argument);
+/* Prints a command's help, with these options between its parts: 0 or 1. */
+int report_options_print_help(const char *begin, const char *end);
 
 #endif

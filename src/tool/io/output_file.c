@@ -37,6 +37,12 @@ int output_printed(void)
     return command_fail("standard output: %m");
 }
 
+int output_print(const char *text)
+{
+    fputs(text, stdout);
+    return output_printed();
+}
+
 static int write_and_close(const char *path, enum file_format format, const struct profile *profile,
                            struct sink *sink)
 {

@@ -24,6 +24,9 @@ int output_stdout_close(struct sink *sink);
 /* Checks that all that stdio printed was written (a disk may be full). 0 or 1. */
 int output_printed(void);
 
+/* Prints a text, or the last part of one: 0 or 1. */
+int output_print(const char *text);
+
 /* The files that a command is to write, each in its format: -o OUT, which can be repeated, and --format. */
 enum { OUTPUT_FILES_MAX = 16 };
 

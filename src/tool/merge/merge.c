@@ -238,8 +238,7 @@ static struct values total_of(const struct tree *tree)
 {
     struct values total = {0};
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        tree_add_values(&total, &tree_node(tree, root)->self);
-        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
+        for (arena_ref node = root; node; node = tree_next(tree, root, node))
             tree_add_values(&total, &tree_node(tree, node)->self);
     }
     return total;
