@@ -1,12 +1,12 @@
 # Completion for wallprof and wallprof-run, for bash 4.2 or later: installed for bash-completion, or sourced. Without
-# bash-completion, what a program that wallprof-run starts is given is completed as files.
+# bash-completion, the arguments of a program that wallprof-run starts are completed as files.
 # shellcheck shell=bash
 
 _wallprof_words() { # WORDS
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
 
-# Directories are always among them: a file may be below.
+# Directories are always offered, because a file may be in one.
 _wallprof_files() { # ENDING... : files with these, or all
     local ending
     compopt -o filenames 2>/dev/null
@@ -29,7 +29,7 @@ _wallprof_list() { # WORDS
     mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur#"$before"}")
 }
 
-# Sets cur to the word that is being written and option to the one before it; readline cuts --option=word into three.
+# Sets cur to the present word and option to the word before it. Readline cuts --option=word into three.
 _wallprof_here() {
     cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
     if [[ $cur == = ]]; then
@@ -81,7 +81,7 @@ _wallprof_push_value() {
     esac
 }
 
-# Processes that are recorded, then what to do, then a file.
+# A process that is recorded, then what to do, then a file.
 _wallprof_ctl() {
     local words=() word
     for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
@@ -165,8 +165,8 @@ _wallprof_run_value() {
     esac
 }
 
-# Sets program to where the program's name is or will be among the words; behind the word that is being written if that
-# is an option's value.
+# Sets program to the index of the program's name among the words. If the present word is an option's value, the name
+# will come after it.
 _wallprof_run_find_program() {
     program=1
     while [ "$program" -lt "$COMP_CWORD" ]; do
