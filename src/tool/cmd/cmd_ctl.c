@@ -252,11 +252,6 @@ static int request_and_report(struct subject *subject, enum control_kind kind, c
 
 /* ---- dumps in other formats: the process writes a store, and the tool makes the file of it ---- */
 
-static bool needs_tool(const char *path)
-{
-    return format_needs_tool(format_of_name(output_file_name(path)));
-}
-
 static int convert_dump(const struct subject *subject, const char *store, const char *path)
 {
     struct recording recording;
@@ -288,13 +283,14 @@ static int dump_by_store(struct subject *subject, const char *path, uint64_t tim
 static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
 {
     char out[PATH_MAX];
+    const char *target = *path ? path : out;
     if (!*path) {
         if (send_request(subject, CONTROL_STATUS, "", timeout_ns) != 0)
             return 1;
         snprintf(out, sizeof out, "%.*s", PATH_MAX - 1, subject->page->status.out);
     }
-    if (needs_tool(*path ? path : out))
-        return dump_by_store(subject, *path ? path : out, timeout_ns);
+    if (format_needs_tool(format_of_name(output_file_name(target))))
+        return dump_by_store(subject, target, timeout_ns);
     return request_and_report(subject, CONTROL_DUMP, path, path, timeout_ns);
 }
 

@@ -71,14 +71,9 @@ void left_close(struct left_store *store)
     store->fd = -1;
 }
 
-static bool is_removed(const struct left_store *store)
-{
-    struct stat status;
-    return fstat(store->fd, &status) == 0 && status.st_nlink == 0;
-}
-
 bool left_has_ended(struct left_store *store, unsigned patience_ms)
 {
+    struct stat status;
     for (unsigned waited = 0; store->is_running && (store->is_running = !lock_store(store->fd));
          waited += RETRY_MS) {
         describe_store(store);
@@ -87,7 +82,7 @@ bool left_has_ended(struct left_store *store, unsigned patience_ms)
         poll(NULL, 0, RETRY_MS);
     }
     describe_store(store);
-    return !is_removed(store);
+    return fstat(store->fd, &status) < 0 || status.st_nlink > 0;
 }
 
 /* ---- a directory of them ---- */

@@ -169,21 +169,16 @@ static int open_place(struct push_spool *spool, const char *place)
     return push_spool_open(spool, directory, slash ? slash + 1 : place);
 }
 
-static int report_open_error(const char *place, int error)
-{
-    if (error == -EWOULDBLOCK)
-        return command_fail("%s: another process follows this directory", place);
-    return command_fail("%s: %s", place, strerrordesc_np(-error));
-}
-
 int push_follow(struct push_sender *sender, const struct push_follow_options *options)
 {
     struct follower follower = {.sender = sender, .options = options};
     const sigset_t signals = ending_signals();
     push_backoff_init(&follower.backoff, clock_monotonic_ns() ^ (uint64_t)getpid() << 32);
     int status = open_place(&follower.spool, options->place);
+    if (status == -EWOULDBLOCK)
+        return command_fail("%s: another process follows this directory", options->place);
     if (status < 0)
-        return report_open_error(options->place, status);
+        return command_fail("%s: %s", options->place, strerrordesc_np(-status));
     sender->options.is_to_stop = is_to_stop;
     sender->options.argument = &follower;
     sigprocmask(SIG_BLOCK, &signals, NULL);

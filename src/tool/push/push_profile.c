@@ -24,26 +24,33 @@ static void name_descriptor(char path[PATH_BYTES], int fd)
     snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
 }
 
-static int read_bytes(struct push_profile *profile, int fd)
+static int read_bytes(int fd, char *ret, size_t bytes)
 {
-    struct stat status;
-    if (fstat(fd, &status) < 0)
-        return -errno;
-    if (status.st_size > FILE_MAX_BYTES)
-        return -EFBIG;
-    profile->bytes = malloc(status.st_size > 0 ? (size_t)status.st_size : 1);
-    if (!profile->bytes)
-        return -ENOMEM;
-    while (profile->count < (size_t)status.st_size) {
-        ssize_t got = pread(fd, profile->bytes + profile->count, (size_t)status.st_size - profile->count,
-                            (off_t)profile->count);
+    for (size_t at = 0; at < bytes;) {
+        ssize_t got = pread(fd, ret + at, bytes - at, (off_t)at);
         if (got == 0)
             return -EIO; /* it has become shorter */
         if (got < 0 && errno != EINTR)
             return -errno;
-        profile->count += got > 0 ? (size_t)got : 0;
+        at += got > 0 ? (size_t)got : 0;
     }
+    ret[bytes] = '\0';
     return 0;
+}
+
+void *push_file_read(int fd, size_t *ret_bytes, int *ret_error)
+{
+    struct stat status;
+    *ret_error = fstat(fd, &status) < 0 ? -errno : status.st_size > FILE_MAX_BYTES ? -EFBIG : 0;
+    if (*ret_error)
+        return NULL;
+    char *text = malloc((size_t)status.st_size + 1);
+    *ret_bytes = (size_t)status.st_size;
+    *ret_error = text ? read_bytes(fd, text, *ret_bytes) : -ENOMEM;
+    if (*ret_error == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Unpacks the file to find its size and its number of samples. */
@@ -68,18 +75,24 @@ static int measure(struct push_profile *profile, int fd)
 static int measure_and_read(struct push_profile *profile, int fd)
 {
     int status = measure(profile, fd);
-    return status < 0 ? status : read_bytes(profile, fd);
+    if (status == 0)
+        profile->bytes = push_file_read(fd, &profile->count, &status);
+    return status;
 }
 
-/* Lets `write` fill a nameless compressed file, and reads it. */
-static int compress_and_read(struct push_profile *profile, int (*write)(const void *from, struct sink *sink),
-                             const void *from)
+/* Writes a recording's profile, or else bytes, into a nameless compressed file, and reads that. */
+static int compress_and_read(struct push_profile *profile, const struct profile *from,
+                             const struct file_bytes *bytes)
 {
     int fd = memfd_create("wallprof", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
     struct sink *sink = sink_create_on(fd, SINK_GZIP);
-    int status = sink ? write(from, sink) : -ENOMEM;
+    int status = sink ? 0 : -ENOMEM;
+    if (sink && from)
+        status = format_write(FORMAT_PPROF, from, sink);
+    else if (sink)
+        sink_write(sink, bytes->bytes, bytes->count);
     int written = sink ? sink_commit(sink) : 0;
     status = status ? status : written;
     if (status == 0)
@@ -88,26 +101,13 @@ static int compress_and_read(struct push_profile *profile, int (*write)(const vo
     return status;
 }
 
-static int write_recording(const void *from, struct sink *sink)
-{
-    const struct recording *recording = from;
-    return format_write(FORMAT_PPROF, &recording->profile, sink);
-}
-
-static int write_bytes(const void *from, struct sink *sink)
-{
-    const struct file_bytes *file = from;
-    sink_write(sink, file->bytes, file->count);
-    return 0;
-}
-
 static int read_plain_pprof(struct push_profile *profile, const char *path)
 {
     struct file_bytes file;
     int is_cut, status = file_bytes_read(&file, path, &is_cut);
     if (status < 0)
         return status;
-    status = compress_and_read(profile, write_bytes, &file);
+    status = compress_and_read(profile, NULL, &file);
     file_bytes_free(&file);
     return status;
 }
@@ -122,7 +122,7 @@ static int read_recording(struct push_profile *profile, struct recording *record
 {
     if (recording->is_store) {
         (void)store_names_make(recording); /* without memory it is sent without names */
-        return compress_and_read(profile, write_recording, recording);
+        return compress_and_read(profile, &recording->profile, NULL);
     }
     return is_packed(fd) ? measure_and_read(profile, fd) : read_plain_pprof(profile, path);
 }

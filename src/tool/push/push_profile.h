@@ -25,6 +25,9 @@ struct push_profile {
     char program[256];
 };
 
+/* All of a descriptor's file in malloc'd memory, with a NUL after it. NULL with *ret_error set to -errno. */
+void *push_file_read(int fd, size_t *ret_bytes, int *ret_error);
+
 /* Reads the descriptor's file; it stays the caller's. 0; or -errno with a reason, and nothing held. */
 int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDING_REASON_BYTES]);
 void push_profile_free(struct push_profile *profile);

@@ -140,33 +140,18 @@ static void put_document(struct json *json, const struct push_target *target, co
     json_end_object(json);
 }
 
-/* The content of a descriptor's file, NUL-terminated. */
-static char *read_back(int fd, size_t *ret_bytes)
-{
-    off_t bytes = lseek(fd, 0, SEEK_END);
-    char *text = bytes >= 0 ? malloc((size_t)bytes + 1) : NULL;
-    if (text && pread(fd, text, (size_t)bytes, 0) != bytes) {
-        free(text);
-        text = NULL;
-    }
-    if (text)
-        text[bytes] = '\0';
-    *ret_bytes = text ? (size_t)bytes : 0;
-    return text;
-}
-
 static char *make_document(const struct push_target *target, const char *name, const char *id,
                            size_t *ret_bytes)
 {
     struct json json;
     char *text = NULL;
-    int fd = memfd_create("wallprof", MFD_CLOEXEC);
+    int error, fd = memfd_create("wallprof", MFD_CLOEXEC);
     struct sink *sink = fd < 0 ? NULL : sink_create_on(fd, SINK_PLAIN);
     if (sink) {
         json_init(&json, sink);
         put_document(&json, target, name, id);
         if (sink_commit(sink) == 0)
-            text = read_back(fd, ret_bytes);
+            text = push_file_read(fd, ret_bytes, &error);
     }
     if (fd >= 0)
         close(fd);

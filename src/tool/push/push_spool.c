@@ -173,20 +173,10 @@ void push_spool_close(struct push_spool *spool)
     *spool = (struct push_spool){.directory_fd = -1};
 }
 
-static int list_matching(const struct push_spool *spool, DIR *directory, struct push_file_list *files)
+static int list_directory(const struct push_spool *spool, struct push_file_list *files)
 {
     const struct dirent *entry;
     struct push_file file;
-    int status = 0;
-    while (status == 0 && files->count < PUSH_SPOOL_LISTED_MAX && (entry = readdir(directory))) {
-        if (is_waiting_name(spool, entry->d_name) && describe_file(spool->directory_fd, entry->d_name, &file))
-            status = append_file(files, &file);
-    }
-    return status;
-}
-
-static int list_directory(const struct push_spool *spool, struct push_file_list *files)
-{
     struct stat itself;
     int fd = openat(spool->directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -196,9 +186,11 @@ static int list_directory(const struct push_spool *spool, struct push_file_list 
         close(fd);
         return -ENOMEM;
     }
-    int status = fstat(spool->directory_fd, &itself) < 0 || itself.st_nlink == 0 ? -ENOENT : 0;
-    if (status == 0)
-        status = list_matching(spool, directory, files);
+    int status = fstat(fd, &itself) < 0 || itself.st_nlink == 0 ? -ENOENT : 0;
+    while (status == 0 && files->count < PUSH_SPOOL_LISTED_MAX && (entry = readdir(directory))) {
+        if (is_waiting_name(spool, entry->d_name) && describe_file(fd, entry->d_name, &file))
+            status = append_file(files, &file);
+    }
     closedir(directory);
     return status;
 }

@@ -39,8 +39,8 @@ static bool is_wanted(const struct report_request *request, const struct report_
 }
 
 /*
- * Without labels a profile does not tell its threads apart. With them, [no thread] has the time of threads for
- * whose record there was no memory.
+ * Without labels a profile does not tell its threads apart. With them, [no thread] has the time of threads
+ * for whose record there was no memory.
  */
 static struct report_thread thread_of(const struct profile *profile, const struct tree_node *root)
 {

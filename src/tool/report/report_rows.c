@@ -1,5 +1,4 @@
 #include "report_rows.h"
-#include "profile/label_limits.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -67,31 +66,17 @@ static const char *row_name(const struct report_rows *rows, const struct symbol_
     }
 }
 
-static bool is_label_wanted(const struct report_rows *rows, const struct location *location)
-{
-    char text[LABELS_KEY_BYTES + LABELS_VALUE_BYTES];
-    const char *wanted = rows->request->label, *key = tree_label_key(rows->profile->arena, location);
-    if (!wanted)
-        return false;
-    if (!strchr(wanted, '='))
-        return fnmatch(wanted, key, 0) == 0;
-    snprintf(text, sizeof text, "%s=%s", key, tree_label_value(rows->profile->arena, location));
-    return fnmatch(wanted, text, 0) == 0;
-}
-
 /* A label has a row only where rows are labels. */
 static void choose_label_row(struct report_rows *rows, const struct location *location)
 {
     char name[TREE_LABEL_NAME_BYTES];
-    const struct symbols *symbols = rows->profile->symbols;
     const struct arena *arena = rows->profile->arena;
-    const uint32_t frame = symbols->first_frame[location->index];
-    rows->locations[location->index].is_label_wanted = is_label_wanted(rows, location);
-    rows->row_of_frame[frame] = REPORT_NO_ROW;
-    if (rows->request->by != REPORT_BY_LABEL)
-        return;
-    snprintf(name, sizeof name, "%s=%s", tree_label_key(arena, location), tree_label_value(arena, location));
-    rows->row_of_frame[frame] = string_table_intern(rows->names, name);
+    const char *wanted = rows->request->label, *key = tree_label_key(arena, location);
+    snprintf(name, sizeof name, "%s=%s", key, tree_label_value(arena, location));
+    rows->locations[location->index].is_label_wanted =
+        wanted && fnmatch(wanted, strchr(wanted, '=') ? name : key, 0) == 0;
+    rows->row_of_frame[rows->profile->symbols->first_frame[location->index]] =
+        rows->request->by == REPORT_BY_LABEL ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
 }
 
 static void choose_rows(struct report_rows *rows, const struct location *location)
