@@ -21,10 +21,10 @@ struct follower {
     const struct push_follow_options *options;
     struct push_spool spool;
     struct push_backoff backoff;
-    struct push_file current; /* the file of item */
-    struct push_item item;
-    uint64_t not_before_ns; /* no file is sent before this */
-    uint64_t stop_ns;       /* when a transfer is stopped; 0 until a signal has come */
+    struct push_file current; /* the file of the last attempt */
+    char id[PUSH_ID_BYTES];   /* of its profile */
+    uint64_t not_before_ns;   /* no file is sent before this */
+    uint64_t stop_ns;         /* when a transfer is stopped; 0 until a signal has come */
     uint64_t dropped;
     bool cannot_remember;
     char reported[PUSH_RESULT_BYTES]; /* the last error, which is reported once */
@@ -113,14 +113,14 @@ static void handle_result(struct follower *follower, struct push_file *file, con
 }
 
 /* A file that is sent again keeps its id. */
-static void choose_item(struct follower *follower, const struct push_file *file)
+static void choose_file(struct follower *follower, const struct push_file *file)
 {
     const struct push_file *current = &follower->current;
     if (current->inode == file->inode && current->changed_ns == file->changed_ns &&
         strcmp(current->name, file->name) == 0)
         return;
     follower->current = *file;
-    push_item_init(&follower->item);
+    *follower->id = '\0';
 }
 
 /* False when nothing is to be sent now. */
@@ -130,8 +130,8 @@ static bool send_next(struct follower *follower)
     struct push_file *file = push_spool_first(&follower->spool);
     if (!file || clock_monotonic_ns() < follower->not_before_ns || has_ended())
         return false;
-    choose_item(follower, file);
-    push_sender_try(follower->sender, &follower->item, follower->spool.directory_fd, file->name, O_NOFOLLOW,
+    choose_file(follower, file);
+    push_sender_try(follower->sender, follower->id, follower->spool.directory_fd, file->name, O_NOFOLLOW,
                     &result);
     handle_result(follower, file, &result);
     return true;

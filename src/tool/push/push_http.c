@@ -79,20 +79,19 @@ int push_http_open(struct push_http **ret, const struct push_http_options *optio
                    char reason[PUSH_REASON_BYTES])
 {
     struct push_http *http = calloc(1, sizeof *http);
-    bool is_loaded = http && load_curl(&http->curl);
-    if (is_loaded)
-        http->handle = http->curl.easy_init();
-    if (!http || (is_loaded && !http->handle)) {
-        free(http);
-        snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(ENOMEM));
-        return -ENOMEM;
-    }
-    if (!is_loaded) {
+    if (http && !load_curl(&http->curl)) {
         free(http);
         snprintf(reason, PUSH_REASON_BYTES,
                  "push needs libcurl (libcurl.so.4, Debian's package libcurl4), "
                  "which cannot be loaded");
         return -ENOENT;
+    }
+    if (http)
+        http->handle = http->curl.easy_init();
+    if (!http || !http->handle) {
+        free(http);
+        snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(ENOMEM));
+        return -ENOMEM;
     }
     http->options = *options;
     *ret = http;

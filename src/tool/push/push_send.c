@@ -52,12 +52,6 @@ void push_sender_close(struct push_sender *sender)
 
 /* ---- one attempt ---- */
 
-void push_item_init(struct push_item *item)
-{
-    item->attempts = 0;
-    push_request_new_id(item->id);
-}
-
 static void set_result(struct push_result *result, enum push_outcome outcome, const char *why)
 {
     *result = (struct push_result){.outcome = outcome};
@@ -78,20 +72,20 @@ static void warn_of_size(const struct push_sender *sender, const char *name,
                      profile->plain_bytes >> 10, PUSH_PLAIN_BYTES_USUAL >> 10);
 }
 
-static void send_profile(struct push_sender *sender, const struct push_item *item,
-                         const struct push_profile *profile, struct push_result *result)
+static void send_profile(struct push_sender *sender, const char *id, const struct push_profile *profile,
+                         struct push_result *result)
 {
     struct push_request request;
     char reason[PUSH_REASON_BYTES];
     if (sender->credentials_file && read_credentials(sender, reason) < 0)
         return set_result(result, PUSH_DENIED, reason);
-    if (push_request_init(&request, &sender->target, profile, item->id) < 0)
+    if (push_request_init(&request, &sender->target, profile, id) < 0)
         return set_result(result, PUSH_LATER, strerrordesc_np(ENOMEM));
     push_http_send(sender->http, &request, &sender->credentials, result);
     push_request_free(&request);
 }
 
-static void try_file(struct push_sender *sender, struct push_item *item, int fd, const char *name,
+static void try_file(struct push_sender *sender, char id[PUSH_ID_BYTES], int fd, const char *name,
                      struct push_result *result)
 {
     struct push_profile profile;
@@ -102,19 +96,21 @@ static void try_file(struct push_sender *sender, struct push_item *item, int fd,
     int error = push_profile_read(&profile, fd, reason);
     if (error < 0)
         return set_result(result, error == -ENOMEM ? PUSH_LATER : PUSH_REFUSED, reason);
-    if (item->attempts++ == 0)
+    if (!*id) {
+        push_request_new_id(id);
         warn_of_size(sender, name, &profile);
-    send_profile(sender, item, &profile, result);
+    }
+    send_profile(sender, id, &profile, result);
     push_profile_free(&profile);
 }
 
-void push_sender_try(struct push_sender *sender, struct push_item *item, int directory_fd, const char *name,
+void push_sender_try(struct push_sender *sender, char id[PUSH_ID_BYTES], int directory_fd, const char *name,
                      int flags, struct push_result *result)
 {
     int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     if (fd < 0)
         return set_result(result, PUSH_REFUSED, strerrordesc_np(errno));
-    try_file(sender, item, fd, name, result);
+    try_file(sender, id, fd, name, result);
     close(fd);
 }
 
@@ -124,11 +120,10 @@ int push_sender_send(struct push_sender *sender, const char *path)
 {
     struct push_backoff backoff;
     struct push_result result;
-    struct push_item item;
-    push_item_init(&item);
+    char id[PUSH_ID_BYTES] = "";
     push_backoff_init(&backoff, clock_monotonic_ns() ^ (uint64_t)getpid() << 32);
     for (int attempt = 1;; attempt++) {
-        push_sender_try(sender, &item, AT_FDCWD, path, 0, &result);
+        push_sender_try(sender, id, AT_FDCWD, path, 0, &result);
         if (result.outcome == PUSH_SENT) {
             push_sender_report(sender, path);
             return 0;

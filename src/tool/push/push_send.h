@@ -19,21 +19,15 @@ struct push_sender {
     struct push_credentials credentials;
 };
 
-/* A file that is being sent. */
-struct push_item {
-    char id[PUSH_ID_BYTES];
-    uint32_t attempts;
-};
-
 /* 0; or 1 after a message, with nothing to close. */
 int push_sender_open(struct push_sender *sender);
 void push_sender_close(struct push_sender *sender);
 
-void push_item_init(struct push_item *item);
-
-/* One attempt with a file in a directory; flags: more flags for openat. A file that can never be sent gives
- * PUSH_REFUSED. */
-void push_sender_try(struct push_sender *sender, struct push_item *item, int directory_fd, const char *name,
+/*
+ * One attempt with a file in a directory. flags: more flags for openat. id: "" before the first attempt,
+ * which sets it. A file that can never be sent gives PUSH_REFUSED.
+ */
+void push_sender_try(struct push_sender *sender, char id[PUSH_ID_BYTES], int directory_fd, const char *name,
                      int flags, struct push_result *result);
 
 /* Attempts until the file is sent or more attempts make no sense. 0; or 1 after a message. */

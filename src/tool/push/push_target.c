@@ -8,10 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-static int refuse_target(struct push_target *target, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int refuse_target(struct push_target *target, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int refuse_target(struct push_target *target, const char *format,
+                                                               ...)
 {
     va_list arguments;
     va_start(arguments, format);
