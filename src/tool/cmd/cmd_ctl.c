@@ -2,8 +2,7 @@
  * wallprof ctl: starts, stops, dumps and shows the recording of a running process.
  *
  * The sampler's page (control_page.h) is found among the descriptors of the thread named wallprof, in
- * /proc/PID/task/TID/fd: the thread has a table of its own. The kernel lets only the same user and root open
- * it.
+ * /proc/PID/task/TID/fd: the thread has a table of its own. Only the same user and root can open it.
  */
 #include "commands.h"
 #include "tool/io/command.h"
@@ -95,8 +94,7 @@ static int open_page_of(const char *task)
     return fd;
 }
 
-/* The page's descriptor. -ESRCH: no such process. -ENODATA: no thread of ours. -ENOENT: one without a page.
- */
+/* The page's descriptor. -ESRCH: no process. -ENODATA: no thread of ours. -ENOENT: it has no page. */
 static int find_page(struct subject *subject)
 {
     char path[128];
@@ -161,7 +159,7 @@ static bool is_alive(const struct subject *subject)
     return access(path, F_OK) == 0;
 }
 
-/* One process at a time has the lock. It keeps it until it ends. */
+/* One process at a time has the lock, and keeps it until it ends. */
 static int lock_page(const struct subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
@@ -266,7 +264,7 @@ static int convert_dump(const struct subject *subject, const char *store, const 
     return 0;
 }
 
-/* The store lies beside the file that is wanted, under a name that no other dump has. */
+/* The store lies beside the requested file, under a name that no other dump has. */
 static int dump_by_store(struct subject *subject, const char *path, uint64_t timeout_ns)
 {
     char store[PATH_MAX];

@@ -119,7 +119,7 @@ static int add_list(struct merge_request *request, const char *path)
     return status;
 }
 
-/* Removes the names that lead to the same file as this one, if that exists. */
+/* Removes the names that lead to the same file as `path`, if that exists. */
 static void drop_input(struct merge_request *request, const char *path)
 {
     struct stat file, other;

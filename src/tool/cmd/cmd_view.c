@@ -93,8 +93,7 @@ static const char *find_browser(char *buffer, size_t bytes)
     return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") ? "xdg-open" : NULL;
 }
 
-/* The browser's standard output goes to our standard error. True if it was started and ended with status 0.
- */
+/* The browser's standard output goes to our standard error. True if it started and ended with status 0. */
 static bool open_with(const char *program, const char *page)
 {
     int status;

@@ -18,8 +18,7 @@
 
 enum { RETRY_MS = 5 };
 
-/* A lock of the open file description. The reader opens and closes the file again, which would end a lock of
- * the process. */
+/* Locks the open file description: the reader closes the file, which would end a lock of the process. */
 static bool lock_store(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -42,15 +42,13 @@ void left_close(struct left_store *store);
  */
 bool left_has_ended(struct left_store *store, unsigned patience_ms);
 
-/* Lists the stores of a directory, the oldest first, not open. Their number, or -errno. The caller frees
- * *ret. */
+/* Lists the stores of a directory, the oldest first, not open. Their number, or -errno. *ret is malloc'd. */
 int left_list(const char *directory, struct left_store **ret);
 
 /* Removes a directory's stores whose processes ended before they had written anything. */
 void left_remove_empty(const char *directory);
 
-/* Sets recording->ending to how the process ended. signal_number: the signal that killed it, 0 if not known.
- */
+/* Sets recording->ending to how the process ended. signal_number: of the signal that killed it, or 0. */
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number);
 
 /*

@@ -31,10 +31,7 @@ enum { REPORT_OPTION_NORMALIZE = 'N' };
         "help", no_argument, NULL, 'h'                                                                       \
     }
 
-/*
- * Reads a command line; files begin at optind. 0, or EXIT_USAGE with a message. report_options_deinit in any
- * case.
- */
+/* Reads a command line; files begin at optind. 0, or EXIT_USAGE with a message. Then deinit in any case. */
 int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names);
 void report_options_deinit(struct report_options *options);
 

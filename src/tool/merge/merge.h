@@ -23,8 +23,8 @@ struct merge *merge_begin(enum label_policy labels);
 
 /*
  * Adds an open recording. The merge keeps no reference to it: the caller may close it. 0; or -errno with
- * recording->reason. After -ERANGE nothing of it has been added. After -ENOMEM the merge can only be
- * released.
+ * recording->reason. After -ERANGE nothing of it has been added. After -ENOMEM the caller can only release
+ * the merge.
  */
 int merge_add(struct merge *merge, struct recording *recording);
 

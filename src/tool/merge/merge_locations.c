@@ -175,8 +175,7 @@ static arena_ref find_location(struct merge_locations *locations, const struct r
                         : find_anonymous(locations, recording, from);
 }
 
-/* In every format the modules of the program stand first: those of the first recording, with or without
- * samples. */
+/* In every format the program's modules come first: those of the first recording, even without samples. */
 static bool add_program(struct merge_locations *locations, const struct recording *recording)
 {
     arena_ref ref = locations->modules.count == 0 ? recording->modules.newest : 0;
@@ -251,8 +250,7 @@ static int compare_regions(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The regions by address, as readers expect them, in malloc'd memory; locations follow. NULL without memory.
- */
+/* The regions by address, in malloc'd memory, with the locations' numbers of them. NULL without memory. */
 static struct code_region *sort_regions(struct merge_locations *locations)
 {
     const uint32_t count = locations->region_count;

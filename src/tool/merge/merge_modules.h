@@ -3,8 +3,7 @@
  *
  * Two modules are the same if they map the same part of the same file. A file is known by its build-id or,
  * without one, by its path. The first of equal modules keeps its addresses, unless another module is there
- * already. Then it gets addresses after all others, and its locations move with it. So modules do not
- * overlap.
+ * already. Then it gets addresses after all others, and its locations move with it: modules do not overlap.
  *
  * Called from: merge.
  */

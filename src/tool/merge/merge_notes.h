@@ -32,8 +32,7 @@ void merge_notes_deinit(struct merge_notes *notes);
 void merge_notes_add(struct merge_notes *notes, const struct recording *recording);
 void merge_notes_leave_out(struct merge_notes *notes, const char *path, const char *reason);
 
-/* Sets command, restraint and comments of a profile that is otherwise complete. They live in *notes. 0 or
- * -ENOMEM. */
+/* Sets command, restraint and comments of a complete profile; *notes owns them. 0 or -ENOMEM. */
 int merge_notes_make(struct merge_notes *notes, struct profile *profile, uint32_t recording_count);
 
 #endif

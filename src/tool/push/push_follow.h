@@ -1,10 +1,9 @@
 /*
- * Sends the profiles that are put into a directory: each complete file once, the oldest first, until SIGTERM
- * or SIGINT.
+ * Sends the profiles that are put into a directory, until SIGTERM or SIGINT: each complete file once, the
+ * oldest first.
  *
  * While the server is away, files wait where they are, up to a bound (push_spool.h). A file that the server
- * refuses stays and is not sent again. After a signal a transfer may go on for 10 seconds and is then
- * stopped.
+ * refuses stays and is not sent again. After a signal a transfer has 10 more seconds.
  *
  * Called from: cmd_push. One thread.
  */
