@@ -103,7 +103,7 @@ check_variables() {
 # shellcheck disable=SC2016 # backquotes are the README's
 check_list() {
     "$ROOT/scripts/options" --check >"$TMP/options" || complain "options.def: $(cat "$TMP/options")"
-    mkdir -p "$TMP/copy/src/session" "$TMP/copy/docs"
+    mkdir -p "$TMP/copy/src/config" "$TMP/copy/docs"
     cp -r "$ROOT/scripts" "$ROOT/README.md" "$TMP/copy"
     cp -r "$manuals" "$TMP/copy/docs"
     sed 's/"1024"/"512"/' "$ROOT/src/config/options.def" >"$TMP/copy/src/config/options.def"
