@@ -3,7 +3,7 @@
 #include "tool_export.h"
 #include "encode/enc_store.h"
 #include "encode/format.h"
-#include "modules/loader.h"
+#include "modules/modules.h"
 #include "base/trusted_path.h"
 #include "names/symbolize.h"
 
@@ -31,7 +31,7 @@ static bool has_cxx_runtime(const struct modules *modules)
  * the program's malloc, so it is asked only where there is something to find. */
 static symbolize_demangle_fn *program_demangler(const struct modules *modules)
 {
-    if (!has_cxx_runtime(modules) || loader_has_no_lock()) /* dlsym takes it too */
+    if (!has_cxx_runtime(modules) || !modules_can_lock_loader(modules)) /* dlsym locks it */
         return NULL;
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }

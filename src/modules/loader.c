@@ -1,11 +1,10 @@
 /*
- * dl_iterate_phdr gives every object with its program headers; each executable PT_LOAD is reported. What the
- * headers say is believed only as far as the segments are mapped.
+ * dl_iterate_phdr gives every object with its program headers, and each executable PT_LOAD is reported. What
+ * the headers say is believed only as far as the segments are mapped.
  */
 #include "loader.h"
 #include "elf/elf.h"
 #include "modules.h"
-#include "sig/sys/sig_atomic.h"
 #include "sig/ground/sig_unloads.h"
 #include "sig/sys/sig_memory.h"
 
@@ -32,7 +31,7 @@ static void note_state(const struct dl_phdr_info *info, struct loader_state *ret
     ret->unloads = info->dlpi_subs;
 }
 
-static int ask_first(struct dl_phdr_info *info, size_t size, void *data)
+static int read_first(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     note_state(info, data);
@@ -41,20 +40,8 @@ static int ask_first(struct dl_phdr_info *info, size_t size, void *data)
 
 /* ---- without the lock ---- */
 
-static bool is_without_lock; /* atomic; it orders nothing else */
-
-void loader_do_without_lock(bool does)
-{
-    sig_store_relaxed(&is_without_lock, does);
-}
-
-bool loader_has_no_lock(void)
-{
-    return sig_load_relaxed(&is_without_lock);
-}
-
-/* The program headers of an object, where they can be read: the kernel tells the program's, others follow the
- * ELF header at the start of what is mapped. */
+/* The program headers of an object, where they can be read. The kernel tells those of the program. Those of
+ * others follow the ELF header at the start of the mapping. */
 static bool read_headers(const struct link_map *object, bool is_first, struct dl_phdr_info *ret)
 {
     ElfW(Ehdr) header;
@@ -67,14 +54,15 @@ static bool read_headers(const struct link_map *object, bool is_first, struct dl
     }
     if (!sig_memory_copy(&header, object->l_addr, sizeof(header)) ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-        header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > PAGE_BYTES) /* of the same page */
+        header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) >
+            PAGE_BYTES) /* beyond the page of the ELF header */
         return false;
     ret->dlpi_phdr = (const ElfW(Phdr) *)(object->l_addr + header.e_phoff);
     ret->dlpi_phnum = header.e_phnum;
     return true;
 }
 
-/* What dl_iterate_phdr does, of the program's own namespace. */
+/* Does what dl_iterate_phdr does, in the program's own namespace only. */
 static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     const struct link_map *first = _r_debug.r_map;
@@ -85,9 +73,9 @@ static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, voi
     }
 }
 
-static void iterate(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+static void iterate(bool without_lock, int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-    if (loader_has_no_lock())
+    if (without_lock)
         iterate_without_lock(visit, data);
     else
         dl_iterate_phdr(visit, data);
@@ -95,15 +83,16 @@ static void iterate(int (*visit)(struct dl_phdr_info *, size_t, void *), void *d
 
 /* ---- the list ---- */
 
-void loader_ask(struct loader_state *ret)
+void loader_read(bool without_lock, struct loader_state *ret)
 {
     ret->before = sig_unloads_read();
-    iterate(ask_first, ret);
+    iterate(without_lock, read_first, ret);
     ret->after = sig_unloads_read();
 }
 
 #if __GLIBC_PREREQ(2, 35)
-/* By name: the library must load with an older C library too, where a dlsym that fails would call malloc. */
+/* Looked up by name, because our library must load with an older C library too. There the version is compared
+ * first: a dlsym that fails would call malloc. */
 sig_find_object_fn *loader_find_object(void)
 {
     if (strverscmp(gnu_get_libc_version(), "2.35") < 0)
@@ -120,7 +109,7 @@ sig_find_object_fn *loader_find_object(void)
 uint64_t loader_unloaded(void)
 {
     struct loader_state state;
-    dl_iterate_phdr(ask_first, &state);
+    dl_iterate_phdr(read_first, &state);
     return state.unloads;
 }
 
@@ -179,9 +168,9 @@ static void segment_bounds(const struct dl_phdr_info *info, const ElfW(Phdr) * h
 }
 
 /*
- * What was loaded with the program stands in the list up to the loader itself, or a little further; what came
- * by dlopen follows (glibc's elf/rtld.c puts the loader where the search order has it,
- * _dl_add_to_namespace_list appends). The former is never unloaded (dl-close.c: only lt_loaded).
+ * What was loaded with the program stands in the list up to the loader itself, or a little further: glibc's
+ * elf/rtld.c puts the loader where the search order has it. What came by dlopen follows, because
+ * _dl_add_to_namespace_list appends. The former is never unloaded (dl-close.c: only lt_loaded).
  */
 static void note_end_of_permanent(struct visit *visit, const struct module *object)
 {
@@ -218,7 +207,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *context)
+void loader_visit(bool without_lock, loader_segment_fn *segment, void *context, struct loader_state *ret)
 {
     struct visit visit = {.state = ret,
                           .segment = segment,
@@ -228,6 +217,6 @@ void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *co
                           .is_first_object = true,
                           .is_permanent = _r_debug.r_ldbase != 0};
     ret->before = sig_unloads_read();
-    iterate(visit_object, &visit);
+    iterate(without_lock, visit_object, &visit);
     ret->after = sig_unloads_read();
 }

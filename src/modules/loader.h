@@ -18,18 +18,14 @@ struct module;
 /* The loader's state: two equal pairs of counts mean the same objects. */
 struct loader_state {
     uint64_t loads, unloads;          /* objects so far, by its own count */
-    struct sig_unloads before, after; /* read just before and just after the loader was asked */
+    struct sig_unloads before, after; /* just before and just after the counts were read */
 };
 
 /*
- * true: from now on the list is read without its lock, because the thread that holds it is gone (after fork).
- * Nothing can be loaded or unloaded then, which takes the same lock. false once the lock could be taken.
+ * Reads the counts, in 22 ns. without_lock: the list is read without its lock, because the thread that holds
+ * it is gone (after fork). Nothing can be loaded or unloaded then, which takes the same lock.
  */
-void loader_do_without_lock(bool does);
-bool loader_has_no_lock(void);
-
-/* 22 ns. */
-void loader_ask(struct loader_state *ret);
+void loader_read(bool without_lock, struct loader_state *ret);
 
 /* _dl_find_object, or NULL where the C library has none: for sig_modules_use_loader. */
 sig_find_object_fn *loader_find_object(void);
@@ -38,11 +34,11 @@ sig_find_object_fn *loader_find_object(void);
 uint64_t loader_unloaded(void);
 
 /*
- * Calls `segment` for every executable segment of every object, in the loader's order, and returns the state
- * that they are of. The record is filled except for what modules.c sets; name is the loader's own, "" for the
- * program. Nothing is unmapped meanwhile.
+ * Calls `segment` for every executable segment of every object, in the loader's order. ret: the state of that
+ * moment. The record is filled except for what modules.c sets. name is the loader's own, "" for the program.
+ * Nothing is unmapped meanwhile. without_lock: as for loader_read.
  */
 typedef void loader_segment_fn(void *context, const struct module *segment, const char *name);
-void loader_visit(struct loader_state *ret, loader_segment_fn *segment, void *context);
+void loader_visit(bool without_lock, loader_segment_fn *segment, void *context, struct loader_state *ret);
 
 #endif

@@ -60,8 +60,9 @@ void modules_begin_snapshot(struct modules *modules)
         .number = modules->before.number + 1, .entries = recycled.entries, .capacity = recycled.capacity};
 }
 
-void modules_add_segment(struct modules *modules, const struct module *segment, const char *name)
+void modules_add_segment(void *context, const struct module *segment, const char *name)
 {
+    struct modules *modules = context;
     struct modules_snapshot *snapshot = &modules->now;
     arena_ref ref = module_records_find_or_add(modules, segment, NULL, name);
     modules->dropped += !ref;
@@ -164,19 +165,15 @@ bool modules_confirm_snapshot(struct modules *modules, const struct loader_state
     return true;
 }
 
-static void add_segment(void *context, const struct module *segment, const char *name)
-{
-    modules_add_segment(context, segment, name);
-}
-
 bool modules_refresh(struct modules *modules)
 {
+    const bool without_lock = !modules_can_lock_loader(modules);
     struct loader_state state;
-    loader_ask(&state);
+    loader_read(without_lock, &state);
     if (modules_confirm_snapshot(modules, &state))
         return false;
     modules_begin_snapshot(modules);
-    loader_visit(&state, add_segment, modules);
+    loader_visit(without_lock, modules_add_segment, modules, &state);
     modules_end_snapshot(modules, &state);
     return true;
 }
@@ -223,7 +220,7 @@ arena_ref modules_find(const struct modules *modules, uint64_t address)
 
 int modules_init(struct modules *modules, struct arena *arena)
 {
-    *modules = (struct modules){.list.arena = arena};
+    modules->list.arena = arena;
     ssize_t length = readlink("/proc/self/exe", modules->main_path, sizeof(modules->main_path) - 1);
     if (length <= 0)
         strcpy(modules->main_path, "[program]");

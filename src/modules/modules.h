@@ -45,6 +45,7 @@
 #include "profile/module.h"
 #include "sig/ground/sig_modules.h"
 #include "sig/ground/sig_unloads.h"
+#include "sig/sys/sig_atomic.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,9 +77,10 @@ struct modules_moment {
 };
 
 struct modules {
-    struct module_list list;    /* of all records */
-    struct arena search_tables; /* handlers read them: they are never in a file */
-    uint32_t dropped;           /* segments not recorded because the arena was full */
+    const uint32_t *loader_is_free; /* atomic, not owned; NULL, or not 0: the loader's lock can be taken */
+    struct module_list list;        /* of all records */
+    struct arena search_tables;     /* handlers read them: they are never in a file */
+    uint32_t dropped;               /* segments not recorded because the arena was full */
     struct modules_snapshot now, before;
     uint32_t last_unload;        /* the last snapshot that followed an unloading, */
     uint32_t last_unseen_unload; /* one of something that no snapshot had, */
@@ -95,20 +97,30 @@ struct modules {
     char main_path[4096];      /* /proc/self/exe at init: later it may say "(deleted)" */
 };
 
-/* 0 or -errno. On success the first snapshot has been made. */
+/* *modules is zeroed memory, but for loader_is_free. 0 or -errno. On success the first snapshot has been
+ * made. */
 int modules_init(struct modules *modules, struct arena *arena);
 void modules_deinit(struct modules *modules);
 
 /*
- * Asks the loader; 22 ns when nothing changed. Returns true when something did: the caller then publishes the
- * new table to the handlers and drops cached rules.
+ * Makes a new snapshot if the loader's counts have changed, and returns whether they have; 22 ns if not.
+ * After a change the caller publishes the new table to the handlers and drops cached rules.
  */
 bool modules_refresh(struct modules *modules);
 
-/* The steps of modules_refresh: begin, then each segment, then end. Or confirm: true if nothing changed. */
+/* Whether the loader's lock can be taken. After a fork a thread that the child does not have may hold it. */
+static inline bool modules_can_lock_loader(const struct modules *modules)
+{
+    return !modules->loader_is_free || sig_load_relaxed(modules->loader_is_free);
+}
+
+/*
+ * The steps of modules_refresh: confirm, and if that returns false, begin, then each segment, then end.
+ * confirm returns whether nothing has changed. The context of add_segment is a struct modules.
+ */
 bool modules_confirm_snapshot(struct modules *modules, const struct loader_state *state);
 void modules_begin_snapshot(struct modules *modules);
-void modules_add_segment(struct modules *modules, const struct module *segment, const char *name);
+loader_segment_fn modules_add_segment;
 void modules_end_snapshot(struct modules *modules, const struct loader_state *state);
 
 /*

@@ -91,8 +91,7 @@ static void *probe_main(void *argument)
     struct session *session = argument;
     struct loader_state state;
     raw_prctl(PR_SET_NAME, (long)"wallprof");
-    loader_ask(&state);
-    loader_do_without_lock(false); /* also if it was only slow */
+    loader_read(false, &state);
     sig_store_seq_cst(&session->surroundings.loader_is_free, 1);
     futex_wake_all(&session->surroundings.loader_is_free);
     return NULL;
@@ -113,7 +112,7 @@ static void find_out_about_loader(struct session *session)
         futex_wait(&session->surroundings.loader_is_free, 0, deadline_ns);
     session->surroundings.has_probe = !sig_load_seq_cst(&session->surroundings.loader_is_free);
     if (session->surroundings.has_probe)
-        loader_do_without_lock(true);
+        session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
     else
         session->libc->pthread_join(probe, NULL);
 }

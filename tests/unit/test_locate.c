@@ -251,7 +251,7 @@ static void a_location_knows_where_its_function_starts(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t start = (uintptr_t)some_function;
-    struct modules modules;
+    struct modules modules = {0};
     assert_int_equal(some_function(1), 3);
     assert_int_equal(modules_init(&modules, &fixture->arena), 0);
     ((struct module *)arena_at(&fixture->arena, modules_find(&modules, start)))->is_own =

@@ -258,7 +258,7 @@ static void a_library_without_room_is_published(void **state)
 
 static void a_full_arena_at_the_start_is_an_error(void **state)
 {
-    struct modules some;
+    struct modules some = {0};
     (void)state;
     fill_arena();
     assert_int_equal(modules_init(&some, &arena), -ENOMEM);
