@@ -1,10 +1,8 @@
 /*
- * Bottom-up variant (Wegener 1993): the hole sinks to a leaf along the larger children and the record then
- * rises to its place, about one comparison a level instead of two.
+ * Bottom-up variant (Wegener 1993): the hole sinks to a leaf along the larger children, and then the record
+ * rises from there. That takes about one comparison a level instead of two.
  */
 #include "sort.h"
-
-#include <string.h>
 
 struct heap {
     char *records;
@@ -25,7 +23,7 @@ static size_t larger_child(const struct heap *heap, size_t parent, size_t count)
     return child;
 }
 
-/* Puts a record, which must not lie inside the heap's first count places, where it belongs below hole. */
+/* Moves a record to where it belongs below hole. It must not lie inside the heap's first count records. */
 static void heap_place(const struct heap *heap, size_t hole, size_t count, const char *record)
 {
     size_t top = hole;

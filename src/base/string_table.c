@@ -1,18 +1,16 @@
 #include "string_table.h"
 #include "arena.h"
+#include "hash.h"
 #include "utf8.h"
 
 #include <string.h>
 
 enum { FIRST_TEXT_BYTES = 64 * 1024, FIRST_SLOTS = 4096 };
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
-static uint64_t hash_text(const char *text)
+static uint32_t hash_text(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
-    return hash ^ hash >> 32;
+    uint64_t hash = hash_bytes(hash_of_nothing, text, strlen(text));
+    return (uint32_t)(hash ^ hash >> 32);
 }
 
 static bool reserve_text(struct string_table *table, size_t bytes)
@@ -41,7 +39,7 @@ static bool reserve_offset(struct string_table *table)
 static void fill_slot(struct string_table *table, uint32_t index)
 {
     uint32_t mask = table->slots_capacity - 1;
-    uint32_t at = (uint32_t)hash_text(string_table_at(table, index)) & mask;
+    uint32_t at = hash_text(string_table_at(table, index)) & mask;
     while (table->slots[at])
         at = (at + 1) & mask;
     table->slots[at] = index + 1;
@@ -63,7 +61,7 @@ static bool reserve_slot(struct string_table *table)
 static uint32_t find_text(const struct string_table *table, const char *text)
 {
     uint32_t mask = table->slots_capacity - 1;
-    for (uint32_t at = (uint32_t)hash_text(text) & mask; table->slots[at]; at = (at + 1) & mask) {
+    for (uint32_t at = hash_text(text) & mask; table->slots[at]; at = (at + 1) & mask) {
         if (!strcmp(string_table_at(table, table->slots[at] - 1), text))
             return table->slots[at];
     }

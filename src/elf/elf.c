@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "elf_image.h"
 #include "elf_plt.h"
+#include "base/sort.h"
 #include "base/string_pool.h"
 
 #include <errno.h>
@@ -85,14 +86,7 @@ static int search_init(struct symbol_search *search, const struct elf_image *ima
 /* Index of the first query at or after an address. */
 static size_t first_query(const struct symbol_search *search, uint64_t address)
 {
-    const uint64_t *first = search->addresses;
-    for (size_t left = search->count; left > 0;) {
-        size_t half = left / 2;
-        bool before = first[half] < address;
-        first = before ? first + half + 1 : first;
-        left = before ? left - half - 1 : half;
-    }
-    return (size_t)(first - search->addresses);
+    return sort_find_first(search->addresses, search->count, sizeof *search->addresses, address);
 }
 
 /* The shorter name, then the first in the alphabet: the same from build to build. */

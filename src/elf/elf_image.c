@@ -209,6 +209,15 @@ const Elf64_Shdr *elf_section_strings(const struct elf_image *image, const Elf64
     return &image->sections[section->sh_link];
 }
 
+/* A number that is too large for the header stands in section 0 (gABI, e_shstrndx). */
+const Elf64_Shdr *elf_section_names(const struct elf_image *image)
+{
+    size_t index = image->header.e_shstrndx;
+    if (index == SHN_XINDEX && image->section_count > 0)
+        index = image->sections[0].sh_link;
+    return index < image->section_count ? &image->sections[index] : NULL;
+}
+
 const char *elf_string(const struct elf_bytes *strings, uint64_t offset)
 {
     if (offset >= strings->bytes || !memchr((const char *)strings->data + offset, 0, strings->bytes - offset))

@@ -59,8 +59,10 @@ void elf_table_visit(const struct elf_image *image, const Elf64_Shdr *table, siz
 
 /* The first section of a type whose entries have the given size, or NULL. */
 const Elf64_Shdr *elf_section_of_type(const struct elf_image *image, uint32_t type, size_t entry_bytes);
-/* The string table a section is linked to, or NULL. */
+
+/* The string table that a section is linked to, or NULL; and that of the names of sections, or NULL. */
 const Elf64_Shdr *elf_section_strings(const struct elf_image *image, const Elf64_Shdr *section);
+const Elf64_Shdr *elf_section_names(const struct elf_image *image);
 
 /* The string at an offset, or NULL when the offset is outside or no NUL follows inside the table. */
 const char *elf_string(const struct elf_bytes *strings, uint64_t offset);

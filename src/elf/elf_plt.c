@@ -44,14 +44,6 @@ struct plt {
     size_t count;
 };
 
-static const Elf64_Shdr *section_names(const struct elf_image *image)
-{
-    size_t index = image->header.e_shstrndx;
-    if (index == SHN_XINDEX && image->section_count > 0)
-        index = image->sections[0].sh_link;
-    return index < image->section_count ? &image->sections[index] : NULL;
-}
-
 static bool is_plt_name(const char *name)
 {
     return name &&
@@ -61,7 +53,7 @@ static bool is_plt_name(const char *name)
 static void find_sections(struct plt *plt)
 {
     const struct elf_image *image = plt->image;
-    struct elf_bytes names = elf_section_load(image, section_names(image));
+    struct elf_bytes names = elf_section_load(image, elf_section_names(image));
     for (size_t i = 1; i < image->section_count && plt->section_count < PLT_SECTIONS_MAX; i++) {
         const Elf64_Shdr *section = &image->sections[i];
         if ((section->sh_flags & SHF_EXECINSTR) && is_plt_name(elf_string(&names, section->sh_name)))
@@ -195,18 +187,11 @@ static void visit_relocation(void *context, const void *entry)
     uint32_t type = ELF64_R_TYPE(relocation->r_info), symbol = ELF64_R_SYM(relocation->r_info);
     if (symbol == 0 || (type != plt->relocation_types[0] && type != plt->relocation_types[1]))
         return;
-    size_t low = 0, high = plt->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (plt->trampolines[middle].slot < relocation->r_offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < plt->count && plt->trampolines[low].slot == relocation->r_offset; low++) {
-        if (plt->trampolines[low].symbol)
+    size_t i = sort_find_first(plt->trampolines, plt->count, sizeof *plt->trampolines, relocation->r_offset);
+    for (; i < plt->count && plt->trampolines[i].slot == relocation->r_offset; i++) {
+        if (plt->trampolines[i].symbol)
             break; /* the first relocation of a slot counts: a table of equal ones costs no more */
-        plt->trampolines[low].symbol = symbol;
+        plt->trampolines[i].symbol = symbol;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/lines.h"
+#include "base/sort.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -145,18 +146,9 @@ void memory_map_deinit(struct memory_map *map)
 
 const struct memory_region *memory_map_find(const struct memory_map *map, uint64_t address)
 {
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct memory_region *region = &map->regions[middle];
-        if (address < region->start)
-            high = middle;
-        else if (address >= region->end)
-            low = middle + 1;
-        else
-            return region;
-    }
-    return NULL;
+    size_t after = sort_find_first(map->regions, map->count, sizeof *map->regions, address + 1);
+    const struct memory_region *region = after > 0 ? &map->regions[after - 1] : NULL;
+    return region && address < region->end ? region : NULL;
 }
 
 bool memory_region_has_file(const struct memory_region *region)

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/lines.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -161,15 +162,7 @@ struct perf_search {
 /* Index of the first query at or after an address. */
 static size_t first_query_from(const struct perf_search *search, uint64_t address)
 {
-    size_t low = 0, high = search->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (search->queries[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sort_find_first(search->queries, search->count, sizeof *search->queries, address);
 }
 
 static void note_entry(struct perf_search *search, const struct perf_entry *entry, uint64_t mark)

@@ -3,6 +3,7 @@
  * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
  */
 #include "tree.h"
+#include "base/hash.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
@@ -49,15 +50,10 @@ static uint64_t node_hash_of(const struct tree *tree, arena_ref ref)
     return node_hash(node->parent, node->location);
 }
 
-/* FNV-1a (Fowler, Noll, Vo) of both. */
 static uint64_t label_hash(const char *key, const char *value)
 {
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (; *key; key++)
-        hash = (hash ^ (unsigned char)*key) * 0x100000001b3U;
-    for (hash ^= '='; *value; value++)
-        hash = (hash ^ (unsigned char)*value) * 0x100000001b3U;
-    return hash_mix(hash);
+    uint64_t key_hash = hash_bytes(hash_of_nothing, key, strlen(key) + 1);
+    return hash_mix(hash_bytes(key_hash, value, strlen(value)));
 }
 
 static uint64_t location_hash_of(const struct tree *tree, arena_ref ref)
