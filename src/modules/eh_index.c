@@ -1,4 +1,4 @@
-/* .eh_frame is copied and walked entry by entry, twice: once to count the FDEs, once to note them. */
+/* .eh_frame is copied, and walked entry by entry, twice: once to count the FDEs, once to list them. */
 #include "eh_index.h"
 
 #include "elf/elf_image.h"
@@ -10,13 +10,19 @@
 
 static const uint64_t section_max_bytes = 1U << 30; /* distances in a search table are 32-bit numbers */
 
-static struct sig_module plain_view(const struct module *module)
+struct sig_module eh_index_view(const struct arena *tables, const struct module *module)
 {
-    return (struct sig_module){.start_pc = module->start_pc,
-                               .end_pc = module->end_pc,
-                               .eh_frame_hdr = module->eh_frame_hdr,
-                               .cfi_low = module->cfi_low,
-                               .cfi_high = module->cfi_high};
+    return (struct sig_module){
+        .start_pc = module->start_pc,
+        .end_pc = module->end_pc,
+        .eh_frame_hdr = module->eh_frame_hdr,
+        .cfi_low = module->cfi_low,
+        .cfi_high = module->cfi_high,
+        .search = module->search ? arena_at(tables, module->search) : NULL,
+        .search_count = module->search_count,
+        .search_base = module->search_base,
+        .is_permanent = module->is_permanent,
+    };
 }
 
 /* ---- a copy of the module's own table ---- */
@@ -32,17 +38,16 @@ static void copy_table(struct arena *tables, struct module *module, uint64_t ent
     module->search_base = module->eh_frame_hdr;
 }
 
-/* ---- .eh_frame ---- */
+/* ---- a copy of .eh_frame ---- */
 
 struct section {
-    uint64_t address, bytes; /* run-time */
+    uint64_t address, bytes; /* address: run-time */
     char *copy;              /* owned, scratch memory */
 };
 
-static void section_free(struct section *section)
+static void section_free(const struct section *section)
 {
     scratch_free(section->copy, section->bytes);
-    section->copy = NULL;
 }
 
 /* Copies a part of the module; false when not all of it is there. */
@@ -55,16 +60,14 @@ static bool section_copy(struct section *section, uint64_t address, uint64_t byt
     if (section->copy && sig_memory_copy(section->copy, address, bytes))
         return true;
     section_free(section);
+    section->copy = NULL;
     return false;
 }
 
 static const Elf64_Shdr *section_named(const struct elf_image *image, const char *name)
 {
     const Elf64_Shdr *found = NULL;
-    uint32_t names = image->header.e_shstrndx;
-    struct elf_bytes strings = {NULL, 0};
-    if (names < image->section_count)
-        strings = elf_section_load(image, &image->sections[names]);
+    struct elf_bytes strings = elf_section_load(image, elf_section_names(image));
     for (size_t i = 1; strings.data && i < image->section_count && !found; i++) {
         const char *candidate = elf_string(&strings, image->sections[i].sh_name);
         if (candidate && !strcmp(candidate, name))
@@ -74,7 +77,7 @@ static const Elf64_Shdr *section_named(const struct elf_image *image, const char
     return found;
 }
 
-/* Whether the section is where the module was mapped, byte for byte. */
+/* Whether the section of the file is in memory byte for byte. Then section is a copy of it. */
 static bool section_matches(struct section *section, const struct elf_image *image, const Elf64_Shdr *header,
                             const struct module *module)
 {
@@ -102,7 +105,7 @@ static bool find_section_in_file(struct section *section, const char *path, cons
     return is_found;
 }
 
-/* ---- a table made from it ---- */
+/* ---- a table made from that ---- */
 
 static struct sig_module section_view(const struct section *section)
 {
@@ -163,8 +166,8 @@ static void build_table(struct arena *tables, struct module *module, const struc
 
 void eh_index_build(struct arena *tables, const char *path, struct module *module)
 {
-    struct sig_module view = plain_view(module);
-    struct section section;
+    struct sig_module view = eh_index_view(tables, module);
+    struct section section = {0};
     uint64_t entries, count, eh_frame;
     if (sig_eh_frame_search_table(&view, true, &entries, &count, &eh_frame)) {
         /* Without a build-id another module may come to the same address under the same name. */

@@ -3,6 +3,7 @@
  * at the same address gets a record of its own, and one that comes back has its old one.
  */
 #include "module_records.h"
+#include "base/hash.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
@@ -12,22 +13,9 @@
 
 enum { INDEX_FIRST_CAPACITY = 256 };
 
-static struct module *module_at(const struct modules *modules, arena_ref ref)
-{
-    return arena_at(modules->list.arena, ref);
-}
-
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
-{
-    for (const unsigned char *at = bytes; count > 0; at++, count--)
-        hash = (hash ^ *at) * 0x100000001b3U;
-    return hash;
-}
-
 static uint64_t hash_of(const struct module *module, const char *name)
 {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325U, &module->start_pc, sizeof(module->start_pc));
+    uint64_t hash = hash_bytes(hash_of_nothing, &module->start_pc, sizeof(module->start_pc));
     hash = hash_bytes(hash, module->build_id, sizeof(module->build_id));
     return hash_bytes(hash, name, strlen(name));
 }
@@ -48,12 +36,12 @@ static arena_ref *index_slot(const struct modules *modules, const struct module 
     uint64_t at = hash_of(like, name);
     for (;; at++) {
         arena_ref *slot = &index->slots[at & (index->capacity - 1)];
-        if (!*slot || is_same_segment(modules, module_at(modules, *slot), like, name))
+        if (!*slot || is_same_segment(modules, module_records_at(modules, *slot), like, name))
             return slot;
     }
 }
 
-/* Space for one more, at most half full. */
+/* Space for one more record. At most half of the slots are in use. */
 static bool reserve_index(struct modules *modules)
 {
     struct modules_index *index = &modules->index, old = *index;
@@ -65,8 +53,8 @@ static bool reserve_index(struct modules *modules)
         return false;
     index->slots = slots;
     index->capacity = capacity;
-    for (arena_ref ref = modules->list.newest; ref; ref = module_at(modules, ref)->next) {
-        const struct module *module = module_at(modules, ref);
+    for (arena_ref ref = modules->list.newest; ref; ref = module_records_at(modules, ref)->next) {
+        const struct module *module = module_records_at(modules, ref);
         *index_slot(modules, module, arena_at(modules->list.arena, module->name)) = ref;
     }
     scratch_free(old.slots, sizeof(*slots) * old.capacity);
@@ -74,8 +62,8 @@ static bool reserve_index(struct modules *modules)
 }
 
 /*
- * What a name stands for. dlopen("./x.so") keeps the name as given: made absolute while the directory is
- * likely still the same.
+ * The path that a name stands for. The loader keeps the name of dlopen("./x.so") as it was given. It is made
+ * absolute here, while the directory is likely still the same.
  */
 static const char *path_for(const struct modules *modules, const struct module *segment, const char *name,
                             char buffer[PATH_MAX])
@@ -92,7 +80,7 @@ static const char *path_for(const struct modules *modules, const struct module *
     return buffer;
 }
 
-/* Record, path and name in one piece: half of one would be lost in a full arena. */
+/* Record, path and name are allocated in one piece: in a full arena a part of them would be lost memory. */
 static arena_ref append_record(struct modules *modules, const struct module *segment, const char *path,
                                const char *name)
 {
@@ -103,7 +91,7 @@ static arena_ref append_record(struct modules *modules, const struct module *seg
         arena_alloc(modules->list.arena, sizeof(*segment) + path_units * ARENA_UNIT_BYTES + name_bytes);
     if (!ref)
         return 0;
-    struct module *module = module_at(modules, ref);
+    struct module *module = module_records_at(modules, ref);
     *module = *segment;
     module->path = ref + (arena_ref)(sizeof(*segment) / ARENA_UNIT_BYTES);
     memcpy(arena_at(modules->list.arena, module->path), path, path_bytes);
@@ -133,77 +121,58 @@ arena_ref module_records_find_or_add(struct modules *modules, const struct modul
 
 /* ---- a cleared arena ---- */
 
-/* A saved record is followed by its path and its name. */
-static size_t saved_text_bytes(const struct modules *modules, const struct module *module)
+/* The bytes of a record, and of the path and the name that follow it; a multiple of the arena's unit. */
+static size_t record_bytes(const struct module *record, const char *name)
 {
-    return strlen(arena_at(modules->list.arena, module->path)) +
-           strlen(arena_at(modules->list.arena, module->name)) + 2;
+    size_t bytes = (size_t)(name - (const char *)record) + strlen(name) + 1;
+    return (bytes + ARENA_UNIT_BYTES - 1) & ~(size_t)(ARENA_UNIT_BYTES - 1);
 }
 
-static size_t snapshot_bytes(const struct modules *modules, const struct modules_snapshot *snapshot)
+/* Copies the records of a snapshot, one after the other, and returns their bytes. NULL: only counts these. */
+static size_t copy_snapshot(const struct modules *modules, const struct modules_snapshot *snapshot,
+                            unsigned char *to)
 {
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < snapshot->count; i++) {
-        arena_ref ref = snapshot->entries[i].record;
-        bytes += ref ? sizeof(struct module) + saved_text_bytes(modules, module_at(modules, ref)) : 0;
-    }
-    return bytes;
-}
-
-static unsigned char *copy_text(unsigned char *to, const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    memcpy(to, text, bytes);
-    return to + bytes;
-}
-
-static unsigned char *copy_snapshot(const struct modules *modules, const struct modules_snapshot *snapshot,
-                                    unsigned char *to)
-{
+    size_t total_bytes = 0;
     for (uint32_t i = 0; i < snapshot->count; i++) {
         if (!snapshot->entries[i].record)
             continue;
-        const struct module *module = module_at(modules, snapshot->entries[i].record);
-        memcpy(to, module, sizeof(*module));
-        to = copy_text(to + sizeof(*module), arena_at(modules->list.arena, module->path));
-        to = copy_text(to, arena_at(modules->list.arena, module->name));
+        const struct module *module = module_records_at(modules, snapshot->entries[i].record);
+        size_t bytes = record_bytes(module, arena_at(modules->list.arena, module->name));
+        if (to)
+            memcpy(to + total_bytes, module, bytes);
+        total_bytes += bytes;
     }
-    return to;
+    return total_bytes;
 }
 
 int modules_save_records(const struct modules *modules, struct modules_saved *ret)
 {
-    ret->bytes = snapshot_bytes(modules, &modules->before) + snapshot_bytes(modules, &modules->now);
+    size_t before_bytes = copy_snapshot(modules, &modules->before, NULL);
+    ret->bytes = before_bytes + copy_snapshot(modules, &modules->now, NULL);
     ret->copy = scratch_alloc(ret->bytes);
     if (!ret->copy)
         return -ENOMEM;
-    copy_snapshot(modules, &modules->now, copy_snapshot(modules, &modules->before, ret->copy));
+    copy_snapshot(modules, &modules->before, ret->copy);
+    copy_snapshot(modules, &modules->now, ret->copy + before_bytes);
     return 0;
 }
 
 /* What has been found out about a module has to be found out again. */
-static arena_ref restore_record(struct modules *modules, const unsigned char *copy, const char *path,
-                                const char *name)
-{
-    struct module module;
-    memcpy(&module, copy, sizeof(module));
-    module.search = 0;
-    module.search_count = 0;
-    module.is_indexed = module.is_sampled = false;
-    arena_ref ref = module_records_find_or_add(modules, &module, path, name);
-    modules->dropped += !ref;
-    return ref;
-}
-
 static const unsigned char *restore_snapshot(struct modules *modules, struct modules_snapshot *snapshot,
                                              const unsigned char *at)
 {
     for (uint32_t i = 0; i < snapshot->count; i++) {
         if (!snapshot->entries[i].record)
             continue;
-        const char *path = (const char *)at + sizeof(struct module), *name = path + strlen(path) + 1;
-        snapshot->entries[i].record = restore_record(modules, at, path, name);
-        at = (const unsigned char *)name + strlen(name) + 1;
+        const struct module *saved = (const void *)at;
+        const char *path = (const char *)(saved + 1);
+        const char *name = path + (size_t)(saved->name - saved->path) * ARENA_UNIT_BYTES;
+        struct module module = *saved;
+        module.search = module.search_count = 0;
+        module.is_indexed = module.is_sampled = false;
+        snapshot->entries[i].record = module_records_find_or_add(modules, &module, path, name);
+        modules->dropped += !snapshot->entries[i].record;
+        at += record_bytes(saved, name);
     }
     return at;
 }

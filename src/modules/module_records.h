@@ -9,6 +9,11 @@
 
 #include "modules.h"
 
+static inline struct module *module_records_at(const struct modules *modules, arena_ref ref)
+{
+    return arena_at(modules->list.arena, ref);
+}
+
 /* The record of a segment, which is added if it is new. path: NULL if it is to be found out. 0 without
  * memory. */
 arena_ref module_records_find_or_add(struct modules *modules, const struct module *segment, const char *path,

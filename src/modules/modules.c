@@ -1,6 +1,4 @@
-/*
- * A snapshot costs time in proportion to what is loaded now, whatever was loaded before.
- */
+/* A snapshot costs time in proportion to what is loaded now, whatever was loaded before. */
 #include "modules.h"
 #include "eh_index.h"
 #include "loader.h"
@@ -15,11 +13,6 @@
 enum { SNAPSHOT_FIRST_CAPACITY = 128, TABLES_SHARE = 4 };
 
 _Static_assert(sizeof(struct modules_entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
-
-static struct module *module_at(const struct modules *modules, arena_ref ref)
-{
-    return arena_at(modules->list.arena, ref);
-}
 
 /* ---- snapshots ---- */
 
@@ -38,18 +31,10 @@ static bool snapshot_reserve(struct modules_snapshot *snapshot)
 
 static const struct modules_entry *entry_at(const struct modules_snapshot *snapshot, uint64_t address)
 {
-    uint32_t low = 0, high = snapshot->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct modules_entry *entry = &snapshot->entries[middle];
-        if (address < entry->start_pc)
-            high = middle;
-        else if (address >= entry->end_pc)
-            low = middle + 1;
-        else
-            return entry;
-    }
-    return NULL;
+    size_t after =
+        sort_find_first(snapshot->entries, snapshot->count, sizeof(*snapshot->entries), address + 1);
+    const struct modules_entry *entry = after > 0 ? &snapshot->entries[after - 1] : NULL;
+    return entry && address < entry->end_pc ? entry : NULL;
 }
 
 void modules_begin_snapshot(struct modules *modules)
@@ -89,7 +74,7 @@ static int compare_entries(const void *left, const void *right)
     return (a->start_pc > b->start_pc) - (a->start_pc < b->start_pc);
 }
 
-/* Entries of both keep the number of the snapshot they are known from. Returns how many objects are gone. */
+/* Entries that are in both keep their `since`. Returns how many objects are gone. */
 static uint32_t match_entries(const struct modules_snapshot *before, const struct modules_snapshot *now)
 {
     uint32_t gone = 0;
@@ -110,7 +95,7 @@ static void set_loaded(struct modules *modules, const struct modules_snapshot *s
 {
     for (uint32_t i = 0; i < snapshot->count; i++) {
         if (snapshot->entries[i].record)
-            module_at(modules, snapshot->entries[i].record)->is_loaded = is_loaded;
+            module_records_at(modules, snapshot->entries[i].record)->is_loaded = is_loaded;
     }
 }
 
@@ -178,9 +163,9 @@ bool modules_refresh(struct modules *modules)
     return true;
 }
 
-/* ---- which module it was ---- */
+/* ---- the module of a sample's address ---- */
 
-/* No dlclose between the sample and a moment at which the snapshot was confirmed. */
+/* Whether there was no dlclose between the sample and a moment at which the snapshot was confirmed. */
 static bool is_without_dlclose(const struct modules_snapshot *snapshot, const struct sig_unloads *unloads)
 {
     return snapshot->is_quiet && unloads->begun == unloads->ended &&
@@ -249,21 +234,6 @@ void modules_deinit(struct modules *modules)
 
 /* ---- for unwinding ---- */
 
-static struct sig_module view_of(const struct modules *modules, const struct module *module)
-{
-    return (struct sig_module){
-        .start_pc = module->start_pc,
-        .end_pc = module->end_pc,
-        .eh_frame_hdr = module->eh_frame_hdr,
-        .cfi_low = module->cfi_low,
-        .cfi_high = module->cfi_high,
-        .search = module->search ? arena_at(&modules->search_tables, module->search) : NULL,
-        .search_count = module->search_count,
-        .search_base = module->search_base,
-        .is_permanent = module->is_permanent,
-    };
-}
-
 static struct sig_module view_of_entry(struct modules *modules, const struct modules_entry *entry)
 {
     if (!entry->record)
@@ -273,13 +243,12 @@ static struct sig_module view_of_entry(struct modules *modules, const struct mod
                                    .cfi_low = entry->cfi_low,
                                    .cfi_high = entry->cfi_high,
                                    .is_permanent = entry->is_permanent};
-    struct module *module = module_at(modules, entry->record);
-    struct sig_module view;
+    struct module *module = module_records_at(modules, entry->record);
     if (!module->is_indexed && !modules->has_no_search_tables) {
         eh_index_build(&modules->search_tables, arena_at(modules->list.arena, module->path), module);
         module->is_indexed = true;
     }
-    view = view_of(modules, module);
+    struct sig_module view = eh_index_view(&modules->search_tables, module);
     if (modules->has_no_search_tables)
         view.search = NULL;
     return view;
@@ -290,12 +259,10 @@ const struct sig_modules_table *modules_table(struct modules *modules)
     uint32_t other = !modules->table_current, count = modules->now.count;
     if (modules->table_capacity[other] < count || !modules->tables[other]) {
         scratch_free(modules->tables[other], table_bytes(modules->table_capacity[other]));
-        modules->table_capacity[other] = count * 2;
         modules->tables[other] = scratch_alloc(table_bytes(count * 2));
-        if (!modules->tables[other]) {
-            modules->table_capacity[other] = 0;
+        modules->table_capacity[other] = modules->tables[other] ? count * 2 : 0;
+        if (!modules->tables[other])
             return NULL;
-        }
     }
     struct sig_modules_table *table = modules->tables[other];
     table->count = count;
@@ -313,8 +280,8 @@ void modules_drop_search_tables(struct modules *modules)
 
 uint64_t modules_function_start(const struct modules *modules, arena_ref ref, uint64_t address)
 {
-    const struct module *module = module_at(modules, ref);
-    struct sig_module view = view_of(modules, module);
+    const struct module *module = module_records_at(modules, ref);
+    struct sig_module view = eh_index_view(&modules->search_tables, module);
     uint64_t start = 0, fde;
     if (module->is_loaded)
         return sig_eh_frame_function_start(&view, address);
