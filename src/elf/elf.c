@@ -1,13 +1,14 @@
 /*
  * One pass over the symbol tables, whatever the number of queries. A symbol that covers the queries [first,
- * last) is offered to the O(log queries) nodes of a segment tree that make up this range, and each query then
- * takes the best of the nodes above it. As the order among symbols does not depend on the query, that is
- * exact, and a hostile table whose symbols all cover everything costs no more than an honest one.
+ * last) is offered to the O(log queries) nodes of a segment tree that make up this range. Each query then
+ * takes the best of the nodes above it. That is exact, as the order among symbols does not depend on the
+ * query. A hostile table whose symbols all cover everything costs no more than an honest one.
  *
- * A symbol without a size is a label, as hand-written assembly has them: it reaches to the end of its section
- * (so _init does not name the PLT after it), but never across the start or the end of a symbol with a size.
+ * A symbol without a size is a label, as hand-written assembly has them. It reaches to the end of its
+ * section, so _init does not name the PLT after it. It never reaches across the start or the end of a sized
+ * symbol.
  *
- * The string tables are needed only until the choice is made: the names chosen are copied.
+ * The string tables are needed only until the symbols are chosen: the names chosen are copied.
  */
 #include "elf.h"
 
@@ -22,10 +23,10 @@
 
 enum {
     NAME_MAX_BYTES = 64 * 1024,    /* longer names are not believed */
-    NAME_COMPARED_MAX_BYTES = 256, /* of two names for one function: bounds the time for hostile names */
+    NAME_COMPARED_MAX_BYTES = 256, /* of two names of one function: bounds the time for hostile names */
 };
 
-/* struct elf_query.symbol_rank: what a later symbol must at least be to replace this one. */
+/* struct elf_query.symbol_rank: the least that a later symbol must be to replace this one. */
 enum { QUERY_UNNAMED, QUERY_LABEL, QUERY_SIZED };
 
 /* struct candidate.rank: higher is better to read. */
@@ -45,13 +46,13 @@ struct candidate {
 struct symbol_search {
     const struct elf_image *image;
     size_t count;
-    uint64_t *addresses;             /* of the queries; dense, for the binary search */
-    uint64_t *barriers;              /* labels below this do not reach the query and those after it */
-    struct candidate *labels;        /* the last label at or before the query and after the one before it */
-    struct candidate *covering;      /* 2 * count nodes: the best sized symbol that covers all of the node */
-    size_t memory_bytes;             /* all four, in one block that starts at covering */
-    const struct elf_bytes *strings; /* of the symbol table being read */
-    size_t strings_end;              /* after the last NUL: a name that starts before it is terminated */
+    uint64_t *addresses;        /* of the queries; dense, for the binary search */
+    uint64_t *barriers;         /* labels below this address do not reach the query or a later one */
+    struct candidate *labels;   /* the last label at or before the query and after the query before it */
+    struct candidate *covering; /* 2 * count nodes: the best sized symbol that covers all of the node */
+    size_t memory_bytes;        /* all four, in one block that starts at covering */
+    const char *strings;        /* of the symbol table being read */
+    size_t strings_end;         /* after the last NUL: a name that starts before it is terminated */
 };
 
 struct elf_names *elf_names_create(void)
@@ -89,29 +90,21 @@ static size_t first_query(const struct symbol_search *search, uint64_t address)
     return sort_find_first(search->addresses, search->count, sizeof *search->addresses, address);
 }
 
-/* The shorter name, then the first in the alphabet: the same from build to build. */
-static bool name_is_better(const char *name, const char *incumbent)
+/* The nearest start wins, then the rank, the shorter name, and the alphabet: the same from build to build. */
+static bool is_better(const struct candidate *candidate, const struct candidate *best)
 {
-    size_t bytes = strnlen(name, NAME_COMPARED_MAX_BYTES);
-    size_t incumbent_bytes = strnlen(incumbent, NAME_COMPARED_MAX_BYTES);
-    if (bytes != incumbent_bytes)
-        return bytes < incumbent_bytes;
-    return memcmp(name, incumbent, bytes) < 0;
+    if (candidate->start != best->start)
+        return candidate->start > best->start;
+    if (candidate->rank != best->rank)
+        return candidate->rank > best->rank;
+    size_t bytes = strnlen(candidate->name, NAME_COMPARED_MAX_BYTES);
+    size_t best_bytes = strnlen(best->name, NAME_COMPARED_MAX_BYTES);
+    return bytes != best_bytes ? bytes < best_bytes : memcmp(candidate->name, best->name, bytes) < 0;
 }
 
-/* Replaces the best so far if the candidate is better. */
 static void offer_candidate(struct candidate *best, const struct candidate *candidate)
 {
-    bool better = !best->name;
-    if (!candidate->name)
-        return;
-    if (best->name && best->start != candidate->start)
-        better = candidate->start > best->start;
-    else if (best->name && best->rank != candidate->rank)
-        better = candidate->rank > best->rank;
-    else if (best->name)
-        better = name_is_better(candidate->name, best->name);
-    if (better)
+    if (candidate->name && (!best->name || is_better(candidate, best)))
         *best = *candidate;
 }
 
@@ -145,11 +138,11 @@ static const char *readable_name(const struct symbol_search *search, const Elf64
 {
     if (symbol->st_name >= search->strings_end)
         return NULL;
-    const char *name = (const char *)search->strings->data + symbol->st_name;
+    const char *name = search->strings + symbol->st_name;
     return *name && !is_mapping_symbol(search, name) ? name : NULL;
 }
 
-/* The underscore of a mangled C++ name is not one that its author wrote. */
+/* The leading underscore of a mangled C++ name was not written by its author. */
 static uint32_t symbol_rank(const Elf64_Sym *symbol, const char *name)
 {
     unsigned char binding = ELF64_ST_BIND(symbol->st_info);
@@ -165,7 +158,7 @@ static bool is_in_code(const Elf64_Shdr *section, uint64_t address)
            address - section->sh_addr < section->sh_size;
 }
 
-/* A loaded object's symbols have the section numbers of its file, but its sections here are its segments. */
+/* The symbols of a loaded object have the section numbers of its file. Its sections here are its segments. */
 static const Elf64_Shdr *loaded_section(const struct elf_image *image, uint64_t address)
 {
     for (size_t i = 1; i < image->section_count; i++) {
@@ -239,12 +232,12 @@ static void collect_table(struct symbol_search *search, const Elf64_Shdr *table,
     const char *last_nul = strings->data ? memrchr(strings->data, 0, strings->bytes) : NULL;
     if (!last_nul)
         return;
-    search->strings = strings;
-    search->strings_end = (size_t)(last_nul - (const char *)strings->data) + 1;
+    search->strings = strings->data;
+    search->strings_end = (size_t)(last_nul - search->strings) + 1;
     elf_table_visit(search->image, table, sizeof(Elf64_Sym), collect_symbol, search);
 }
 
-/* Finds each query's best: from the tree's inner nodes down to the leaves, and labels from left to right. */
+/* Hands candidates on: from the tree's inner nodes down to the leaves, and labels from left to right. */
 static void choose_best(struct symbol_search *search)
 {
     for (size_t node = 1; node < search->count; node++) {
@@ -263,7 +256,7 @@ static const char *copy_name(struct elf_names *names, const char *name)
     return bytes <= NAME_MAX_BYTES ? string_pool_add(&names->pool, name, bytes) : NULL;
 }
 
-/* The symbol for one query, or one without a name. */
+/* The symbol for one query; without a name if there is none. */
 static struct candidate search_result(const struct symbol_search *search, size_t query, uint8_t *query_rank)
 {
     *query_rank = QUERY_SIZED;

@@ -1,9 +1,8 @@
 /*
- * Function names out of ELF files, bounds-checked: a hostile or truncated file gives fewer names, never a
- * fault.
+ * Function names out of ELF files. A hostile or truncated file gives fewer names, never a fault.
  *
- * A file that shrinks while it is mapped would raise SIGBUS, so it is read (pread) into scratch memory
- * section by section instead.
+ * A mapped file that shrinks would raise SIGBUS. So files are read (pread) into scratch memory, section by
+ * section.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.
@@ -15,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An address to be named. The caller sorts the array by elf_address, ascending, and zeroes the other fields.
- */
+/* An address to be named. The caller sorts the array by elf_address and zeroes the other fields. */
 struct elf_query {
     uint64_t elf_address;    /* as in the file: run-time address minus load bias */
     uint64_t symbol_address; /* out: st_value of the symbol found */
@@ -29,11 +27,12 @@ struct elf_query {
 struct elf_names;
 
 /*
- * Names queries[0..count) from .symtab and .dynsym of the file at path. Where build_id_bytes is not 0 the
- * file is used only if it has that build-id (a binary replaced on disk is not believed). Queries that
- * have a name already keep it unless the new symbol is as good and starts nearer. Returns the number of
- * queries that have a name now, or -errno: -ENOENT and so on from open, -ENOEXEC for a file that is no ELF of
- * this machine's class and byte order, -ESTALE for another build-id.
+ * Names queries[0..count) from .symtab and .dynsym of the file at path. If build_id_bytes is not 0, the file
+ * is used only if it has that build-id: a binary replaced on disk is not believed. A query that has a name
+ * keeps it, unless the new symbol is better, or as good and starts nearer.
+ *
+ * Returns the number of queries that have a name now, or -errno: open's, -ENOEXEC for a file that is no ELF
+ * of this machine's class and byte order, -ESTALE for another build-id.
  */
 int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes, struct elf_query *queries, size_t count);
@@ -51,8 +50,8 @@ struct elf_names *elf_names_create(void); /* NULL without memory */
 void elf_names_destroy(struct elf_names *names);
 
 /*
- * The GNU build-id in a note segment or section of memory that is known to be readable. Returns its length in
- * bytes (at most capacity, else 0) or 0 when there is none.
+ * The GNU build-id in a note segment or section, in memory that is known to be readable. Returns its length
+ * in bytes; 0 if there is none, or if it is longer than capacity.
  */
 size_t elf_build_id_in_notes(const void *notes, size_t notes_bytes, uint8_t *build_id, size_t capacity);
 

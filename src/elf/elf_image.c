@@ -1,7 +1,7 @@
 /*
  * Offsets and sizes of an ELF file are 64-bit numbers that may be hostile: none is added to another before it
- * is known to be inside the image. Constants bound what is read, so that neither memory nor time depends on
- * what a header claims.
+ * is known to be inside the image. Constants bound what is read, so neither memory nor time depends on what a
+ * header claims.
  */
 #include "elf_image.h"
 
@@ -30,18 +30,12 @@ enum {
     NOTE_ALIGN_BYTES = 4
 };
 
-/* Through the kernel: a library can be unloaded at any moment. */
-static bool read_loaded(uint64_t address, void *buffer, size_t bytes)
-{
-    return sig_memory_copy(buffer, address, bytes);
-}
-
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes)
 {
     if (offset > image->size_bytes || bytes > image->size_bytes - offset)
         return false;
-    if (image->loaded_at)
-        return read_loaded(image->loaded_at + offset, buffer, bytes);
+    if (image->loaded_at) /* through the kernel: a library can be unloaded at any moment */
+        return sig_memory_copy(buffer, image->loaded_at + offset, bytes);
     if (image->memory) {
         memcpy(buffer, image->memory + offset, bytes);
         return true;
@@ -57,7 +51,7 @@ bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer
     return true;
 }
 
-/* A large number of sections does not fit into the header and stands in section 0 (gABI, e_shnum). */
+/* A number that is too large for the header stands in section 0 (gABI, e_shnum). */
 static size_t section_count(const struct elf_image *image)
 {
     const Elf64_Ehdr *header = &image->header;
@@ -101,9 +95,9 @@ static int open_regular_file(const char *path, uint64_t *size_bytes)
 {
     /* Not blocking: the path may have become a pipe since the program was started. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
     if (fd < 0)
         return -errno;
-    struct stat status;
     int error = fstat(fd, &status) < 0 ? -errno : 0;
     if (error == 0 && !S_ISREG(status.st_mode))
         error = S_ISDIR(status.st_mode) ? -EISDIR : -ENOEXEC;
@@ -209,7 +203,7 @@ const Elf64_Shdr *elf_section_strings(const struct elf_image *image, const Elf64
     return &image->sections[section->sh_link];
 }
 
-/* A number that is too large for the header stands in section 0 (gABI, e_shstrndx). */
+/* As with e_shnum, a number that is too large for the header stands in section 0. */
 const Elf64_Shdr *elf_section_names(const struct elf_image *image)
 {
     size_t index = image->header.e_shstrndx;
@@ -286,7 +280,7 @@ static bool segments_have_build_id(const struct elf_image *image, const uint8_t 
     return false;
 }
 
-/* In a separate debug file the segments' offsets are those of the stripped file: only its sections count. */
+/* In a separate debug file the offsets of segments are those of the stripped file: only sections count. */
 static bool sections_have_build_id(const struct elf_image *image, const uint8_t *build_id,
                                    size_t build_id_bytes)
 {

@@ -2,8 +2,8 @@
  * Reads an ELF image piece by piece, from a file, from memory, or from an object that is loaded in this
  * process. Every access is checked against its size.
  *
- * elf.c and elf_plt.c build on it: a section header is only returned when it lies inside the image, and a
- * section's bytes are copies, so later changes of the file do no harm.
+ * A section header is returned only if it lies inside the image. The bytes of a section are copies, so later
+ * changes of the file do no harm.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  */
@@ -31,15 +31,15 @@ struct elf_bytes {
     size_t bytes;
 };
 
-/* 0 or -errno with nothing held: open's, -EISDIR, -ENOEXEC for what is no ELF64 of this byte order. */
+/* 0; or -errno with nothing held: open's, -EISDIR, -ENOEXEC for what is no ELF64 of this byte order. */
 int elf_image_open(struct elf_image *image, const char *path);
 int elf_image_init(struct elf_image *image, const void *memory, size_t size_bytes);
 void elf_image_deinit(struct elf_image *image);
 
-/* Whether it is the header of an ELF64 of this machine's byte order. */
+/* Whether this is the header of an ELF64 of the machine's byte order. */
 bool elf_header_is_ours(const Elf64_Ehdr *header);
 
-/* Exactly that many bytes, or false. */
+/* Reads exactly that many bytes, or returns false. */
 bool elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);
 
 /* The bytes of a section that exist: its size, cut at the end of the image and at 1 GiB. */
@@ -50,8 +50,9 @@ struct elf_bytes elf_section_load(const struct elf_image *image, const Elf64_Shd
 void elf_bytes_free(struct elf_bytes *bytes);
 
 /*
- * Calls visit for every whole entry of a table, in order, reading it piece by piece in constant memory. The
- * entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, it ends early.
+ * Calls visit for every whole entry of a table, in order. The table is read piece by piece, in constant
+ * memory. The entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, this ends
+ * early.
  */
 typedef void elf_visit_fn(void *context, const void *entry);
 void elf_table_visit(const struct elf_image *image, const Elf64_Shdr *table, size_t entry_bytes,

@@ -1,7 +1,4 @@
-/*
- * Nothing that is read here is believed beyond the bounds that the caller gives: an address becomes an offset
- * only when it lies inside.
- */
+/* Nothing that is read is believed beyond the caller's bounds: only an address inside becomes an offset. */
 #include "elf_loaded.h"
 
 #include "base/arena.h"
@@ -13,11 +10,11 @@ enum {
     SEGMENTS_MAX = 256,
     DYNAMIC_MAX = 1024,   /* entries of the dynamic section that are read */
     CHAIN_MAX = 1 << 16,  /* symbols in the last chain of a hash table */
-    PIECE_NUMBERS = 1024, /* of a hash table read at once */
+    PIECE_NUMBERS = 1024, /* numbers of a hash table that are read at once */
     SYMBOLS_MAX = 1 << 24,
 };
 
-/* Indexes of the sections made here; code and notes follow. */
+/* Indexes of the sections that are made here; code and notes follow. */
 enum { SECTION_SYMBOLS = 1, SECTION_STRINGS, SECTION_FIRST_SEGMENT };
 
 struct loaded {
@@ -27,14 +24,15 @@ struct loaded {
     size_t next_section;
 };
 
-/* The offset of an address in the file, 0 when it is outside (at 0 is the ELF header, never a table). */
+/* The offset of an address; 0 if it is outside (at 0 is the ELF header, never a table). */
 static uint64_t offset_of(const struct loaded *loaded, uint64_t elf_address)
 {
     uint64_t address = elf_address + loaded->load_bias;
     return address >= loaded->low && address < loaded->high ? address - loaded->low : 0;
 }
 
-/* glibc adds the load bias to these in place, other loaders do not. */
+/* The same for a pointer of the dynamic section. glibc adds the load bias to these in place, others do not.
+ */
 static uint64_t offset_of_pointer(const struct loaded *loaded, uint64_t pointer)
 {
     return pointer >= loaded->low && pointer < loaded->high ? pointer - loaded->low
@@ -99,7 +97,7 @@ static uint32_t greatest_number(const struct loaded *loaded, uint64_t offset, ui
     return greatest;
 }
 
-/* The last symbol is the end of the chain that begins last; a bit of its hash marks it. */
+/* The last symbol is the end of the last chain. A bit of its hash says that it is an end. */
 static uint64_t count_by_gnu_hash(const struct loaded *loaded)
 {
     struct {
@@ -175,13 +173,6 @@ static int read_segments(struct loaded *loaded)
     return 0;
 }
 
-/* Hides sections that are not loaded, and segments, whose offsets are those in the file. */
-static void hide_headers(Elf64_Ehdr *header)
-{
-    header->e_phnum = header->e_shnum = header->e_shstrndx = 0;
-    header->e_phoff = header->e_shoff = 0;
-}
-
 int elf_loaded_open(struct elf_image *image, uint64_t load_bias, uint64_t low, uint64_t high)
 {
     struct loaded loaded = {.image = image,
@@ -200,7 +191,9 @@ int elf_loaded_open(struct elf_image *image, uint64_t load_bias, uint64_t low, u
         return -ENOMEM;
     image->section_count = count;
     int status = read_segments(&loaded);
-    hide_headers(&image->header);
+    /* Hides the file's sections, which are not loaded, and segments, whose offsets are those in the file. */
+    image->header.e_phnum = image->header.e_shnum = image->header.e_shstrndx = 0;
+    image->header.e_phoff = image->header.e_shoff = 0;
     if (status < 0)
         elf_image_deinit(image);
     return status;

@@ -1,8 +1,12 @@
 /*
- * Only instructions that are certain are believed. x86_64: an optional endbr64 and bnd prefix, then an
- * indirect jump through a slot (System V psABI, procedure linkage table). aarch64: an optional bti c, adrp
- * x16 and ldr x17 from the slot, up to br x17 (ELF for the Arm 64-bit Architecture, AAELF64, 5.7.3). Lazy
- * entries that only push their number run once each and stay nameless, and so does their common entry.
+ * Only instructions that are certain are believed:
+ *
+ * - x86_64: an optional endbr64 and bnd prefix, then an indirect jump through a slot (System V psABI,
+ *   procedure linkage table).
+ * - aarch64: an optional bti c, adrp x16 and ldr x17 from the slot, up to br x17 (ELF for the Arm 64-bit
+ *   Architecture, AAELF64, 5.7.3).
+ *
+ * Lazy entries, which only push their number, run once each. They and their common entry stay nameless.
  */
 #include "elf_plt.h"
 
@@ -18,10 +22,10 @@ enum {
     TARGET_NAME_MAX_BYTES = 64 * 1024
 };
 
-/* A query inside a trampoline. */
+/* A query inside a trampoline. Addresses are as in the file. */
 struct trampoline {
-    uint64_t slot;   /* address in the file of the slot it jumps through */
-    uint64_t start;  /* address in the file of its first instruction */
+    uint64_t slot;   /* that it jumps through */
+    uint64_t start;  /* of its first instruction */
     uint32_t bytes;  /* its length */
     uint32_t symbol; /* index in .dynsym, 0 until the slot's relocation is found */
     size_t query;
@@ -30,14 +34,14 @@ _Static_assert(sizeof(struct trampoline) <= SORT_RECORD_MAX_BYTES, "sort_records
 
 struct plt;
 
-/* Finds the trampoline around an address of a section: everything of it but the symbol and the query. */
+/* Finds the trampoline around an address of a section, and fills in all but its symbol and its query. */
 typedef bool plt_find_fn(const struct plt *plt, const Elf64_Shdr *section, uint64_t address,
                          struct trampoline *ret);
 
 struct plt {
     const struct elf_image *image;
     plt_find_fn *find;
-    uint32_t relocation_types[2]; /* of slots */
+    uint32_t relocation_types[2]; /* that slots have */
     const Elf64_Shdr *sections[PLT_SECTIONS_MAX];
     size_t section_count;
     struct trampoline *trampolines; /* sorted by slot once all are found */
@@ -103,7 +107,7 @@ static bool find_x86_64(const struct plt *plt, const Elf64_Shdr *section, uint64
     return displacement != 0;
 }
 
-/* Instructions of aarch64 (Arm Architecture Reference Manual, C6.2); masks leave out what varies. */
+/* Instructions of aarch64 (Arm Architecture Reference Manual, C6.2). Masks leave out what varies. */
 enum {
     ARM_INSTRUCTION_BYTES = 4,
     ARM_ENTRY_MAX = 6, /* instructions */
@@ -131,7 +135,7 @@ static bool arm_is_ldr_x17(uint32_t word)
     return (word & 0xffc003ff) == 0xf9400211; /* ldr x17, [x16, #8 * n] */
 }
 
-/* What adrp and ldr add up to. */
+/* The address that adrp and ldr add up to. */
 static uint64_t arm_slot(uint64_t adrp_address, uint32_t adrp, uint32_t ldr)
 {
     const int page_bits = 12, immediate_bits = 21;

@@ -1,9 +1,9 @@
 /*
  * Names for the linker's trampolines: an address in .plt, .plt.sec or .plt.got becomes "puts@plt".
  *
- * The slot of the global offset table that a trampoline jumps through is read from its instructions and
+ * A trampoline jumps through a slot of the global offset table. The slot is read from its instructions and
  * looked up among the relocations, so the order of a linker's tables does not matter. Files of x86_64 and
- * aarch64 are understood on any machine; in others nothing is named.
+ * aarch64 are understood on any machine. In others nothing is named.
  *
  * Called from: elf.c, for the addresses no symbol was found for.
  */

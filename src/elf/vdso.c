@@ -1,6 +1,6 @@
 /*
- * What the kernel has mapped is believed. The number of symbols is not known: they end where their strings
- * begin, as every linker lays them out; where that is not so, there is no function.
+ * The vDSO is believed, because the kernel maps it. The number of its symbols is not known: they end where
+ * their strings begin, as every linker lays them out. With another layout no function is found.
  */
 #include "vdso.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Addresses in the object are as it was linked: without its load bias. */
+/* The object's own addresses are without its load bias. */
 struct object {
     uint64_t bias;
     const Elf64_Sym *symbols;
@@ -37,8 +37,7 @@ static void read_vdso_dynamic(struct object *object, const Elf64_Dyn *dynamic)
 static void read_object(struct object *object, const Elf64_Ehdr *header)
 {
     const char *base = (const char *)header;
-    const Elf64_Phdr *segments = (const void *)(base + header->e_phoff), *dynamic = NULL;
-    const Elf64_Phdr *first = NULL;
+    const Elf64_Phdr *segments = (const void *)(base + header->e_phoff), *dynamic = NULL, *first = NULL;
     for (int i = 0; i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_LOAD && !first)
             first = &segments[i];

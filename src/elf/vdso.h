@@ -1,8 +1,8 @@
 /*
  * Functions of the vDSO, the object that the kernel maps into every process.
  *
- * Found in the object itself, not through the loader's lists or dlsym, so this works before anything else
- * does. Called from: any thread. Standard: vdso(7); System V gABI chapter 5, Dynamic Section.
+ * They are found in the object itself, not through the loader's lists or dlsym. So this works before anything
+ * else does. Called from: any thread. Standard: vdso(7); System V gABI chapter 5, Dynamic Section.
  */
 #ifndef WALLPROF_VDSO_H
 #define WALLPROF_VDSO_H
@@ -14,7 +14,7 @@
 /* NULL where there is no vDSO (emulators), or it has no such function. */
 sig_clock_fn *vdso_clock_gettime(void);
 
-/* For tests: the value of the function of this name in the object that begins with this header; 0 without. */
+/* For tests: the address of a function in the object that begins with this header; 0 if there is none. */
 Elf64_Addr vdso_function(const Elf64_Ehdr *object, const char *name);
 
 #endif
