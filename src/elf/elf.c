@@ -16,7 +16,6 @@
 #include "elf_image.h"
 #include "elf_plt.h"
 #include "base/sort.h"
-#include "base/string_pool.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,10 +30,6 @@ enum { QUERY_UNNAMED, QUERY_LABEL, QUERY_SIZED };
 
 /* struct candidate.rank: higher is better to read. */
 enum { RANK_LOCAL, RANK_WEAK, RANK_GLOBAL, RANK_NO_UNDERSCORE = 4 };
-
-struct elf_names {
-    struct string_pool pool;
-};
 
 struct candidate {
     uint64_t start, end; /* end: the first address after it; for a label, after its section */
@@ -54,19 +49,6 @@ struct symbol_search {
     const char *strings;        /* of the symbol table being read */
     size_t strings_end;         /* after the last NUL: a name that starts before it is terminated */
 };
-
-struct elf_names *elf_names_create(void)
-{
-    return scratch_alloc(sizeof(struct elf_names));
-}
-
-void elf_names_destroy(struct elf_names *names)
-{
-    if (!names)
-        return;
-    string_pool_deinit(&names->pool);
-    scratch_free(names, sizeof *names);
-}
 
 static int search_init(struct symbol_search *search, const struct elf_image *image,
                        const struct elf_query *queries, size_t count)
@@ -250,10 +232,10 @@ static void choose_best(struct symbol_search *search)
     }
 }
 
-static const char *copy_name(struct elf_names *names, const char *name)
+static const char *copy_name(struct string_pool *names, const char *name)
 {
     size_t bytes = strnlen(name, NAME_MAX_BYTES + 1);
-    return bytes <= NAME_MAX_BYTES ? string_pool_add(&names->pool, name, bytes) : NULL;
+    return bytes <= NAME_MAX_BYTES ? string_pool_add(names, name, bytes) : NULL;
 }
 
 /* The symbol for one query; without a name if there is none. */
@@ -269,7 +251,7 @@ static struct candidate search_result(const struct symbol_search *search, size_t
     return label;
 }
 
-static void fill_queries(const struct symbol_search *search, struct elf_names *names,
+static void fill_queries(const struct symbol_search *search, struct string_pool *names,
                          struct elf_query *queries)
 {
     const char *last_found = NULL, *last_kept = NULL; /* neighbours mostly share a name and its copy */
@@ -293,8 +275,8 @@ static void fill_queries(const struct symbol_search *search, struct elf_names *n
     }
 }
 
-static int name_from_tables(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
-                            size_t count)
+static int name_from_tables(struct string_pool *names, const struct elf_image *image,
+                            struct elf_query *queries, size_t count)
 {
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     enum { TABLES = sizeof types / sizeof *types };
@@ -318,20 +300,20 @@ static int name_from_tables(struct elf_names *names, const struct elf_image *ima
     return 0;
 }
 
-int elf_name_from_image(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
+int elf_name_from_image(struct string_pool *names, const struct elf_image *image, struct elf_query *queries,
                         size_t count)
 {
     int named = 0;
     int status = count ? name_from_tables(names, image, queries, count) : 0;
     if (status < 0)
         return status;
-    elf_plt_name(image, &names->pool, queries, count);
+    elf_plt_name(image, names, queries, count);
     for (size_t i = 0; i < count; i++)
         named += queries[i].name != NULL;
     return named;
 }
 
-int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id,
+int elf_name_addresses(struct string_pool *names, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes, struct elf_query *queries, size_t count)
 {
     struct elf_image image;
@@ -346,7 +328,7 @@ int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t 
     return status;
 }
 
-int elf_name_addresses_in_image(struct elf_names *names, const void *memory, size_t memory_bytes,
+int elf_name_addresses_in_image(struct string_pool *names, const void *memory, size_t memory_bytes,
                                 struct elf_query *queries, size_t count)
 {
     struct elf_image image;

@@ -10,6 +10,8 @@
 #ifndef WALLPROF_ELF_H
 #define WALLPROF_ELF_H
 
+#include "base/string_pool.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,36 +20,30 @@
 struct elf_query {
     uint64_t elf_address;    /* as in the file: run-time address minus load bias */
     uint64_t symbol_address; /* out: st_value of the symbol found */
-    const char *name;        /* out: the linker's name, or NULL; lives as long as the struct elf_names */
+    const char *name;        /* out: the linker's name, or NULL; in the pool */
     uint64_t symbol_bytes;   /* out: the size of the symbol; 0 for a label, which has none */
     uint8_t symbol_rank;     /* private to elf.c */
 };
 
-/* Keeps copies of the names that were found. */
-struct elf_names;
-
 /*
- * Names queries[0..count) from .symtab and .dynsym of the file at path. If build_id_bytes is not 0, the file
- * is used only if it has that build-id: a binary replaced on disk is not believed. A query that has a name
- * keeps it, unless the new symbol is better, or as good and starts nearer.
+ * Names queries[0..count), with copies in `names`, from .symtab and .dynsym of the file at path. If
+ * build_id_bytes is not 0, the file is used only if it has that build-id: a binary replaced on disk is not
+ * believed. A query that has a name keeps it, unless the new symbol is better, or as good and starts nearer.
  *
  * Returns the number of queries that have a name now, or -errno: open's, -ENOEXEC for a file that is no ELF
  * of this machine's class and byte order, -ESTALE for another build-id.
  */
-int elf_name_addresses(struct elf_names *names, const char *path, const uint8_t *build_id,
+int elf_name_addresses(struct string_pool *names, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes, struct elf_query *queries, size_t count);
 
 /* The same for an image that the caller opened and knows to be the right one. */
 struct elf_image;
-int elf_name_from_image(struct elf_names *names, const struct elf_image *image, struct elf_query *queries,
+int elf_name_from_image(struct string_pool *names, const struct elf_image *image, struct elf_query *queries,
                         size_t count);
 
 /* The same for an image in memory (the vDSO, which has no file). */
-int elf_name_addresses_in_image(struct elf_names *names, const void *image, size_t image_bytes,
+int elf_name_addresses_in_image(struct string_pool *names, const void *image, size_t image_bytes,
                                 struct elf_query *queries, size_t count);
-
-struct elf_names *elf_names_create(void); /* NULL without memory */
-void elf_names_destroy(struct elf_names *names);
 
 /*
  * The GNU build-id in a note segment or section, in memory that is known to be readable. Returns its length

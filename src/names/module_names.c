@@ -58,7 +58,7 @@ static int name_from_file(const struct name_request *request, const char *path)
         return status;
     status = -ESTALE;
     if (is_mapped_file(request, &image))
-        status = elf_name_from_image(request->names->elf_names, &image, request->queries, request->count);
+        status = elf_name_from_image(request->names->pool, &image, request->queries, request->count);
     elf_image_deinit(&image);
     return status;
 }
@@ -127,7 +127,7 @@ static void name_from_vdso(const struct name_request *request)
     const uint64_t end = (module->loaded_high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
     if (image == 0 || image < module->loaded_low || image >= end)
         return;
-    elf_name_addresses_in_image(request->names->elf_names, (const void *)(uintptr_t)image, end - image,
+    elf_name_addresses_in_image(request->names->pool, (const void *)(uintptr_t)image, end - image,
                                 request->queries, request->count);
 }
 
@@ -140,7 +140,7 @@ static void name_from_memory(const struct name_request *request)
         return;
     if (module->build_id_bytes == 0 ||
         elf_image_has_build_id(&image, module->build_id, module->build_id_bytes))
-        elf_name_from_image(request->names->elf_names, &image, request->queries, request->count);
+        elf_name_from_image(request->names->pool, &image, request->queries, request->count);
     elf_image_deinit(&image);
 }
 
@@ -157,8 +157,8 @@ static void name_from_debug_file(const struct name_request *request)
     for (uint32_t i = 0; i < module->build_id_bytes; i++)
         used += (size_t)sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
     strcpy(path + used, ".debug");
-    elf_name_addresses(request->names->elf_names, path, module->build_id, module->build_id_bytes,
-                       request->queries, request->count);
+    elf_name_addresses(request->names->pool, path, module->build_id, module->build_id_bytes, request->queries,
+                       request->count);
 }
 
 int module_names_find(const struct module_names *names, const struct module *module,

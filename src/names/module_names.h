@@ -22,10 +22,10 @@
 
 struct module_names {
     const struct arena *arena;
-    struct elf_names *elf_names; /* owns the names */
-    struct memory_map *memory;   /* read when it is first needed */
-    bool is_another;             /* process: memory is empty, and nothing is known to be loaded */
-    uint64_t start_utc_ns;       /* of the process; 0 when not known: files' times are not compared with it */
+    struct string_pool *pool;  /* gets the names */
+    struct memory_map *memory; /* read when it is first needed */
+    bool is_another;           /* process: memory is empty, and nothing is known to be loaded */
+    uint64_t start_utc_ns;     /* of the process; 0 when not known: files' times are not compared with it */
 };
 
 /*

@@ -43,9 +43,8 @@ _Static_assert(sizeof(struct symbolize_entry) <= SORT_RECORD_MAX_BYTES, "sort_re
 
 /* What symbolize_create returns, and the memory of its strings. */
 struct symbolized {
-    struct symbols symbols;      /* first: symbolize_destroy gets it */
-    struct string_pool names;    /* those that are not the linker's */
-    struct elf_names *elf_names; /* the linker's */
+    struct symbols symbols; /* first: symbolize_destroy gets it */
+    struct string_pool names;
     struct anonymous_code anonymous;
     struct memory_map memory;
 };
@@ -305,9 +304,8 @@ static struct symbolized *symbolized_create(uint32_t location_count)
     symbols->region_of = scratch_alloc(location_count * sizeof *symbols->region_of);
     symbols->lost_files = scratch_alloc(location_count * sizeof *symbols->lost_files);
     symbols->modules = scratch_alloc(location_count * sizeof *symbols->modules);
-    symbolized->elf_names = elf_names_create();
     if (symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
-        symbols->lost_files && symbols->modules && symbolized->elf_names)
+        symbols->lost_files && symbols->modules)
         return symbolized;
     symbolize_destroy(symbols);
     return NULL;
@@ -345,7 +343,7 @@ struct symbols *symbolize_create(const struct tree *tree, const struct module_li
     naming.symbols = naming.symbolized ? &naming.symbolized->symbols : NULL;
     if (naming.symbols && naming.entries) {
         naming.module_names = (struct module_names){.arena = modules->arena,
-                                                    .elf_names = naming.symbolized->elf_names,
+                                                    .pool = &naming.symbolized->names,
                                                     .memory = &naming.symbolized->memory,
                                                     .start_utc_ns = process->start_utc_ns,
                                                     .is_another = !process->modules};
@@ -367,7 +365,6 @@ void symbolize_destroy(struct symbols *symbols)
         return;
     struct symbolized *symbolized = (struct symbolized *)symbols;
     const size_t count = symbols->location_count;
-    elf_names_destroy(symbolized->elf_names);
     string_pool_deinit(&symbolized->names);
     anonymous_code_deinit(&symbolized->anonymous);
     memory_map_deinit(&symbolized->memory);

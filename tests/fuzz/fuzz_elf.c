@@ -179,30 +179,30 @@ static void assert_same(const struct question *a, const struct question *b)
 static void check_names(const struct question *asked, const uint8_t *image, size_t bytes, unsigned failing)
 {
     static const uint8_t build_id[BUILT_BUILD_ID_BYTES] = {1, 0xab};
-    struct elf_names *names = elf_names_create();
+    struct string_pool names = {0};
     struct question memory = *asked, again, from_file = *asked, from_known = *asked;
-    int status = elf_name_addresses_in_image(names, image, bytes, memory.queries, memory.count);
+    int status = elf_name_addresses_in_image(&names, image, bytes, memory.queries, memory.count);
     check_answer(&memory, status);
     again = memory;
     if (status >= 0) {
-        FUZZ_ASSERT(elf_name_addresses_in_image(names, image, bytes, again.queries, again.count) == status);
+        FUZZ_ASSERT(elf_name_addresses_in_image(&names, image, bytes, again.queries, again.count) == status);
         assert_same(&memory, &again);
     }
-    FUZZ_ASSERT(elf_name_addresses(names, path, NULL, 0, from_file.queries, from_file.count) == status);
+    FUZZ_ASSERT(elf_name_addresses(&names, path, NULL, 0, from_file.queries, from_file.count) == status);
     assert_same(&memory, &from_file);
     int known =
-        elf_name_addresses(names, path, build_id, sizeof build_id, from_known.queries, from_known.count);
+        elf_name_addresses(&names, path, build_id, sizeof build_id, from_known.queries, from_known.count);
     FUZZ_ASSERT(known == status || known == -ESTALE);
     if (known >= 0)
         assert_same(&memory, &from_known);
     if (failing) {
         struct question starved = *asked;
         allocations_left = failing;
-        status = elf_name_addresses_in_image(names, image, bytes, starved.queries, starved.count);
+        status = elf_name_addresses_in_image(&names, image, bytes, starved.queries, starved.count);
         allocations_left = 0;
         check_answer(&starved, status);
     }
-    elf_names_destroy(names);
+    string_pool_deinit(&names);
     FUZZ_ASSERT(allocations_held == 0);
 }
 

@@ -33,18 +33,19 @@ enum { MUTATIONS = 20000 };
 
 static int setup_names(void **state)
 {
-    *state = elf_names_create();
-    return *state ? 0 : -1;
+    static struct string_pool names;
+    *state = &names;
+    return 0;
 }
 
 static int teardown_names(void **state)
 {
-    elf_names_destroy(*state);
+    string_pool_deinit(*state);
     return 0;
 }
 
 /* The name of one address in an image of these symbols; NULL for none. */
-static const char *name_in(struct elf_names *names, const struct built_symbol *symbols, size_t count,
+static const char *name_in(struct string_pool *names, const struct built_symbol *symbols, size_t count,
                            uint64_t address)
 {
     struct built_elf elf = built_elf_create(symbols, count, NULL, 0, 1);
@@ -88,9 +89,9 @@ static void sample_queries(struct elf_query queries[COUNT(sample_addresses)])
 static int check_image(const unsigned char *bytes, size_t size)
 {
     struct elf_query queries[COUNT(sample_addresses)];
-    struct elf_names *names = elf_names_create();
+    struct string_pool names = {0};
     sample_queries(queries);
-    int named = elf_name_addresses_in_image(names, bytes, size, queries, COUNT(queries));
+    int named = elf_name_addresses_in_image(&names, bytes, size, queries, COUNT(queries));
     int counted = 0;
     for (size_t i = 0; i < COUNT(queries); i++) {
         if (!queries[i].name)
@@ -103,7 +104,7 @@ static int check_image(const unsigned char *bytes, size_t size)
         assert_int_equal(counted, 0);
     else
         assert_int_equal(named, counted);
-    elf_names_destroy(names);
+    string_pool_deinit(&names);
     return named;
 }
 
@@ -496,7 +497,7 @@ static void agrees_with_the_definition(void **state)
 
 /* ---- files that cannot be used ---- */
 
-static int name_file(struct elf_names *names, const char *path, const uint8_t *build_id,
+static int name_file(struct string_pool *names, const char *path, const uint8_t *build_id,
                      size_t build_id_bytes)
 {
     struct elf_query query = {.elf_address = 0x1000};

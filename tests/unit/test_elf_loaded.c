@@ -25,13 +25,14 @@
 
 static int setup(void **state)
 {
-    *state = elf_names_create();
-    return *state ? 0 : -1;
+    static struct string_pool names;
+    *state = &names;
+    return 0;
 }
 
 static int teardown(void **state)
 {
-    elf_names_destroy(*state);
+    string_pool_deinit(*state);
     return 0;
 }
 
@@ -196,7 +197,7 @@ static int open_block(struct elf_image *image, const struct object_block *block)
 
 static const uint64_t offsets[] = {0xfff, 0x1000, 0x10ff, 0x1100, 0x1200, 0x1300, 0x1800, 0x1fff, 0x2000};
 
-static void assert_names(struct elf_names *names, const struct object_block *block, const char *at_10ff,
+static void assert_names(struct string_pool *names, const struct object_block *block, const char *at_10ff,
                          const char *at_1100)
 {
     const char *expected[] = {NULL, "first", at_10ff, at_1100, NULL, NULL, "second", "second", NULL};

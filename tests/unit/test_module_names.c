@@ -26,6 +26,7 @@ struct fixture {
     struct arena arena;
     struct memory_map memory;
     struct module_names names;
+    struct string_pool pool;
     struct module module;
     char path[300];
     void *mapped;
@@ -50,8 +51,8 @@ static int setup(void **state)
     *state = &fixture;
     fake_directory_create(&fixture.directory);
     assert_int_equal(arena_init(&fixture.arena, 1 << 16), 0);
-    fixture.names = (struct module_names){
-        .arena = &fixture.arena, .elf_names = elf_names_create(), .memory = &fixture.memory};
+    fixture.names =
+        (struct module_names){.arena = &fixture.arena, .pool = &fixture.pool, .memory = &fixture.memory};
     snprintf(fixture.path, sizeof fixture.path, "%s/lib.so", fixture.directory.path);
     write_file(&fixture, "lib.so", right, 1);
     int fd = open(fixture.path, O_RDONLY | O_CLOEXEC);
@@ -73,7 +74,7 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
     munmap(fixture->mapped, MAPPED_BYTES);
-    elf_names_destroy(fixture->names.elf_names);
+    string_pool_deinit(&fixture->pool);
     memory_map_deinit(&fixture->memory);
     arena_deinit(&fixture->arena);
     fake_directory_remove(&fixture->directory);

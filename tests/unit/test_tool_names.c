@@ -341,12 +341,12 @@ static void the_vdso_is_this_kernels_or_none(void **state)
     module_at(fixture, other)->load_bias = 2 * OTHER_BIAS;
     module_at(fixture, other)->build_id[3] ^= 0x10;
     uint64_t address = 0;
-    struct elf_names *names = elf_names_create();
+    struct string_pool names = {0};
     size_t bytes = header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr);
     struct elf_query query = {0};
     for (address = 0x400; address < bytes && !query.name; address += 16) {
         query.elf_address = address;
-        elf_name_addresses_in_image(names, header, bytes, &query, 1);
+        elf_name_addresses_in_image(&names, header, bytes, &query, 1);
     }
     assert_non_null(query.name);
     uint32_t named = add_location(fixture, ours, OTHER_BIAS + query.elf_address, 0);
@@ -357,7 +357,7 @@ static void the_vdso_is_this_kernels_or_none(void **state)
     assert_string_equal(function_of(fixture, named, 0)->name, query.name);
     assert_made_up(fixture, nameless, name);
     assert_int_equal(fixture->symbols->lost_file_count, 0);
-    elf_names_destroy(names);
+    string_pool_deinit(&names);
 }
 
 int main(void)

@@ -220,7 +220,7 @@ static size_t list_wanted(const struct debug_reading *reading, struct wanted_sym
 }
 
 /* Fills in symbols, by index of the address: the one that names its outermost frame, or none. */
-static int find_symbols(const struct debug_reading *reading, struct elf_names *elf_names,
+static int find_symbols(const struct debug_reading *reading, struct string_pool *names,
                         struct elf_query *symbols)
 {
     struct wanted_symbol *wanted = calloc(reading->count, sizeof *wanted);
@@ -230,7 +230,7 @@ static int find_symbols(const struct debug_reading *reading, struct elf_names *e
         for (size_t i = 0; i < count; i++)
             queries[i].elf_address = wanted[i].address;
         if (count > 0)
-            debug_symbols_find(&reading->file, reading->module, elf_names, queries, count);
+            debug_symbols_find(&reading->file, reading->module, names, queries, count);
         for (size_t i = 0; i < count; i++) {
             if (!wanted[i].is_start || queries[i].symbol_address == wanted[i].address)
                 symbols[wanted[i].index] = queries[i];
@@ -296,15 +296,14 @@ static void add_address(const struct debug_reading *reading, size_t index, const
 
 static int make_table(const struct debug_reading *reading, struct frame_table *table)
 {
-    struct elf_names *elf_names = elf_names_create();
+    struct string_pool names = {0};
     struct elf_query *symbols = calloc(reading->count, sizeof *symbols);
-    int error = elf_names && symbols ? find_symbols(reading, elf_names, symbols) : -ENOMEM;
+    int error = symbols ? find_symbols(reading, &names, symbols) : -ENOMEM;
     for (size_t i = 0; !error && i < reading->count; i++)
         add_address(reading, i, &symbols[i], table);
     if (table->is_broken)
         error = -ENOMEM;
-    if (elf_names)
-        elf_names_destroy(elf_names);
+    string_pool_deinit(&names);
     free(symbols);
     return error;
 }

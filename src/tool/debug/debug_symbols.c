@@ -78,11 +78,10 @@ static void name_rest_from_packed_table(const struct debug_file *file, struct el
 }
 
 void debug_symbols_find(const struct debug_file *file, const struct debug_module *module,
-                        struct elf_names *elf_names, struct elf_query *queries, size_t count)
+                        struct string_pool *names, struct elf_query *queries, size_t count)
 {
-    elf_name_addresses(elf_names, module->path, module->build_id, module->build_id_bytes, queries, count);
+    elf_name_addresses(names, module->path, module->build_id, module->build_id_bytes, queries, count);
     if (file->debug_path && !are_all_named(queries, count) && (!file->dwarf || file->dwarf_bias == 0))
-        elf_name_addresses(elf_names, file->debug_path, module->build_id, module->build_id_bytes, queries,
-                           count);
+        elf_name_addresses(names, file->debug_path, module->build_id, module->build_id_bytes, queries, count);
     name_rest_from_packed_table(file, queries, count);
 }

@@ -11,8 +11,9 @@
 #include "debug_info.h"
 #include "elf/elf.h"
 
-/* Fills in queries[0..count), which are ascending. Names live as long as both elf_names and the file. */
+/* Fills in queries[0..count), which are ascending. They have their names as long as both `names` and the file
+ * are there. */
 void debug_symbols_find(const struct debug_file *file, const struct debug_module *module,
-                        struct elf_names *elf_names, struct elf_query *queries, size_t count);
+                        struct string_pool *names, struct elf_query *queries, size_t count);
 
 #endif

@@ -30,28 +30,27 @@ static void add_symbol(struct frame_table *table, const struct elf_query *query)
     frame_table_add_frame(table, &frame);
 }
 
-typedef int find_symbols_fn(struct elf_names *names, const struct debug_module *module,
+typedef int find_symbols_fn(struct string_pool *names, const struct debug_module *module,
                             struct elf_query *queries, size_t count);
 
 static void add_symbols(find_symbols_fn *find, const struct debug_module *module, const uint64_t *addresses,
                         size_t count, struct frame_table *table)
 {
-    struct elf_names *names = elf_names_create();
+    struct string_pool names = {0};
     struct elf_query *queries = calloc(count, sizeof *queries);
-    int status = names && queries ? 0 : -ENOMEM;
+    int status = queries ? 0 : -ENOMEM;
     for (size_t i = 0; !status && i < count; i++)
         queries[i].elf_address = addresses[i];
     if (!status)
-        status = find(names, module, queries, count);
+        status = find(&names, module, queries, count);
     for (size_t i = 0; status >= 0 && i < count; i++)
         add_symbol(table, &queries[i]);
-    if (names)
-        elf_names_destroy(names);
+    string_pool_deinit(&names);
     free(queries);
 }
 
-static int find_in_file(struct elf_names *names, const struct debug_module *module, struct elf_query *queries,
-                        size_t count)
+static int find_in_file(struct string_pool *names, const struct debug_module *module,
+                        struct elf_query *queries, size_t count)
 {
     return elf_name_addresses(names, module->path, module->build_id, module->build_id_bytes, queries, count);
 }
@@ -59,8 +58,8 @@ static int find_in_file(struct elf_names *names, const struct debug_module *modu
 /* ---- the vDSO ---- */
 
 /* The kernel's object is trusted. Its section headers are its last part. */
-static int find_in_vdso(struct elf_names *names, const struct debug_module *module, struct elf_query *queries,
-                        size_t count)
+static int find_in_vdso(struct string_pool *names, const struct debug_module *module,
+                        struct elf_query *queries, size_t count)
 {
     const Elf64_Ehdr *header = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     struct elf_image image;
