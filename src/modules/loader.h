@@ -1,8 +1,9 @@
 /*
  * What the dynamic loader has mapped now, object by object.
  *
- * dl_iterate_phdr is called here and nowhere else; it takes the loader's list lock, which is why no handler
- * may do so. Called from: the sampler thread, and loader_unloaded from the dlclose hook.
+ * dl_iterate_phdr is called here and nowhere else. It takes the lock of the loader's list, so no handler may
+ * call it. Called from: the sampler thread; loader_read also from a thread that probes the lock after a fork
+ * (session_child.c), and loader_unloaded from the dlclose hook.
  */
 #ifndef WALLPROF_LOADER_H
 #define WALLPROF_LOADER_H
@@ -15,9 +16,9 @@
 
 struct module;
 
-/* The loader's state: two equal pairs of counts mean the same objects. */
+/* The loader's state. Equal counts mean the same objects. */
 struct loader_state {
-    uint64_t loads, unloads;          /* objects so far, by its own count */
+    uint64_t loads, unloads;          /* objects so far, by the loader's own counts */
     struct sig_unloads before, after; /* just before and just after the counts were read */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Records are found again by what they are (start, build-id, name), so a library that was replaced by another
- * at the same address gets a record of its own, and one that comes back has its old one.
+ * Records are found again by their start, build-id and name. So a library that replaces another at the same
+ * address gets a record of its own, and a library that comes back gets its old record.
  */
 #include "module_records.h"
 #include "base/hash.h"
@@ -29,7 +29,7 @@ static bool is_same_segment(const struct modules *modules, const struct module *
            !strcmp(arena_at(modules->list.arena, module->name), name);
 }
 
-/* The slot that holds the record, or the empty one where it belongs. */
+/* The slot that holds the record, or the empty slot where it belongs. */
 static arena_ref *index_slot(const struct modules *modules, const struct module *like, const char *name)
 {
     const struct modules_index *index = &modules->index;
@@ -157,7 +157,7 @@ int modules_save_records(const struct modules *modules, struct modules_saved *re
     return 0;
 }
 
-/* What has been found out about a module has to be found out again. */
+/* The search tables, and whether a module is sampled, have to be found out again. */
 static const unsigned char *restore_snapshot(struct modules *modules, struct modules_snapshot *snapshot,
                                              const unsigned char *at)
 {

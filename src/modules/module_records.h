@@ -14,8 +14,7 @@ static inline struct module *module_records_at(const struct modules *modules, ar
     return arena_at(modules->list.arena, ref);
 }
 
-/* The record of a segment, which is added if it is new. path: NULL if it is to be found out. 0 without
- * memory. */
+/* The record of a segment, added if it is new; 0 without memory. path: NULL if it is to be found out. */
 arena_ref module_records_find_or_add(struct modules *modules, const struct module *segment, const char *path,
                                      const char *name);
 
