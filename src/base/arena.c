@@ -1,5 +1,5 @@
 /*
- * The region is reserved once with MAP_NORESERVE: unused space costs address space only, and the pages that
+ * The region is reserved once with MAP_NORESERVE, so unused space costs address space only. The pages that
  * are used arrive zeroed from the kernel, so arena_alloc never clears memory.
  */
 #include "arena.h"
@@ -46,17 +46,16 @@ void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes)
     return NULL;
 }
 
-bool scratch_reserve(void *array, size_t *capacity, size_t count, size_t element_bytes)
+void *scratch_reserve(void *memory, size_t *capacity_bytes, size_t needed_bytes, size_t first_bytes)
 {
-    void **at = array;
-    size_t larger = *capacity ? *capacity : 256;
-    if (count <= *capacity)
-        return true;
-    while (larger < count)
-        larger *= 2;
-    *at = scratch_grow(*at, *capacity * element_bytes, larger * element_bytes);
-    *capacity = *at ? larger : 0;
-    return *at != NULL;
+    if (needed_bytes <= *capacity_bytes)
+        return memory;
+    size_t grown_bytes = *capacity_bytes ? *capacity_bytes : first_bytes;
+    while (grown_bytes < needed_bytes)
+        grown_bytes *= 2;
+    memory = scratch_grow(memory, *capacity_bytes, grown_bytes);
+    *capacity_bytes = memory ? grown_bytes : 0;
+    return memory;
 }
 
 int arena_init(struct arena *arena, size_t size_bytes)

@@ -1,13 +1,13 @@
 /*
  * An append-only region addressed by offsets: the memory of everything that ends up in a profile.
  *
- * One region holds tree nodes, locations, modules and threads. Records are never moved or freed, and they
- * refer to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from
- * mmap, never from the program's malloc, and is touched only as it is used.
+ * One region holds tree nodes, locations, modules and threads. Records are never moved or freed. They refer
+ * to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from mmap,
+ * never from the program's malloc, and is touched only as it is used.
  *
  * There is no lock: one thread at a time allocates, in the program the sampler. A published record may be
- * read at any moment: signal handlers read search tables (sig_modules.h), and the file of a mapped store is
- * as its process left it when it was killed (mapped_store.h).
+ * read at any moment. Signal handlers read search tables (sig_modules.h). The file of a mapped store is as
+ * its process left it when it was killed (mapped_store.h).
  */
 #ifndef WALLPROF_ARENA_H
 #define WALLPROF_ARENA_H
@@ -21,8 +21,8 @@ enum { ARENA_UNIT_BYTES = 8 };
 /* An offset in units of ARENA_UNIT_BYTES; 0 is "none". 32 bits reach 32 GiB. */
 typedef uint32_t arena_ref;
 
-/* How much of the memory can be touched, where it is mapped from a file that grows with its use
- * (mapped_store.h). extend does not fail: afterwards at least `bytes` can be touched. */
+/* How much of the memory can be touched, if it is mapped from a file that grows with its use
+ * (mapped_store.h). extend does not fail: after it at least `bytes` can be touched. */
 struct arena_backing {
     size_t bytes;
     void (*extend)(struct arena_backing *backing, size_t bytes);
@@ -35,14 +35,14 @@ struct arena {
     struct arena_backing *backing; /* not owned; NULL: all of it can be touched */
 };
 
-/* To be called before the first `bytes` bytes are touched. */
+/* Called before any of the first `bytes` bytes is touched. */
 static inline void arena_back(struct arena_backing *backing, size_t bytes)
 {
     if (backing && bytes > backing->bytes)
         backing->extend(backing, bytes);
 }
 
-/* Reserves size_bytes (rounded up to whole pages, at most 32 GiB). 0, or -errno with nothing reserved. */
+/* Reserves size_bytes, rounded up to whole pages, at most 32 GiB. 0; or -errno with nothing reserved. */
 int arena_init(struct arena *arena, size_t size_bytes);
 void arena_deinit(struct arena *arena);
 
@@ -57,7 +57,7 @@ void arena_clear(struct arena *arena);
 arena_ref arena_alloc(struct arena *arena, size_t bytes);
 arena_ref arena_alloc_reserved(struct arena *arena, size_t bytes);
 
-/* The record behind a non-zero reference; valid until arena_deinit. */
+/* The record that a reference other than 0 leads to; valid until arena_deinit. */
 static inline void *arena_at(const struct arena *arena, arena_ref ref)
 {
     return arena->base + (size_t)ref * ARENA_UNIT_BYTES;
@@ -67,23 +67,21 @@ static inline void *arena_at(const struct arena *arena, arena_ref ref)
 arena_ref arena_strdup(struct arena *arena, const char *string);
 
 /*
- * Plain anonymous memory outside any region, for index tables and export scratch. NULL when there is none.
- * scratch_free takes the same size that was asked for.
+ * Anonymous memory outside any region, zeroed, for index tables and for writing. NULL if there is none.
+ * scratch_free takes the size that was requested.
  */
 void *scratch_alloc(size_t bytes);
 
-/* The same, for memory that is about to be used completely: one system call instead of a fault per page. */
+/* The same, for memory that is used completely at once: one system call instead of a fault for each page. */
 void *scratch_alloc_touched(size_t bytes);
 void scratch_free(void *memory, size_t bytes);
 
-/* Moves a block into a larger one. The old one is released, also when NULL is returned for lack of memory. */
+/* Moves a block (NULL: none yet) into a larger one. NULL without memory; then the old block is gone. */
 void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes);
 
-/*
- * Makes an array in scratch memory hold at least `count` elements, and more for the next time. `array` points
- * to the caller's pointer to it, which is NULL with a capacity of 0 at first. False without memory: the array
- * is then gone, and its capacity is 0.
- */
-bool scratch_reserve(void *array, size_t *capacity, size_t count, size_t element_bytes);
+/* The same by doubling, if needed_bytes exceed *capacity_bytes, which becomes 0 without memory. first_bytes:
+ * the first size, SCRATCH_FIRST_BYTES where nothing better is known. */
+enum { SCRATCH_FIRST_BYTES = 4096 };
+void *scratch_reserve(void *memory, size_t *capacity_bytes, size_t needed_bytes, size_t first_bytes);
 
 #endif

@@ -22,7 +22,7 @@ void lines_deinit(struct lines *lines)
     *lines = (struct lines){.fd = -1};
 }
 
-/* Keeps only the head of a line that is too long. */
+/* Moves what has not been returned. Of a line that is too long only the head is kept. */
 static void move_rest_to_front(struct lines *lines)
 {
     size_t kept = lines->used - lines->begin;
@@ -68,4 +68,20 @@ bool lines_next(struct lines *lines, struct line *ret)
         if (!fill_buffer(lines))
             return false;
     }
+}
+
+bool lines_read_number(const char **at, const char *end, unsigned base, uint64_t *ret)
+{
+    const char *begin = *at;
+    for (*ret = 0; *at < end; ++*at) {
+        char c = **at, lower = (char)(c | 0x20);
+        unsigned digit = c >= '0' && c <= '9'           ? (unsigned)(c - '0')
+                         : lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10
+                                                        : base;
+        if (digit >= base)
+            break;
+        if (__builtin_mul_overflow(*ret, base, ret) || __builtin_add_overflow(*ret, digit, ret))
+            return false;
+    }
+    return *at > begin;
 }

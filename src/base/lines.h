@@ -34,4 +34,8 @@ void lines_deinit(struct lines *lines);
 /* The next line that ends in a newline. A last line without one is not returned: it may be incomplete yet. */
 bool lines_next(struct lines *lines, struct line *ret);
 
+/* Reads at least one digit (base: at most 16) from *at on, and leaves *at at the first character that is
+ * none. False also for a number of more than 64 bits. */
+bool lines_read_number(const char **at, const char *end, unsigned base, uint64_t *ret);
+
 #endif

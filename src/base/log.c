@@ -17,7 +17,7 @@
 
 static const char prefix[] = "wallprof: ";
 
-enum { NOTICE_BYTES = 64 }; /* reserved for the line that says how many were dropped */
+enum { NOTICE_BYTES = 64 }; /* reserved for the line that says how many messages were dropped */
 
 void log_init(struct log *log, enum log_level level)
 {
@@ -64,7 +64,7 @@ void log_add(struct log *log, enum log_level level, const char *format, ...)
 
 /*
  * A pipe without a reader and a file at its size limit raise a signal with the error. The program must not
- * get it: it did not write. Raw calls, because the hooks do not show the true mask.
+ * get it, as it did not write. Raw calls are used, because the hooks do not show the true mask.
  */
 static const uint64_t write_signals = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
 
@@ -76,7 +76,7 @@ static uint64_t pending_write_signals(void)
 }
 
 struct held_signals {
-    uint64_t mask, pending;
+    uint64_t mask, pending; /* as they were before */
 };
 
 static struct held_signals hold_write_signals(void)
@@ -116,10 +116,11 @@ static void add_notice(struct log *log)
     log->dropped = 0;
 }
 
-/* The log file, or -1. A failure to open it is one more message. */
+/* The log file, or -1 if there is none or nothing to write. A failure to open it is one more message. */
 static int open_file(struct log *log)
 {
-    if (!*log->path)
+    add_notice(log);
+    if (!*log->path || log->used_bytes == 0)
         return -1;
     int fd = trusted_path_open_to_append(log->path);
     if (fd < 0) {
@@ -137,7 +138,7 @@ static bool is_stderr_of_the_start(const struct log *log)
            status.st_ino == log->stderr_inode;
 }
 
-/* Writes everything and closes the descriptor. */
+/* Writes everything, and closes the descriptor unless it is stderr. */
 static void write_kept(struct log *log, int fd)
 {
     struct held_signals before = hold_write_signals();
@@ -150,21 +151,21 @@ static void write_kept(struct log *log, int fd)
 
 void log_flush(struct log *log)
 {
-    add_notice(log);
-    int fd = log->used_bytes > 0 ? open_file(log) : -1;
-    if (fd < 0 && is_stderr_of_the_start(log))
+    int fd = open_file(log);
+    if (fd < 0 && log->used_bytes > 0 && is_stderr_of_the_start(log))
         fd = STDERR_FILENO;
-    if (fd >= 0 && log->used_bytes > 0)
+    if (fd >= 0)
         write_kept(log, fd);
 }
 
-/* Through the process's own entry if that is the same file: see proc_tasks.h on what a thread's own costs. */
+/* Opens the process's own entry in /proc if it is the same file: see proc_tasks.h on the cost of a thread's.
+ */
 int log_open_stderr_handle(void)
 {
     struct stat own, found;
     if (fstat(STDERR_FILENO, &own) < 0)
         return -1;
-    /* No reader waits for the end of a regular file. Opened again, it would have another offset. */
+    /* A regular file has no reader that waits for its end. Opened again, it would have another offset. */
     if (S_ISREG(own.st_mode))
         return raw_fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int fd = open("/proc/self/fd/2", O_PATH | O_CLOEXEC);
@@ -187,8 +188,7 @@ static int open_handle(int handle)
 
 void log_flush_through(struct log *log, int stderr_handle)
 {
-    add_notice(log);
-    int fd = log->used_bytes > 0 ? open_file(log) : -1;
+    int fd = open_file(log);
     if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0)
         fd = open_handle(stderr_handle);
     if (fd >= 0)

@@ -1,9 +1,9 @@
 /*
- * wallprof's messages: none unless something is wrong or they were asked for.
- *
- * Messages are kept until a thread of the program flushes them, at the end of start-up and when the profile
- * has been written, because the sampler does not share the program's descriptors. Each is one line,
+ * wallprof's messages: none, unless something is wrong or the user wants more. Each is one line,
  * "wallprof: ...".
+ *
+ * The sampler does not share the program's descriptors. So messages are kept until a thread of the program
+ * flushes them: at the end of start-up, and when the profile has been written.
  *
  * Called from: the starting thread, then the sampler, then the finishing thread, one after the other.
  */
@@ -32,21 +32,21 @@ struct log {
 /* Notes what stderr is now. */
 void log_init(struct log *log, enum log_level level);
 
-/* Messages go into this file from now on. A relative name is resolved now. */
+/* From now on messages go into this file. A relative name is resolved now. */
 void log_set_path(struct log *log, const char *path);
 
-/* Adds a line (printf's format, no newline). Dropped and counted when there is no room. */
+/* Adds a line (printf's format, no newline). If the buffer is full, the line is dropped and counted. */
 void log_add(struct log *log, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes what is kept to the file, or to stderr if that is still the one of the start; else keeps it. Raises
- * no signal (SIGPIPE, SIGXFSZ), whatever stderr is. */
+/* Writes what is kept to the file, or to stderr if that is still the file of the start. Else it stays kept.
+ * Raises no signal (SIGPIPE, SIGXFSZ), whatever stderr is. */
 void log_flush(struct log *log);
 
 /*
- * For a thread with a descriptor table of its own: a handle of the program's stderr that does not keep it
- * open (a pipe's reader still sees its end), or -1. With it log_flush_through can write even when the program
- * has closed its stderr, as many do right before they exit.
+ * For a thread with a descriptor table of its own: a handle of the program's stderr, or -1. The handle does
+ * not keep stderr open: a pipe's reader still sees its end. With it log_flush_through can write even after
+ * the program has closed its stderr, as many do right before they exit.
  */
 int log_open_stderr_handle(void);
 void log_flush_through(struct log *log, int stderr_handle);

@@ -18,15 +18,10 @@ void protobuf_clear(struct protobuf_writer *writer)
 
 static bool reserve_bytes(struct protobuf_writer *writer, size_t bytes)
 {
-    size_t capacity = writer->capacity ? writer->capacity : FIRST_CAPACITY_BYTES;
     if (writer->failed)
         return false;
-    if (writer->used + bytes <= writer->capacity)
-        return true;
-    while (capacity < writer->used + bytes)
-        capacity *= 2;
-    writer->bytes = scratch_grow(writer->bytes, writer->capacity, capacity);
-    writer->capacity = writer->bytes ? capacity : 0;
+    writer->bytes =
+        scratch_reserve(writer->bytes, &writer->capacity, writer->used + bytes, FIRST_CAPACITY_BYTES);
     writer->failed = !writer->bytes;
     return !writer->failed;
 }

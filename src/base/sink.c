@@ -26,7 +26,7 @@ struct sink {
     int directory_fd, fd;
     int error; /* the first -errno */
     bool is_renamed, is_nameless, is_plain;
-    bool is_borrowed; /* the descriptor is the caller's */
+    bool is_borrowed; /* the descriptor stays the caller's */
     char name[NAME_MAX + 1], temporary[NAME_MAX + 32];
     size_t gathered; /* plain: bytes in the buffer */
     z_stream stream;
@@ -52,7 +52,7 @@ static void zlib_free(void *opaque, void *memory)
     (void)memory;
 }
 
-/* As /dev/stdout does, which must not be replaced even when there is no such descriptor. */
+/* Whether a link leads into /proc, as /dev/stdout does. It must not be replaced, even if it leads nowhere. */
 static bool leads_to_proc(int directory_fd, const char *name)
 {
     static const char proc[] = "/proc/";
@@ -73,7 +73,7 @@ bool sink_is_special(int directory_fd, const char *name)
     return !S_ISREG(itself.st_mode) && trusted_path_is_trusted(directory_fd, &itself);
 }
 
-/* The program's umask may take away the owner's rights too. */
+/* The program's umask may take away even the owner's rights. */
 static int set_mode(int fd)
 {
     struct stat status;
@@ -88,7 +88,7 @@ static int create_temporary(struct sink *sink)
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE));
 }
 
-/* The first needs the privilege to do it, or Linux 6.10; the second this thread's own view of /proc. */
+/* The first call needs a privilege, or Linux 6.10. The second needs the thread's own view of /proc. */
 static int link_temporary(struct sink *sink)
 {
     char path[48];
@@ -98,7 +98,7 @@ static int link_temporary(struct sink *sink)
     return linkat(AT_FDCWD, path, sink->directory_fd, sink->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Calls create with temporary names until one is free. What create returns, or -errno. */
+/* Calls create with temporary names until one is free. Returns what create returns, or -errno. */
 static int create_under_free_name(struct sink *sink, int (*create)(struct sink *))
 {
     unsigned random = 0;
@@ -132,9 +132,9 @@ static int open_target(struct sink *sink, int *spare_fd)
 
 int sink_spare(int directory_fd, const char *name)
 {
-    int fd = sink_is_special(directory_fd, name)
-                 ? -1
-                 : set_mode(openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
+    if (sink_is_special(directory_fd, name))
+        return -EEXIST;
+    int fd = set_mode(openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
     return fd < 0 ? -errno : fd;
 }
 
@@ -143,21 +143,17 @@ struct sink *sink_create(int directory_fd, const char *name, enum sink_coding co
     return sink_create_with(-1, directory_fd, name, coding, ret_error);
 }
 
-static void start_stream(struct sink *sink)
+static void start_coding(struct sink *sink, enum sink_coding coding)
 {
+    sink->is_plain = coding == SINK_PLAIN;
+    if (sink->is_plain)
+        return;
     sink->stream.zalloc = zlib_alloc;
     sink->stream.zfree = zlib_free;
     sink->stream.opaque = sink;
     if (deflateInit2(&sink->stream, COMPRESSION_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, MEMORY_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         sink->error = -ENOMEM;
-}
-
-static void start_coding(struct sink *sink, enum sink_coding coding)
-{
-    sink->is_plain = coding == SINK_PLAIN;
-    if (!sink->is_plain)
-        start_stream(sink);
 }
 
 struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
@@ -270,7 +266,7 @@ int sink_commit(struct sink *sink)
         deflate_input(sink, Z_FINISH);
     if (sink->is_nameless && !sink->error)
         sink->error = create_under_free_name(sink, link_temporary);
-    sink->is_renamed &= !sink->is_nameless || !sink->error; /* else there is no name to remove */
+    sink->is_renamed &= !sink->is_nameless || !sink->error; /* without a name there is none to remove */
     if (!sink->is_borrowed && close(sink->fd) < 0 && !sink->error)
         sink->error = -errno;
     if (sink->is_renamed && !sink->error &&
@@ -294,7 +290,7 @@ int sink_check(int directory_fd, const char *name)
         if (sink_is_special(directory_fd, name))
             return faccessat(directory_fd, name, W_OK, AT_EACCESS) < 0 ? -errno : 0;
     }
-    /* A nameless file is the proof. Where the file system has none, only permissions can be checked. */
+    /* That a nameless file can be created is the proof. Without these only permissions can be checked. */
     int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0) {
         close(fd);

@@ -25,8 +25,8 @@ enum sink_coding { SINK_GZIP, SINK_PLAIN };
 struct sink *sink_create(int directory_fd, const char *name, enum sink_coding coding, int *ret_error);
 
 /*
- * Opens a nameless file in advance, for when no descriptor is left later (RLIMIT_NOFILE): a descriptor, or
- * -errno where there is none. sink_create_with takes ownership of it; negative: there is none.
+ * Opens a nameless file in advance, in case no descriptor is left later (RLIMIT_NOFILE). Returns a
+ * descriptor, or -errno: -EEXIST if the name is special. sink_create_with takes it over; negative: none.
  */
 int sink_spare(int directory_fd, const char *name);
 struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, enum sink_coding coding,
@@ -35,22 +35,20 @@ struct sink *sink_create_with(int spare_fd, int directory_fd, const char *name, 
 /* Writes to a descriptor that stays the caller's, at its present offset. NULL without memory. */
 struct sink *sink_create_on(int fd, enum sink_coding coding);
 
-/* Small pieces may be written one by one: they are gathered. */
+/* Small pieces are gathered, and may be written one by one. */
 void sink_write(struct sink *sink, const void *data, size_t bytes);
 
-/* The file is not to be completed: sink_commit then discards it and returns this -errno. */
+/* Makes sink_commit discard the file and return this -errno. */
 void sink_fail(struct sink *sink, int error);
 
-/* Completes the file and destroys the sink. 0, or the first -errno met; the old file, if any, is then
- * untouched. */
+/* Completes the file and destroys the sink. 0; or the first -errno, and then an old file is as it was. */
 int sink_commit(struct sink *sink);
 
-/* Whether there is a device, a FIFO or a link into /proc (/dev/stdout), which is written to and never
- * replaced. False for one that another user may have put there (trusted_path.h): it is replaced, or nothing
- * is written. */
+/* Whether a device, a FIFO or a link into /proc (/dev/stdout) is there: it is written to, never replaced.
+ * False if another user may have put it there (trusted_path.h): it is replaced, or nothing is written. */
 bool sink_is_special(int directory_fd, const char *name);
 
-/* Whether a profile could be written there now: 0 or -errno. Leaves nothing behind. */
+/* Whether a profile could be written there now: 0 or -errno. Leaves no file there. */
 int sink_check(int directory_fd, const char *name);
 
 #endif

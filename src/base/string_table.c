@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FIRST_TEXT_BYTES = 64 * 1024, FIRST_SLOTS = 4096 };
+enum { FIRST_TEXT_BYTES = 64 * 1024, FIRST_OFFSETS_BYTES = 32 * 1024, FIRST_SLOTS = 4096 };
 
 static uint32_t hash_text(const char *text)
 {
@@ -15,34 +15,21 @@ static uint32_t hash_text(const char *text)
 
 static bool reserve_text(struct string_table *table, size_t bytes)
 {
-    size_t capacity = table->text_capacity ? table->text_capacity : FIRST_TEXT_BYTES;
-    if (table->text_used + bytes <= table->text_capacity)
-        return true;
-    while (capacity < table->text_used + bytes)
-        capacity *= 2;
-    table->text = scratch_grow(table->text, table->text_capacity, capacity);
-    table->text_capacity = table->text ? capacity : 0;
-    return table->text != NULL;
-}
-
-static bool reserve_offset(struct string_table *table)
-{
-    if (table->count < table->offsets_capacity)
-        return true;
-    uint32_t capacity = table->offsets_capacity ? table->offsets_capacity * 2 : FIRST_SLOTS;
+    table->text =
+        scratch_reserve(table->text, &table->text_capacity, table->text_used + bytes, FIRST_TEXT_BYTES);
     table->offsets =
-        scratch_grow(table->offsets, sizeof(uint64_t) * table->offsets_capacity, sizeof(uint64_t) * capacity);
-    table->offsets_capacity = table->offsets ? capacity : 0;
-    return table->offsets != NULL;
+        scratch_reserve(table->offsets, &table->offsets_bytes,
+                        sizeof *table->offsets * (table->count + (size_t)1), FIRST_OFFSETS_BYTES);
+    return table->text && table->offsets;
 }
 
-static void fill_slot(struct string_table *table, uint32_t index)
+/* The slot that holds the string, or the empty slot where it belongs. */
+static uint32_t *find_slot(const struct string_table *table, const char *text)
 {
-    uint32_t mask = table->slots_capacity - 1;
-    uint32_t at = hash_text(string_table_at(table, index)) & mask;
-    while (table->slots[at])
+    uint32_t mask = table->slots_capacity - 1, at = hash_text(text) & mask;
+    while (table->slots[at] && strcmp(string_table_at(table, table->slots[at] - 1), text) != 0)
         at = (at + 1) & mask;
-    table->slots[at] = index + 1;
+    return &table->slots[at];
 }
 
 static bool reserve_slot(struct string_table *table)
@@ -54,18 +41,8 @@ static bool reserve_slot(struct string_table *table)
     table->slots = scratch_alloc(sizeof(uint32_t) * capacity);
     table->slots_capacity = table->slots ? capacity : 0;
     for (uint32_t i = 0; table->slots && i < table->count; i++)
-        fill_slot(table, i);
+        *find_slot(table, string_table_at(table, i)) = i + 1;
     return table->slots != NULL;
-}
-
-static uint32_t find_text(const struct string_table *table, const char *text)
-{
-    uint32_t mask = table->slots_capacity - 1;
-    for (uint32_t at = hash_text(text) & mask; table->slots[at]; at = (at + 1) & mask) {
-        if (!strcmp(string_table_at(table, table->slots[at] - 1), text))
-            return table->slots[at];
-    }
-    return 0;
 }
 
 void string_table_init(struct string_table *table)
@@ -77,7 +54,7 @@ void string_table_init(struct string_table *table)
 void string_table_deinit(struct string_table *table)
 {
     scratch_free(table->text, table->text_capacity);
-    scratch_free(table->offsets, sizeof(uint64_t) * table->offsets_capacity);
+    scratch_free(table->offsets, table->offsets_bytes);
     scratch_free(table->slots, sizeof(uint32_t) * table->slots_capacity);
     *table = (struct string_table){0};
 }
@@ -85,20 +62,20 @@ void string_table_deinit(struct string_table *table)
 uint32_t string_table_intern(struct string_table *table, const char *text)
 {
     size_t bytes = strlen(text) + 1;
-    if (table->failed || !reserve_text(table, bytes) || !reserve_offset(table) || !reserve_slot(table)) {
+    if (table->failed || !reserve_text(table, bytes) || !reserve_slot(table)) {
         table->failed = true;
         return 0;
     }
     char *copy = table->text + table->text_used; /* kept only if it is new */
     memcpy(copy, text, bytes);
     utf8_repair(copy);
-    uint32_t found = find_text(table, copy);
-    if (found)
-        return found - 1;
+    uint32_t *slot = find_slot(table, copy);
+    if (*slot)
+        return *slot - 1;
     table->offsets[table->count] = table->text_used;
     table->text_used += bytes;
-    fill_slot(table, table->count);
-    return table->count++;
+    *slot = ++table->count;
+    return *slot - 1;
 }
 
 uint32_t string_table_count(const struct string_table *table)

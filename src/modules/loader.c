@@ -90,21 +90,16 @@ void loader_read(bool without_lock, struct loader_state *ret)
     ret->after = sig_unloads_read();
 }
 
+/* Looked up by name, because our library must load with an older C library too. A dlsym that fails would call
+ * malloc, so the version is compared first. */
+sig_find_object_fn *loader_find_object(void)
+{
 #if __GLIBC_PREREQ(2, 35)
-/* Looked up by name, because our library must load with an older C library too. There the version is compared
- * first: a dlsym that fails would call malloc. */
-sig_find_object_fn *loader_find_object(void)
-{
-    if (strverscmp(gnu_get_libc_version(), "2.35") < 0)
-        return NULL;
-    return (sig_find_object_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
-}
-#else
-sig_find_object_fn *loader_find_object(void)
-{
+    if (strverscmp(gnu_get_libc_version(), "2.35") >= 0)
+        return (sig_find_object_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+#endif
     return NULL;
 }
-#endif
 
 uint64_t loader_unloaded(void)
 {

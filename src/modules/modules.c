@@ -18,15 +18,11 @@ _Static_assert(sizeof(struct modules_entry) <= SORT_RECORD_MAX_BYTES, "sort_reco
 
 static bool snapshot_reserve(struct modules_snapshot *snapshot)
 {
-    if (snapshot->count < snapshot->capacity)
-        return true;
-    uint32_t capacity = snapshot->capacity ? snapshot->capacity * 2 : SNAPSHOT_FIRST_CAPACITY;
-    struct modules_entry *entries =
-        scratch_grow(snapshot->entries, sizeof(*entries) * snapshot->capacity, sizeof(*entries) * capacity);
-    snapshot->entries = entries;
-    snapshot->capacity = entries ? capacity : 0;
-    snapshot->count = entries ? snapshot->count : 0;
-    return entries;
+    snapshot->entries = scratch_reserve(snapshot->entries, &snapshot->capacity_bytes,
+                                        sizeof(*snapshot->entries) * (snapshot->count + (size_t)1),
+                                        sizeof(*snapshot->entries) * SNAPSHOT_FIRST_CAPACITY);
+    snapshot->count = snapshot->entries ? snapshot->count : 0;
+    return snapshot->entries;
 }
 
 static const struct modules_entry *entry_at(const struct modules_snapshot *snapshot, uint64_t address)
@@ -41,8 +37,9 @@ void modules_begin_snapshot(struct modules *modules)
 {
     struct modules_snapshot recycled = modules->before;
     modules->before = modules->now;
-    modules->now = (struct modules_snapshot){
-        .number = modules->before.number + 1, .entries = recycled.entries, .capacity = recycled.capacity};
+    modules->now = (struct modules_snapshot){.number = modules->before.number + 1,
+                                             .entries = recycled.entries,
+                                             .capacity_bytes = recycled.capacity_bytes};
 }
 
 void modules_add_segment(void *context, const struct module *segment, const char *name)
@@ -225,8 +222,8 @@ void modules_deinit(struct modules *modules)
 {
     for (int i = 0; i < 2; i++)
         scratch_free(modules->tables[i], table_bytes(modules->table_capacity[i]));
-    scratch_free(modules->now.entries, sizeof(struct modules_entry) * modules->now.capacity);
-    scratch_free(modules->before.entries, sizeof(struct modules_entry) * modules->before.capacity);
+    scratch_free(modules->now.entries, modules->now.capacity_bytes);
+    scratch_free(modules->before.entries, modules->before.capacity_bytes);
     scratch_free(modules->index.slots, sizeof(arena_ref) * modules->index.capacity);
     arena_deinit(&modules->search_tables);
     *modules = (struct modules){0};

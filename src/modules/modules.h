@@ -67,7 +67,8 @@ struct modules_snapshot {
     uint32_t quiet_strange;        /* struct sig_unloads.strange then */
     uint64_t quiet_extra_unloads;  /* objects unloaded by then, since the last dlclose had ended */
     struct modules_entry *entries; /* ascending by start_pc; scratch memory */
-    uint32_t count, capacity;
+    size_t capacity_bytes;
+    uint32_t count;
 };
 
 /* When a sample was taken. */

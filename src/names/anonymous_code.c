@@ -43,7 +43,7 @@ static void name_from_list(struct anonymous_code *code, const struct perf_map_so
                 (unsigned long long)malformed);
 }
 
-/* The last entry counts, so the process's own list comes first, then those it inherited. */
+/* The last entry counts: so the process's own list comes first, and then those that it inherited. */
 static int name_from_lists(struct anonymous_code *code, const struct perf_maps *perf_maps, struct log *log,
                            struct anonymous_address *addresses, size_t count)
 {
@@ -64,25 +64,21 @@ static int name_from_lists(struct anonymous_code *code, const struct perf_maps *
 
 /* ---- regions ---- */
 
-/* Code that is made piece by piece lies in many mappings, one after the other. */
-static bool continues(const struct code_region *last, const struct code_region *next)
+/* Whether two regions are one: code that is made piece by piece lies in many mappings that touch. */
+static bool continues_region(const struct code_region *last, const struct code_region *next)
 {
     return last->path[0] == '[' && next->path[0] == '[' && last->is_gone == next->is_gone &&
            (last->end == next->start || (last->is_gone && next->start - last->end <= GONE_GAP_MAX_BYTES));
 }
 
-static struct code_region *add_region(struct anonymous_code *code, const struct code_region *region)
-{
-    code->regions[code->region_count] = *region;
-    return &code->regions[code->region_count++];
-}
-
-/* Addresses come in ascending order, so it is the last region or a new one. */
+/* The region of an address: the last one or a new one, as addresses come in ascending order. */
 static struct code_region *region_for(struct anonymous_code *code, const struct code_region *region)
 {
     struct code_region *last = code->region_count ? &code->regions[code->region_count - 1] : NULL;
-    if (!last || (region->end > last->end && !continues(last, region)))
-        return add_region(code, region);
+    if (!last || (region->end > last->end && !continues_region(last, region))) {
+        last = &code->regions[code->region_count++];
+        *last = *region;
+    }
     if (region->end > last->end)
         last->end = region->end;
     return last;
@@ -104,7 +100,7 @@ static struct code_region gone_region(uint64_t address)
         .start = start, .end = start + PAGE_BYTES, .path = anonymous_path, .is_gone = true};
 }
 
-/* What is there now but cannot be executed was put there later, or is being written to. */
+/* Memory that is there now but cannot be executed was mapped later, or is being written to. */
 static void locate_address(struct anonymous_code *code, const struct memory_region *found,
                            struct anonymous_address *address)
 {

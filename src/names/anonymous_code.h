@@ -2,10 +2,10 @@
  * Code that lies in no module: from just-in-time compilers, trampolines, and files that the program mapped
  * without the loader.
  *
- * The program's own list of it (perf_map.h) names it, where there is one. Otherwise all that is known is what
- * the address is in when the profile is written: memory without a file, which may be unmapped by then, or a
- * file that the loader does not know. It is never said to be in a module: one that is there now was not when
- * the sample was taken.
+ * The program's own list (perf_map.h) names it, if there is one. Otherwise all that is known is what the
+ * address is in when the profile is written: memory without a file, which may be unmapped by then, or a file
+ * that the loader does not know. It is never said to be in a module, because a module that is there now was
+ * not there when the sample was taken.
  *
  * Called from: the exporting thread, through symbolize. Scratch memory only.
  */
@@ -23,7 +23,7 @@
 
 enum anonymous_kind {
     ANONYMOUS_MEMORY, /* memory without a file, or with one that has no name, or nothing any more */
-    ANONYMOUS_FILE,   /* a file the loader does not know of */
+    ANONYMOUS_FILE,   /* a file that the loader does not know */
     ANONYMOUS_LISTED  /* named by a perf map */
 };
 
@@ -43,9 +43,9 @@ struct anonymous_code {
 };
 
 /*
- * Fills in addresses[0..count), sorted by address. Reads the memory map if it has not been read; the paths of
- * regions point into it. modules (of another process), perf_maps and log may be NULL. 0, or -ENOMEM with
- * nothing held and nothing filled in.
+ * Fills in addresses[0..count), which are sorted. Reads the memory map if it has not been read. The paths of
+ * regions point into the map. modules (NULL: of another process), perf_maps and log may be NULL. 0; or
+ * -ENOMEM with nothing held and nothing filled in.
  */
 int anonymous_code_init(struct anonymous_code *code, const struct modules *modules, struct memory_map *memory,
                         const struct perf_maps *perf_maps, struct log *log,

@@ -1,9 +1,9 @@
 /*
  * What is mapped into this process, as the kernel tells it: /proc/thread-self/maps, read once.
  *
- * The kernel knows the file of a mapping whatever happened to its path since. So a path on disk is compared
- * with this, and it tells what code outside all modules belongs to. It is the state at the time of reading,
- * not at the time of a sample.
+ * The kernel knows the file of a mapping, whatever happened to its path since. So a path on disk is compared
+ * with the map, and the map says what code outside all modules belongs to. It is the state at the time of
+ * reading, not at the time of a sample.
  *
  * Called from: the exporting thread. Scratch memory only.
  * Format: proc_pid_maps(5). Not /proc/self: that is the main thread's, which may have ended.
@@ -30,7 +30,7 @@ struct memory_region {
 struct memory_map {
     bool is_read;
     struct memory_region *regions; /* owned; ascending */
-    size_t count, capacity;
+    size_t count, capacity_bytes;
     struct string_pool paths;
 };
 
@@ -43,8 +43,7 @@ void memory_map_deinit(struct memory_map *map);
 /* The region an address lies in, or NULL; valid as long as the map. */
 const struct memory_region *memory_map_find(const struct memory_map *map, uint64_t address);
 
-/* Whether the region is of a file that has a name: not plain memory, memfd, shared memory or a deleted file.
- */
+/* Whether the region is of a file with a name: not plain memory, memfd, shared memory or a deleted file. */
 bool memory_region_has_file(const struct memory_region *region);
 
 #endif

@@ -98,19 +98,9 @@ struct perf_entry {
 
 static bool read_hex(const char **at, const char *end, uint64_t *ret)
 {
-    const char *begin = *at;
-    if (end - begin > 2 && begin[0] == '0' && (begin[1] | 0x20) == 'x')
-        begin = *at += 2;
-    for (*ret = 0; *at < end; ++*at) {
-        char c = **at, lower = (char)(c | 0x20);
-        int digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-        if (digit < 0)
-            break;
-        if (*ret >> 60)
-            return false;
-        *ret = *ret << 4 | (uint64_t)digit;
-    }
-    return *at > begin;
+    if (end - *at > 2 && (*at)[0] == '0' && ((*at)[1] | 0x20) == 'x')
+        *at += 2;
+    return lines_read_number(at, end, 16, ret);
 }
 
 static bool skip_spaces(const char **at, const char *end)

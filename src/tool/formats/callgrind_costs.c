@@ -74,8 +74,11 @@ static void open_frame(struct callgrind_costs *costs, uint32_t function, uint32_
                        uint64_t calls)
 {
     uint32_t call = 0;
-    if (costs->failed || !scratch_reserve(&costs->stack, &costs->stack_capacity,
-                                          costs->stack_count + (size_t)1, sizeof *costs->stack)) {
+    if (!costs->failed)
+        costs->stack =
+            scratch_reserve(costs->stack, &costs->stack_bytes,
+                            (costs->stack_count + (size_t)1) * sizeof *costs->stack, SCRATCH_FIRST_BYTES);
+    if (costs->failed || !costs->stack) {
         costs->failed = true;
         costs->stack_count = 0;
         return;
@@ -190,7 +193,7 @@ int callgrind_costs_init(struct callgrind_costs *costs, const struct profile *pr
 
 void callgrind_costs_deinit(struct callgrind_costs *costs)
 {
-    scratch_free(costs->stack, sizeof *costs->stack * costs->stack_capacity);
+    scratch_free(costs->stack, costs->stack_bytes);
     scratch_free(costs->function_of_frame, frame_bytes(costs->profile->symbols));
     intern_table_deinit(&costs->costs);
     intern_table_deinit(&costs->functions);

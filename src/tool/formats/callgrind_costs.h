@@ -40,8 +40,8 @@ struct callgrind_costs {
     uint32_t *function_of_frame;   /* by index of struct symbol_frame: 1 + function; 0 before it is met */
     struct callgrind_frame *stack; /* the frames from the root to the present node */
     uint32_t stack_count;
-    size_t stack_capacity;
-    bool failed; /* the stack found no memory */
+    size_t stack_bytes; /* that it has room for */
+    bool failed;        /* the stack found no memory */
 };
 
 /* 0 or -ENOMEM; deinit in any case. */

@@ -34,10 +34,10 @@ struct folded_writer {
     struct intern_table stacks;
     uint32_t *name_of_function; /* by function: its number in names; 0 before it is met */
     uint32_t *at_depth;         /* by depth: the stack of the present node, and of each of its callers */
-    size_t depth_capacity;
-    char *text; /* the names from the root to the present node */
-    size_t text_capacity;
-    uint64_t passed_ns; /* the sum of all stacks up to here */
+    size_t depth_bytes;         /* that it has room for */
+    char *text;                 /* the names from the root to the present node */
+    size_t text_bytes;          /* that it has room for */
+    uint64_t passed_ns;         /* the sum of all stacks up to here */
     bool failed;
 };
 
@@ -45,7 +45,8 @@ struct folded_writer {
 
 static bool reserve_text(struct folded_writer *writer, size_t bytes)
 {
-    writer->failed |= !scratch_reserve(&writer->text, &writer->text_capacity, bytes, 1);
+    writer->text = scratch_reserve(writer->text, &writer->text_bytes, bytes, SCRATCH_FIRST_BYTES);
+    writer->failed |= !writer->text;
     return !writer->failed;
 }
 
@@ -131,8 +132,9 @@ static uint32_t stack_of_thread(struct folded_writer *writer, uint32_t thread_nu
 
 static bool reserve_depth(struct folded_writer *writer, uint32_t depth)
 {
-    writer->failed |= !scratch_reserve(&writer->at_depth, &writer->depth_capacity, depth + (size_t)1,
-                                       sizeof *writer->at_depth);
+    writer->at_depth = scratch_reserve(writer->at_depth, &writer->depth_bytes,
+                                       (depth + (size_t)1) * sizeof *writer->at_depth, SCRATCH_FIRST_BYTES);
+    writer->failed |= !writer->at_depth;
     return !writer->failed;
 }
 
@@ -228,8 +230,8 @@ int enc_folded_write(const struct profile *profile, struct sink *sink)
     int status = intern_table_init(&writer.stacks, sizeof(struct folded_stack), STACK_KEY_BYTES);
     if (status == 0)
         status = writer.name_of_function ? write_all(&writer) : -ENOMEM;
-    scratch_free(writer.text, writer.text_capacity);
-    scratch_free(writer.at_depth, sizeof(uint32_t) * writer.depth_capacity);
+    scratch_free(writer.text, writer.text_bytes);
+    scratch_free(writer.at_depth, writer.depth_bytes);
     scratch_free(writer.name_of_function, function_bytes);
     intern_table_deinit(&writer.stacks);
     string_table_deinit(&writer.names);

@@ -122,7 +122,7 @@ void firefox_tables_deinit(struct firefox_tables *tables)
     scratch_free(tables->symbols, sizeof(uint32_t) * functions);
     for (int kind = 0; kind < STACK_KIND_COUNT; kind++)
         scratch_free(tables->stacks[kind], stacks_bytes(tables));
-    scratch_free(tables->waits, sizeof(*tables->waits) * tables->wait_capacity);
+    scratch_free(tables->waits, tables->wait_bytes);
     string_table_deinit(&tables->strings);
     string_table_deinit(&tables->files);
 }
@@ -146,8 +146,10 @@ static enum wait_kind kind_of(const struct firefox_tables *tables, arena_ref nod
 /* 1 + the index of a new wait; 0 without memory. */
 static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t category)
 {
-    tables->failed |= !scratch_reserve(&tables->waits, &tables->wait_capacity, tables->wait_count + (size_t)1,
-                                       sizeof *tables->waits);
+    tables->waits =
+        scratch_reserve(tables->waits, &tables->wait_bytes,
+                        (tables->wait_count + (size_t)1) * sizeof *tables->waits, SCRATCH_FIRST_BYTES);
+    tables->failed |= !tables->waits;
     if (tables->failed) {
         tables->wait_count = 0; /* those from before are gone too */
         return 0;

@@ -51,8 +51,8 @@ struct firefox_tables {
         uint32_t category; /* CATEGORY_IDLE, or CATEGORY_WAITS + enum wait_kind */
     } * waits;
     uint32_t wait_count;
-    size_t wait_capacity;
-    bool failed; /* a wait found no memory */
+    size_t wait_bytes; /* that it has room for */
+    bool failed;       /* a wait found no memory */
 };
 
 /* 0 or -ENOMEM; deinit in any case. */
