@@ -158,7 +158,7 @@ void log_flush(struct log *log)
         write_kept(log, fd);
 }
 
-/* Opens the process's own entry in /proc if it is the same file: see proc_tasks.h on the cost of a thread's.
+/* Opens the process's entry in /proc if it is the same file: proc_tasks.h says what a thread's entry costs.
  */
 int log_open_stderr_handle(void)
 {

@@ -27,15 +27,15 @@ const char *module_names_path(const struct arena *arena, const struct module *mo
 
 /* ---- whether a file is the right one ---- */
 
-/* By its change time: a package's files have the modification time of the day they were built. */
+/* By its change time: the files of a package have the modification time of the day they were built. */
 static bool is_older_than_process(const struct name_request *request, const struct stat *status)
 {
     const uint64_t start_utc_ns = request->names->start_utc_ns;
     return start_utc_ns == 0 || clock_timespec_ns(&status->st_ctim) <= start_utc_ns;
 }
 
-/* The device is not compared: on stacked file systems (containers) stat tells another than the kernel prints.
- */
+/* The device is not compared: on stacked file systems (containers) stat and the memory map tell different
+ * ones. */
 static bool is_mapped_file(const struct name_request *request, const struct elf_image *image)
 {
     const struct module *module = request->module;
@@ -49,7 +49,7 @@ static bool is_mapped_file(const struct name_request *request, const struct elf_
     return is_older_than_process(request, &status);
 }
 
-/* The number of names, or -errno: -ESTALE when it is another file. */
+/* The number of names, or -errno: -ESTALE for another file. */
 static int name_from_file(const struct name_request *request, const char *path)
 {
     struct elf_image image;
@@ -65,7 +65,7 @@ static int name_from_file(const struct name_request *request, const char *path)
 
 /* ---- where the file may be ---- */
 
-/* The module's code in the memory map. An unloaded library's is not there; another file may be. */
+/* The module's code in the memory map. That of an unloaded library is not there; another file may be. */
 static const struct memory_region *find_region(const struct name_request *request)
 {
     const struct module *module = request->module;
@@ -79,7 +79,7 @@ static const struct memory_region *find_region(const struct name_request *reques
     return region;
 }
 
-/* The links there lead to the mapped file itself, whatever its name; only the main thread's directory exists.
+/* The links there lead to the mapped file itself, whatever its name. Only the main thread has the directory.
  */
 static int name_from_map_files(const struct name_request *request)
 {
@@ -102,7 +102,7 @@ static int name_from_other_path(const struct name_request *request)
     return status;
 }
 
-/* With a build-id the memory map is not needed to tell whether the file at the path is the right one. */
+/* With a build-id the memory map is not needed to recognise the file at the path. */
 static int name_from_any_file(struct name_request *request)
 {
     const char *path = module_names_path(request->names->arena, request->module);

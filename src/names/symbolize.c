@@ -1,7 +1,7 @@
 /*
- * Every location becomes an entry. Entries are sorted twice: by module and address, so that each module's
- * file is read once with all of its queries; then by function, so that those of one function stand together
- * and share one record, however nested or split functions are.
+ * Every location becomes an entry. Entries are sorted twice. Sorted by module and address, each module's file
+ * is read once with all of its queries. Sorted by function, the entries of one function stand together and
+ * share one record, however nested or split functions are.
  *
  * A failure (a file that is gone or was replaced, no memory for a name) costs names, never locations: the
  * module and the offset remain.
@@ -23,7 +23,7 @@ enum {
 
 static const char no_memory_name[] = "[no memory for the name]";
 
-/* What identifies a function, and the meaning of struct symbolize_entry.key and .name. */
+/* What identifies a function: the meaning of struct symbolize_entry.key and .name. */
 enum entry_kind {
     ENTRY_FIXED,  /* name: of a pseudo-frame, or [anonymous code]; no key */
     ENTRY_LISTED, /* name: from a perf map; no key: a function that is compiled again is the same function */
@@ -41,9 +41,10 @@ struct symbolize_entry {
 };
 _Static_assert(sizeof(struct symbolize_entry) <= SORT_RECORD_MAX_BYTES, "sort_records moves whole records");
 
-/* What symbolize_create returns, and the memory of its strings. */
+/* What symbolize_create returns, and what it points to. The arrays follow, in the same block of memory. */
 struct symbolized {
     struct symbols symbols; /* first: symbolize_destroy gets it */
+    size_t bytes;           /* of the block */
     struct string_pool names;
     struct anonymous_code anonymous;
     struct memory_map memory;
@@ -113,7 +114,8 @@ static int compare_for_lookup(const void *left, const void *right)
     return order ? order : compare_numbers(a->elf_address, b->elf_address);
 }
 
-/* Equal means one function. Two libraries of one name have symbols of their own, but share offset names. */
+/* Equal entries are of one function. Two libraries of one name have their own symbols, but share offset
+ * names. */
 static int compare_functions(const struct symbolize_entry *a, const struct symbolize_entry *b)
 {
     int order = compare_numbers(a->kind, b->kind);
@@ -124,7 +126,7 @@ static int compare_functions(const struct symbolize_entry *a, const struct symbo
     return order ? order : compare_numbers(a->key, b->key);
 }
 
-/* The address decides last, so that the first entry of a function does not depend on the sorting. */
+/* The address decides last. So the first entry of a function does not depend on how sorting works. */
 static int compare_for_functions(const void *left, const void *right)
 {
     const struct symbolize_entry *a = left, *b = right;
@@ -141,7 +143,7 @@ static bool is_believed(const struct elf_query *query, const struct symbolize_en
                                               location->function_start ? entry->key : 0);
 }
 
-/* The executable segments of one object are modules of their own, with one file. */
+/* The executable segments of one object are several modules with one file, which is listed once. */
 static void note_lost_file(struct symbolizing *naming, arena_ref module, int error)
 {
     struct symbols *symbols = naming->symbols;
@@ -198,7 +200,7 @@ static void name_anonymous_entry(struct symbolizing *naming, struct symbolize_en
                                  const struct anonymous_address *address)
 {
     const struct location *location = tree_location_at(naming->tree, entry->location);
-    if (location->pseudo) /* code at address 0 would stand among them */
+    if (location->pseudo) /* they stand among code at address 0 */
         return;
     naming->symbols->region_of[location->index] = address->region;
     if (address->kind == ANONYMOUS_MEMORY)
@@ -225,7 +227,7 @@ static void name_anonymous_entries(struct symbolizing *naming, struct symbolize_
     scratch_free(addresses, count * sizeof *addresses);
 }
 
-/* Entries without a module stand first, and among them the pseudo-frames. */
+/* Entries without a module stand first, and before them the pseudo-frames, whose address is 0. */
 static void name_anonymous_code(struct symbolizing *naming)
 {
     const uint32_t count = naming->symbols->location_count;
@@ -239,7 +241,7 @@ static void name_anonymous_code(struct symbolizing *naming)
 
 /* ---- functions ---- */
 
-/* What follows the mangled name, as in _Z3foov@plt or _Z3foov@@V2, is appended to the demangled one. */
+/* What follows the mangled name, as in _Z3foov@plt or _Z3foov@@V2, is appended to the demangled name. */
 static const char *demangle_name(struct symbolizing *naming, const char *name)
 {
     char buffer[MANGLED_MAX_BYTES];
@@ -293,22 +295,24 @@ static void number_functions(struct symbolizing *naming)
 
 static struct symbolized *symbolized_create(uint32_t location_count)
 {
-    struct symbolized *symbolized = scratch_alloc(sizeof *symbolized);
+    const struct symbols of = {.location_count = location_count};
+    const size_t bytes =
+        sizeof(struct symbolized) + sizeof *of.first_frame +
+        location_count * (sizeof *of.functions + sizeof *of.frames + sizeof *of.lost_files +
+                          sizeof *of.modules + sizeof *of.region_of + sizeof *of.first_frame);
+    struct symbolized *symbolized = scratch_alloc(bytes);
     if (!symbolized)
         return NULL;
     struct symbols *symbols = &symbolized->symbols;
+    symbolized->bytes = bytes;
     symbols->location_count = location_count;
-    symbols->functions = scratch_alloc(location_count * sizeof *symbols->functions);
-    symbols->frames = scratch_alloc(location_count * sizeof *symbols->frames);
-    symbols->first_frame = scratch_alloc((location_count + (size_t)1) * sizeof *symbols->first_frame);
-    symbols->region_of = scratch_alloc(location_count * sizeof *symbols->region_of);
-    symbols->lost_files = scratch_alloc(location_count * sizeof *symbols->lost_files);
-    symbols->modules = scratch_alloc(location_count * sizeof *symbols->modules);
-    if (symbols->functions && symbols->frames && symbols->first_frame && symbols->region_of &&
-        symbols->lost_files && symbols->modules)
-        return symbolized;
-    symbolize_destroy(symbols);
-    return NULL;
+    symbols->functions = (void *)(symbolized + 1);
+    symbols->frames = (void *)(symbols->functions + location_count);
+    symbols->lost_files = (void *)(symbols->frames + location_count);
+    symbols->modules = (void *)(symbols->lost_files + location_count);
+    symbols->region_of = (void *)(symbols->modules + location_count);
+    symbols->first_frame = symbols->region_of + location_count;
+    return symbolized;
 }
 
 /* One frame for each location: only debug information knows of inlined calls. */
@@ -364,15 +368,8 @@ void symbolize_destroy(struct symbols *symbols)
     if (!symbols)
         return;
     struct symbolized *symbolized = (struct symbolized *)symbols;
-    const size_t count = symbols->location_count;
     string_pool_deinit(&symbolized->names);
     anonymous_code_deinit(&symbolized->anonymous);
     memory_map_deinit(&symbolized->memory);
-    scratch_free(symbols->functions, count * sizeof *symbols->functions);
-    scratch_free(symbols->frames, count * sizeof *symbols->frames);
-    scratch_free(symbols->first_frame, (count + 1) * sizeof *symbols->first_frame);
-    scratch_free(symbols->region_of, count * sizeof *symbols->region_of);
-    scratch_free(symbols->lost_files, count * sizeof *symbols->lost_files);
-    scratch_free(symbols->modules, count * sizeof *symbols->modules);
-    scratch_free(symbolized, sizeof *symbolized);
+    scratch_free(symbolized, symbolized->bytes);
 }

@@ -1,9 +1,9 @@
 /*
  * From addresses to names, once, when the profile is written.
  *
- * Code in a module is named by module_names.h. Code without a symbol is called by its module and the offset
- * of its function, if unwind information knows that: [libfoo.so+0x1234]. Code outside all modules is named by
- * anonymous_code.h; without a name it is [anonymous code].
+ * Code in a module is named by module_names.h. Code without a symbol is called by its module and an offset:
+ * [libfoo.so+0x1234]. That is the offset of its function, if unwind information knows it. Code outside all
+ * modules is named by anonymous_code.h; without a name it is [anonymous code].
  *
  * Called from: the exporting thread, with the profile's arena at rest.
  */
@@ -21,19 +21,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What else is known of the process. All of it is optional. */
+/* What else is known of the process. All of it is optional, and borrowed. */
 struct symbolize_process {
     const struct modules *modules; /* of this process; NULL: it is another one, whose memory cannot be read */
-    const struct perf_maps *perf_maps; /* the lists of run-time code that count */
-    uint64_t start_utc_ns;             /* 0: files' times are not compared with it */
+    const struct perf_maps *perf_maps; /* the lists of code that was made at run time */
+    uint64_t start_utc_ns;             /* 0: the times of files are not compared with it */
     struct log *log;
-    bool without_files; /* modules' files are left for later: their functions are called by module and offset
-                         */
+    bool without_files; /* files are read later: functions in modules are called by module and offset */
 };
 
 /*
- * Names every location of the tree. demangle is __cxa_demangle of the program (Itanium C++ ABI 3.4), or NULL;
- * it allocates with the program's malloc. NULL is returned only when there is no memory at all.
+ * Names every location of the tree; NULL only without memory for the arrays. demangle is __cxa_demangle of
+ * the program (Itanium C++ ABI 3.4), or NULL; it allocates with the program's malloc.
  */
 typedef char *symbolize_demangle_fn(const char *mangled, char *buffer, size_t *length, int *status);
 struct symbols *symbolize_create(const struct tree *tree, const struct module_list *modules,
