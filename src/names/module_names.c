@@ -34,8 +34,7 @@ static bool is_older_than_process(const struct name_request *request, const stru
     return start_utc_ns == 0 || clock_timespec_ns(&status->st_ctim) <= start_utc_ns;
 }
 
-/* The device is not compared: on stacked file systems (containers) stat and the memory map tell different
- * ones. */
+/* The device is not compared: on stacked file systems (containers) the memory map has another than stat. */
 static bool is_mapped_file(const struct name_request *request, const struct elf_image *image)
 {
     const struct module *module = request->module;
@@ -79,8 +78,7 @@ static const struct memory_region *find_region(const struct name_request *reques
     return region;
 }
 
-/* The links there lead to the mapped file itself, whatever its name. Only the main thread has the directory.
- */
+/* The links there lead to the mapped files, whatever their names. Only the main thread has the directory. */
 static int name_from_map_files(const struct name_request *request)
 {
     char path[64];

@@ -1,10 +1,10 @@
 /*
- * Two passes over the list. The first finds for every query the offset of the last entry that covers it; the
- * second reads those entries and copies their names. So a list in which all entries cover one address costs
+ * Two passes over the list. The first finds for every query the offset of the last entry that covers it. The
+ * second reads these entries and copies their names. So a list in which all entries cover one address costs
  * no more than another, in memory or in time.
  *
- * The first pass uses a segment tree (as elf.c does): an entry that covers the queries [first, last) writes
- * its mark (offset + 1) to the O(log queries) nodes that make up this range. Marks only grow, so the last
+ * The first pass uses a segment tree (as elf.c does). An entry that covers the queries [first, last) writes
+ * its mark (offset + 1) to the O(log queries) nodes that make up this range. Marks only grow. So the last
  * entry for a query is the greatest mark on the way from its leaf to the root.
  */
 #include "perf_map.h"
@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file's time can be this much before the clock's: the kernel's clock for files is coarse, and some file
- * systems store seconds. */
+/* The time of a file can be this much before the clock: the kernel's clock for files is coarse, and some file
+ * systems store whole seconds. */
 static const uint64_t file_time_slack_ns = NS_PER_S;
 
 /* ---- whose lists ---- */
@@ -67,7 +67,8 @@ static void add_source(struct perf_maps *maps, const struct perf_map_source *sou
     maps->sources[maps->count++] = *source;
 }
 
-/* Only as much of an ancestor's list as is there now: what it writes from here on is not about our code. */
+/* Only as much of an ancestor's list as is there now: what the ancestor writes later is not about our code.
+ */
 static void inherit_source(struct perf_maps *maps, struct perf_map_source source)
 {
     char path[PERF_MAP_PATH_BYTES];
@@ -205,7 +206,7 @@ static uint64_t note_entries(struct perf_search *search, int fd, uint64_t bytes)
 
 /* ---- the second pass ---- */
 
-/* The file can have changed between the passes: an entry counts if it still says the same. */
+/* The file can have changed between the passes: an entry counts if it still covers the address. */
 static const char *name_at(int fd, uint64_t offset, struct string_pool *names, uint64_t address)
 {
     char text[LINE_MAX_BYTES];

@@ -1,18 +1,18 @@
 /*
- * Names for code that a program made at run time, from the list that it writes: /tmp/perf-PID.map.
+ * Names for code that a program made at run time, from the list that the program writes: /tmp/perf-PID.map.
  *
- * One entry a line, "START SIZE NAME", numbers in hexadecimal. Just-in-time compilers write it on demand
+ * A line is one entry, "START SIZE NAME", with hexadecimal numbers. Just-in-time compilers write it on demand
  * (node --perf-basic-prof, python3.12 -X perf, DOTNET_PerfMapEnabled=1, an agent for Java, ...). Memory is
  * used again for other code, so the last entry that covers an address counts.
  *
- * A forked child has its parent's code but not its parent's list. struct perf_maps knows for each ancestor
- * how much of its list was there at the fork. All lists are read as one, the eldest first.
+ * A forked child has its parent's code but not its parent's list. struct perf_maps says for each ancestor how
+ * much of its list was there at the fork. All lists are read as one, the eldest first.
  *
- * Every user may write to the directory. So a list counts only if it is a regular file of our own effective
- * user or root, and was written to since the process started: an older one belongs to an earlier process with
- * the same pid. It is read line by line, twice: memory depends on the queries, not on the file.
+ * Every user may write to the directory. So a list counts only if it is a regular file of our effective user
+ * or root, and was written to since the process started. An older file belongs to an earlier process with the
+ * same pid. A list is read line by line, twice: memory depends on the queries, not on the file.
  *
- * Called from: perf_maps_*: the starting thread. The others: the exporting thread. Scratch memory only.
+ * Called from: perf_maps_init: the starting thread. The others: the exporting thread. Scratch memory only.
  * Format: linux/tools/perf/Documentation/jit-interface.txt.
  */
 #ifndef WALLPROF_PERF_MAP_H
@@ -39,10 +39,10 @@ struct perf_maps {
     uint32_t count;
 };
 
-/* For a process that begins now. parent: the lists of the process it was forked from, or NULL. */
+/* For a process that begins now. parent: of the process that it was forked from, or NULL. */
 void perf_maps_init(struct perf_maps *maps, pid_t pid, uint64_t start_utc_ns, const struct perf_maps *parent);
 
-/* An address to be named. The caller sorts the array by address and zeroes the names. */
+/* An address to be named. The caller sorts the array by address, and zeroes the names. */
 struct perf_map_query {
     uint64_t address;
     const char *name; /* out: valid UTF-8 without control characters, in the pool; NULL for none */

@@ -114,8 +114,7 @@ static int compare_for_lookup(const void *left, const void *right)
     return order ? order : compare_numbers(a->elf_address, b->elf_address);
 }
 
-/* Equal entries are of one function. Two libraries of one name have their own symbols, but share offset
- * names. */
+/* Equal entries are of one function. Libraries of one name have their own symbols, but share offset names. */
 static int compare_functions(const struct symbolize_entry *a, const struct symbolize_entry *b)
 {
     int order = compare_numbers(a->kind, b->kind);
