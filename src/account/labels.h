@@ -14,7 +14,7 @@
 #ifndef WALLPROF_LABELS_H
 #define WALLPROF_LABELS_H
 
-#include "profile/label_limits.h"
+#include "profile/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>

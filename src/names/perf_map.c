@@ -67,8 +67,7 @@ static void add_source(struct perf_maps *maps, const struct perf_map_source *sou
     maps->sources[maps->count++] = *source;
 }
 
-/* Only as much of an ancestor's list as is there now: what the ancestor writes later is not about our code.
- */
+/* Takes only as much of an ancestor's list as is there now: what follows is not about our code. */
 static void inherit_source(struct perf_maps *maps, struct perf_map_source source)
 {
     char path[PERF_MAP_PATH_BYTES];

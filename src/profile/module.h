@@ -2,8 +2,7 @@
  * The executable segments of the program, its libraries and the vDSO, as the profile has them.
  *
  * A record is made when a segment is first seen, and never removed: a name comes from the module that was
- * mapped when the sample was taken. Who makes them: modules/modules.h in the process, the readers in the
- * tool.
+ * mapped when the sample was taken. Records are made by modules/modules.h, and in the tool by the readers.
  */
 #ifndef WALLPROF_MODULE_H
 #define WALLPROF_MODULE_H
@@ -15,21 +14,21 @@
 
 enum { MODULE_BUILD_ID_MAX_BYTES = 32 };
 
-/* One executable segment; lives in the arena for ever. Addresses are run-time addresses. */
+/* One executable segment; lives in the arena. Addresses are run-time addresses. */
 struct module {
     uint64_t start_pc;    /* page-aligned start of the mapped executable segment */
     uint64_t end_pc;      /* first address after it */
     uint64_t file_offset; /* of start_pc in the file */
     uint64_t load_bias;   /* run-time address minus the address in the ELF file */
-    uint64_t loaded_low;  /* lowest and one past the highest mapped address of the whole object */
+    uint64_t loaded_low;  /* the lowest mapped address of the whole object, and one past the highest */
     uint64_t loaded_high;
     uint64_t eh_frame_hdr; /* run-time address, 0 without; readable only while is_loaded */
     uint64_t cfi_low;      /* the mapped segment that holds eh_frame_hdr */
     uint64_t cfi_high;
-    arena_ref search;      /* in struct modules.search_tables: a table of ours (eh_index.h), 0 without */
+    arena_ref search;      /* in struct modules.search_tables: our table (eh_index.h), 0 without */
     uint32_t search_count; /* its entries */
-    uint64_t search_base;  /* what their distances are from */
-    arena_ref next;        /* the module record made before this one, 0 for the first */
+    uint64_t search_base;  /* the address that their distances count from */
+    arena_ref next;        /* the record made before this one, 0 for the first */
     arena_ref path;        /* string: absolute, or "[vdso]" */
     arena_ref name;        /* string: as the loader has it */
     uint8_t build_id[MODULE_BUILD_ID_MAX_BYTES];
@@ -39,7 +38,7 @@ struct module {
     bool is_own;             /* libwallprof.so */
     bool is_permanent;       /* loaded with the program: never unmapped */
     bool is_first_segment;   /* of its object */
-    bool is_indexed;         /* search has been tried */
+    bool is_indexed;         /* `search` has been set, if it can be */
     bool is_sampled;         /* some sample has an address in it: it is named in the profile */
 };
 

@@ -1,8 +1,8 @@
 /*
  * A finished profile as the encoders see it: nothing in it changes any more.
  *
- * Who fills it: session, once the sampler has stopped; in the tool, the readers. Who reads it: the encoders,
- * which are pure functions from it to a sink. All pointers are borrowed and outlive the export.
+ * src/export fills it when the recording is at rest; in the tool, the readers do. The encoders, which are
+ * pure functions from a profile to a sink, read it. All pointers are borrowed and outlive the export.
  */
 #ifndef WALLPROF_PROFILE_H
 #define WALLPROF_PROFILE_H
@@ -31,16 +31,16 @@ struct thread_record {
     char name[THREAD_NAME_BYTES]; /* its last name */
     uint32_t process;             /* index into struct profile.processes */
     arena_ref state;              /* struct thread_state; 0 for a thread that has ended */
-    bool is_spare;                /* no thread: the time of its process that is in no thread's tree */
+    bool is_spare;                /* no thread, but the time of its process that is in no thread's tree */
 };
 
-/* Of a live thread, in a mapped store: what is needed to account for its end (fold.h). */
+/* A live thread in a mapped store: what is needed to account for its end (fold.h). */
 struct thread_state {
     arena_ref node, credited;
     uint32_t was_running;
     arena_ref next_free;
     uint64_t time_ns, until_ns, cpu_clock_ns, begin_ns, begin_cpu_clock_ns;
-    uint64_t stretch_end_tick; /* where until_ns is not known yet */
+    uint64_t stretch_end_tick; /* if until_ns is not known yet */
 };
 
 /* One process that was recorded. */
@@ -48,7 +48,7 @@ struct process_record {
     const char *name;   /* base name of its program; "" if not known */
     int32_t pid;        /* 0 if not known */
     int32_t rank;       /* in a parallel run, PROCESS_NO_RANK without */
-    const char *ending; /* how it ended, for people, if that was not the ordinary way; else "" */
+    const char *ending; /* how it ended, for people; "" for the ordinary way */
 };
 
 enum { PROCESS_NO_RANK = -1 };
@@ -56,15 +56,15 @@ enum { PROCESS_NO_RANK = -1 };
 /* What happened while recording, for the profile's notes. */
 struct counters {
     uint64_t ticks;           /* performed */
-    uint64_t late_ticks;      /* periods that passed without a tick because one came late */
-    uint64_t samples;         /* samples added to the tree; of them: */
-    uint64_t unchanged;       /* the thread had not run since the last one */
+    uint64_t late_ticks;      /* periods that passed without a tick, because one came late */
+    uint64_t samples;         /* samples added to the tree. Of them: */
+    uint64_t unchanged;       /* the thread had not run since its last one */
     uint64_t walked;          /* it was blocked, and the sampler thread walked its stack */
     uint64_t replies;         /* it replied to a request */
     uint64_t missing_replies; /* it did not reply in time */
     uint64_t truncated;       /* stacks whose root was not reached */
     uint64_t full_walks;      /* stacks that took the walk with every register */
-    uint64_t stray;           /* late or foreign signals recognised and dropped */
+    uint64_t stray;           /* late or foreign signals, recognised and dropped */
     uint64_t sampler_cpu_ns;  /* CPU time of the sampler thread */
     uint64_t handler_cpu_ns;  /* estimate: of the program's threads in our handler */
 };
@@ -77,20 +77,20 @@ struct profile {
     const struct timeline *timeline;   /* NULL when there is none */
     const arena_ref *thread_of_number; /* [1..thread_count]: struct thread_record, 0 for one without */
     uint32_t thread_count;
-    const struct process_record *processes; /* one, or several in a merged profile; NULL: not known */
+    const struct process_record *processes; /* one, or several in a merged profile; NULL if not known */
     uint32_t process_count;
     bool is_merged; /* from several recordings: samples say which process they are of */
     enum label_policy labels;
     bool has_timed_samples; /* pprof has a sample for each record of the timeline */
     uint64_t start_utc_ns;  /* since the epoch */
     uint64_t duration_ns;
-    uint64_t period_ns; /* between ticks, as asked for */
+    uint64_t period_ns; /* between ticks, as requested */
     uint32_t threads_per_tick;
     struct counters counters;
-    const char *restraint; /* for people: that the rate was lowered, and why; "" when it was not */
+    const char *restraint; /* for people: why the rate was lowered; "" if it was not */
     const char *command;   /* the command line, for people */
-    /* Of a profile from a pprof file: its comments, which are written again as they are. Else NULL, and they
-     * are made from the above. */
+    /* The comments of a profile from a pprof file, which are written again as they are. NULL: they are made
+     * from the above. */
     const char *const *comments;
     uint32_t comment_count;
 };
@@ -98,13 +98,13 @@ struct profile {
 /* A thread's name as it is written: valid UTF-8; "[nameless]" for a thread without one. */
 void profile_thread_name(const struct thread_record *thread, char ret[THREAD_NAME_BYTES + 1]);
 
-/* The thread record with a number, or NULL; the spare root's number, 0, has none. */
+/* The thread record with a number, or NULL. The number of the spare root, 0, has none. */
 const struct thread_record *profile_thread(const struct profile *profile, uint32_t number);
 
 /* The file or the memory that a location's code is in: the path of its region or module; "" for neither. */
 const char *profile_code_path(const struct profile *profile, const struct location *location);
 
-/* Whether the samples of a thread (NULL: of none) say which one they are of. */
+/* Whether the samples of a thread (NULL: of none) say which thread they are of. */
 static inline bool profile_tells_thread(const struct profile *profile, const struct thread_record *thread)
 {
     return thread && !thread->is_spare && profile->labels != LABELS_NONE;
@@ -114,15 +114,13 @@ static inline bool profile_tells_thread(const struct profile *profile, const str
 const struct process_record *profile_process(const struct profile *profile,
                                              const struct thread_record *thread);
 
-/*
- * The title of a thread's process in a merged profile: "app (1234), rank 3", as far as it is known. "" in
- * another profile. Returns ret.
- */
+/* The title of a thread's process in a merged profile, as far as it is known: "app (1234), rank 3". "" in
+ * another profile. Returns ret. */
 enum { PROCESS_TITLE_BYTES = 256 + 48 };
 const char *profile_process_title(const struct profile *profile, const struct thread_record *thread,
                                   char ret[PROCESS_TITLE_BYTES]);
 
-/* What samples say of their thread, without its id: "app (1234), rank 3: worker", or a part of that, or "".
+/* What samples say of their thread, without its id: "app (1234), rank 3: worker", a part of that, or "".
  * Returns ret. */
 enum { THREAD_TITLE_BYTES = PROCESS_TITLE_BYTES + 2 + THREAD_NAME_BYTES };
 const char *profile_thread_title(const struct profile *profile, const struct thread_record *thread,

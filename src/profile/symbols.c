@@ -5,7 +5,7 @@
 
 enum { BASENAME_MAX_BYTES = 255 };
 
-/* "[vdso]" has its brackets already. */
+/* The name "[vdso]" has its brackets already. */
 int symbols_offset_name(char ret[SYMBOLS_OFFSET_NAME_BYTES], const char *module, uint64_t offset)
 {
     const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;

@@ -1,8 +1,8 @@
 /*
  * The names of a profile: the functions, files and lines of each of its locations.
  *
- * Who fills it: symbolize.h from the running process; the tool from debug information, or from a profile it
- * has read. Who reads it: the encoders and reports. Plain data, owned by its maker.
+ * Filled by symbolize.h from the running process; by the tool from debug information, or from a profile that
+ * it has read. Read by the encoders and reports. Plain data, owned by its maker.
  */
 #ifndef WALLPROF_SYMBOLS_H
 #define WALLPROF_SYMBOLS_H
@@ -18,10 +18,10 @@ struct code_region {
     uint64_t file_offset; /* of start; 0 without a file */
     const char *path;     /* absolute, or "[JIT]" with listed functions, or "[anonymous executable]" */
     bool has_names;       /* some of its code is listed */
-    bool is_gone;         /* no code any more: the bounds are those of the pages that were seen */
+    bool is_gone;         /* no code any more: the bounds are those of pages that samples have seen */
 };
 
-/* A function in the sense of the profile: one entry of pprof's function table. */
+/* A function of the profile: one entry of pprof's function table. */
 struct symbol_function {
     const char *name;        /* for people: demangled where possible; never NULL */
     const char *system_name; /* the linker's name; the same as name where there is none */
@@ -30,13 +30,13 @@ struct symbol_function {
     bool is_symbol;          /* from a symbol table, debug information or a perf map; else an offset name */
 };
 
-/* A function and the line in it that was executed, or from which the next frame inwards was called. */
+/* A function, and its line that was executed or from which the next frame inwards was called. */
 struct symbol_frame {
     uint32_t function; /* index into functions */
     uint32_t line;     /* in the function's file; 0 if not known */
 };
 
-/* What is known of a module's locations: pprof asks for each of these separately. */
+/* What is known of a module's locations, as pprof distinguishes it. */
 struct symbols_module {
     arena_ref module; /* struct module */
     bool has_functions, has_files, has_lines, has_inlines;
@@ -59,8 +59,8 @@ struct symbols {
     struct symbols_lost_file *lost_files;
 };
 
-/* The frames of the location with this index (struct location.index): at least one; several where calls
- * were inlined, the inlined one first. */
+/* The frames of the location with this index (struct location.index): at least one. Where calls were inlined
+ * there are several, the innermost first. */
 static inline const struct symbol_frame *symbols_frames(const struct symbols *symbols,
                                                         uint32_t location_index, uint32_t *ret_count)
 {
@@ -69,7 +69,7 @@ static inline const struct symbol_frame *symbols_frames(const struct symbols *sy
     return &symbols->frames[first];
 }
 
-/* The function whose code a location is in: the outermost of its frames, which is not inlined. */
+/* The function whose code a location is in: that of the outermost frame, which is not inlined. */
 static inline uint32_t symbols_function_of(const struct symbols *symbols, uint32_t location_index)
 {
     return symbols->frames[symbols->first_frame[location_index + 1] - 1].function;
@@ -83,8 +83,8 @@ enum { SYMBOLS_OFFSET_NAME_BYTES = 256 + 32 };
 int symbols_offset_name(char ret[SYMBOLS_OFFSET_NAME_BYTES], const char *module, uint64_t offset);
 
 /*
- * Whether a symbol that begins at or before an address names the function there. function_start is where that
- * function begins, 0 if not known: a label, which has no size, is believed only up to the next function that
+ * Whether a symbol that begins at or before an address names the function there. function_start: where that
+ * function begins, 0 if not known. A label, which has no size, is believed only up to the next function that
  * unwind information knows.
  */
 static inline bool symbols_is_believed(uint64_t symbol_address, uint64_t symbol_bytes,

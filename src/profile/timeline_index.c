@@ -8,7 +8,7 @@ static size_t order_bytes(const struct timeline_index *index)
     return sizeof(uint32_t) * ((size_t)index->timeline->count + 1);
 }
 
-/* One after the last thread for the end of its records, and one more for the sort. */
+/* One entry more for the end of the last thread's records, and one more for the sort. */
 static size_t first_bytes(const struct timeline_index *index)
 {
     return sizeof(uint32_t) * ((size_t)index->thread_count + 3);
@@ -23,7 +23,7 @@ int timeline_index_init(struct timeline_index *index, const struct timeline *tim
         timeline_index_deinit(index);
         return -ENOMEM;
     }
-    uint32_t *next = index->first + 1; /* next[t] is of thread t: where its next record goes */
+    uint32_t *next = index->first + 1; /* next[t]: where the next record of thread t goes */
     for (uint32_t i = 0; i < timeline->count; i++) {
         if (timeline->records[i].thread <= thread_count)
             next[timeline->records[i].thread + 1]++;

@@ -1,5 +1,5 @@
 /*
- * A timeline's records thread by thread, in the order they were made.
+ * A timeline's records thread by thread, in the order in which they were made.
  *
  * Called from: the encoders. Scratch memory: four bytes a record, and four a thread.
  */
@@ -17,7 +17,7 @@ struct timeline_index {
     uint32_t thread_count;
 };
 
-/* Of the threads 0..thread_count; records of others are left out. 0 or -ENOMEM. */
+/* For the threads 0..thread_count; records of others are left out. 0 or -ENOMEM. */
 int timeline_index_init(struct timeline_index *index, const struct timeline *timeline, uint32_t thread_count);
 void timeline_index_deinit(struct timeline_index *index);
 

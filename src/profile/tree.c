@@ -1,6 +1,6 @@
 /*
- * Children are found through one hash table over (parent, location) for the whole tree: a node costs 64 bytes
- * in the arena and 8 to 16 in the table, and a lookup is one probe whatever the number of siblings.
+ * Children are found through one hash table over (parent, location) for the whole tree. A node costs 64 bytes
+ * in the arena and 8 to 16 in the table. A lookup is one probe, whatever the number of siblings.
  */
 #include "tree.h"
 #include "base/hash.h"
@@ -89,7 +89,7 @@ static void index_deinit(struct tree_index *index)
     *index = (struct tree_index){0};
 }
 
-/* Space for one more: at most half of the slots are in use, so a probe is short and always ends. */
+/* Space for one more. At most half of the slots are in use, so a probe is short and always ends. */
 static bool index_reserve(const struct tree *tree, struct tree_index *index, index_hash_fn *hash_of)
 {
     if (index->used * 2 < index->capacity)
@@ -120,12 +120,16 @@ static int make_first_records(struct tree *tree)
     return tree->spare_root ? 0 : -ENOMEM;
 }
 
+static int init_indexes(struct tree *tree)
+{
+    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
+    return status == 0 ? index_init(&tree->location_index, INDEX_FIRST_CAPACITY) : status;
+}
+
 int tree_init(struct tree *tree, struct arena *arena)
 {
     *tree = (struct tree){.arena = arena};
-    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
-    if (status == 0)
-        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    int status = init_indexes(tree);
     if (status == 0)
         status = make_first_records(tree);
     if (status < 0)
@@ -143,9 +147,7 @@ static int index_one(struct tree *tree, struct tree_index *index, index_hash_fn 
 
 int tree_index_all(struct tree *tree)
 {
-    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
-    if (status == 0)
-        status = index_init(&tree->location_index, INDEX_FIRST_CAPACITY);
+    int status = init_indexes(tree);
     for (arena_ref ref = tree->newest_location; ref && status == 0; ref = tree_location_at(tree, ref)->next)
         status = index_one(tree, &tree->location_index, location_hash_of, ref);
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
@@ -162,7 +164,7 @@ void tree_deinit(struct tree *tree)
     index_deinit(&tree->location_index);
 }
 
-/* Without memory for a small one the large one is kept. */
+/* Without memory for a small index the large one is kept. */
 static void index_clear(struct tree_index *index)
 {
     struct tree_index fresh;
@@ -181,7 +183,7 @@ void tree_clear(struct tree *tree)
     index_clear(&node_index);
     index_clear(&location_index);
     *tree = (struct tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
-    make_first_records(tree); /* there was room for that once */
+    make_first_records(tree); /* this fitted into the arena once before */
 }
 
 arena_ref tree_root(struct tree *tree, uint32_t thread_number)
@@ -212,8 +214,8 @@ arena_ref tree_find_location(const struct tree *tree, arena_ref module, uint64_t
     return 0;
 }
 
-/* The record is complete before it is linked: a mapped store may be left to its reader at any moment. Not yet
- * in the index; 0 without memory. */
+/* The record is complete before it is linked: a mapped store may be left to its reader at any moment. It is
+ * not yet in the index. 0 without memory. */
 static arena_ref link_location(struct tree *tree, const struct location *what)
 {
     arena_ref ref = arena_alloc(tree->arena, sizeof(struct location));
@@ -234,7 +236,7 @@ arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t addres
         tree, &(struct location){.module = module, .address = address, .function_start = function_start});
 }
 
-/* The same, and in the index. */
+/* Links a location, and puts it into the index. */
 static arena_ref add_indexed_location(struct tree *tree, const struct location *what)
 {
     if (!index_reserve(tree, &tree->location_index, location_hash_of))
@@ -288,7 +290,7 @@ static arena_ref find_label(const struct tree *tree, const char *key, const char
     return 0;
 }
 
-/* Both texts, one after the other; 0 without memory. */
+/* A copy of both texts, one after the other; 0 without memory. */
 static arena_ref label_text(struct tree *tree, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;

@@ -1,10 +1,10 @@
 /*
- * The calling-context tree: one node per distinct path of locations from a thread's root, with the values
- * measured there. And the locations themselves: an address in a module.
+ * The calling-context tree: one node for each distinct path of locations from a thread's root, with the
+ * values measured there. And the locations: each is an address in a module.
  *
- * Nodes and locations live in the arena. When it is full, a path is cut at the deepest node that exists and
- * its weight goes to a pseudo-frame [overflow] there; if even that node cannot be made, to the thread's root
- * or the tree's. Time is never lost.
+ * Nodes and locations live in the arena. When that is full, a path is cut at the deepest node that exists,
+ * and its weight goes to a pseudo-frame [overflow] there. If even that node cannot be made, it goes to the
+ * deepest node itself, or to the spare root. Time is never lost.
  *
  * Called from: the sampler thread only; read by the exporting thread once the sampler is at rest.
  * Paper: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and context sensitive
@@ -44,17 +44,20 @@ struct location {
     uint32_t pseudo;         /* 1 + enum pseudo_frame, 0 for real code */
 };
 
-/* The address of a label's location: this, which is no address of code on any machine, and the arena_ref of
- * its text. */
+/* The address of a label's location: this bit, which no address of code has, and the arena_ref of its text.
+ */
 #define TREE_LABEL_ADDRESS (UINT64_C(1) << 63)
 
 /* A label's name, {key=value}, with the terminator. */
 enum { TREE_LABEL_NAME_BYTES = 512 };
 
+/* The largest labels of a sample; terminators included. */
+enum { LABELS_KEY_BYTES = 64, LABELS_VALUE_BYTES = 256, LABELS_DEPTH_MAX = 16 };
+
 /* What was measured at a node itself, its callees not included. */
 struct values {
     uint64_t samples;
-    uint64_t cpu_ns, offcpu_ns; /* what samples claim of each, scaled when the thread is settled (fold.h) */
+    uint64_t cpu_ns, offcpu_ns; /* as samples claim; scaled when the thread is settled (fold.h) */
     uint64_t wall_ns;           /* elapsed time */
 };
 
@@ -77,8 +80,8 @@ struct tree_node {
     arena_ref first_child;  /* newest first */
     arena_ref next_sibling; /* for roots: the root made before this one */
     uint32_t depth;         /* 0 for a root */
-    uint32_t thread;        /* roots: the owner's thread number; else 0 */
-    uint64_t calls;         /* how many calls of this frame's function from its parent are implied */
+    uint32_t thread;        /* for roots: the thread's number; else 0 */
+    uint64_t calls;         /* how many calls of this frame from its parent the samples imply */
     struct values self;
 };
 
@@ -100,10 +103,10 @@ struct tree {
 int tree_init(struct tree *tree, struct arena *arena);
 void tree_deinit(struct tree *tree); /* frees the index only; records belong to the arena */
 
-/* After the arena has been cleared: makes the tree as tree_init does, with as little memory. */
+/* After the arena has been cleared: makes the tree as small as tree_init does. */
 void tree_clear(struct tree *tree);
 
-/* A root for one thread; never 0 (the shared spare root when memory is out). */
+/* A root for one thread; never 0, but the shared spare root without memory. */
 arena_ref tree_root(struct tree *tree, uint32_t thread_number);
 
 /* The location of an address in a module, made if new; 0 without memory. */
@@ -120,8 +123,7 @@ arena_ref tree_pseudo_location(struct tree *tree, enum pseudo_frame pseudo);
 
 /*
  * The location of a label, made if new; 0 without memory. The nodes of a sample's labels stand right below
- * the root, in the order of their keys, and its stack below them: the same stack with other labels is another
- * path.
+ * the root, in the order of their keys. Its stack stands below them: with other labels it is another path.
  */
 arena_ref tree_label(struct tree *tree, const char *key, const char *value);
 
@@ -133,23 +135,23 @@ static inline bool tree_is_label(const struct location *location)
 const char *tree_label_key(const struct arena *arena, const struct location *label);
 const char *tree_label_value(const struct arena *arena, const struct location *label);
 
-/* The name of a frame that stands for no code; in the buffer if it is a label's. */
+/* The name of a frame that stands for no code. The name of a label is put into the buffer. */
 const char *tree_frame_name(const struct arena *arena, const struct location *location,
                             char buffer[TREE_LABEL_NAME_BYTES]);
 
 /* The child of a node for a location, made if new; 0 without memory. */
 arena_ref tree_child(struct tree *tree, arena_ref parent, arena_ref location);
 
-/* The child that stands for a pseudo-frame. Without memory: the one for [overflow], else the node itself. */
+/* The child for a pseudo-frame. Without memory: that for [overflow] if it exists, else the node itself. */
 arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_frame pseudo);
 
 /* The node after this one in a root's tree, depth first; 0 after the last. */
 arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node);
 
 /*
- * Adds a root's tree to another root's: values and calls, node by node. location_of leads from the index of a
- * location to the one in `into`; NULL: both roots are in one tree. node_of, if not NULL, gets the new node of
- * each, by tree_node_index. 0 or -ENOMEM.
+ * Adds a root's tree to the tree of another root: values and calls, node by node. location_of leads from the
+ * index of a location to the location in `into`; NULL: both roots are in one tree. node_of, if not NULL, gets
+ * the new node of each, by tree_node_index. 0 or -ENOMEM.
  */
 struct tree_merging {
     const struct tree *from;
@@ -159,14 +161,13 @@ struct tree_merging {
 };
 int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root);
 
-/* A number that no other node of the arena has: at most the arena's bytes / sizeof(struct tree_node). */
+/* A number of the node alone, at most the arena's bytes / sizeof(struct tree_node). */
 static inline size_t tree_node_index(arena_ref node)
 {
     return node / (sizeof(struct tree_node) / ARENA_UNIT_BYTES);
 }
 
-/* A new location, also for an address that has one already; tree_find_location does not find it. 0 without
- * memory. */
+/* A new location, even if the address has one; tree_find_location does not find it. 0 without memory. */
 arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t address, uint64_t function_start);
 
 static inline struct tree_node *tree_node(const struct tree *tree, arena_ref ref)

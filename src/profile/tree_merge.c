@@ -18,7 +18,7 @@ static void merge_node(const struct tree_merging *merging, arena_ref node, arena
         merging->node_of[tree_node_index(node)] = twin;
 }
 
-/* Visits the nodes in depth-first order, and in step the matching ones of the other tree. */
+/* Visits the nodes in depth-first order, and in step the matching nodes of the other tree. */
 int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root)
 {
     const struct tree *from = merging->from;

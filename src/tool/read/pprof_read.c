@@ -5,7 +5,6 @@
  * end_timestamp_ns) are added up for each stack, and the times are dropped.
  */
 #include "pprof_building.h"
-#include "profile/label_limits.h"
 #include "tool/io/output_file.h"
 
 #include <errno.h>
