@@ -1,13 +1,13 @@
 /*
- * The store: a recording as a file, complete, for the tool to read.
- *
- * The memory of the recording is written as it is: a header that leads to the records; the arena, whose
- * records refer to each other by offset; then the names that the process knew. Byte order and record sizes
- * are those of the machine that wrote it. The header says which, and a reader refuses others.
+ * The store: a complete recording as a file, for the tool to read.
  *
  *     header | arena | symbols | timeline
  *
- * Who writes it: enc_store.h. Who reads it: the tool's store_read.h, which believes nothing of it.
+ * The memory of the recording is written as it is. The header leads to the records of the arena, which refer
+ * to each other by offset. Symbols are the names that the process knew. Byte order and record sizes are those
+ * of the machine that wrote the store. The header states them, and a reader refuses others.
+ *
+ * Written by enc_store.h and mapped_store.h. Read by the tool's store_read.h, which believes nothing of it.
  */
 #ifndef WALLPROF_STORE_H
 #define WALLPROF_STORE_H
@@ -22,9 +22,8 @@
 
 #define STORE_MAGIC "wpstore\n"
 
-/* Names of stores that are being recorded into, and of the file in their directory that the gathering process
- * locks. */
-#define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, something random and the ending */
+/* Names of stores that are being recorded into, and of the file beside them that `wallprof gather` locks. */
+#define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, random characters and the ending */
 #define STORE_LIVE_ENDING  ".live.store"
 #define STORE_RUN_NAME     "run"
 
@@ -53,7 +52,7 @@ struct perf_map_source {
     uint64_t bytes;        /* how much of it counts */
 };
 
-/* A part of the file; both multiples of 8. */
+/* A part of the file; both numbers are multiples of 8. */
 struct store_part {
     uint64_t offset, bytes;
 };
@@ -73,24 +72,24 @@ struct store_process {
     char program[STORE_PROGRAM_BYTES], ending[STORE_ENDING_BYTES];
 };
 
-/* The part with the timeline begins with this. The records and the events follow as they are in memory. */
+/* The timeline part begins with this. The records and the events follow as they are in memory. */
 struct store_timeline {
     uint64_t start_ns, thinned, dropped, dropped_events;
     uint32_t count, event_count;
 };
 
 enum store_state {
-    STORE_WHOLE,    /* written at the end: as described above */
-    STORE_LIVE,     /* being recorded into, or left by a process that was killed (mapped_store.h) */
-    STORE_CLOSED,   /* recorded into to the end: everything but the names is there */
-    STORE_GIVEN_UP, /* the recording went on in memory; this is what it had until then */
+    STORE_WHOLE,    /* written at the end, as described above */
+    STORE_LIVE,     /* being recorded into, or left by a killed process (mapped_store.h) */
+    STORE_CLOSED,   /* recorded into to the end: all but the names is there */
+    STORE_GIVEN_UP, /* the recording went on in memory; the file has what was recorded until then */
 };
 
 enum store_end {
     STORE_END_UNKNOWN,
-    STORE_END_EXIT,  /* _exit and its kind: value is the status */
+    STORE_END_EXIT,  /* _exit and the like; value is the status */
     STORE_END_ABORT, /* abort */
-    STORE_END_EXEC,  /* it became another program, if it did */
+    STORE_END_EXEC,  /* it was about to execute another program */
 };
 
 /* What a process noted when it was about to end. All atomic. */
@@ -111,29 +110,28 @@ struct store_death {
 /*
  * Of a store that is being recorded into. The arena and the timeline have their largest sizes, in a file with
  * holes; how much of them is used stands here. There may be records that the header does not lead to yet, and
- * the last sample may be half written: the reader repairs that (tool/read/store_mend.c).
+ * the last sample may be half written. The reader repairs that (tool/read/store_mend.c).
  */
 struct store_live {
-    uint32_t state; /* atomic: enum store_state; in a whole store 0, like all that follows */
+    uint32_t state; /* atomic: enum store_state; 0 in a whole store, like all that follows */
     int32_t error;  /* of STORE_GIVEN_UP: why */
     uint64_t arena_used_bytes;
     uint64_t begin_ns;   /* CLOCK_MONOTONIC at start_utc_ns */
     uint64_t beat_ns;    /* the last moment at which it was recording */
     uint64_t stopped_ns; /* how long in between the recording was stopped */
-    uint64_t tick;       /* the last that has come */
+    uint64_t tick;       /* the last tick that has come */
     struct store_noted_end end;
     uint32_t timeline_is_moving; /* records are being moved, or there are fewer than timeline.count says */
     uint32_t profile_path_count;
-    arena_ref profile_paths[STORE_PROFILE_PATHS_MAX]; /* strings: where the profile would go */
-    struct store_part records, events;                /* of the timeline; header.timeline is of no bytes */
+    arena_ref profile_paths[STORE_PROFILE_PATHS_MAX]; /* strings: where the profile would be written */
+    struct store_part records, events;                /* of the timeline; header.timeline has no bytes */
     struct store_timeline timeline;
     uint32_t perf_map_count;
-    uint32_t is_stopped; /* the recording was stopped at beat_ns; what came later is not a part of it */
+    uint32_t is_stopped; /* the recording was stopped at beat_ns: what came later is no part of it */
     struct perf_map_source perf_maps[PERF_MAPS_MAX];
-    uint32_t death_count, reserved3; /* atomic: of all deaths; deaths is a ring with the last of them */
+    uint32_t death_count, reserved3; /* death_count: atomic, of all deaths; `deaths` is a ring of the last */
     struct store_death deaths[STORE_DEATHS];
-    /* Earlier states of the lists: after a crash of the machine the file may have parts of several moments.
-     */
+    /* Earlier states of the lists: after a crash of the machine the file may be of several moments. */
     struct store_checkpoint {
         uint64_t time_ns;
         uint64_t arena_used_bytes;
@@ -148,18 +146,18 @@ struct store_header {
     uint32_t node_bytes, location_bytes, module_bytes, thread_bytes, counters_bytes;
     uint32_t record_bytes, event_bytes; /* of the timeline */
     struct store_part arena, symbols;
-    struct store_part timeline; /* of no bytes if there is none */
+    struct store_part timeline; /* no bytes if there is none */
     struct store_tree tree;
-    uint32_t labels, threads_per_tick, has_timed_samples, reserved; /* and what follows: struct profile's */
+    uint32_t labels, threads_per_tick, has_timed_samples, reserved; /* like what follows: of struct profile */
     uint64_t start_utc_ns, duration_ns, period_ns;
     struct counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
     struct store_process process;
     struct store_live live;
 };
-_Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "it is written into one page");
+_Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "the header is written into one page");
 
-/* The lists as they are. newest_thread, thread_count: struct thread_record. */
+/* Describes the lists as they are. newest_thread and thread_count are of struct thread_record. */
 static inline struct store_tree store_describe_tree(const struct tree *tree,
                                                     const struct module_list *modules,
                                                     arena_ref newest_thread, uint32_t thread_count)
@@ -193,12 +191,12 @@ static inline struct store_timeline store_describe_timeline(const struct timelin
 static inline void store_describe_process(struct store_process *ret, const struct process_record *process)
 {
     ret->pid = process->pid;
-    ret->rank = process->pid > 0 ? process->rank : 0; /* as where no process is known */
+    ret->rank = process->pid > 0 ? process->rank : 0; /* 0: no process is known */
     snprintf(ret->program, sizeof ret->program, "%s", process->name);
     snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
 }
 
-/* The part of a header that describes the build. A reader compares it with its own. */
+/* Fills in the part of a header that describes the build. A reader compares it with its own. */
 static inline void store_describe_build(struct store_header *header)
 {
     memcpy(header->magic, STORE_MAGIC, sizeof header->magic);
@@ -214,8 +212,8 @@ static inline void store_describe_build(struct store_header *header)
     header->event_bytes = sizeof(struct timeline_event);
 }
 
-/* The part with the names begins with this. Then come the arrays in this order, each padded to a multiple of
- * 8, and the strings, NUL-terminated, the first one empty. A text is an offset into the strings. */
+/* The symbols part begins with this. The arrays follow in this order, each padded to a multiple of 8. Then
+ * come the strings, NUL-terminated, the first one empty. A text is an offset into the strings. */
 struct store_symbols {
     uint32_t location_count, function_count, frame_count, module_count, region_count, lost_file_count;
     uint64_t text_bytes;
@@ -227,7 +225,7 @@ struct store_function {
     uint32_t is_symbol;
 };
 
-/* Then struct symbol_frame [frame_count], and what leads from a location to its frames and its region:
+/* Then come struct symbol_frame [frame_count], and what leads from a location to its frames and its region:
  * uint32_t [location_count + 1] and [location_count]. */
 
 struct store_region {
@@ -246,7 +244,7 @@ struct store_lost_file {
     int32_t error;
 };
 
-/* Where each array begins, from the beginning of the part. */
+/* Where each array begins, counted from the beginning of the part. */
 struct store_symbols_layout {
     uint64_t functions, frames, first_frame, region_of, regions, modules, lost_files, text, end;
 };
@@ -256,7 +254,7 @@ static inline uint64_t store_padded(uint64_t bytes)
     return (bytes + 7) & ~(uint64_t)7;
 }
 
-/* text_bytes must be below 2^62; then nothing overflows, whatever the counts are. */
+/* text_bytes must be below 2^62. Then nothing overflows, whatever the counts are. */
 static inline struct store_symbols_layout store_symbols_layout(const struct store_symbols *counts)
 {
     struct store_symbols_layout layout;

@@ -1,9 +1,8 @@
 /*
- * A thread's last record is found by its index, or by its id when records have been moved since: ids ascend,
+ * A thread's last record is found by its index, or by its id if records have been moved since. Ids ascend,
  * and thinning keeps their order.
  *
- * Cost: thinning makes a pass over the older half for each level of detail, at most, and frees a sixteenth of
- * all there is.
+ * Thinning makes at most one pass over the older half for each level of detail, and frees a sixteenth of all.
  */
 #include "timeline.h"
 #include "base/clock.h"
@@ -13,13 +12,13 @@
 
 enum {
     EVENTS_SHARE = 32,
-    MEMORY_LIMIT_SHARE = 16,
+    THINNED_SHARE = 16,
     PENDING_BITS = 14,
     PENDING_COUNT = 1 << PENDING_BITS,
     LEVEL_MAX = 63
 };
 
-/* Late ticks that are less far apart are one event. */
+/* Late ticks that are closer together are one event. */
 static const uint64_t late_apart_ns = 100 * NS_PER_MS;
 
 static size_t record_bytes(const struct timeline *timeline)
@@ -76,13 +75,13 @@ void timeline_begin(struct timeline_thread *thread, uint32_t number, uint64_t ti
 
 /* ---- thinning ---- */
 
-/* Multiplied by 2^32 over the golden ratio: numbers that follow each other lie far apart. */
+/* The number is multiplied by 2^32 over the golden ratio, so that neighbours lie far apart. */
 static uint32_t *pending_of(const struct timeline *timeline, uint32_t thread)
 {
     return &timeline->pending[(uint32_t)(thread * 2654435769U) >> (32 - PENDING_BITS)];
 }
 
-/* Draws whether the second of two is kept. */
+/* Draws whether the second of two records is kept. */
 static bool draw_second(struct random_state *random, const struct timeline_record *a,
                         const struct timeline_record *b)
 {
@@ -90,17 +89,17 @@ static bool draw_second(struct random_state *random, const struct timeline_recor
     return all > 0 && random_next(random) % all >= a->ticks;
 }
 
-/* Two records of one level make one of the next. A finer one makes the coarser 1/2, 1/4, ... larger, so the
- * level rises with that probability. */
-static unsigned level_of_both(struct timeline *timeline, const struct timeline_record *a,
-                              const struct timeline_record *b)
+/* Two records of one level make one of the next level. A finer record makes the coarser one larger by 1/2,
+ * 1/4 and so on, and the level rises with that probability. */
+static unsigned draw_level(struct timeline *timeline, const struct timeline_record *a,
+                           const struct timeline_record *b)
 {
     unsigned level = a->level > b->level ? a->level : b->level, apart = 2 * level - a->level - b->level;
     bool is_more = random_next(&timeline->random) >> (63 - apart) <= 1;
     return level + (is_more && level < LEVEL_MAX);
 }
 
-/* Two records of a thread that follow each other become the first of them. */
+/* Merges two records of a thread that follow each other into the first. */
 static void merge_records(struct timeline *timeline, struct timeline_record *a,
                           const struct timeline_record *b)
 {
@@ -108,7 +107,7 @@ static void merge_records(struct timeline *timeline, struct timeline_record *a,
         a->node = b->node;
         a->state = b->state;
     }
-    a->level = level_of_both(timeline, a, b);
+    a->level = draw_level(timeline, a, b);
     a->last_ns = b->last_ns;
     a->later_cpu_ns += b->cpu_ns + b->later_cpu_ns;
     a->wall_ns += b->wall_ns;
@@ -117,8 +116,9 @@ static void merge_records(struct timeline *timeline, struct timeline_record *a,
     timeline->thinned++;
 }
 
-/* Merges the record into its partner, if it has one. */
-static bool finds_partner(struct timeline *timeline, const struct timeline_record *record, uint32_t level)
+/* Merges the record into its partner. False if it has none. */
+static bool merge_into_partner(struct timeline *timeline, const struct timeline_record *record,
+                               uint32_t level)
 {
     uint32_t *pending = pending_of(timeline, record->thread);
     struct timeline_record *partner = *pending ? &timeline->records[*pending - 1] : NULL;
@@ -138,7 +138,7 @@ static uint32_t thin_level(struct timeline *timeline, uint32_t count, uint32_t l
     memset(timeline->pending, 0, sizeof(uint32_t) * PENDING_COUNT);
     for (uint32_t i = 0; i < count; i++) {
         struct timeline_record record = timeline->records[i];
-        if (finds_partner(timeline, &record, level))
+        if (merge_into_partner(timeline, &record, level))
             continue;
         timeline->records[left++] = record;
         if (!record.is_open && record.level <= level)
@@ -147,7 +147,7 @@ static uint32_t thin_level(struct timeline *timeline, uint32_t count, uint32_t l
     return left;
 }
 
-/* Drops about half of the first `count` records, at random, but no open ones. Returns how many are left. */
+/* Drops about half of the first `count` records at random, but no open ones. Returns how many are left. */
 static uint32_t drop_half(struct timeline *timeline, uint32_t count)
 {
     uint32_t left = 0;
@@ -168,16 +168,14 @@ static uint32_t highest_level(const struct timeline *timeline, uint32_t count)
     return level;
 }
 
-/*
- * Thins from the finest level up until enough is free: coarse records become coarser only when the finer ones
- * of the older half do not suffice.
- */
+/* Thins from the finest level up until enough is free: coarse records become coarser only if the finer ones
+ * of the older half do not suffice. */
 static void thin_older_half(struct timeline *timeline)
 {
     if (timeline->is_moving)
         sig_store_relaxed(timeline->is_moving, 1);
     sig_keep_order();
-    uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / MEMORY_LIMIT_SHARE;
+    uint32_t old = timeline->count / 2, left = old, enough = timeline->capacity / THINNED_SHARE;
     uint32_t highest = highest_level(timeline, old);
     for (uint32_t level = 0; old - left < enough && level <= highest; level++)
         left = thin_level(timeline, left, level);
@@ -217,11 +215,11 @@ static struct timeline_record *last_of(const struct timeline *timeline, struct t
     return last;
 }
 
-/* Space for one more, or NULL. Where all records are open nothing can be thinned: the next attempt comes when
- * as many have been refused as a pass frees. */
+/* Space for one more record, or NULL. If all records are open, nothing can be thinned. The next attempt comes
+ * after as many records have been refused as a pass frees. */
 static struct timeline_record *add_record(struct timeline *timeline)
 {
-    uint32_t pause = timeline->capacity / MEMORY_LIMIT_SHARE;
+    uint32_t pause = timeline->capacity / THINNED_SHARE;
     if (timeline->count == timeline->capacity && (timeline->refused == 0 || timeline->refused > pause))
         thin_older_half(timeline);
     if (timeline->count < timeline->capacity) {
@@ -250,7 +248,7 @@ static uint32_t account_ticks(struct timeline_thread *thread, uint64_t until_tic
     return (uint32_t)ticks;
 }
 
-/* A range goes on only without CPU time: that of its first observation is all it has. */
+/* A range goes on only without CPU time: it has no more than that of its first observation. */
 static bool continues_record(const struct timeline_record *last,
                              const struct timeline_observation *observation)
 {

@@ -44,8 +44,7 @@ struct location {
     uint32_t pseudo;         /* 1 + enum pseudo_frame, 0 for real code */
 };
 
-/* The address of a label's location: this bit, which no address of code has, and the arena_ref of its text.
- */
+/* The address of a label's location: this bit, which no address of code has, and its text's arena_ref. */
 #define TREE_LABEL_ADDRESS (UINT64_C(1) << 63)
 
 /* A label's name, {key=value}, with the terminator. */
