@@ -1,4 +1,4 @@
-/* Times are nanoseconds in 64 bits everywhere; these are the only conversions. */
+/* Times are nanoseconds in 64 bits everywhere. These are the only conversions. */
 #ifndef WALLPROF_CLOCK_H
 #define WALLPROF_CLOCK_H
 
@@ -20,7 +20,7 @@ static inline struct timespec clock_ns_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* The clock's time, 0 when the clock cannot be read (a thread that is gone). */
+/* The clock's time; 0 if the clock cannot be read, as that of a thread that is gone. */
 static inline uint64_t clock_read_ns(clockid_t clock)
 {
     struct timespec now;
@@ -32,8 +32,7 @@ static inline uint64_t clock_monotonic_ns(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The CPU clock of any thread of this process: include/linux/posix-timers.h, MAKE_THREAD_CPUCLOCK with
- * CPUCLOCK_SCHED. */
+/* The CPU clock of any thread of this process, as Linux makes it (MAKE_THREAD_CPUCLOCK, CPUCLOCK_SCHED). */
 static inline clockid_t clock_of_thread(pid_t tid)
 {
     return (clockid_t)((~(unsigned)tid) << 3 | 6U);

@@ -1,4 +1,4 @@
-/* futex(2) on a word: any thread, errno untouched. The two `_shared` functions work between processes. */
+/* futex(2) on a word. Any thread; errno is not touched. The `_shared` functions work between processes. */
 #ifndef WALLPROF_FUTEX_H
 #define WALLPROF_FUTEX_H
 
@@ -14,8 +14,8 @@ static inline void futex_wake_all(uint32_t *word)
 }
 
 /*
- * Waits until the word is not `value` any more, or CLOCK_MONOTONIC reaches the deadline (0: none). May return
- * early: check the word again.
+ * Waits until the word is no longer `value`, or CLOCK_MONOTONIC reaches the deadline (0: none). May return
+ * early, so the caller checks the word again.
  */
 static inline void futex_wait(uint32_t *word, uint32_t value, uint64_t deadline_ns)
 {

@@ -6,7 +6,7 @@
 
 enum { FIRST_CAPACITY = 512 };
 
-/* FNV-1a (Fowler, Noll, Vo) by words of the key, mixed down once more: keys are small numbers. */
+/* FNV-1a (Fowler, Noll, Vo) by words of the key. The high bits are mixed down, as keys are small numbers. */
 static uint32_t hash_key(const void *key, size_t bytes)
 {
     uint64_t hash = 0xcbf29ce484222325U;

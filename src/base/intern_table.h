@@ -1,8 +1,8 @@
 /*
- * Records of one size, one for each key, numbered from 0 in order of first use. A record begins with its key,
- * which is compared byte by byte and so must have no padding.
+ * Records of one size, one for each key, numbered from 0 in order of first use. A record begins with its key.
+ * Keys are compared byte by byte, so they must have no padding.
  *
- * Scratch memory, in proportion to the records. Errors are sticky in `failed`: after one a new key gets
+ * Scratch memory, in proportion to the records. Errors are sticky in `failed`. After one, a new key gets
  * record 0, and existing records stay readable.
  *
  * Called from: the encoders. One thread.
@@ -18,11 +18,11 @@ struct intern_table {
     unsigned char *records;
     size_t record_bytes, key_bytes;
     uint32_t count, capacity; /* a power of two */
-    uint32_t *slots;          /* open addressing, twice the capacity: number + 1 */
+    uint32_t *slots;          /* open addressing, twice the capacity: record number + 1 */
     bool failed;
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM. key_bytes: a multiple of 4. */
 int intern_table_init(struct intern_table *table, size_t record_bytes, size_t key_bytes);
 void intern_table_deinit(struct intern_table *table); /* also for a zeroed one */
 

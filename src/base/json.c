@@ -57,7 +57,7 @@ void json_end_array(struct json *json)
     end_container(json, "]");
 }
 
-/* Characters with a meaning in JSON, HTML or JavaScript, and line separators. */
+/* Whether a character has a meaning in JSON, HTML or JavaScript, or separates lines. */
 static bool needs_escape(const unsigned char *at, size_t bytes)
 {
     if (bytes == 1)
@@ -118,7 +118,7 @@ static void put_number(struct json *json, const char *text)
     put_text(json, text);
 }
 
-/* Formatted by hand, with the comma, into one write: a page has millions of these. */
+/* Formatted by hand, with the comma, in one write: a page has millions of these numbers. */
 void json_uint(struct json *json, uint64_t value)
 {
     char text[NUMBER_BYTES], *end = text + sizeof text, *at = end;

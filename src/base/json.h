@@ -2,8 +2,9 @@
  * A streaming JSON writer: its only state is whether a comma is due.
  *
  * The caller ends what it begins, and gives each member of an object a key and one value. Text may be any
- * bytes: what is not UTF-8 becomes '?' (utf8.h). The output is also safe inside a <script> element and as
- * JavaScript: '<', '>', '&', U+2028 and U+2029 are escaped.
+ * bytes: what is not UTF-8 becomes '?' (utf8.h). The output is safe inside a <script> element and as
+ * JavaScript too:
+ * '<', '>', '&', U+2028 and U+2029 are escaped.
  *
  * Called from: the thread that uses the sink. Errors are the sink's. Standard: RFC 8259.
  */
@@ -59,13 +60,13 @@ static inline void json_member_array(struct json *json, const char *key)
     json_begin_array(json);
 }
 
-/* Milliseconds, exact: 1500000 ns are 1.5. */
+/* Writes exact milliseconds: 1.5 for 1500000 ns. */
 void json_ms(struct json *json, int64_t value_ns);
 
-/* The digits as a string, for readers that would round a number to a double. */
+/* Writes the digits as a string, for readers that would round a number to a double. */
 void json_digits(struct json *json, uint64_t value);
 
-/* A line end between two values, for people who read the file. */
+/* Ends a line between two values, for people who read the file. */
 void json_newline(struct json *json);
 
 #endif

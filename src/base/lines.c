@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum { BUFFER_BYTES = 64 * 1024 };
-_Static_assert(BUFFER_BYTES > 2 * LINE_MAX_BYTES, "there is room to read after the head of a long line");
+_Static_assert(BUFFER_BYTES > 2 * LINE_MAX_BYTES, "bytes can be read after the head of a long line");
 
 int lines_init(struct lines *lines, int fd, uint64_t offset, uint64_t end_offset)
 {

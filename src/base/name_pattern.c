@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* UTC as 20261121T041500Z. gmtime_r is not used because it may allocate and read /etc/localtime. The
- * calendar is that of Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. */
+/* UTC as 20261121T041500Z. gmtime_r may allocate and read /etc/localtime, so it is not used. The calendar is
+ * Howard Hinnant's ("chrono-compatible low-level date algorithms", civil_from_days). */
 static void format_utc(uint64_t seconds, char *ret, size_t capacity)
 {
     uint64_t days = seconds / 86400 + 719468, second = seconds % 86400;
@@ -20,7 +20,7 @@ static void format_utc(uint64_t seconds, char *ret, size_t capacity)
              (unsigned)(second / 60 % 60), (unsigned)(second % 60));
 }
 
-/* What one %-sequence stands for, or NULL for one that means nothing. */
+/* What a %-sequence stands for; NULL if it has no meaning. */
 static const char *expand_sequence(char letter, const struct pattern_values *values, char *buffer,
                                    size_t capacity)
 {
@@ -70,7 +70,7 @@ int name_pattern_expand(const char *pattern, const struct pattern_values *values
     return 0;
 }
 
-/* Where a file's ending begins: ".pb.gz" and the like count as one. */
+/* Where the ending of a file's name begins. ".pb.gz" and the like are one ending. */
 static size_t ending_at(const char *path)
 {
     const char *base = strrchr(path, '/');

@@ -1,7 +1,4 @@
-/*
- * File names that are made of a pattern or of another name. Pure functions: any thread, no allocation, no
- * locale.
- */
+/* File names made from a pattern or another name. Pure functions: any thread, no allocation, no locale. */
 #ifndef WALLPROF_NAME_PATTERN_H
 #define WALLPROF_NAME_PATTERN_H
 
@@ -15,18 +12,18 @@ struct pattern_values {
     const char *program;  /* %n: base name */
     const char *host;     /* %h */
     uint64_t start_utc_s; /* %t: as 20261121T041500Z */
-    int32_t rank;         /* %r; a negative one is written as 0 */
+    int32_t rank;         /* %r; a negative rank is written as 0 */
 };
 
 /*
- * Expands %p %n %h %t %r %% %, in a file name pattern; another sequence is kept as it stands. ret_has_pid
- * says whether %p occurred. 0, or -ENAMETOOLONG.
+ * Expands %p %n %h %t %r %% %, in a file name pattern. Other sequences are kept as they are. ret_has_pid says
+ * whether %p occurred. 0 or -ENAMETOOLONG.
  */
 int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity,
                         bool *ret_has_pid);
 
-/* Makes app.1234.pb.gz of app.pb.gz and the text 1234: inserts the text into the last part of a path, before
- * its endings. 0 or -ENAMETOOLONG; the path is then as it was. */
+/* Inserts a text before the ending of a path: of app.pb.gz and 1234 it makes app.1234.pb.gz. 0; or
+ * -ENAMETOOLONG with the path as it was. */
 int name_pattern_insert(char *path, size_t capacity, const char *text);
 
 #endif

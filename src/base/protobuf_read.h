@@ -1,8 +1,8 @@
 /*
  * Reads the protocol buffer wire format field by field, from memory that may hold anything.
  *
- * protobuf_next returns false at the end of the message. It also does for what is not well formed, and sets
- * `failed`, for good. Nothing is copied. Source: Protocol Buffers encoding specification.
+ * protobuf_next returns false at the end of the message, and also for what is not well formed. Then `failed`
+ * is set, for good. Nothing is copied. Source: Protocol Buffers encoding specification.
  */
 #ifndef WALLPROF_PROTOBUF_READ_H
 #define WALLPROF_PROTOBUF_READ_H
@@ -45,7 +45,7 @@ bool protobuf_next(struct protobuf_reader *reader, struct protobuf_field *ret);
 
 /* The numbers of one occurrence of a repeated field: one, or many packed. */
 struct protobuf_numbers {
-    struct protobuf_reader packed; /* failed when they are not well formed */
+    struct protobuf_reader packed; /* failed if they are not well formed */
     uint64_t single;
     bool has_single;
 };

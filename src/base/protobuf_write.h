@@ -20,16 +20,16 @@ struct protobuf_writer {
 void protobuf_deinit(struct protobuf_writer *writer);
 void protobuf_clear(struct protobuf_writer *writer);
 
-/* A bare varint, for packed fields and message lengths. */
+/* Writes a bare varint, for packed fields. */
 void protobuf_varint(struct protobuf_writer *writer, uint64_t value);
 
-/* A field. A value of 0 is left out, as in proto3. */
+/* Writes a field. A value of 0 is left out, as in proto3. */
 void protobuf_uint(struct protobuf_writer *writer, uint32_t field, uint64_t value);
 
-/* A length-delimited field, written also when empty (string_table[0]). */
+/* Writes a length-delimited field, even if it is empty (string_table[0]). */
 void protobuf_bytes(struct protobuf_writer *writer, uint32_t field, const void *data, size_t bytes);
 
-/* A nested message or packed field built in another buffer. */
+/* Writes a nested message or packed field that was built in another buffer. */
 void protobuf_message(struct protobuf_writer *writer, uint32_t field, const struct protobuf_writer *message);
 
 #endif

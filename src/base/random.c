@@ -1,5 +1,4 @@
-/* See random.h. random_below rejects as Lemire describes (ACM TOMACS 29-1, 2019), so no residue is favoured.
- */
+/* random_below rejects as Lemire describes (ACM TOMACS 29-1, 2019), so no residue is favoured. */
 #include "random.h"
 
 static uint64_t splitmix64(uint64_t *state)

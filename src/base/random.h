@@ -1,6 +1,6 @@
 /*
  * The profiler's own random numbers: xoshiro256** (Blackman, Vigna, "Scrambled linear pseudorandom number
- * generators", 2021). Not for secrets. One generator per sampler; the program's rand() is never touched.
+ * generators", 2021). Not for secrets. The program's rand() is never touched.
  */
 #ifndef WALLPROF_RANDOM_H
 #define WALLPROF_RANDOM_H

@@ -1,8 +1,8 @@
 /*
- * System calls by functions that the preloaded library interposes. By plain name, the engine would call our
- * own hooks of them, which are for the program: scripts/lint-symbols finds such calls.
+ * Raw system calls, instead of functions that the preloaded library interposes. By plain name, the engine
+ * would call our own hooks, which are for the program: scripts/lint-symbols finds such calls.
  *
- * Results and errno are the C library's.
+ * Results and errno are as with the C library.
  */
 #ifndef WALLPROF_RAW_CALLS_H
 #define WALLPROF_RAW_CALLS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What a raw call returns, as the C library says it: -1 and errno for an error. */
+/* Turns the result of a system call into that of the C library: -1 and errno for an error. */
 static inline long raw_result(long status)
 {
     if (status >= 0 || status < -4095)

@@ -1,4 +1,4 @@
-/* Blocks are filled from the front and never reused; a longer string gets a block of its own. */
+/* Blocks are filled from the front and never used again. A string longer than a block gets its own. */
 #include "string_pool.h"
 
 #include "arena.h"

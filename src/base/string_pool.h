@@ -1,7 +1,7 @@
 /*
  * Strings that live until the pool is destroyed: names that outlast the file they were read from.
  *
- * Memory comes from mmap in blocks, never from the program's malloc; a string never moves.
+ * Memory comes from mmap in blocks, never from the program's malloc. A string never moves.
  *
  * Called from: the exporting thread. A zeroed struct is an empty pool. There is no locking.
  */

@@ -16,7 +16,7 @@ static bool is_trusted_owner(const struct stat *status)
 
 enum { DIRECTORY_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
 
-/* Opens the target of a link that is open already: its name may lead elsewhere by now. */
+/* Opens the target of an open link, whose name may lead elsewhere by now. */
 static int follow_link(int handle, int directory_fd, int flags)
 {
     char target[PATH_MAX];
@@ -28,7 +28,7 @@ static int follow_link(int handle, int directory_fd, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* handle: of `name` in the directory. */
+/* Opens the directory that `handle` is of, or leads to as a link. handle: of `name` in directory_fd. */
 static int enter_directory(int directory_fd, const char *name, int handle)
 {
     struct stat directory, itself;
@@ -43,7 +43,7 @@ static int enter_directory(int directory_fd, const char *name, int handle)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens a directory in another one, which is closed. */
+/* Opens a directory in directory_fd, which is closed. */
 static int descend(int directory_fd, const char *name)
 {
     int handle = openat(directory_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -76,7 +76,7 @@ static int walk_from(const char *root, const char *path)
     return fd < 0 ? -errno : walk_path(fd, path);
 }
 
-/* Under qemu -L the first "/" is the emulator's; what it does not have is looked for in the true root. */
+/* Under qemu -L the first "/" is the emulator's. What is not there is searched for in the true root. */
 int trusted_path_open_directory(const char *path)
 {
     int status = walk_from(*path == '/' ? "/" : ".", path);
@@ -87,7 +87,7 @@ int trusted_path_open_directory(const char *path)
 
 /* ---- names in them ---- */
 
-/* Whether others than us and root can create or replace names in the directory. */
+/* Whether users other than us and root can create or replace names in the directory. */
 static bool is_shared_directory(int directory_fd)
 {
     struct stat status;
@@ -101,7 +101,7 @@ bool trusted_path_is_trusted(int directory_fd, const struct stat *itself)
            !is_shared_directory(directory_fd);
 }
 
-/* Opens the very file, FIFO or device of the handle. */
+/* Opens the very file, FIFO or device that the handle is of. */
 static int reopen(int handle, int flags)
 {
     char path[48];
