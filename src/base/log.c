@@ -158,8 +158,7 @@ void log_flush(struct log *log)
         write_kept(log, fd);
 }
 
-/* Opens the process's entry in /proc if it is the same file: proc_tasks.h says what a thread's entry costs.
- */
+/* Opens the process's entry in /proc if it is the same file: a thread's entry costs more (proc_tasks.h). */
 int log_open_stderr_handle(void)
 {
     struct stat own, found;

@@ -5,8 +5,7 @@
  * query. A hostile table whose symbols all cover everything costs no more than an honest one.
  *
  * A symbol without a size is a label, as hand-written assembly has them. It reaches to the end of its
- * section, so _init does not name the PLT after it. It never reaches across the start or the end of a sized
- * symbol.
+ * section, so _init does not name the PLT after it, but never across the start or the end of a sized symbol.
  *
  * The string tables are needed only until the symbols are chosen: the names chosen are copied.
  */

@@ -1,8 +1,7 @@
 /*
  * Function names out of ELF files. A hostile or truncated file gives fewer names, never a fault.
  *
- * A mapped file that shrinks would raise SIGBUS. So files are read (pread) into scratch memory, section by
- * section.
+ * Files are read section by section into scratch memory: a mapped file that shrinks would raise SIGBUS.
  *
  * Called from: the exporting thread, never from a handler. Allocates scratch memory only.
  * Standard: System V gABI chapters 4 and 5; GNU build-id note as written by ld --build-id.

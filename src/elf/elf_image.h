@@ -51,8 +51,7 @@ void elf_bytes_free(struct elf_bytes *bytes);
 
 /*
  * Calls visit for every whole entry of a table, in order. The table is read piece by piece, in constant
- * memory. The entry is a copy, aligned as a 64-bit number. Without memory, or where reading fails, this ends
- * early.
+ * memory. The entry is a copy, aligned as a 64-bit number. Ends early without memory, or if reading fails.
  */
 typedef void elf_visit_fn(void *context, const void *entry);
 void elf_table_visit(const struct elf_image *image, const Elf64_Shdr *table, size_t entry_bytes,

@@ -31,8 +31,7 @@ static uint64_t offset_of(const struct loaded *loaded, uint64_t elf_address)
     return address >= loaded->low && address < loaded->high ? address - loaded->low : 0;
 }
 
-/* The same for a pointer of the dynamic section. glibc adds the load bias to these in place, others do not.
- */
+/* The same for a pointer of the dynamic section. glibc adds the load bias in place, other loaders do not. */
 static uint64_t offset_of_pointer(const struct loaded *loaded, uint64_t pointer)
 {
     return pointer >= loaded->low && pointer < loaded->high ? pointer - loaded->low

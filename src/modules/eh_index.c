@@ -107,13 +107,6 @@ static bool find_section_in_file(struct section *section, const char *path, cons
 
 /* ---- a table made from that ---- */
 
-static struct sig_module section_view(const struct section *section)
-{
-    return (struct sig_module){.cfi_low = section->address,
-                               .cfi_high = section->address + section->bytes,
-                               .cfi_shift = (int64_t)((uintptr_t)section->copy - section->address)};
-}
-
 /* Where the FDE's function starts; 0 for one outside the module, such as a function that was discarded. */
 static uint64_t fde_function_start(const struct sig_module *view, uint64_t at, const struct module *module)
 {
@@ -129,7 +122,9 @@ static uint64_t fde_function_start(const struct sig_module *view, uint64_t at, c
 static uint32_t list_fdes(const struct section *section, const struct module *module,
                           struct sig_search_entry *entries)
 {
-    struct sig_module view = section_view(section);
+    const struct sig_module view = {.cfi_low = section->address,
+                                    .cfi_high = section->address + section->bytes,
+                                    .cfi_shift = (int64_t)((uintptr_t)section->copy - section->address)};
     uint32_t count = 0;
     for (uint64_t at = section->address, next; at; at = next) {
         next = sig_eh_frame_next(&view, at, false);

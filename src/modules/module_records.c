@@ -45,7 +45,7 @@ static arena_ref *index_slot(const struct modules *modules, const struct module 
 static bool reserve_index(struct modules *modules)
 {
     struct modules_index *index = &modules->index, old = *index;
-    if (index->used < index->capacity / 2)
+    if (modules->list.count < index->capacity / 2)
         return true;
     uint32_t capacity = old.capacity ? old.capacity * 2 : INDEX_FIRST_CAPACITY;
     arena_ref *slots = scratch_alloc(sizeof(*slots) * capacity);
@@ -115,7 +115,6 @@ arena_ref module_records_find_or_add(struct modules *modules, const struct modul
     if (*slot)
         return *slot;
     *slot = append_record(modules, segment, path ? path : path_for(modules, segment, name, buffer), name);
-    modules->index.used += *slot != 0;
     return *slot;
 }
 

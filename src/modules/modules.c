@@ -253,7 +253,7 @@ static struct sig_module view_of_entry(struct modules *modules, const struct mod
 
 const struct sig_modules_table *modules_table(struct modules *modules)
 {
-    uint32_t other = !modules->table_current, count = modules->now.count;
+    uint32_t other = (modules->tables_made + 1) % 2, count = modules->now.count;
     if (modules->table_capacity[other] < count || !modules->tables[other]) {
         scratch_free(modules->tables[other], table_bytes(modules->table_capacity[other]));
         modules->tables[other] = scratch_alloc(table_bytes(count * 2));
@@ -266,7 +266,6 @@ const struct sig_modules_table *modules_table(struct modules *modules)
     table->generation = ++modules->tables_made;
     for (uint32_t i = 0; i < count; i++)
         table->modules[i] = view_of_entry(modules, &modules->now.entries[i]);
-    modules->table_current = other;
     return table;
 }
 

@@ -88,12 +88,11 @@ struct modules {
     uint32_t last_unaccounted;   /* an unloading that no dlclose accounts for */
     struct modules_index {       /* of all records (module_records.c): open addressing; scratch memory */
         arena_ref *slots;
-        uint32_t capacity, used; /* capacity is a power of two */
+        uint32_t capacity; /* a power of two */
     } index;
     struct sig_modules_table *tables[2]; /* handed to the handlers in turn */
     uint32_t table_capacity[2];
-    uint32_t table_current;
-    uint64_t tables_made;
+    uint64_t tables_made;      /* so far: the last is tables[tables_made % 2] */
     bool has_no_search_tables; /* since modules_drop_search_tables: tables point to nothing of ours */
     char main_path[4096];      /* /proc/self/exe at init; later it may say "(deleted)" */
 };

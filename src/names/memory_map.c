@@ -76,12 +76,6 @@ static const char *copy_path(struct memory_map *map, const char *path, size_t by
     return kept ? kept : "";
 }
 
-/* The kernel's order is ascending, and memory_map_find needs that. */
-static bool is_in_order(const struct memory_map *map, const struct memory_region *region)
-{
-    return map->count == 0 || map->regions[map->count - 1].end <= region->start;
-}
-
 void memory_map_read_fd(struct memory_map *map, int fd)
 {
     struct lines lines;
@@ -92,8 +86,9 @@ void memory_map_read_fd(struct memory_map *map, int fd)
     if (lines_init(&lines, fd, 0, INT64_MAX) < 0)
         return;
     while (lines_next(&lines, &line)) {
-        if (!read_region(&line, &region, &path) || !is_in_order(map, &region))
-            continue;
+        uint64_t last_end = map->count > 0 ? map->regions[map->count - 1].end : 0;
+        if (!read_region(&line, &region, &path) || region.start < last_end)
+            continue; /* the kernel's order is ascending, and memory_map_find needs that */
         region.path = copy_path(map, path, (size_t)(line.text + line.bytes - path), &region.is_deleted);
         if (!reserve_region(map))
             break;

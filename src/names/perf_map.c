@@ -177,18 +177,12 @@ static uint64_t mark_of(const struct perf_search *search, size_t query)
     return mark;
 }
 
-/* Where reading begins in a file of that many bytes. */
-static uint64_t first_offset(uint64_t bytes)
-{
-    return bytes > perf_map_max_bytes ? bytes - perf_map_max_bytes : 0;
-}
-
 static uint64_t note_entries(struct perf_search *search, int fd, uint64_t bytes)
 {
     struct lines lines;
     struct line line;
     struct perf_entry entry;
-    uint64_t malformed = 0, offset = first_offset(bytes);
+    uint64_t malformed = 0, offset = bytes > perf_map_max_bytes ? bytes - perf_map_max_bytes : 0;
     if (lines_init(&lines, fd, offset, bytes) < 0)
         return 0;
     if (offset > 0) /* the first line is cut */
