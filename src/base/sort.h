@@ -18,9 +18,16 @@ enum { SORT_RECORD_MAX_BYTES = 64 };
 void sort_records(void *records, size_t count, size_t record_bytes,
                   int (*compare)(const void *, const void *));
 
+/* Compares records that begin with a number, a uint64_t. */
+static inline int sort_compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
 /*
  * The index of the first record whose number is at least `number`; count if there is none. Each record begins
- * with its number, a uint64_t, and the records ascend by it.
+ * with its number, and the records ascend by it.
  */
 static inline size_t sort_find_first(const void *records, size_t count, size_t record_bytes, uint64_t number)
 {

@@ -177,12 +177,6 @@ static void find_trampoline(struct plt *plt, uint64_t address, size_t query)
     plt->trampolines[plt->count++] = found;
 }
 
-static int compare_slots(const void *left, const void *right)
-{
-    uint64_t a = ((const struct trampoline *)left)->slot, b = ((const struct trampoline *)right)->slot;
-    return (a > b) - (a < b);
-}
-
 /* Several queries can lie in trampolines that jump through one slot. */
 static void visit_relocation(void *context, const void *entry)
 {
@@ -235,7 +229,7 @@ static void name_trampolines(struct plt *plt, struct string_pool *names, struct 
     const Elf64_Shdr *dynsym = elf_section_of_type(plt->image, SHT_DYNSYM, sizeof(Elf64_Sym));
     if (!dynsym)
         return;
-    sort_records(plt->trampolines, plt->count, sizeof *plt->trampolines, compare_slots);
+    sort_records(plt->trampolines, plt->count, sizeof *plt->trampolines, sort_compare_numbers);
     find_slot_symbols(plt, dynsym);
     struct elf_bytes strings = elf_section_load(plt->image, elf_section_strings(plt->image, dynsym));
     for (size_t i = 0; i < plt->count; i++) {

@@ -65,12 +65,6 @@ void modules_add_segment(void *context, const struct module *segment, const char
     };
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-    const struct modules_entry *a = left, *b = right;
-    return (a->start_pc > b->start_pc) - (a->start_pc < b->start_pc);
-}
-
 /* Entries that are in both keep their `since`. Returns how many objects are gone. */
 static uint32_t match_entries(const struct modules_snapshot *before, const struct modules_snapshot *now)
 {
@@ -126,7 +120,7 @@ void modules_end_snapshot(struct modules *modules, const struct loader_state *st
     now->loads = state->loads;
     now->unloads = state->unloads;
     note_quiet(now, state);
-    sort_records(now->entries, now->count, sizeof(*now->entries), compare_entries);
+    sort_records(now->entries, now->count, sizeof(*now->entries), sort_compare_numbers);
     uint64_t unloaded = now->unloads - before->unloads;
     if (unloaded != match_entries(before, now))
         modules->last_unseen_unload = now->number;
