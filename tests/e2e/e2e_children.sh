@@ -13,7 +13,7 @@ children() { # ARGUMENTS...
 }
 
 # A thread that is not in the child holds the loader's list for ever.
-for how in exit leave; do
+for how in exit leave again; do
     "$program" loader $how >/dev/null || fail "target_children loader $how does not hold bare"
     child=$(children loader $how) || exit 1
     check_profile "$TMP/$child.pb.gz" >/dev/null

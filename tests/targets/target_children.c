@@ -1,8 +1,8 @@
 /*
  * Children that are born at a bad moment, or in another way than by fork: one way per run.
  *
- * - loader exit|leave: forks while another thread holds the loader's list; the child works, then ends by
- *   exit, or its last thread by pthread_exit
+ * - loader exit|leave|again: forks while another thread holds the loader's list; the child works, then ends
+ *   by exit, or its last thread by pthread_exit; or forks in turn, and its child works
  * - callback: forks while it holds the loader's list itself
  * - memory MIB: forks with so much memory touched in small pages, some times
  * - inherit plain|blocked|ignored|full: starts a program in every way there is, with SIGPROF, or all signals,
@@ -92,7 +92,10 @@ static int run_loader(const char *how)
         work_in_child();
         if (leaves)
             pthread_exit(NULL);
-        exit(4);
+        pid_t grandchild = strcmp(how, "again") ? -1 : fork();
+        if (grandchild == 0)
+            work_in_child();
+        exit(grandchild > 0 && ends_with(grandchild, 4) ? 1 : 4);
     }
     int failures = ends_with(child, leaves ? 0 : 4);
     __atomic_store_n(&may_go, 1, __ATOMIC_SEQ_CST);

@@ -450,6 +450,15 @@ static void a_spare_that_is_not_needed_is_closed(void **state)
     assert_int_equal(fake_directory_entries(directory, false), 1);
 }
 
+/* Nothing has failed then, so errno says nothing. */
+static void a_fifo_has_no_spare(void **state)
+{
+    struct fake_directory *directory = *state;
+    assert_int_equal(mkfifoat(directory->fd, "fifo", 0600), 0);
+    errno = 0;
+    assert_int_equal(sink_spare(directory->fd, "fifo"), -EEXIST);
+}
+
 /* Who may do everything may write everywhere: for these questions the test becomes nobody for a moment. */
 static void a_directory_that_may_not_be_written_is_reported(void **state)
 {
@@ -507,6 +516,7 @@ int main(void)
         TEST(a_check_says_what_writing_would),
         TEST(a_spare_is_written_when_there_is_no_other),
         TEST(a_spare_that_is_not_needed_is_closed),
+        TEST(a_fifo_has_no_spare),
         TEST(a_directory_that_may_not_be_written_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
