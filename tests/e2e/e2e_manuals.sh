@@ -55,6 +55,7 @@ check_pages() {
             mandoc -Tlint -Wwarning "$manual" >"$TMP/warnings" || complain "$(cat "$TMP/warnings")"
         fi
     done
+    type -P mandoc >/dev/null || leave_out mandoc "it is not installed"
     page wallprof.1 >"$TMP/wallprof.1"
     page wallprof-run.1 >"$TMP/wallprof-run.1"
     page wallprof.7 >"$TMP/wallprof.7"
@@ -272,7 +273,11 @@ check_list
 check_readme
 (check_all_completion) || complain 'completion'
 package=/usr/share/bash-completion/bash_completion
-[ ! -r "$package" ] || (check_all_completion "$package") || complain 'completion with bash-completion'
+if [ -r "$package" ]; then
+    (check_all_completion "$package") || complain 'completion with bash-completion'
+else
+    leave_out bash-completion "it is not installed"
+fi
 check_install
 # shellcheck disable=SC2031 # complain's, here
 exit "$bad"
