@@ -24,7 +24,7 @@ enum {
     RESTARTING = SIGUSR1,
     ENDING = SIGHUP,
     SHORT_MS = 30,
-    NEVER_MS = 2000,
+    NEVER_MS = 60000, /* whatever the machine does, the signal comes before */
     AGAIN_TURNS = 100 /* of the helper, until it gives up waiting for the first signal */,
     UNTOUCHED = 12345
 };
