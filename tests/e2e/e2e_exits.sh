@@ -42,10 +42,12 @@ compare() { # MODE HAS_PROFILE VARIABLE=VALUE...
     esac
 }
 
+modes=$("$program" modes)
+[ -n "$modes" ] || fail "there are no modes"
 while read -r mode has_profile; do
     echo "== $mode"
     bounded_run "bare-$mode" "$program" "$mode"
     compare "$mode" "$has_profile" WALLPROF_HZ=1000
     compare "$mode" "$has_profile" WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal WALLPROF_THREADS=16 WALLPROF_OVERHEAD=0
-done < <("$program" modes)
+done <<<"$modes"
 exit "$bad"

@@ -33,6 +33,7 @@ touch "$TMP/alone.err"
 (cd "$TMP/alone" && exec "$ROOT/scripts/wallprof-run" "$work" 100 until "$TMP/go") >/dev/null 2>&1 &
 wrapper=$!
 until [ -n "$(find "$TMPDIR" -name '*.live.store')" ]; do
+    kill -0 "$wrapper" || fail "alone: it has ended"
     sleep 0.1
 done
 kill -KILL "$wrapper"
@@ -79,12 +80,19 @@ grep -F "waits in $TMPDIR/wallprof-run." "$TMP/damaged.err" >/dev/null || compla
 rm -rf "${TMPDIR:?}"/*
 
 echo "== intervals of what becomes another program are all there"
-run renumbered --interval-dump 200ms --out app.%p.pb.gz bash -c "sleep 1; exec $work 700"
+mkfifo "$TMP/never" # what a shell can wait at without another process
+# Before the exec there are 4 files, or 5, and that of the exec; so the 8th is the second of what it became, or a later one.
+# shellcheck disable=SC2016 # for that shell
+run renumbered --interval-dump 200ms --out app.%p.pb.gz bash -c '
+    until [ -e "app.$$.000004.pb.gz" ] || [ "$SECONDS" -ge 60 ]; do
+        read -rt 0.1 <>"$1"
+    done
+    exec "$0" 100 until "app.$$.000008.pb.gz"' "$work" "$TMP/never"
 for file in "$TMP"/renumbered/*.pb.gz; do
     echo "$file: $(comments_of "$file" | grep command:)"
 done >"$TMP/renumbered.said"
-[ "$(grep -c 'command: bash -c sleep' "$TMP/renumbered.said")" -ge 4 ] || complain "of what it was before: $(cat "$TMP/renumbered.said")"
-[ "$(grep -c "command: $work 700" "$TMP/renumbered.said")" -ge 2 ] || complain "of what it became: $(cat "$TMP/renumbered.said")"
+[ "$(grep -c 'command: bash -c' "$TMP/renumbered.said")" -ge 4 ] || complain "of what it was before: $(cat "$TMP/renumbered.said")"
+[ "$(grep -c "command: $work 100" "$TMP/renumbered.said")" -ge 2 ] || complain "of what it became: $(cat "$TMP/renumbered.said")"
 
 echo "== intervals of a run take no more and more memory"
 run intervals --interval-dump 100ms --interval-keep 2 --out app.pb.gz sh -c "sleep 1.5; grep -c /wallprof-run.*/run /proc/\$\$/maps >maps; :"

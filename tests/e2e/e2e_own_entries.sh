@@ -21,7 +21,8 @@ int main(void)
 }
 SOURCE
 
-# Counts what makes the kernel keep entries for the thread that asks; says so when the sampler is done.
+# Counts what makes the kernel keep entries for the thread that reads them, and checks that it sees the sampler's calls.
+# Says so when the sampler is done.
 cat >"$TMP/counts.c" <<'SOURCE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +33,7 @@ cat >"$TMP/counts.c" <<'SOURCE'
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static atomic_int count;
+static atomic_int count, seen;
 static char last[64];
 
 static void add(const char *what)
@@ -44,6 +45,7 @@ static void add(const char *what)
 static void look_at(const char *path)
 {
     char own[24];
+    seen += gettid() != getpid();
     snprintf(own, sizeof(own), "%d/", gettid());
     if (gettid() != getpid() && (strncmp(path, own, strlen(own)) == 0 || strstr(path, "/thread-self/")))
         add(path);
@@ -98,7 +100,7 @@ long syscall(long number, ...)
 __attribute__((destructor)) static void say(void)
 {
     char line[128];
-    write(2, line, (size_t)snprintf(line, sizeof(line), "%d entries%s\n", count, last));
+    write(2, line, (size_t)snprintf(line, sizeof(line), "%s%d entries%s\n", seen ? "" : "no calls, ", count, last));
 }
 SOURCE
 

@@ -17,9 +17,10 @@ profiled
 WALLPROF_OBSERVE=signal profiled # which sends more of them
 
 # A SIGPROF from outside still ends a program that does not handle it.
-WALLPROF_OUT=$TMP/killed.pb.gz LD_PRELOAD=$LIBRARY sleep 10 &
-for _ in $(seq 600); do
-    grep -qsx wallprof /proc/$!/task/*/comm && break
+WALLPROF_OUT=$TMP/killed.pb.gz LD_PRELOAD=$LIBRARY sleep 100 &
+end=$((SECONDS + 60))
+until grep -qsx wallprof /proc/$!/task/*/comm; do
+    [ "$SECONDS" -lt "$end" ] || fail "there is no sampler in it"
     sleep 0.1
 done
 kill -PROF $!
