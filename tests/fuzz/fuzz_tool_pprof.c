@@ -5,7 +5,7 @@
  *
  * Input: the file, not compressed.
  */
-#include "fuzz.h"
+#include "fuzz_written.h"
 #include "encode/enc_pprof.h"
 #include "tool/merge/merge.h"
 #include "tool/read/recording.h"
@@ -16,33 +16,9 @@
 
 enum { WRITTEN_MAX_BYTES = 64 << 20 };
 
-/* ---- what the encoder writes, kept ---- */
-
-struct written {
-    unsigned char *bytes;
-    size_t used, capacity;
-};
-
-static struct written *writing;
-
-void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes);
-
-void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes)
-{
-    FUZZ_ASSERT(!sink && writing->used + bytes <= WRITTEN_MAX_BYTES);
-    if (writing->used + bytes > writing->capacity) {
-        writing->capacity = 2 * (writing->used + bytes);
-        writing->bytes = realloc(writing->bytes, writing->capacity);
-        FUZZ_ASSERT(writing->bytes);
-    }
-    if (bytes > 0)
-        memcpy(writing->bytes + writing->used, data, bytes);
-    writing->used += bytes;
-}
-
 static void write_profile(const struct recording *recording, struct written *ret)
 {
-    *ret = (struct written){0};
+    *ret = (struct written){.max_bytes = WRITTEN_MAX_BYTES};
     writing = ret;
     FUZZ_ASSERT(enc_pprof_write(&recording->profile, NULL) == 0);
 }

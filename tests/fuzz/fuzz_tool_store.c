@@ -9,7 +9,7 @@
  * right, so that no input is spent on it. Half of the changes are made by words, not bytes: a store is words
  * that refer to each other.
  */
-#include "fuzz.h"
+#include "fuzz_written.h"
 #include "tool/formats/formats.h"
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
@@ -128,35 +128,10 @@ static unsigned char *store_of(const uint8_t *data, size_t size, size_t *ret_siz
     return store;
 }
 
-/* ---- what the encoders write, kept ---- */
-
-struct written {
-    unsigned char *bytes;
-    size_t used, capacity;
-};
-
-static struct written *writing;
-
-void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes);
-
-void __wrap_sink_write(struct sink *sink, const void *data, size_t bytes)
-{
-    FUZZ_ASSERT(!sink && writing->used + bytes <= WRITTEN_MAX_BYTES);
-    if (writing->used + bytes >= writing->capacity) {
-        writing->capacity = 2 * (writing->used + bytes + 1);
-        writing->bytes = realloc(writing->bytes, writing->capacity);
-        FUZZ_ASSERT(writing->bytes);
-    }
-    if (bytes > 0)
-        memcpy(writing->bytes + writing->used, data, bytes);
-    writing->used += bytes;
-    writing->bytes[writing->used] = '\0';
-}
-
 /* 0 or the encoder's error, with nothing held. */
 static int write_as(enum file_format format, const struct recording *recording, struct written *ret)
 {
-    *ret = (struct written){0};
+    *ret = (struct written){.max_bytes = WRITTEN_MAX_BYTES};
     writing = ret;
     int status = formats_write(format, &recording->profile, NULL);
     if (status < 0)

@@ -1,28 +1,19 @@
 #include "fake_letters.h"
+#include "fake_module.h"
 
 #include <errno.h>
 #include <string.h>
 
-static arena_ref fake_module(struct fake_letters *fake, const char *path)
-{
-    arena_ref ref = arena_alloc(&fake->arena, sizeof(struct module));
-    struct module *module = arena_at(&fake->arena, ref);
-    module->path = arena_strdup(&fake->arena, path);
-    module->next = fake->modules.newest;
-    fake->modules.newest = ref;
-    fake->modules.count++;
-    return ref;
-}
-
-void fake_letters_begin(struct fake_letters *fake)
+static void fake_letters_begin(struct fake_letters *fake)
 {
     static char names[FAKE_LETTERS][2];
     memset(fake, 0, sizeof *fake);
     fake_directory_create(&fake->directory);
     assert_int_equal(arena_init(&fake->arena, 1 << 22), 0);
-    fake->program = fake_module(fake, "/bin/app");
+    fake->modules.arena = &fake->arena;
+    fake->program = fake_module(&fake->modules, "/bin/app", 0);
     assert_int_equal(fake->program, FAKE_MODULE); /* as fake_path has it */
-    fake->library = fake_module(fake, "/lib/lib.so");
+    fake->library = fake_module(&fake->modules, "/lib/lib.so", 0);
     assert_int_equal(tree_init(&fake->tree, &fake->arena), 0);
     for (int letter = 0; letter < FAKE_LETTERS; letter++) {
         names[letter][0] = (char)letter;
@@ -41,11 +32,30 @@ void fake_letters_begin(struct fake_letters *fake)
                                      .command = "app --flag"};
 }
 
-void fake_letters_end(struct fake_letters *fake)
+static void fake_letters_end(struct fake_letters *fake)
 {
     fake_directory_remove(&fake->directory);
     tree_deinit(&fake->tree);
     arena_deinit(&fake->arena);
+}
+
+int fake_letters_setup(void **state)
+{
+    static struct fake_letters fake;
+    *state = &fake;
+    fake_letters_begin(&fake);
+    return 0;
+}
+
+int fake_letters_teardown(void **state)
+{
+    fake_letters_end(*state);
+    return 0;
+}
+
+struct values fake_wall(uint64_t wall_ns)
+{
+    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
 }
 
 void fake_name(struct fake_letters *fake, char letter, const char *name, const char *file,

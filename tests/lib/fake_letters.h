@@ -32,9 +32,15 @@ struct fake_letters {
     struct fake_directory directory;
 };
 
-/* Every letter is called by itself, in file a.c, from line 0 on. */
-void fake_letters_begin(struct fake_letters *fake);
-void fake_letters_end(struct fake_letters *fake);
+/* A test with a struct fake_letters as its state. Every letter is called by itself, in file a.c, from line 0
+ * on. */
+#define FAKE_LETTERS_TEST(test)                                                                              \
+    cmocka_unit_test_setup_teardown(test, fake_letters_setup, fake_letters_teardown)
+int fake_letters_setup(void **state);
+int fake_letters_teardown(void **state);
+
+/* One sample that waited. */
+struct values fake_wall(uint64_t wall_ns);
 void fake_name(struct fake_letters *fake, char letter, const char *name, const char *file,
                uint32_t start_line);
 

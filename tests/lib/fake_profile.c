@@ -1,4 +1,5 @@
 #include "fake_profile.h"
+#include "fake_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +60,12 @@ arena_ref fake_profile_plain(struct fake_profile *fake, arena_ref module, const 
 
 arena_ref fake_profile_module(struct fake_profile *fake, const char *path)
 {
-    arena_ref ref = arena_alloc(&fake->arena, sizeof(struct module));
+    arena_ref ref = fake_module(&fake->modules, path, 0);
     struct module *module = arena_at(&fake->arena, ref);
-    *module = (struct module){.start_pc = 0x10000, .end_pc = UINT64_C(1) << 40, .is_sampled = true};
-    module->path = arena_strdup(&fake->arena, path);
-    module->is_main = fake->modules.newest == 0;
-    module->next = fake->modules.newest;
-    fake->modules.newest = ref;
-    fake->modules.count++;
+    module->start_pc = 0x10000;
+    module->end_pc = UINT64_C(1) << 40;
+    module->is_sampled = true;
+    module->is_main = fake->modules.count == 1;
     return ref;
 }
 

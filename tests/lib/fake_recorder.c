@@ -1,5 +1,6 @@
 #include "fake_recorder.h"
 #include "sample/sampler_internal.h"
+#include "fake_module.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,13 +10,11 @@
 arena_ref fake_recorder_module(struct fake_recorder *recorder, const char *path)
 {
     struct sampler *sampler = &recorder->sampler;
-    arena_ref ref = arena_alloc(&sampler->arena, sizeof(struct module));
+    arena_ref ref = fake_module(&sampler->modules.list, path, 0);
     struct module *module = arena_at(&sampler->arena, ref);
-    *module = (struct module){
-        .start_pc = 0x1000, .end_pc = 0x100000, .is_sampled = true, .next = sampler->modules.list.newest};
-    module->path = module->name = arena_strdup(&sampler->arena, path);
-    sampler->modules.list.newest = ref;
-    sampler->modules.list.count++;
+    module->start_pc = 0x1000;
+    module->end_pc = 0x100000;
+    module->is_sampled = true;
     return ref;
 }
 

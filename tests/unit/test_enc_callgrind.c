@@ -19,25 +19,6 @@
     "event: offcpu : Time off the CPU (ns)\n"                                                                \
     "events: wall samples cpu offcpu\n"
 
-static int setup(void **state)
-{
-    static struct fake_letters fake;
-    *state = &fake;
-    fake_letters_begin(&fake);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fake_letters_end(*state);
-    return 0;
-}
-
-static struct values wall(uint64_t wall_ns)
-{
-    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
-}
-
 /* ---- to the letter ---- */
 
 static void functions_lines_and_calls(void **state)
@@ -106,8 +87,8 @@ static void what_is_inlined_is_called_at_its_line(void **state)
     fake_name(fake, 'i', "outer", "/src/i.h", 20);
     fake_name(fake, 'j', "inner", "/src/j.h", 30);
     fake->inlined['m'] = "ij"; /* at m9: main, in it outer, in that inner */
-    fake_weigh(fake, root, "m9", wall(5));
-    fake_weigh(fake, root, "m9W", wall(6));
+    fake_weigh(fake, root, "m9", fake_wall(5));
+    fake_weigh(fake, root, "m9W", fake_wall(6));
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     assert_non_null(strstr((const char *)file.bytes, "\nsummary: 11 2 0 11\n"
                                                      "\n"
@@ -158,7 +139,7 @@ static void names_are_one_line_and_never_empty(void **state)
     fake_name(fake, 'm', "", "/a\r\n/b", 0);
     fake_name(fake, 'n', "  ", " ", 0);
     fake_name(fake, 'o', "(2) \x7f\xff(3)", "(4)", 0);
-    fake_weigh(fake, root, "mno", wall(1));
+    fake_weigh(fake, root, "mno", fake_wall(1));
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     static const char *const lines[] = {"\ncmd: sh -c 'a?b'?\n", "fn=(1) [thread a?b]\n", "fn=(2) ???\n",
                                         "cfi=(2) /a?\?/b\n",     "fn=(3) ???\n",          "cfi=(3) ???\n",
@@ -294,19 +275,25 @@ static void observe(struct fake_letters *fake, struct fold *fold, struct fold_th
     fold_observe(fold, thread, &observation);
 }
 
+/* What is written of successive stacks of one thread, ten nanoseconds each. */
+static void read_stacks(struct fake_letters *fake, const char *const *stacks, size_t count,
+                        struct read_profile *ret)
+{
+    struct fold fold = {.tree = &fake->tree, .period_ns = 10};
+    struct fold_thread thread;
+    fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
+    for (size_t i = 0; i < count; i++)
+        observe(fake, &fold, &thread, stacks[i]);
+    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
+    read_callgrind(&file, ret);
+}
+
 /* The six stacks of the test in rbspy's callgrind.rs, and the figures it has for them. */
 static void calls_of_six_successive_stacks(void **state)
 {
     static const char *const stacks[] = {"a", "abc", "ab", "ac", "ab", "axc"};
-    struct fake_letters *fake = *state;
     struct read_profile read;
-    struct fold fold = {.tree = &fake->tree, .period_ns = 10};
-    struct fold_thread thread;
-    fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
-    for (size_t i = 0; i < COUNT(stacks); i++)
-        observe(fake, &fold, &thread, stacks[i]);
-    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
-    read_callgrind(&file, &read);
+    read_stacks(*state, stacks, COUNT(stacks), &read);
     assert_self(&read, "a", 1);
     assert_self(&read, "b", 2);
     assert_self(&read, "c", 3);
@@ -326,15 +313,8 @@ static void calls_of_six_successive_stacks(void **state)
 static void a_function_that_calls_itself(void **state)
 {
     static const char *const stacks[] = {"abcddgx", "abcdd", "abcd", "abcdd", "abefg"};
-    struct fake_letters *fake = *state;
     struct read_profile read;
-    struct fold fold = {.tree = &fake->tree, .period_ns = 10};
-    struct fold_thread thread;
-    fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
-    for (size_t i = 0; i < COUNT(stacks); i++)
-        observe(fake, &fold, &thread, stacks[i]);
-    struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
-    read_callgrind(&file, &read);
+    read_stacks(*state, stacks, COUNT(stacks), &read);
     assert_self(&read, "d", 3);
     assert_call(&read, "c", "d", 1, 4);
     assert_call(&read, "d", "d", 2, 0); /* it was in d before: no time is d's twice */
@@ -352,10 +332,10 @@ static void time_counts_once_for_a_function_however_often_it_is_on_the_stack(voi
     struct fake_letters *fake = *state;
     struct read_profile read;
     arena_ref root = fake_thread(fake, 7, "main");
-    fake_weigh(fake, root, "mabab", wall(1));
-    fake_weigh(fake, root, "mbab", wall(10));
-    fake_weigh(fake, root, "mbaabc", wall(100));
-    fake_weigh(fake, root, "ma1a2a1a3", wall(1000));
+    fake_weigh(fake, root, "mabab", fake_wall(1));
+    fake_weigh(fake, root, "mbab", fake_wall(10));
+    fake_weigh(fake, root, "mbaabc", fake_wall(100));
+    fake_weigh(fake, root, "ma1a2a1a3", fake_wall(1000));
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_int_equal(inclusive(&read, "m"), 1111);
@@ -387,7 +367,7 @@ static void inclusive_costs_of_random_stacks_are_those_of_the_samples(void **sta
             stack[2 * i + 1] = (char)('0' + random_next(&random) % 3);
         }
         stack[2 * depth] = '\0';
-        fake_weigh(fake, root, stack, wall(weight));
+        fake_weigh(fake, root, stack, fake_wall(weight));
         total += weight;
         for (name[0] = 'a'; name[0] <= 'f'; name[0]++)
             expected[(int)name[0]] += strstr(stack, name) ? weight : 0;
@@ -406,9 +386,9 @@ static void what_a_thread_begins_with_is_called_by_the_thread(void **state)
     struct fake_letters *fake = *state;
     struct read_profile read;
     fake_name(fake, 'C', "clone3", NULL, 0);
-    fake_weigh(fake, fake_thread(fake, 7, "main"), "mpC", wall(1));
-    fake_weigh(fake, fake_thread(fake, 8, "worker"), "Cs", wall(10));
-    fake_weigh(fake, fake_thread(fake, 9, "worker"), "Cs", wall(100));
+    fake_weigh(fake, fake_thread(fake, 7, "main"), "mpC", fake_wall(1));
+    fake_weigh(fake, fake_thread(fake, 8, "worker"), "Cs", fake_wall(10));
+    fake_weigh(fake, fake_thread(fake, 9, "worker"), "Cs", fake_wall(100));
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_int_equal(inclusive(&read, "clone3"), 111);
@@ -427,9 +407,9 @@ static void functions_are_told_by_name_file_and_object(void **state)
     fake_name(fake, 'j', "init", "a.c", 3);
     fake_name(fake, 'k', "init", "b.c", 3);
     fake_name(fake, 'L', "init", "a.c", 3);
-    fake_weigh(fake, root, "mij", wall(1));
-    fake_weigh(fake, root, "mk", wall(10));
-    fake_weigh(fake, root, "mL", wall(100));
+    fake_weigh(fake, root, "mij", fake_wall(1));
+    fake_weigh(fake, root, "mk", fake_wall(10));
+    fake_weigh(fake, root, "mL", fake_wall(100));
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     int functions = 0;
     for (const char *at = (const char *)file.bytes; (at = strstr(at, ") init\n")); at++)
@@ -445,9 +425,9 @@ static void time_without_a_stack_is_in_functions_too(void **state)
     struct read_profile read;
     arena_ref root = fake_thread(fake, 7, "main"), unsampled;
     unsampled = tree_pseudo_child(&fake->tree, root, PSEUDO_UNSAMPLED);
-    tree_node(&fake->tree, unsampled)->self = wall(5);
-    tree_node(&fake->tree, root)->self = wall(7); /* when there was no memory for a pseudo-frame */
-    tree_node(&fake->tree, fake->tree.spare_root)->self = wall(11);
+    tree_node(&fake->tree, unsampled)->self = fake_wall(5);
+    tree_node(&fake->tree, root)->self = fake_wall(7); /* when there was no memory for a pseudo-frame */
+    tree_node(&fake->tree, fake->tree.spare_root)->self = fake_wall(11);
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);
     read_callgrind(&file, &read);
     assert_call(&read, "[thread main]", "[unsampled]", 1, 1);
@@ -471,20 +451,18 @@ static void without_memory_there_is_an_error(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(functions_lines_and_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_inlined_is_called_at_its_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_are_one_line_and_never_empty, setup, teardown),
-        cmocka_unit_test_setup_teardown(calls_of_six_successive_stacks, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_function_that_calls_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_counts_once_for_a_function_however_often_it_is_on_the_stack,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(inclusive_costs_of_random_stacks_are_those_of_the_samples, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_a_thread_begins_with_is_called_by_the_thread, setup, teardown),
-        cmocka_unit_test_setup_teardown(functions_are_told_by_name_file_and_object, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_without_a_stack_is_in_functions_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_profile_of_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_memory_there_is_an_error, setup, teardown),
+        FAKE_LETTERS_TEST(functions_lines_and_calls),
+        FAKE_LETTERS_TEST(what_is_inlined_is_called_at_its_line),
+        FAKE_LETTERS_TEST(names_are_one_line_and_never_empty),
+        FAKE_LETTERS_TEST(calls_of_six_successive_stacks),
+        FAKE_LETTERS_TEST(a_function_that_calls_itself),
+        FAKE_LETTERS_TEST(time_counts_once_for_a_function_however_often_it_is_on_the_stack),
+        FAKE_LETTERS_TEST(inclusive_costs_of_random_stacks_are_those_of_the_samples),
+        FAKE_LETTERS_TEST(what_a_thread_begins_with_is_called_by_the_thread),
+        FAKE_LETTERS_TEST(functions_are_told_by_name_file_and_object),
+        FAKE_LETTERS_TEST(time_without_a_stack_is_in_functions_too),
+        FAKE_LETTERS_TEST(a_profile_of_nothing),
+        FAKE_LETTERS_TEST(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,34 +3,15 @@
 
 enum { MS = 1000000 };
 
-static int setup(void **state)
-{
-    static struct fake_letters fake;
-    *state = &fake;
-    fake_letters_begin(&fake);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fake_letters_end(*state);
-    return 0;
-}
-
-static struct values wall(uint64_t wall_ns)
-{
-    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
-}
-
 static void stacks_in_milliseconds(void **state)
 {
     struct fake_letters *fake = *state;
     arena_ref root = fake_thread(fake, 7, "main");
     fake_name(fake, 'm', "main", "/src/m.c", 10);
-    fake_weigh(fake, root, "mf", wall(30 * MS));
-    fake_weigh(fake, root, "mfW", wall(4000 * (uint64_t)MS));
+    fake_weigh(fake, root, "mf", fake_wall(30 * MS));
+    fake_weigh(fake, root, "mfW", fake_wall(4000 * (uint64_t)MS));
     fake_weigh(fake, root, "mg", (struct values){.samples = 9, .cpu_ns = 9}); /* no time */
-    fake_weigh(fake, root, "m", wall(2 * MS));
+    fake_weigh(fake, root, "m", fake_wall(2 * MS));
     assert_written(fake, FORMAT_FOLDED,
                    "[main tid=7];main 2\n"
                    "[main tid=7];main;f 30\n"
@@ -43,10 +24,10 @@ static void a_stack_of_names_is_one_line(void **state)
     arena_ref root = fake_thread(fake, 7, "main");
     fake->inlined['m'] = "ij";
     fake_name(fake, 'k', "j", "other.c", 1);
-    fake_weigh(fake, root, "m1f", wall(1 * MS));
-    fake_weigh(fake, root, "m2f3", wall(10 * MS)); /* other call sites */
-    fake_weigh(fake, root, "m9", wall(100 * MS));
-    fake_weigh(fake, root, "m8i1k", wall(1000 * MS)); /* called, where it is inlined elsewhere */
+    fake_weigh(fake, root, "m1f", fake_wall(1 * MS));
+    fake_weigh(fake, root, "m2f3", fake_wall(10 * MS)); /* other call sites */
+    fake_weigh(fake, root, "m9", fake_wall(100 * MS));
+    fake_weigh(fake, root, "m8i1k", fake_wall(1000 * MS)); /* called, where it is inlined elsewhere */
     assert_written(fake, FORMAT_FOLDED,
                    "[main tid=7];m;f 11\n"
                    "[main tid=7];m;i;j 1100\n");
@@ -55,10 +36,10 @@ static void a_stack_of_names_is_one_line(void **state)
 static void threads_are_the_first_frame_by_their_labels(void **state)
 {
     struct fake_letters *fake = *state;
-    fake_weigh(fake, fake_thread(fake, 7, "main"), "m", wall(1 * MS));
-    fake_weigh(fake, fake_thread(fake, 8, "pool"), "s", wall(2 * MS));
-    fake_weigh(fake, fake_thread(fake, 9, "pool"), "s", wall(3 * MS));
-    fake_weigh(fake, fake_thread(fake, 10, ""), "s", wall(4 * MS));
+    fake_weigh(fake, fake_thread(fake, 7, "main"), "m", fake_wall(1 * MS));
+    fake_weigh(fake, fake_thread(fake, 8, "pool"), "s", fake_wall(2 * MS));
+    fake_weigh(fake, fake_thread(fake, 9, "pool"), "s", fake_wall(3 * MS));
+    fake_weigh(fake, fake_thread(fake, 10, ""), "s", fake_wall(4 * MS));
     assert_written(fake, FORMAT_FOLDED,
                    "[main tid=7];m 1\n"
                    "[pool tid=8];s 2\n"
@@ -83,7 +64,7 @@ static void rounding_loses_nothing(void **state)
     const char *stacks[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
     fake->profile.labels = LABELS_NONE;
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-        fake_weigh(fake, root, stacks[i], wall(3 * MS / 10));
+        fake_weigh(fake, root, stacks[i], fake_wall(3 * MS / 10));
     assert_written(fake, FORMAT_FOLDED, "b 1\ne 1\ni 1\n");
 }
 
@@ -95,10 +76,10 @@ static void what_would_end_a_frame_or_a_line_is_replaced(void **state)
     fake_name(fake, 'n', "x;y", NULL, 0);
     fake_name(fake, 'o', "x:y", NULL, 0);
     fake_name(fake, 'p', "", NULL, 0);
-    fake_weigh(fake, root, "mn", wall(1 * MS));
-    fake_weigh(fake, root, "mo", wall(2 * MS));
-    fake_weigh(fake, root, "mop", wall(4 * MS));
-    fake_weigh(fake, root, "p", wall(8 * MS));
+    fake_weigh(fake, root, "mn", fake_wall(1 * MS));
+    fake_weigh(fake, root, "mo", fake_wall(2 * MS));
+    fake_weigh(fake, root, "mop", fake_wall(4 * MS));
+    fake_weigh(fake, root, "p", fake_wall(8 * MS));
     assert_written(fake, FORMAT_FOLDED,
                    "[a:b? tid=7];main(int: char?\?\?\?);x:y 3\n"
                    "[a:b? tid=7];main(int: char?\?\?\?);x:y;[unknown] 4\n"
@@ -109,9 +90,9 @@ static void time_without_a_stack_is_there(void **state)
 {
     struct fake_letters *fake = *state;
     arena_ref root = fake_thread(fake, 7, "main");
-    tree_node(&fake->tree, tree_pseudo_child(&fake->tree, root, PSEUDO_UNSAMPLED))->self = wall(1 * MS);
-    tree_node(&fake->tree, root)->self = wall(2 * MS); /* when there was no memory for a pseudo-frame */
-    tree_node(&fake->tree, fake->tree.spare_root)->self = wall(4 * MS);
+    tree_node(&fake->tree, tree_pseudo_child(&fake->tree, root, PSEUDO_UNSAMPLED))->self = fake_wall(1 * MS);
+    tree_node(&fake->tree, root)->self = fake_wall(2 * MS); /* when there was no memory for a pseudo-frame */
+    tree_node(&fake->tree, fake->tree.spare_root)->self = fake_wall(4 * MS);
     assert_written(fake, FORMAT_FOLDED,
                    "[overflow] 4\n"
                    "[main tid=7];[unsampled] 1\n"
@@ -131,14 +112,14 @@ static void without_memory_there_is_an_error(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(stacks_in_milliseconds, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_stack_of_names_is_one_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(threads_are_the_first_frame_by_their_labels, setup, teardown),
-        cmocka_unit_test_setup_teardown(rounding_loses_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_would_end_a_frame_or_a_line_is_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_without_a_stack_is_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_profile_of_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_memory_there_is_an_error, setup, teardown),
+        FAKE_LETTERS_TEST(stacks_in_milliseconds),
+        FAKE_LETTERS_TEST(a_stack_of_names_is_one_line),
+        FAKE_LETTERS_TEST(threads_are_the_first_frame_by_their_labels),
+        FAKE_LETTERS_TEST(rounding_loses_nothing),
+        FAKE_LETTERS_TEST(what_would_end_a_frame_or_a_line_is_replaced),
+        FAKE_LETTERS_TEST(time_without_a_stack_is_there),
+        FAKE_LETTERS_TEST(a_profile_of_nothing),
+        FAKE_LETTERS_TEST(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

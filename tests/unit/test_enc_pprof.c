@@ -3,6 +3,7 @@
 #include "encode/enc_pprof.h"
 #include "names/symbolize.h"
 
+#include "lib/fake_module.h"
 #include "lib/fake_pprof.h"
 #include "lib/fake_stacks.h"
 #include "base/random.h"
@@ -56,15 +57,11 @@ static char *fake_demangle(const char *mangled, char *buffer, size_t *length, in
 
 static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t start_pc, uint64_t bytes)
 {
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
+    arena_ref ref = fake_module(&fixture->modules.list, path, start_pc);
     struct module *module = arena_at(&fixture->arena, ref);
-    module->start_pc = module->load_bias = start_pc;
+    module->start_pc = start_pc;
     module->end_pc = start_pc + bytes;
-    module->path = arena_strdup(&fixture->arena, path);
     module->is_sampled = true;
-    module->next = fixture->modules.list.newest;
-    fixture->modules.list.newest = ref;
-    fixture->modules.list.count++;
     return ref;
 }
 

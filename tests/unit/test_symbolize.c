@@ -3,6 +3,7 @@
 
 #include "elf/elf.h"
 #include "lib/elf_builder.h"
+#include "lib/fake_module.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,28 +49,6 @@ static int teardown(void **state)
     tree_deinit(&fixture->tree);
     arena_deinit(&fixture->arena);
     return 0;
-}
-
-static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t load_bias)
-{
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
-    assert_int_not_equal(ref, 0);
-    struct module *module = arena_at(&fixture->arena, ref);
-    module->load_bias = load_bias;
-    module->path = arena_strdup(&fixture->arena, path);
-    module->next = fixture->modules.list.newest;
-    fixture->modules.list.newest = ref;
-    fixture->modules.list.count++;
-    return ref;
-}
-
-/* Returns the location's index. */
-static uint32_t add_location(struct fixture *fixture, arena_ref module, uint64_t address,
-                             uint64_t function_start)
-{
-    arena_ref ref = tree_location(&fixture->tree, module, address, function_start);
-    assert_int_not_equal(ref, 0);
-    return tree_location_at(&fixture->tree, ref)->index;
 }
 
 static void symbolize(struct fixture *fixture, symbolize_demangle_fn *demangle)
@@ -135,10 +114,11 @@ static void assert_region(const struct fixture *fixture, uint32_t location, uint
 static void code_without_a_module_is_anonymous(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref module = add_module(fixture, "/no/such", BIAS);
-    uint32_t first = add_location(fixture, 0, 0x12345008, 0), last = add_location(fixture, 0, 0x12347fff, 0);
-    uint32_t far = add_location(fixture, 0, 0x22345fff, 0);
-    uint32_t inside = add_location(fixture, module, BIAS + 1, 0);
+    arena_ref module = fake_module(&fixture->modules.list, "/no/such", BIAS);
+    uint32_t first = fake_location_index(&fixture->tree, 0, 0x12345008, 0),
+             last = fake_location_index(&fixture->tree, 0, 0x12347fff, 0);
+    uint32_t far = fake_location_index(&fixture->tree, 0, 0x22345fff, 0);
+    uint32_t inside = fake_location_index(&fixture->tree, module, BIAS + 1, 0);
     symbolize(fixture, NULL);
     assert_made_up(fixture, first, "[anonymous code]");
     assert_int_equal(symbols_function_of(fixture->symbols, first),
@@ -168,11 +148,13 @@ static void listed_code_has_its_names(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
     fixture->process.perf_maps = &maps;
-    uint32_t first = add_location(fixture, 0, 0x30001000, 0), again = add_location(fixture, 0, 0x30001150, 0);
-    uint32_t mangled = add_location(fixture, 0, 0x30002001, 0);
-    uint32_t unlisted = add_location(fixture, 0, 0x30002100, 0);
+    uint32_t first = fake_location_index(&fixture->tree, 0, 0x30001000, 0),
+             again = fake_location_index(&fixture->tree, 0, 0x30001150, 0);
+    uint32_t mangled = fake_location_index(&fixture->tree, 0, 0x30002001, 0);
+    uint32_t unlisted = fake_location_index(&fixture->tree, 0, 0x30002100, 0);
     /* A module has the same addresses: the list is not about it. */
-    uint32_t inside = add_location(fixture, add_module(fixture, "/no/such", 0), 0x30001000, 0);
+    uint32_t inside = fake_location_index(&fixture->tree, fake_module(&fixture->modules.list, "/no/such", 0),
+                                          0x30001000, 0);
     symbolize(fixture, fake_demangle);
     close(fd);
     unlink(path);
@@ -191,13 +173,13 @@ static void listed_code_has_its_names(void **state)
 static void nameless_functions_are_grouped_by_their_start(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref module = add_module(fixture, "/no/such/dir/libfoo.so", BIAS);
-    uint32_t known[] = {add_location(fixture, module, BIAS + 0x1234, BIAS + 0x1200),
-                        add_location(fixture, module, BIAS + 0x1210, BIAS + 0x1200)};
-    uint32_t unknown[] = {add_location(fixture, module, BIAS + 0x2000, 0),
-                          add_location(fixture, module, BIAS + 0x2004, 0)};
+    arena_ref module = fake_module(&fixture->modules.list, "/no/such/dir/libfoo.so", BIAS);
+    uint32_t known[] = {fake_location_index(&fixture->tree, module, BIAS + 0x1234, BIAS + 0x1200),
+                        fake_location_index(&fixture->tree, module, BIAS + 0x1210, BIAS + 0x1200)};
+    uint32_t unknown[] = {fake_location_index(&fixture->tree, module, BIAS + 0x2000, 0),
+                          fake_location_index(&fixture->tree, module, BIAS + 0x2004, 0)};
     /* Another function lies between two parts of the first one. */
-    uint32_t part = add_location(fixture, module, BIAS + 0x3000, BIAS + 0x1200);
+    uint32_t part = fake_location_index(&fixture->tree, module, BIAS + 0x3000, BIAS + 0x1200);
     symbolize(fixture, NULL);
     assert_made_up(fixture, known[0], "[libfoo.so+0x1200]");
     assert_int_equal(symbols_function_of(fixture->symbols, known[0]),
@@ -213,12 +195,12 @@ static void nameless_functions_are_grouped_by_their_start(void **state)
 static void made_up_names_stand_once(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref before = add_module(fixture, "/no/such/libfoo.so", BIAS);
-    arena_ref after = add_module(fixture, "/no/such/libfoo.so", 2 * BIAS);
-    arena_ref other = add_module(fixture, "/no/such/libbar.so", 3 * BIAS);
-    uint32_t first = add_location(fixture, before, BIAS + 0x10, 0);
-    uint32_t second = add_location(fixture, after, 2 * BIAS + 0x10, 0);
-    uint32_t third = add_location(fixture, other, 3 * BIAS + 0x10, 0);
+    arena_ref before = fake_module(&fixture->modules.list, "/no/such/libfoo.so", BIAS);
+    arena_ref after = fake_module(&fixture->modules.list, "/no/such/libfoo.so", 2 * BIAS);
+    arena_ref other = fake_module(&fixture->modules.list, "/no/such/libbar.so", 3 * BIAS);
+    uint32_t first = fake_location_index(&fixture->tree, before, BIAS + 0x10, 0);
+    uint32_t second = fake_location_index(&fixture->tree, after, 2 * BIAS + 0x10, 0);
+    uint32_t third = fake_location_index(&fixture->tree, other, 3 * BIAS + 0x10, 0);
     symbolize(fixture, NULL);
     assert_made_up(fixture, first, "[libfoo.so+0x10]");
     assert_made_up(fixture, third, "[libbar.so+0x10]");
@@ -233,13 +215,17 @@ static void odd_paths_make_readable_names(void **state)
     char path[4096];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
-    uint32_t bracketed = add_location(fixture, add_module(fixture, "[program]", BIAS), BIAS + 1, 0);
-    uint32_t relative = add_location(fixture, add_module(fixture, "lib.so", BIAS), BIAS + 1, 0);
-    uint32_t empty = add_location(fixture, add_module(fixture, "", BIAS), BIAS + 1, 0);
-    uint32_t longest = add_location(fixture, add_module(fixture, path, BIAS), BIAS + 1, 0);
-    arena_ref unnamed = add_module(fixture, "x", BIAS);
+    uint32_t bracketed = fake_location_index(
+        &fixture->tree, fake_module(&fixture->modules.list, "[program]", BIAS), BIAS + 1, 0);
+    uint32_t relative =
+        fake_location_index(&fixture->tree, fake_module(&fixture->modules.list, "lib.so", BIAS), BIAS + 1, 0);
+    uint32_t empty =
+        fake_location_index(&fixture->tree, fake_module(&fixture->modules.list, "", BIAS), BIAS + 1, 0);
+    uint32_t longest =
+        fake_location_index(&fixture->tree, fake_module(&fixture->modules.list, path, BIAS), BIAS + 1, 0);
+    arena_ref unnamed = fake_module(&fixture->modules.list, "x", BIAS);
     ((struct module *)arena_at(&fixture->arena, unnamed))->path = 0;
-    uint32_t pathless = add_location(fixture, unnamed, BIAS + 1, 0);
+    uint32_t pathless = fake_location_index(&fixture->tree, unnamed, BIAS + 1, 0);
     symbolize(fixture, NULL);
     assert_made_up(fixture, bracketed, "[program+0x1]");
     assert_made_up(fixture, relative, "[lib.so+0x1]");
@@ -270,12 +256,13 @@ static void own_functions_are_found(void **state)
     uint64_t bias = 0;
     dl_iterate_phdr(store_first_bias, &bias);
     assert_true(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
-    arena_ref module = add_module(fixture, path, bias), other = add_module(fixture, "/no/such", bias);
-    uint32_t start = add_location(fixture, module, (uintptr_t)static_function, 0);
-    uint32_t inside =
-        add_location(fixture, module, (uintptr_t)static_function + 2, (uintptr_t)static_function);
-    uint32_t setup_at = add_location(fixture, module, (uintptr_t)setup, 0);
-    uint32_t elsewhere = add_location(fixture, other, (uintptr_t)static_function, 0);
+    arena_ref module = fake_module(&fixture->modules.list, path, bias),
+              other = fake_module(&fixture->modules.list, "/no/such", bias);
+    uint32_t start = fake_location_index(&fixture->tree, module, (uintptr_t)static_function, 0);
+    uint32_t inside = fake_location_index(&fixture->tree, module, (uintptr_t)static_function + 2,
+                                          (uintptr_t)static_function);
+    uint32_t setup_at = fake_location_index(&fixture->tree, module, (uintptr_t)setup, 0);
+    uint32_t elsewhere = fake_location_index(&fixture->tree, other, (uintptr_t)static_function, 0);
     symbolize(fixture, NULL);
     assert_symbol(fixture, start, "static_function", "static_function");
     assert_symbol(fixture, setup_at, "setup", "setup");
@@ -295,7 +282,7 @@ static void the_vdso_is_read_from_memory(void **state)
         skip();
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(uintptr_t)image;
     const Elf64_Phdr *segments = (const Elf64_Phdr *)(uintptr_t)(image + header->e_phoff);
-    arena_ref module = add_module(fixture, "[vdso]", image);
+    arena_ref module = fake_module(&fixture->modules.list, "[vdso]", image);
     struct module *vdso = arena_at(&fixture->arena, module);
     vdso->loaded_low = image;
     for (int i = 0; i < header->e_phnum; i++) {
@@ -303,7 +290,7 @@ static void the_vdso_is_read_from_memory(void **state)
             vdso->loaded_high = image + segments[i].p_vaddr + segments[i].p_memsz;
     }
     for (uint64_t address = image; address < vdso->loaded_high; address += 16)
-        add_location(fixture, module, address, 0);
+        fake_location_index(&fixture->tree, module, address, 0);
     symbolize(fixture, NULL);
     bool found = false;
     for (uint32_t i = 0; i < fixture->symbols->function_count; i++)
@@ -321,7 +308,7 @@ static arena_ref add_built_module(struct fixture *fixture, const struct built_sy
     char path[64];
     *fd = built_file_create(elf.bytes, elf.size, path);
     built_elf_destroy(&elf);
-    return add_module(fixture, path, BIAS);
+    return fake_module(&fixture->modules.list, path, BIAS);
 }
 
 static void functions_of_one_name_stay_apart(void **state)
@@ -332,10 +319,10 @@ static void functions_of_one_name_stay_apart(void **state)
     struct fixture *fixture = *state;
     int fd;
     arena_ref module = add_built_module(fixture, symbols, COUNT(symbols), &fd);
-    uint32_t first = add_location(fixture, module, BIAS + 0x1000, 0);
-    uint32_t nested = add_location(fixture, module, BIAS + 0x1044, 0);
-    uint32_t again = add_location(fixture, module, BIAS + 0x1080, 0);
-    uint32_t second = add_location(fixture, module, BIAS + 0x1100, 0);
+    uint32_t first = fake_location_index(&fixture->tree, module, BIAS + 0x1000, 0);
+    uint32_t nested = fake_location_index(&fixture->tree, module, BIAS + 0x1044, 0);
+    uint32_t again = fake_location_index(&fixture->tree, module, BIAS + 0x1080, 0);
+    uint32_t second = fake_location_index(&fixture->tree, module, BIAS + 0x1100, 0);
     symbolize(fixture, NULL);
     assert_symbol(fixture, first, "helper", "helper");
     assert_symbol(fixture, nested, "nested", "nested");
@@ -354,8 +341,10 @@ static void modules_do_not_share_symbols(void **state)
                                                   {"g", 0x1000, 0x100, FUNC(GLOBAL), TEXT}};
     struct fixture *fixture = *state;
     int fds[2];
-    uint32_t f = add_location(fixture, add_built_module(fixture, symbols, 1, &fds[0]), BIAS + 0x1000, 0);
-    uint32_t g = add_location(fixture, add_built_module(fixture, symbols, 2, &fds[1]), BIAS + 0x1000, 0);
+    uint32_t f =
+        fake_location_index(&fixture->tree, add_built_module(fixture, symbols, 1, &fds[0]), BIAS + 0x1000, 0);
+    uint32_t g =
+        fake_location_index(&fixture->tree, add_built_module(fixture, symbols, 2, &fds[1]), BIAS + 0x1000, 0);
     symbolize(fixture, NULL);
     assert_symbol(fixture, f, "f", "f");
     assert_symbol(fixture, g, "g", "g");
@@ -369,9 +358,9 @@ static void a_label_ends_where_a_function_is_known_to_start(void **state)
     struct fixture *fixture = *state;
     int fd;
     arena_ref module = add_built_module(fixture, symbols, COUNT(symbols), &fd);
-    uint32_t unknown = add_location(fixture, module, BIAS + 0x1020, 0);
-    uint32_t same = add_location(fixture, module, BIAS + 0x1030, BIAS + 0x1000);
-    uint32_t later = add_location(fixture, module, BIAS + 0x1810, BIAS + 0x1800);
+    uint32_t unknown = fake_location_index(&fixture->tree, module, BIAS + 0x1020, 0);
+    uint32_t same = fake_location_index(&fixture->tree, module, BIAS + 0x1030, BIAS + 0x1000);
+    uint32_t later = fake_location_index(&fixture->tree, module, BIAS + 0x1810, BIAS + 0x1800);
     symbolize(fixture, NULL);
     assert_symbol(fixture, unknown, "label", "label");
     assert_symbol(fixture, same, "label", "label");
@@ -392,7 +381,7 @@ static void a_replaced_file_is_not_believed(void **state)
         module->build_id_bytes = BUILT_BUILD_ID_BYTES;
         module->build_id[0] = (uint8_t)(1 + i); /* the file's is 1 */
         module->build_id[1] = 0xab;
-        locations[i] = add_location(fixture, refs[i], BIAS + 0x1008, 0);
+        locations[i] = fake_location_index(&fixture->tree, refs[i], BIAS + 0x1008, 0);
     }
     symbolize(fixture, NULL);
     assert_symbol(fixture, locations[0], "f", "f");
@@ -447,14 +436,14 @@ static void debug_files_name_what_was_stripped(void **state)
         sprintf(debug_path + strlen(debug_path), i == 1 ? "/%02x" : "%02x", libc.build_id[i]);
     if (access(strcat(debug_path, ".debug"), R_OK) != 0)
         skip(); /* the C library's debug symbols are not installed */
-    arena_ref full = add_module(fixture, libc.path, libc.bias),
-              stripped = add_module(fixture, libc.path, libc.bias);
+    arena_ref full = fake_module(&fixture->modules.list, libc.path, libc.bias),
+              stripped = fake_module(&fixture->modules.list, libc.path, libc.bias);
     struct module *module = arena_at(&fixture->arena, full);
     memcpy(module->build_id, libc.build_id, sizeof libc.build_id);
     module->build_id_bytes = libc.build_id_bytes;
     for (uint64_t address = libc.code_start; address < libc.code_end; address += STEP_BYTES) {
-        add_location(fixture, full, address, 0);
-        add_location(fixture, stripped, address, 0);
+        fake_location_index(&fixture->tree, full, address, 0);
+        fake_location_index(&fixture->tree, stripped, address, 0);
     }
     symbolize(fixture, NULL);
     unsigned with = 0, without = 0;
@@ -494,7 +483,7 @@ static void names_are_demangled(void **state)
     arena_ref module = add_built_module(fixture, mangled_symbols, COUNT(mangled_symbols), &fd);
     uint32_t locations[COUNT(mangled_symbols)];
     for (size_t i = 0; i < COUNT(mangled_symbols); i++)
-        locations[i] = add_location(fixture, module, BIAS + mangled_symbols[i].value, 0);
+        locations[i] = fake_location_index(&fixture->tree, module, BIAS + mangled_symbols[i].value, 0);
     symbolize(fixture, fake_demangle);
     for (size_t i = 0; i < COUNT(mangled_symbols); i++)
         assert_symbol(fixture, locations[i], expected[i], mangled_symbols[i].name);
@@ -506,7 +495,7 @@ static void without_a_demangler_names_stay(void **state)
     struct fixture *fixture = *state;
     int fd;
     arena_ref module = add_built_module(fixture, mangled_symbols, COUNT(mangled_symbols), &fd);
-    uint32_t location = add_location(fixture, module, BIAS + 0x1000, 0);
+    uint32_t location = fake_location_index(&fixture->tree, module, BIAS + 0x1000, 0);
     symbolize(fixture, NULL);
     assert_symbol(fixture, location, "_Z1f", "_Z1f");
     close(fd);
@@ -522,10 +511,10 @@ static void thousands_of_locations_are_kept_apart(void **state)
     char path[32], name[64];
     for (int i = 0; i < MODULES; i++) {
         snprintf(path, sizeof path, "/no/such/lib%d.so", i);
-        modules[i] = add_module(fixture, path, BIAS);
+        modules[i] = fake_module(&fixture->modules.list, path, BIAS);
     }
     for (uint32_t i = 0; i < LOCATIONS; i++)
-        add_location(fixture, modules[i % MODULES], BIAS + (i * 2654435761U) % 1000003, 0);
+        fake_location_index(&fixture->tree, modules[i % MODULES], BIAS + (i * 2654435761U) % 1000003, 0);
     symbolize(fixture, NULL);
     assert_int_equal(fixture->symbols->function_count, fixture->tree.location_count);
     for (uint32_t i = 0; i < LOCATIONS; i++) {

@@ -2,6 +2,7 @@
  * as is known; functions are neither split nor merged, and no other file is believed. */
 #include "lib/unit.h"
 #include "tool/debug/names.h"
+#include "lib/fake_module.h"
 #include "lib/own_module.h"
 
 #include <elf.h>
@@ -72,19 +73,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static arena_ref add_module(struct fixture *fixture, const char *path, uint64_t load_bias)
-{
-    arena_ref ref = arena_alloc(&fixture->arena, sizeof(struct module));
-    assert_int_not_equal(ref, 0);
-    struct module *module = arena_at(&fixture->arena, ref);
-    module->load_bias = load_bias;
-    module->path = arena_strdup(&fixture->arena, path);
-    module->next = fixture->modules.newest;
-    fixture->modules.newest = ref;
-    fixture->modules.count++;
-    return ref;
-}
-
 static struct module *module_at(struct fixture *fixture, arena_ref ref)
 {
     return arena_at(&fixture->arena, ref);
@@ -92,20 +80,11 @@ static struct module *module_at(struct fixture *fixture, arena_ref ref)
 
 static arena_ref add_own_module(struct fixture *fixture)
 {
-    arena_ref ref = add_module(fixture, fixture->own.path, fixture->own.load_bias);
+    arena_ref ref = fake_module(&fixture->modules, fixture->own.path, fixture->own.load_bias);
     struct module *module = module_at(fixture, ref);
     memcpy(module->build_id, fixture->own.build_id, sizeof module->build_id);
     module->build_id_bytes = (uint32_t)fixture->own.build_id_bytes;
     return ref;
-}
-
-/* Returns the location's index. */
-static uint32_t add_location(struct fixture *fixture, arena_ref module, uint64_t address,
-                             uint64_t function_start)
-{
-    arena_ref ref = tree_location(&fixture->tree, module, address, function_start);
-    assert_int_not_equal(ref, 0);
-    return tree_location_at(&fixture->tree, ref)->index;
 }
 
 static void make(struct fixture *fixture)
@@ -172,7 +151,7 @@ static void assert_here(const struct fixture *fixture, uint32_t location, uint32
 static void pseudo_locations_have_their_names(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t anonymous = add_location(fixture, 0, 0x12345678, 0);
+    uint32_t anonymous = fake_location_index(&fixture->tree, 0, 0x12345678, 0);
     make(fixture);
     assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 1);
     for (int i = 0; i < PSEUDO_COUNT; i++) {
@@ -187,8 +166,8 @@ static void inlined_calls_are_frames(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref module = add_own_module(fixture);
-    uint32_t inner = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
-    uint32_t outer = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
+    uint32_t inner = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
+    uint32_t outer = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
     make(fixture);
     assert_int_equal(frame_count(fixture, inner), 2);
     assert_here(fixture, inner, 0, "inner_function", INNER_SPOT, INNER_LINE);
@@ -207,8 +186,9 @@ static void one_file_loaded_twice_has_one_set_of_functions(void **state)
     struct fixture *fixture = *state;
     arena_ref first = add_own_module(fixture), second = add_own_module(fixture);
     module_at(fixture, second)->load_bias += OTHER_BIAS;
-    uint32_t one = add_location(fixture, first, (uint64_t)(uintptr_t)spot_of_outer, 0);
-    uint32_t two = add_location(fixture, second, (uint64_t)(uintptr_t)spot_of_outer + OTHER_BIAS, 0);
+    uint32_t one = fake_location_index(&fixture->tree, first, (uint64_t)(uintptr_t)spot_of_outer, 0);
+    uint32_t two =
+        fake_location_index(&fixture->tree, second, (uint64_t)(uintptr_t)spot_of_outer + OTHER_BIAS, 0);
     make(fixture);
     assert_here(fixture, one, 0, "outer_function", OUTER_SPOT, OUTER_LINE);
     assert_int_equal(symbols_function_of(fixture->symbols, one), symbols_function_of(fixture->symbols, two));
@@ -223,8 +203,8 @@ static void another_file_is_not_believed(void **state)
     module_at(fixture, changed)->build_id[0] ^= 1;
     module_at(fixture, without)->build_id_bytes = 0;
     uint64_t address = (uint64_t)(uintptr_t)spot_of_inner;
-    uint32_t first = add_location(fixture, changed, address, 0),
-             second = add_location(fixture, without, address, 0);
+    uint32_t first = fake_location_index(&fixture->tree, changed, address, 0),
+             second = fake_location_index(&fixture->tree, without, address, 0);
     make(fixture);
     char name[PATH_MAX + 64];
     snprintf(name, sizeof name, "[%s+0x%llx]", strrchr(fixture->own.path, '/') + 1,
@@ -239,12 +219,13 @@ static void another_file_is_not_believed(void **state)
 static void nameless_functions_are_grouped_by_their_start(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref module = add_module(fixture, "/no/such/dir/libfoo.so", OTHER_BIAS);
-    arena_ref again = add_module(fixture, "/no/such/dir/libfoo.so", 2 * OTHER_BIAS);
-    uint32_t known[] = {add_location(fixture, module, OTHER_BIAS + 0x1234, OTHER_BIAS + 0x1200),
-                        add_location(fixture, module, OTHER_BIAS + 0x1210, OTHER_BIAS + 0x1200),
-                        add_location(fixture, again, 2 * OTHER_BIAS + 0x1220, 2 * OTHER_BIAS + 0x1200)};
-    uint32_t unknown = add_location(fixture, module, OTHER_BIAS + 0x2004, 0);
+    arena_ref module = fake_module(&fixture->modules, "/no/such/dir/libfoo.so", OTHER_BIAS);
+    arena_ref again = fake_module(&fixture->modules, "/no/such/dir/libfoo.so", 2 * OTHER_BIAS);
+    uint32_t known[] = {
+        fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x1234, OTHER_BIAS + 0x1200),
+        fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x1210, OTHER_BIAS + 0x1200),
+        fake_location_index(&fixture->tree, again, 2 * OTHER_BIAS + 0x1220, 2 * OTHER_BIAS + 0x1200)};
+    uint32_t unknown = fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x2004, 0);
     make(fixture);
     for (int i = 0; i < 3; i++) {
         assert_made_up(fixture, known[i], "[libfoo.so+0x1200]");
@@ -260,9 +241,9 @@ static void nameless_functions_are_grouped_by_their_start(void **state)
 static void a_module_without_a_path_is_unknown(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref module = add_module(fixture, "x", OTHER_BIAS);
+    arena_ref module = fake_module(&fixture->modules, "x", OTHER_BIAS);
     module_at(fixture, module)->path = 0;
-    uint32_t location = add_location(fixture, module, OTHER_BIAS + 0x10, 0);
+    uint32_t location = fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x10, 0);
     make(fixture);
     assert_made_up(fixture, location, "[unknown+0x10]");
     assert_int_equal(fixture->symbols->lost_file_count, 0);
@@ -274,8 +255,8 @@ static void a_function_is_called_by_its_symbol(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref module = add_own_module(fixture);
-    uint32_t inner = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
-    uint32_t outer = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
+    uint32_t inner = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
+    uint32_t outer = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
     const struct names_known hints[] = {
         {.location = inner, .system_name = "outer_alias", .is_hint = true},
         {.location = outer, .system_name = "outer_function.constprop.0", .is_hint = true}};
@@ -290,9 +271,10 @@ static void what_the_process_knew_comes_first(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref module = add_own_module(fixture);
-    uint32_t code = add_location(fixture, 0, 0x30001000, 0), again = add_location(fixture, 0, 0x30001100, 0);
-    uint32_t nameless = add_location(fixture, 0, 0x30002000, 0);
-    uint32_t inside = add_location(fixture, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
+    uint32_t code = fake_location_index(&fixture->tree, 0, 0x30001000, 0),
+             again = fake_location_index(&fixture->tree, 0, 0x30001100, 0);
+    uint32_t nameless = fake_location_index(&fixture->tree, 0, 0x30002000, 0);
+    uint32_t inside = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
     const struct code_region regions[] = {
         {.start = 0x30000000, .end = 0x30003000, .path = "[JIT]", .has_names = true}};
     const struct names_known known[] = {{.location = code, .region = 1, .system_name = "_Z3hotv"},
@@ -326,8 +308,8 @@ static void the_vdso_is_this_kernels_or_none(void **state)
     const Elf64_Ehdr *header = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     if (!header)
         skip();
-    arena_ref ours = add_module(fixture, "[vdso]", OTHER_BIAS),
-              other = add_module(fixture, "[vdso]", 2 * OTHER_BIAS);
+    arena_ref ours = fake_module(&fixture->modules, "[vdso]", OTHER_BIAS),
+              other = fake_module(&fixture->modules, "[vdso]", 2 * OTHER_BIAS);
     struct module *module = module_at(fixture, ours);
     const Elf64_Phdr *segments = (const void *)((const char *)header + header->e_phoff);
     for (int i = 0; i < header->e_phnum; i++) {
@@ -349,8 +331,8 @@ static void the_vdso_is_this_kernels_or_none(void **state)
         elf_name_addresses_in_image(&names, header, bytes, &query, 1);
     }
     assert_non_null(query.name);
-    uint32_t named = add_location(fixture, ours, OTHER_BIAS + query.elf_address, 0);
-    uint32_t nameless = add_location(fixture, other, 2 * OTHER_BIAS + query.elf_address, 0);
+    uint32_t named = fake_location_index(&fixture->tree, ours, OTHER_BIAS + query.elf_address, 0);
+    uint32_t nameless = fake_location_index(&fixture->tree, other, 2 * OTHER_BIAS + query.elf_address, 0);
     make(fixture);
     char name[64];
     snprintf(name, sizeof name, "[vdso+0x%llx]", (unsigned long long)query.elf_address);
