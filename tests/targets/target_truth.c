@@ -3,31 +3,15 @@
  *
  *     target_truth [seconds [seed]]
  *
- * Every function of the list FUNCTIONS is a frame of its own, below 25 frames level_01 .. level_25, and adds
- * up the wall and CPU time between its first and its last instruction, preemption included. So what it
- * reports is the truth whatever the machine did meanwhile. All waits run to a deadline or to an event, over
- * EINTR, so that an interruption cannot change it either. What spins asks for one core in total: on two cores
- * it really spins.
- *
- * Report on stdout, times in nanoseconds:
- *
- *     function NAME wall cpu                             over all threads
- *     share THREAD FUNCTION wall cpu visits              one thread's part of it
- *     thread NAME tid lifetime cpu                       from the start routine's first line to its return
- *     process main_lifetime rusage_cpu
- *     interrupted N                                      how often a call returned EINTR
- *     stalled total                                      how long the machine stood still for some thread
+ * measured.h says how, and what is reported. All waits run to a deadline or to an event, over EINTR, so that
+ * an interruption cannot change the truth. What spins asks for one core in total: on two cores it really
+ * spins.
  */
-#include "target.h"
+#include "measured.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 
 /* function, how it passes its time */
 #define FUNCTIONS(F)                                                                                         \
@@ -48,31 +32,11 @@
     F(mutex_hold, hold_mutex)                                                                                \
     F(mutex_wait, wait_for_mutex)
 
-enum function {
-#define F(name, body) FUNCTION_##name,
-    FUNCTIONS(F)
-#undef F
-        FUNCTION_COUNT
-};
-
-static const char *const function_names[] = {
-#define F(name, body) #name,
-    FUNCTIONS(F)
-#undef F
-};
-
-struct measure {
-    uint64_t wall_ns, cpu_ns, visits;
-};
-
 /* What the threads of one group share. */
 struct group {
     pthread_mutex_t mutex; /* the contended one */
     int pipe[2];
 };
-
-struct worker;
-typedef void work_fn(struct worker *worker, uint64_t duration_ns);
 
 struct step {
     work_fn *work;
@@ -80,8 +44,7 @@ struct step {
 };
 
 struct worker {
-    pthread_t thread;
-    char name[16];
+    struct measured measured;
     const struct step *steps;
     struct group *group;
     uint64_t random;
@@ -92,192 +55,94 @@ struct worker {
     pthread_mutex_t own_mutex; /* for its condition; no other thread takes it */
     pthread_cond_t condition;  /* never signalled */
     sem_t semaphore;           /* never posted */
-    pid_t tid;
-    uint64_t stalled_ns;
-    struct measure lifetime;
-    struct measure measures[FUNCTION_COUNT];
 };
 
-static atomic_ulong interrupted;
-
-/* A wake-up later than this is the machine's doing: no busy scheduler keeps a sleeper waiting that long. */
-static const uint64_t stall_ns = 100 * NS_PER_MS;
-
-/* True when a wait is to go on because a signal ended it. */
-static int was_interrupted(int error)
+static struct worker *worker_of(struct measured *self)
 {
-    if (error == EINTR)
-        atomic_fetch_add_explicit(&interrupted, 1, memory_order_relaxed);
-    return error == EINTR;
-}
-
-static struct measure measure_begin(void)
-{
-    uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    return (struct measure){.wall_ns = now_ns(), .cpu_ns = cpu_ns};
-}
-
-static void measure_end(struct measure *sum, struct measure begin)
-{
-    uint64_t wall_ns = now_ns();
-    sum->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin.cpu_ns;
-    sum->wall_ns += wall_ns - begin.wall_ns;
-    sum->visits++;
+    return (struct worker *)self;
 }
 
 /* ---- ways to pass the time ---- */
 
-static void spin(struct worker *worker, uint64_t duration_ns)
+static void sleep_absolute(struct measured *self, uint64_t duration_ns)
 {
-    (void)worker;
-    uint64_t end = now_ns() + duration_ns;
-    volatile unsigned turns = 0;
-    while (now_ns() < end)
-        for (int i = 0; i < 1000; i++)
-            turns = turns + 1;
+    sleep_until(self, now_ns() + duration_ns);
 }
 
-/* A virtual processor can stand still while the clock goes on; the measurement must know for how long. */
-static void sleep_absolute(struct worker *worker, uint64_t duration_ns)
+static void sleep_relative(struct measured *self, uint64_t duration_ns)
 {
-    uint64_t end_ns = now_ns() + duration_ns;
-    struct timespec end = timespec_of(end_ns);
-    while (was_interrupted(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL)))
-        ;
-    uint64_t woken_ns = now_ns();
-    if (woken_ns > end_ns + stall_ns)
-        worker->stalled_ns += woken_ns - end_ns;
-}
-
-static void sleep_relative(struct worker *worker, uint64_t duration_ns)
-{
-    (void)worker;
+    (void)self;
     struct timespec rest = timespec_of(duration_ns);
     while (nanosleep(&rest, &rest) && was_interrupted(errno))
         ;
 }
 
-/* Whole milliseconds up to a deadline, rounded up; -1 when it is over. */
-static int ms_until(uint64_t end)
+static void wait_in_poll(struct measured *self, uint64_t duration_ns)
 {
-    uint64_t now = now_ns();
-    return now < end ? (int)((end - now + NS_PER_MS - 1) / NS_PER_MS) : -1;
-}
-
-static void wait_in_poll(struct worker *worker, uint64_t duration_ns)
-{
-    (void)worker;
+    (void)self;
     uint64_t end = now_ns() + duration_ns;
     for (int ms; (ms = ms_until(end)) > 0;)
         if (poll(NULL, 0, ms) < 0)
             was_interrupted(errno);
 }
 
-static void wait_in_epoll(struct worker *worker, uint64_t duration_ns)
+static void wait_in_epoll(struct measured *self, uint64_t duration_ns)
 {
     uint64_t end = now_ns() + duration_ns;
     struct epoll_event event;
     for (int ms; (ms = ms_until(end)) > 0;)
-        if (epoll_wait(worker->epoll, &event, 1, ms) < 0)
+        if (epoll_wait(worker_of(self)->epoll, &event, 1, ms) < 0)
             was_interrupted(errno);
 }
 
-static void wait_on_condition(struct worker *worker, uint64_t duration_ns)
+static void wait_on_condition(struct measured *self, uint64_t duration_ns)
 {
     struct timespec end = timespec_of(now_ns() + duration_ns);
-    pthread_mutex_lock(&worker->own_mutex);
-    while (pthread_cond_timedwait(&worker->condition, &worker->own_mutex, &end) == 0)
+    pthread_mutex_lock(&worker_of(self)->own_mutex);
+    while (pthread_cond_timedwait(&worker_of(self)->condition, &worker_of(self)->own_mutex, &end) == 0)
         ;
-    pthread_mutex_unlock(&worker->own_mutex);
+    pthread_mutex_unlock(&worker_of(self)->own_mutex);
 }
 
-static void wait_on_semaphore(struct worker *worker, uint64_t duration_ns)
+static void wait_on_semaphore(struct measured *self, uint64_t duration_ns)
 {
     struct timespec end = timespec_of(clock_ns(CLOCK_REALTIME) + duration_ns);
-    while (sem_timedwait(&worker->semaphore, &end) && was_interrupted(errno))
+    while (sem_timedwait(&worker_of(self)->semaphore, &end) && was_interrupted(errno))
         ;
 }
 
-static void read_from_pipe(struct worker *worker, uint64_t duration_ns)
+static void read_from_pipe(struct measured *self, uint64_t duration_ns)
 {
     (void)duration_ns;
     char byte;
     ssize_t got;
-    while ((got = read(worker->group->pipe[0], &byte, 1)) < 0 && was_interrupted(errno))
+    while ((got = read(worker_of(self)->group->pipe[0], &byte, 1)) < 0 && was_interrupted(errno))
         ;
-    worker->at_end = got != 1;
+    worker_of(self)->at_end = got != 1;
 }
 
-static void write_to_pipe(struct worker *worker, uint64_t duration_ns)
+static void write_to_pipe(struct measured *self, uint64_t duration_ns)
 {
     (void)duration_ns;
-    while (write(worker->group->pipe[1], "x", 1) < 0 && was_interrupted(errno))
+    while (write(worker_of(self)->group->pipe[1], "x", 1) < 0 && was_interrupted(errno))
         ;
 }
 
-static void hold_mutex(struct worker *worker, uint64_t duration_ns)
+static void hold_mutex(struct measured *self, uint64_t duration_ns)
 {
-    pthread_mutex_lock(&worker->group->mutex);
-    sleep_absolute(worker, duration_ns);
-    pthread_mutex_unlock(&worker->group->mutex);
+    pthread_mutex_lock(&worker_of(self)->group->mutex);
+    sleep_absolute(self, duration_ns);
+    pthread_mutex_unlock(&worker_of(self)->group->mutex);
 }
 
-static void wait_for_mutex(struct worker *worker, uint64_t duration_ns)
+static void wait_for_mutex(struct measured *self, uint64_t duration_ns)
 {
     (void)duration_ns;
-    pthread_mutex_lock(&worker->group->mutex);
-    pthread_mutex_unlock(&worker->group->mutex);
+    pthread_mutex_lock(&worker_of(self)->group->mutex);
+    pthread_mutex_unlock(&worker_of(self)->group->mutex);
 }
 
-/* ---- the measured functions, and the 25 frames they stand under ---- */
-
-#define F(name, body)                                                                                        \
-    KEEP_FRAME void name(struct worker *worker, uint64_t duration_ns)                                        \
-    {                                                                                                        \
-        struct measure begin = measure_begin();                                                              \
-        body(worker, duration_ns);                                                                           \
-        measure_end(&worker->measures[FUNCTION_##name], begin);                                              \
-        KEEP_CALL();                                                                                         \
-    }
-FUNCTIONS(F)
-#undef F
-
-KEEP_FRAME void level_25(struct worker *worker, work_fn *work, uint64_t duration_ns)
-{
-    work(worker, duration_ns);
-    KEEP_CALL();
-}
-
-#define LEVEL(this, next)                                                                                    \
-    KEEP_FRAME void level_##this(struct worker * worker, work_fn * work, uint64_t duration_ns)               \
-    {                                                                                                        \
-        level_##next(worker, work, duration_ns);                                                             \
-        KEEP_CALL();                                                                                         \
-    }
-LEVEL(24, 25)
-LEVEL(23, 24)
-LEVEL(22, 23)
-LEVEL(21, 22)
-LEVEL(20, 21)
-LEVEL(19, 20)
-LEVEL(18, 19)
-LEVEL(17, 18)
-LEVEL(16, 17)
-LEVEL(15, 16)
-LEVEL(14, 15)
-LEVEL(13, 14)
-LEVEL(12, 13)
-LEVEL(11, 12)
-LEVEL(10, 11)
-LEVEL(09, 10)
-LEVEL(08, 09)
-LEVEL(07, 08)
-LEVEL(06, 07)
-LEVEL(05, 06)
-LEVEL(04, 05)
-LEVEL(03, 04)
-LEVEL(02, 03)
-LEVEL(01, 02)
+MEASURED_FUNCTIONS
 
 /* ---- the threads ---- */
 
@@ -327,7 +192,7 @@ static void name_when_due(struct worker *worker, uint64_t age_ns, int *is_named)
 {
     if (*is_named || age_ns < worker->seconds * NS_PER_S / 5)
         return;
-    if (pthread_setname_np(pthread_self(), worker->name))
+    if (pthread_setname_np(pthread_self(), worker->measured.name))
         die("pthread_setname_np");
     *is_named = 1;
 }
@@ -335,19 +200,19 @@ static void name_when_due(struct worker *worker, uint64_t age_ns, int *is_named)
 KEEP_FRAME void *worker_main(void *argument)
 {
     struct worker *worker = argument;
-    struct measure begin = measure_begin();
-    uint64_t end = begin.wall_ns + worker->seconds * NS_PER_S;
+    struct measured *self = argument;
+    measured_begin_nameless(self);
+    uint64_t begin = self->lifetime.since_ns, end = begin + worker->seconds * NS_PER_S;
     int is_named = 0;
-    worker->tid = (pid_t)syscall(SYS_gettid);
     for (unsigned i = 0; worker->is_reader ? !worker->at_end : now_ns() < end; i++) {
         if (i == STEPS_MAX || !worker->steps[i].work)
             i = 0;
-        name_when_due(worker, now_ns() - begin.wall_ns, &is_named);
-        level_01(worker, worker->steps[i].work, vary(worker, worker->steps[i].mean_ms));
+        name_when_due(worker, now_ns() - begin, &is_named);
+        level_01(self, worker->steps[i].work, vary(worker, worker->steps[i].mean_ms));
     }
     if (worker->steps[1].work == pipe_write)
         close(worker->group->pipe[1]);
-    measure_end(&worker->lifetime, begin);
+    measured_end(self);
     return NULL;
 }
 
@@ -356,7 +221,7 @@ static void worker_init(struct worker *worker, const struct kind *kind, unsigned
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    snprintf(worker->name, sizeof worker->name, "%s-%u", kind->name, index);
+    snprintf(worker->measured.name, sizeof worker->measured.name, "%s-%u", kind->name, index);
     worker->steps = kind->steps;
     worker->group = &groups[index / kind->group_size];
     worker->is_reader = kind->is_reader;
@@ -382,66 +247,22 @@ static unsigned workers_init(struct worker *workers, struct group *groups, uint6
     return count;
 }
 
-/* ---- the report ---- */
-
-static void report_functions(const struct worker *workers, unsigned count)
-{
-    for (unsigned f = 0; f < FUNCTION_COUNT; f++) {
-        struct measure sum = {0};
-        for (unsigned i = 0; i < count; i++) {
-            const struct measure *part = &workers[i].measures[f];
-            sum.wall_ns += part->wall_ns;
-            sum.cpu_ns += part->cpu_ns;
-            if (part->visits)
-                printf("share %s %s %lu %lu %lu\n", workers[i].name, function_names[f], part->wall_ns,
-                       part->cpu_ns, part->visits);
-        }
-        printf("function %s %lu %lu\n", function_names[f], sum.wall_ns, sum.cpu_ns);
-    }
-}
-
-static void report_threads(const struct worker *workers, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        printf("thread %s %d %lu %lu\n", workers[i].name, workers[i].tid, workers[i].lifetime.wall_ns,
-               workers[i].lifetime.cpu_ns);
-}
-
-static void report_stalls(const struct worker *workers, unsigned count)
-{
-    uint64_t longest_ns = 0;
-    for (unsigned i = 0; i < count; i++)
-        if (workers[i].stalled_ns > longest_ns)
-            longest_ns = workers[i].stalled_ns;
-    printf("stalled %lu\n", longest_ns);
-}
-
-static void report_process(uint64_t start_ns)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    uint64_t seconds = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
-    uint64_t us = (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    printf("process %lu %lu\n", now_ns() - start_ns, seconds * NS_PER_S + us * 1000);
-    printf("interrupted %lu\n", atomic_load(&interrupted));
-}
-
 int main(int argc, char **argv)
 {
     static struct worker workers[THREADS_MAX];
     static struct group groups[GROUPS_MAX];
-    uint64_t start_ns = now_ns();
+    struct report report;
+    process_start_ns = now_ns();
     uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 10;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     unsigned count = workers_init(workers, groups, seconds, seed);
     for (unsigned i = 0; i < count; i++)
-        if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]))
-            die("pthread_create");
+        measured_create(&workers[i].measured, worker_main);
     for (unsigned i = 0; i < count; i++)
-        pthread_join(workers[i].thread, NULL);
-    report_functions(workers, count);
-    report_threads(workers, count);
-    report_stalls(workers, count);
-    report_process(start_ns);
+        pthread_join(workers[i].measured.thread, NULL);
+    report_begin(&report);
+    for (unsigned i = 0; i < count; i++)
+        report_thread(&report, &workers[i].measured, function_names, FUNCTION_COUNT);
+    report_end(&report, function_names, FUNCTION_COUNT);
     return 0;
 }
