@@ -1,5 +1,4 @@
-/* Looks from outside at threads of this program: what is proved, what is walked, and when it has to be asked.
- */
+/* Remote samples of threads of this program: what is proved, what is walked, and which need a request. */
 /* test: not-emulated */
 #include "lib/unit.h"
 #include "lib/arch.h"
@@ -28,9 +27,9 @@ static uint64_t slot_addresses[CAPACITY];
 static struct sig_slots slots;
 static struct arena arena;
 static struct modules modules;
-static struct remote_sampler blocked;
+static struct remote_sampler sampler;
 
-/* ---- a thread to look at ---- */
+/* ---- a thread to sample ---- */
 
 struct subject {
     pthread_t thread;
@@ -55,7 +54,7 @@ static inline __attribute__((always_inline)) char next_letter(struct subject *su
     return letter;
 }
 
-static inline __attribute__((always_inline)) void live(struct subject *subject)
+static inline __attribute__((always_inline)) void wait_for_letters(struct subject *subject)
 {
     while (next_letter(subject) != 'q') {
         while (subject->spins)
@@ -63,23 +62,23 @@ static inline __attribute__((always_inline)) void live(struct subject *subject)
     }
 }
 
-__attribute__((noinline)) static int live_deep(struct subject *subject, int levels)
+__attribute__((noinline)) static int wait_deep(struct subject *subject, int levels)
 {
     volatile char padding[40] = {(char)levels};
     if (levels > 0)
-        return live_deep(subject, levels - 1) + padding[0];
-    live(subject);
+        return wait_deep(subject, levels - 1) + padding[0];
+    wait_for_letters(subject);
     return padding[1];
 }
 
 /* Its stack pointer moves as it likes: its caller is found with its frame pointer only. */
-__attribute__((noinline)) static int live_moved(struct subject *subject, int levels)
+__attribute__((noinline)) static int wait_moved(struct subject *subject, int levels)
 {
     char *moved = __builtin_alloca((size_t)(rand() % 64) * 16 + 16);
     moved[0] = (char)levels;
-    int result = levels > 0 ? live_moved(subject, levels - 1) : 0;
+    int result = levels > 0 ? wait_moved(subject, levels - 1) : 0;
     if (levels == 0)
-        live(subject);
+        wait_for_letters(subject);
     __asm__ volatile("" : : "r"(moved));
     return result;
 }
@@ -94,16 +93,6 @@ static void *run(void *argument)
     return NULL;
 }
 
-static void begin(struct subject *subject, int (*way)(struct subject *, int), bool polls)
-{
-    *subject = (struct subject){.polls = polls};
-    way_in = way;
-    assert_int_equal(pipe(subject->wake), 0);
-    assert_int_equal(pthread_create(&subject->thread, NULL, run, subject), 0);
-    while (!__atomic_load_n(&subject->tid, __ATOMIC_SEQ_CST))
-        usleep(1000);
-}
-
 static void say(struct subject *subject, char letter)
 {
     assert_int_equal(write(subject->wake[1], &letter, 1), 1);
@@ -113,7 +102,7 @@ static void end(struct subject *subject)
 {
     say(subject, 'q');
     pthread_join(subject->thread, NULL);
-    thread_stat_close(&blocked.stats, &subject->stat);
+    thread_stat_close(&sampler.stats, &subject->stat);
     close(subject->wake[0]);
     close(subject->wake[1]);
 }
@@ -123,37 +112,48 @@ static void settle(struct subject *subject)
 {
     const long number = subject->polls ? SYS_ppoll : SYS_read;
     struct thread_stat_call call;
-    while (thread_stat_call(&blocked.stats, &subject->stat, subject->tid, &call) != THREAD_STAT_KNOWN ||
+    while (thread_stat_call(&sampler.stats, &subject->stat, subject->tid, &call) != THREAD_STAT_KNOWN ||
            call.number != number)
         usleep(100);
+}
+
+static void begin(struct subject *subject, int (*way)(struct subject *, int), bool polls)
+{
+    *subject = (struct subject){.polls = polls};
+    way_in = way;
+    assert_int_equal(pipe(subject->wake), 0);
+    assert_int_equal(pthread_create(&subject->thread, NULL, run, subject), 0);
+    while (!__atomic_load_n(&subject->tid, __ATOMIC_SEQ_CST))
+        usleep(1000);
+    settle(subject);
 }
 
 /* Until it has run for a letter, and waits again. */
 static void stir(struct subject *subject)
 {
     struct thread_stat_runs before, after;
-    assert_int_equal(thread_stat_runs(&blocked.stats, &subject->stat, subject->tid, &before),
+    assert_int_equal(thread_stat_runs(&sampler.stats, &subject->stat, subject->tid, &before),
                      THREAD_STAT_KNOWN);
     say(subject, 'a');
     do {
         usleep(100);
-        assert_int_equal(thread_stat_runs(&blocked.stats, &subject->stat, subject->tid, &after),
+        assert_int_equal(thread_stat_runs(&sampler.stats, &subject->stat, subject->tid, &after),
                          THREAD_STAT_KNOWN);
     } while (after.count == before.count);
     settle(subject);
 }
 
-static enum remote_result look(struct subject *subject, struct remote_sample *ret)
+static enum remote_result take_sample(struct subject *subject, struct remote_sample *ret)
 {
     struct remote_thread thread = {.tid = subject->tid,
                                    .stat = &subject->stat,
                                    .memory = &subject->memory,
                                    .is_silent = subject->is_silent};
-    return remote_sample(&blocked, &thread, ret);
+    return remote_sample(&sampler, &thread, ret);
 }
 
-/* A signal, and what it teaches. */
-static const struct sig_slot *ask(struct subject *subject)
+/* By a signal, and what the reply teaches. */
+static const struct sig_slot *request_sample(struct subject *subject)
 {
     uint64_t generation;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
@@ -175,9 +175,9 @@ static int set_up(void **state)
     (void)state;
     sig_slots_init(&slots, slot_memory, 1, slot_addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ||
-        remote_sample_init(&blocked, CAPACITY) < 0)
+        remote_sample_init(&sampler, CAPACITY) < 0)
         return -1;
-    thread_stats_init(&blocked.stats, proc_tasks_open(), true);
+    thread_stats_init(&sampler.stats, proc_tasks_open(), true);
     sig_walk_tables_publish(modules_table(&modules), sig_unloads_read().ended, UINT64_MAX);
     return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
@@ -185,8 +185,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    close(blocked.stats.task_directory);
-    remote_sample_deinit(&blocked);
+    close(sampler.stats.task_directory);
+    remote_sample_deinit(&sampler);
     return 0;
 }
 
@@ -197,40 +197,38 @@ static void who_has_not_run_is_where_it_was(void **state)
     (void)state;
     struct subject subject;
     struct remote_sample first, again;
-    begin(&subject, live_deep, false);
-    settle(&subject);
+    begin(&subject, wait_deep, false);
     for (int round = 0; round < ROUNDS; round++) {
-        assert_false(remote_sample_has_not_run(&blocked, subject.tid, &subject.stat, &subject.memory));
-        assert_int_equal(look(&subject, &first), REMOTE_WALKED);
+        assert_false(remote_sample_has_not_run(&sampler, subject.tid, &subject.stat, &subject.memory));
+        assert_int_equal(take_sample(&subject, &first), REMOTE_WALKED);
         assert_int_equal(first.end, SIG_UNWIND_ROOT);
         assert_true(first.depth > LEVELS + 3);
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(look(&subject, &again), REMOTE_UNCHANGED);
+            assert_int_equal(take_sample(&subject, &again), REMOTE_UNCHANGED);
             assert_int_equal(again.cpu_ns, first.cpu_ns);
         }
-        assert_true(remote_sample_has_not_run(&blocked, subject.tid, &subject.stat, &subject.memory));
+        assert_true(remote_sample_has_not_run(&sampler, subject.tid, &subject.stat, &subject.memory));
         stir(&subject);
     }
     end(&subject);
 }
 
-static void who_runs_is_to_be_asked(void **state)
+static void who_runs_needs_a_request(void **state)
 {
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    begin(&subject, live_deep, false);
-    settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+    begin(&subject, wait_deep, false);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
     subject.spins = true;
     say(&subject, 's');
-    while (look(&subject, &seen) != REMOTE_SIGNAL)
+    while (take_sample(&subject, &seen) != REMOTE_SIGNAL)
         usleep(100);
     for (int i = 0; i < ROUNDS; i++)
-        assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+        assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
     subject.spins = false;
     settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
     end(&subject);
 }
 
@@ -239,85 +237,81 @@ static void who_has_ended_is_gone(void **state)
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    begin(&subject, live_deep, false);
-    settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+    begin(&subject, wait_deep, false);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
     say(&subject, 'q');
     pthread_join(subject.thread, NULL);
-    while (look(&subject, &seen) != REMOTE_GONE)
+    while (take_sample(&subject, &seen) != REMOTE_GONE)
         usleep(1000);
-    thread_stat_close(&blocked.stats, &subject.stat);
+    thread_stat_close(&sampler.stats, &subject.stat);
     close(subject.wake[0]);
     close(subject.wake[1]);
 }
 
-static void a_stack_that_takes_a_register_is_asked_for(void **state)
+static void a_stack_that_takes_a_register_needs_a_request(void **state)
 {
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    begin(&subject, live_moved, false);
-    settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+    begin(&subject, wait_moved, false);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
     assert_true(subject.memory.lacks_register);
     subject.is_silent = true; /* if that is of no use, what can be seen is better than nothing */
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
     assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
     assert_int_equal(seen.depth, 2);
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED); /* and may be better the next time */
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED); /* and may be better the next time */
     end(&subject);
 }
 
-static void a_call_that_a_signal_cuts_short_is_not(void **state)
+static void a_call_that_a_signal_cuts_short_gets_none(void **state)
 {
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    begin(&subject, live_moved, true);
-    settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+    begin(&subject, wait_moved, true);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
     assert_int_equal(seen.end, SIG_UNWIND_INEXPRESSIBLE);
     end(&subject);
 }
 
-/* What it answered once holds for the next time at the same place, and not elsewhere. */
-static void what_was_answered_serves_again(void **state)
+/* A reply holds for the next sample at the same place, and not elsewhere. */
+static void what_was_replied_serves_again(void **state)
 {
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    begin(&subject, live_moved, false);
-    settle(&subject);
-    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
-    const struct sig_slot *slot = ask(&subject);
+    begin(&subject, wait_moved, false);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
+    const struct sig_slot *slot = request_sample(&subject);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
     settle(&subject);
     for (int i = 0; i < ROUNDS; i++) {
-        assert_int_equal(look(&subject, &seen), REMOTE_WALKED);
+        assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
         assert_int_equal(seen.end, SIG_UNWIND_ROOT);
         assert_int_equal(seen.depth, slot->depth);
         assert_memory_equal(seen.addresses + 1, slot->addresses + 1, sizeof(uint64_t) * (slot->depth - 1));
-        assert_int_equal(look(&subject, &seen), REMOTE_UNCHANGED);
+        assert_int_equal(take_sample(&subject, &seen), REMOTE_UNCHANGED);
         stir(&subject);
     }
     subject.memory.replied.stack ^= 1; /* another stack at the same place */
-    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
     subject.memory.replied.stack ^= 1;
     subject.memory.replied.sp += 16; /* another place */
-    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
     end(&subject);
 }
 
-static void without_proc_everybody_is_asked(void **state)
+static void without_proc_everybody_gets_a_request(void **state)
 {
     (void)state;
     struct subject subject;
     struct remote_sample seen;
-    struct thread_stats watches = blocked.stats;
-    begin(&subject, live_deep, false);
-    thread_stats_init(&blocked.stats, -1, true);
-    assert_int_equal(look(&subject, &seen), REMOTE_SIGNAL);
-    blocked.stats = watches;
+    struct thread_stats stats = sampler.stats;
+    begin(&subject, wait_deep, false);
+    thread_stats_init(&sampler.stats, -1, true);
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
+    sampler.stats = stats;
     end(&subject);
 }
 
@@ -325,12 +319,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_not_run_is_where_it_was),
-        cmocka_unit_test(who_runs_is_to_be_asked),
+        cmocka_unit_test(who_runs_needs_a_request),
         cmocka_unit_test(who_has_ended_is_gone),
-        cmocka_unit_test(a_stack_that_takes_a_register_is_asked_for),
-        cmocka_unit_test(a_call_that_a_signal_cuts_short_is_not),
-        cmocka_unit_test(what_was_answered_serves_again),
-        cmocka_unit_test(without_proc_everybody_is_asked),
+        cmocka_unit_test(a_stack_that_takes_a_register_needs_a_request),
+        cmocka_unit_test(a_call_that_a_signal_cuts_short_gets_none),
+        cmocka_unit_test(what_was_replied_serves_again),
+        cmocka_unit_test(without_proc_everybody_gets_a_request),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

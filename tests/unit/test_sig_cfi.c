@@ -17,7 +17,7 @@ static struct sig_rule rule_at(const struct table *table, uint64_t pc)
     sig_cfi_rule(&table->module, pc, true, &careful);
     if (!kernel_copies_memory())
         return direct;
-    assert_int_equal(direct.kind, careful.kind); /* both ways of reading give one answer */
+    assert_int_equal(direct.kind, careful.kind); /* both ways of reading give one rule */
     assert_int_equal(direct.cfa_offset, careful.cfa_offset);
     assert_int_equal(direct.fp.offset, careful.fp.offset);
     return direct;
@@ -33,14 +33,18 @@ static void assert_cfa(const struct sig_rule *rule, unsigned dwarf_register, int
     assert_int_equal(rule->ra.offset, -8);
 }
 
-/* push fp; mov sp,fp; ...; pop fp; ret: the row changes exactly at the instruction behind each. */
+/* push fp; mov sp,fp; ...; pop fp; ret: the row changes exactly at the instruction after each. */
 static void test_frame_pointer_prologue(void **state)
 {
-    static const uint8_t code[] = {0x41, 0x0e, 16,   CFA_OFFSET | FP,
-                                   2,              /* +1: CFA offset 16, fp at CFA-16 */
-                                   0x43, 0x0d, FP, /* +3: CFA register fp */
-                                   0x02, 0xa0, 0x0c, SP,
-                                   8}; /* +160: CFA = sp + 8 */
+    /* clang-format off: a row a line */
+    static const uint8_t code[] = {
+        0x41, 0x0e, 16,   CFA_OFFSET | FP,
+        2,              /* +1: CFA offset 16, fp at CFA-16 */
+        0x43, 0x0d, FP, /* +3: CFA register fp */
+        0x02, 0xa0, 0x0c, SP,
+        8, /* +160: CFA = sp + 8 */
+    };
+    /* clang-format on */
     struct table table;
     (void)state;
     cfi_one_function(&table, code, sizeof(code));
@@ -81,7 +85,7 @@ static void test_binary_search_finds_each_function(void **state)
     struct table table;
     (void)state;
     cfi_begin(&table);
-    /* The search table grows upwards from 12: room for six entries before FRAME_AT. */
+    /* The search table grows upwards from 12: space for six entries before FRAME_AT. */
     cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
     for (uint8_t i = 0; i < 6; i++) {
         uint8_t code[] = {0x0e, (uint8_t)(16 + 8 * i)};
@@ -187,7 +191,6 @@ static void test_undefined_return_address_is_the_root(void **state)
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_ROOT);
 }
 
-/* vfork of the C library keeps its return address in rdi. */
 /* Not known is not the same as not there. */
 static void test_return_address_by_expression_is_no_root(void **state)
 {
@@ -198,6 +201,7 @@ static void test_return_address_by_expression_is_no_root(void **state)
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_UNSUPPORTED);
 }
 
+/* vfork of the C library keeps its return address in rdi. */
 static void test_return_address_in_register(void **state)
 {
     static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, RA, 5};
@@ -240,13 +244,17 @@ static void test_signal_frame(void **state)
 
 static void test_signed_and_extended_forms(void **state)
 {
-    static const uint8_t code[] = {0x12, SP,    0x7c,        /* def_cfa_sf sp, -4 * -8 = 32 */
-                                   0x05, FP,    3,           /* offset_extended fp, CFA-24 */
-                                   0x11, EXTRA, 0x04,        /* offset_extended_sf extra, 4 * -8 = -32 */
-                                   0x2e, 16,                 /* GNU_args_size */
-                                   0x41, 0x13,  0x7b,        /* +1: def_cfa_offset_sf 40 */
-                                   0x08, FP,    0x06, EXTRA, /* same_value fp, restore_extended extra */
-                                   0x41, 0x16,  FP,   2,     BREG + SP, 0}; /* +1: val_expression fp */
+    /* clang-format off: an instruction a line */
+    static const uint8_t code[] = {
+        0x12, SP,    0x7c,                     /* def_cfa_sf sp, -4 * -8 = 32 */
+        0x05, FP,    3,                        /* offset_extended fp, CFA-24 */
+        0x11, EXTRA, 0x04,                     /* offset_extended_sf extra, 4 * -8 = -32 */
+        0x2e, 16,                              /* GNU_args_size */
+        0x41, 0x13,  0x7b,                     /* +1: def_cfa_offset_sf 40 */
+        0x08, FP,    0x06, EXTRA,              /* same_value fp, restore_extended extra */
+        0x41, 0x16,  FP,   2,     BREG + SP, 0 /* +1: val_expression fp */
+    };
+    /* clang-format on */
     struct table table;
     (void)state;
     cfi_one_function(&table, code, sizeof(code));
@@ -289,81 +297,45 @@ static void test_restore_in_the_cie(void **state)
     assert_int_equal(rule.extra.kind, SIG_RA_IN_EXTRA ? SIG_SAVED_AT_CFA : SIG_SAVED_SAME);
 }
 
+#define EIGHT(byte) byte, byte, byte, byte, byte, byte, byte, byte
+
 /* Factored offsets that leave 64 bits are not known, and a CFA by one is refused. */
 static void test_huge_factored_offsets(void **state)
 {
     enum { OTHER = SIG_RA_IN_EXTRA ? FP : EXTRA }; /* not the return address */
-    static const uint8_t code[] = {CFA_OFFSET | FP,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0x7f, /* offset fp */
-                                   0x41, /* +1 */
-                                   0x05,
-                                   OTHER,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0x7f, /* offset_extended */
-                                   0x11,
-                                   OTHER,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0x3f, /* offset_extended_sf */
-                                   0x2f,
-                                   FP,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x80,
-                                   0x01, /* GNU_negative_offset_extended fp */
-                                   0x41, /* +2 */
-                                   0x12,
-                                   SP,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0x3f, /* def_cfa_sf */
-                                   0x41, /* +3 */
-                                   0x0c,
-                                   SP,
-                                   8,
-                                   0x13,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0xff,
-                                   0x3f}; /* def_cfa_offset_sf */
+    /* clang-format off: an instruction a line */
+    static const uint8_t code[] = {
+        CFA_OFFSET | FP,
+        EIGHT(0xff),
+        0x7f, /* offset fp */
+        0x41, /* +1 */
+        0x05,
+        OTHER,
+        EIGHT(0xff),
+        0x7f, /* offset_extended */
+        0x11,
+        OTHER,
+        EIGHT(0xff),
+        0x3f, /* offset_extended_sf */
+        0x2f,
+        FP,
+        EIGHT(0x80),
+        0x80,
+        0x01, /* GNU_negative_offset_extended fp */
+        0x41, /* +2 */
+        0x12,
+        SP,
+        EIGHT(0xff),
+        0x3f, /* def_cfa_sf */
+        0x41, /* +3 */
+        0x0c,
+        SP,
+        8, /* def_cfa */
+        0x13,
+        EIGHT(0xff),
+        0x3f, /* def_cfa_offset_sf */
+    };
+    /* clang-format on */
     struct table table;
     (void)state;
     cfi_one_function(&table, code, sizeof(code));

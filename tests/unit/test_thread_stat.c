@@ -21,7 +21,7 @@ struct subject {
     int wake[2]; /* it reads from here, a letter at a time: 's' spins until told, 'q' ends it */
     _Atomic bool spins;
     uint64_t stack_mark;
-    struct thread_stat watch;
+    struct thread_stat stat;
 };
 
 static void *live(void *argument)
@@ -59,14 +59,14 @@ static void end(struct subject *subject)
     close(subject->wake[1]);
 }
 
-static void wait_until(struct thread_stats *watches, struct subject *subject, enum thread_stat_state wanted,
-                       struct thread_stat_call *ret)
+static int directory;
+static struct thread_stats stats;
+
+static void wait_until(struct subject *subject, enum thread_stat_state wanted, struct thread_stat_call *ret)
 {
-    while (thread_stat_call(watches, &subject->watch, subject->tid, ret) != wanted)
+    while (thread_stat_call(&stats, &subject->stat, subject->tid, ret) != wanted)
         usleep(1000);
 }
-
-static int directory;
 
 static int open_directory(void **state)
 {
@@ -79,6 +79,13 @@ static int close_directory(void **state)
 {
     (void)state;
     return close(directory);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    thread_stats_init(&stats, directory, true);
+    return 0;
 }
 
 static int open_descriptors(void)
@@ -96,124 +103,115 @@ static int open_descriptors(void)
 static void a_blocked_thread_shows_its_call(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
     assert_true(thread_stat_is_about_us(directory));
-    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
+    wait_until(&subject, THREAD_STAT_KNOWN, &call);
     assert_int_equal(call.number, SYS_read);
     assert_int_equal(call.arguments[0], subject.wake[0]);
     assert_int_equal(call.arguments[2], 1);
     assert_true(call.sp < subject.stack_mark && call.sp > subject.stack_mark - 4096);
     assert_true(call.pc != 0);
-    thread_stat_close(&watches, &subject.watch);
+    thread_stat_close(&stats, &subject.stat);
     end(&subject);
 }
 
 static void the_run_count_tells_whether_it_has_run(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
     struct thread_stat_runs before, after;
-    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
+    wait_until(&subject, THREAD_STAT_KNOWN, &call);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &before), THREAD_STAT_KNOWN);
-        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &after), THREAD_STAT_KNOWN);
+        assert_int_equal(thread_stat_runs(&stats, &subject.stat, subject.tid, &before), THREAD_STAT_KNOWN);
+        assert_int_equal(thread_stat_runs(&stats, &subject.stat, subject.tid, &after), THREAD_STAT_KNOWN);
         assert_int_equal(before.count, after.count);
         assert_int_equal(before.cpu_ns, after.cpu_ns);
         say(&subject, 'a');
         usleep(200);
-        wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
-        assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &after), THREAD_STAT_KNOWN);
+        wait_until(&subject, THREAD_STAT_KNOWN, &call);
+        assert_int_equal(thread_stat_runs(&stats, &subject.stat, subject.tid, &after), THREAD_STAT_KNOWN);
         assert_true(after.count > before.count);
         assert_true(after.cpu_ns > before.cpu_ns);
     }
-    thread_stat_close(&watches, &subject.watch);
+    thread_stat_close(&stats, &subject.stat);
     end(&subject);
 }
 
 static void a_running_thread_is_running(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
-    thread_stats_init(&watches, directory, true);
     begin(&subject);
     subject.spins = true;
     say(&subject, 's');
-    wait_until(&watches, &subject, THREAD_STAT_RUNNING, &call);
+    wait_until(&subject, THREAD_STAT_RUNNING, &call);
     subject.spins = false;
-    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
-    thread_stat_close(&watches, &subject.watch);
+    wait_until(&subject, THREAD_STAT_KNOWN, &call);
+    thread_stat_close(&stats, &subject.stat);
     end(&subject);
 }
 
 static void an_ended_thread_is_gone_by_its_descriptor(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
     struct thread_stat_runs runs;
-    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    thread_stat_open(&watches, &subject.watch, subject.tid);
+    thread_stat_open(&stats, &subject.stat, subject.tid);
     end(&subject);
-    wait_until(&watches, &subject, THREAD_STAT_GONE, &call);
+    wait_until(&subject, THREAD_STAT_GONE, &call);
     /* Whatever the tid is now: here it is given as one that lives. */
-    assert_int_equal(thread_stat_runs(&watches, &subject.watch, getpid(), &runs), THREAD_STAT_GONE);
-    assert_int_equal(thread_stat_call(&watches, &subject.watch, getpid(), &call), THREAD_STAT_GONE);
-    thread_stat_close(&watches, &subject.watch);
-    assert_int_equal(thread_stat_runs(&watches, &subject.watch, subject.tid, &runs), THREAD_STAT_GONE);
+    assert_int_equal(thread_stat_runs(&stats, &subject.stat, getpid(), &runs), THREAD_STAT_GONE);
+    assert_int_equal(thread_stat_call(&stats, &subject.stat, getpid(), &call), THREAD_STAT_GONE);
+    thread_stat_close(&stats, &subject.stat);
+    assert_int_equal(thread_stat_runs(&stats, &subject.stat, subject.tid, &runs), THREAD_STAT_GONE);
 }
 
 static void nothing_is_opened_in_the_programs_sight(void **state)
 {
     (void)state;
-    struct thread_stats watches;
-    struct thread_stat watch = {0};
+    struct thread_stat stat = {0};
     struct thread_stat_runs runs;
     struct thread_stat_call call;
     int before = open_descriptors();
-    thread_stats_init(&watches, directory, false);
-    thread_stat_open(&watches, &watch, getpid());
-    assert_int_equal(thread_stat_runs(&watches, &watch, getpid(), &runs), THREAD_STAT_UNREADABLE);
-    assert_int_equal(thread_stat_call(&watches, &watch, getpid(), &call), THREAD_STAT_UNREADABLE);
+    thread_stats_init(&stats, directory, false);
+    thread_stat_open(&stats, &stat, getpid());
+    assert_int_equal(thread_stat_runs(&stats, &stat, getpid(), &runs), THREAD_STAT_UNREADABLE);
+    assert_int_equal(thread_stat_call(&stats, &stat, getpid(), &call), THREAD_STAT_UNREADABLE);
     assert_int_equal(open_descriptors(), before);
 }
 
 /* ---- what is kept ---- */
 
-static void look_at(struct thread_stats *watches, struct subject *subject)
+static void read_stat(struct subject *subject)
 {
     struct thread_stat_runs runs;
     struct thread_stat_call call;
-    assert_int_equal(thread_stat_runs(watches, &subject->watch, subject->tid, &runs), THREAD_STAT_KNOWN);
-    assert_int_equal(thread_stat_call(watches, &subject->watch, subject->tid, &call), THREAD_STAT_KNOWN);
+    assert_int_equal(thread_stat_runs(&stats, &subject->stat, subject->tid, &runs), THREAD_STAT_KNOWN);
+    assert_int_equal(thread_stat_call(&stats, &subject->stat, subject->tid, &call), THREAD_STAT_KNOWN);
     assert_int_equal(call.number, SYS_read);
 }
 
 /* All of them wait. */
-static void begin_all(struct thread_stats *watches, struct subject subjects[THREADS])
+static void begin_all(struct subject subjects[THREADS])
 {
     struct thread_stat_call call;
     for (int i = 0; i < THREADS; i++)
         begin(&subjects[i]);
     for (int i = 0; i < THREADS; i++)
-        wait_until(watches, &subjects[i], THREAD_STAT_KNOWN, &call);
+        wait_until(&subjects[i], THREAD_STAT_KNOWN, &call);
 }
 
-static void end_all(struct thread_stats *watches, struct subject subjects[THREADS])
+static void end_all(struct subject subjects[THREADS])
 {
     for (int i = 0; i < THREADS; i++) {
-        thread_stat_close(watches, &subjects[i].watch);
+        thread_stat_close(&stats, &subjects[i].stat);
         end(&subjects[i]);
     }
 }
@@ -221,26 +219,24 @@ static void end_all(struct thread_stats *watches, struct subject subjects[THREAD
 static void only_the_last_used_keep_their_descriptors(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subjects[THREADS];
     int before = open_descriptors();
-    thread_stats_init(&watches, directory, true);
-    watches.kept_max = 6;
-    begin_all(&watches, subjects);
+    stats.kept_max = 6;
+    begin_all(subjects);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
-            look_at(&watches, &subjects[0]); /* used all the time: never closed */
-            look_at(&watches, &subjects[i]);
-            assert_true(watches.kept <= 6);
-            assert_true(subjects[0].watch.schedstat && subjects[i].watch.syscall);
+            read_stat(&subjects[0]); /* used all the time: never closed */
+            read_stat(&subjects[i]);
+            assert_true(stats.kept <= 6);
+            assert_true(subjects[0].stat.schedstat && subjects[i].stat.syscall);
         }
     }
     assert_int_equal(open_descriptors(), before + 2 * THREADS + 6);
     for (int i = 0; i < THREADS; i++)
-        thread_stat_close(&watches, &subjects[i].watch);
-    assert_int_equal(watches.kept, 0);
-    assert_null(watches.newest);
-    assert_null(watches.oldest);
+        thread_stat_close(&stats, &subjects[i].stat);
+    assert_int_equal(stats.kept, 0);
+    assert_null(stats.newest);
+    assert_null(stats.oldest);
     assert_int_equal(open_descriptors(), before + 2 * THREADS);
     for (int i = 0; i < THREADS; i++)
         end(&subjects[i]);
@@ -250,105 +246,97 @@ static void only_the_last_used_keep_their_descriptors(void **state)
 static void who_is_read_rarely_displaces_nobody(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subjects[THREADS];
     struct thread_stat_runs runs;
     int before = open_descriptors();
-    thread_stats_init(&watches, directory, true);
-    watches.kept_max = 2;
+    stats.kept_max = 2;
     for (int i = 0; i < THREADS; i++)
         begin(&subjects[i]);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
-            assert_int_equal(thread_stat_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs),
+            assert_int_equal(thread_stat_runs(&stats, &subjects[i].stat, subjects[i].tid, &runs),
                              THREAD_STAT_KNOWN);
-            assert_int_equal(!subjects[i].watch.schedstat, i >= 2);
+            assert_int_equal(!subjects[i].stat.schedstat, i >= 2);
         }
     }
-    assert_int_equal(watches.kept, 2);
+    assert_int_equal(stats.kept, 2);
     assert_int_equal(open_descriptors(), before + 2 * THREADS + 2);
-    end_all(&watches, subjects);
+    end_all(subjects);
 }
 
 /* So twice as many threads keep what they need when they do not run. */
 static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subjects[THREADS];
     struct thread_stat_runs runs;
     int kept[THREADS];
-    thread_stats_init(&watches, directory, true);
-    watches.kept_max = THREADS;
-    begin_all(&watches, subjects);
+    stats.kept_max = THREADS;
+    begin_all(subjects);
     for (int i = 0; i < THREADS; i++)
-        look_at(&watches, &subjects[i]);
+        read_stat(&subjects[i]);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++) {
-            assert_int_equal(thread_stat_runs(&watches, &subjects[i].watch, subjects[i].tid, &runs),
+            assert_int_equal(thread_stat_runs(&stats, &subjects[i].stat, subjects[i].tid, &runs),
                              THREAD_STAT_KNOWN);
-            assert_true(round < 2 || subjects[i].watch.schedstat == kept[i]);
-            kept[i] = subjects[i].watch.schedstat;
+            assert_true(round < 2 || subjects[i].stat.schedstat == kept[i]);
+            kept[i] = subjects[i].stat.schedstat;
         }
     }
-    assert_int_equal(watches.kept, THREADS);
-    end_all(&watches, subjects);
+    assert_int_equal(stats.kept, THREADS);
+    end_all(subjects);
 }
 
 static void fewer_are_kept_when_descriptors_run_out(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subjects[THREADS];
     struct rlimit limit, lower;
-    thread_stats_init(&watches, directory, true);
-    begin_all(&watches, subjects);
-    assert_int_equal(watches.kept, THREADS);
+    begin_all(subjects);
+    assert_int_equal(stats.kept, THREADS);
     for (int i = 0; i < THREADS; i++)
-        thread_stat_close(&watches, &subjects[i].watch);
+        thread_stat_close(&stats, &subjects[i].stat);
     getrlimit(RLIMIT_NOFILE, &limit);
     lower = limit;
     lower.rlim_cur = (rlim_t)subjects[THREADS - 1].wake[1] + 1 + 5;
     setrlimit(RLIMIT_NOFILE, &lower);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < THREADS; i++)
-            look_at(&watches, &subjects[i]);
+            read_stat(&subjects[i]);
     }
     setrlimit(RLIMIT_NOFILE, &limit);
-    assert_in_range(watches.kept, 1, 5);
-    end_all(&watches, subjects);
+    assert_in_range(stats.kept, 1, 5);
+    end_all(subjects);
 }
 
 static void a_dropped_descriptor_is_nobodys(void **state)
 {
     (void)state;
-    struct thread_stats watches;
     struct subject subject;
     struct thread_stat_call call;
-    thread_stats_init(&watches, directory, true);
     begin(&subject);
-    wait_until(&watches, &subject, THREAD_STAT_KNOWN, &call);
-    int kept = subject.watch.syscall;
-    thread_stats_drop_all(&watches);
-    thread_stat_close(&watches, &subject.watch);
-    assert_int_equal(close(kept), 0); /* still open: it was not ours to close any more */
-    assert_int_equal(thread_stat_call(&watches, &subject.watch, subject.tid, &call), THREAD_STAT_UNREADABLE);
+    wait_until(&subject, THREAD_STAT_KNOWN, &call);
+    int kept = subject.stat.syscall;
+    thread_stats_drop_all(&stats);
+    thread_stat_close(&stats, &subject.stat);
+    assert_int_equal(close(kept), 0); /* still open: it was no longer ours to close */
+    assert_int_equal(thread_stat_call(&stats, &subject.stat, subject.tid, &call), THREAD_STAT_UNREADABLE);
     end(&subject);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_blocked_thread_shows_its_call),
-        cmocka_unit_test(the_run_count_tells_whether_it_has_run),
-        cmocka_unit_test(a_running_thread_is_running),
-        cmocka_unit_test(an_ended_thread_is_gone_by_its_descriptor),
-        cmocka_unit_test(nothing_is_opened_in_the_programs_sight),
-        cmocka_unit_test(only_the_last_used_keep_their_descriptors),
-        cmocka_unit_test(who_is_read_rarely_displaces_nobody),
-        cmocka_unit_test(one_descriptor_is_enough_for_one_that_does_not_run),
-        cmocka_unit_test(fewer_are_kept_when_descriptors_run_out),
-        cmocka_unit_test(a_dropped_descriptor_is_nobodys),
+        cmocka_unit_test_setup(a_blocked_thread_shows_its_call, setup),
+        cmocka_unit_test_setup(the_run_count_tells_whether_it_has_run, setup),
+        cmocka_unit_test_setup(a_running_thread_is_running, setup),
+        cmocka_unit_test_setup(an_ended_thread_is_gone_by_its_descriptor, setup),
+        cmocka_unit_test_setup(nothing_is_opened_in_the_programs_sight, setup),
+        cmocka_unit_test_setup(only_the_last_used_keep_their_descriptors, setup),
+        cmocka_unit_test_setup(who_is_read_rarely_displaces_nobody, setup),
+        cmocka_unit_test_setup(one_descriptor_is_enough_for_one_that_does_not_run, setup),
+        cmocka_unit_test_setup(fewer_are_kept_when_descriptors_run_out, setup),
+        cmocka_unit_test_setup(a_dropped_descriptor_is_nobodys, setup),
     };
     return cmocka_run_group_tests(tests, open_directory, close_directory);
 }
