@@ -4,8 +4,8 @@
  *
  *     unwind_hang WALKER SIGNALS
  *
- * A second thread sends the signals, each at a random moment after the one before has been answered. Prints
- * "signals N", the number sent, and "hung 1" when the last one was not answered within two seconds.
+ * A second thread sends the signals, each at a random moment after the one before has been handled. Prints
+ * "signals N", the number sent, and "hung 1" when the last one was not handled within two seconds.
  */
 #include "report.h"
 #include "unwind.h"
@@ -24,7 +24,7 @@ struct bottom bottom; /* of the chains, which are not used here */
 
 static const struct walker *walker;
 static struct bounds bounds;
-static uint64_t answered; /* atomic */
+static uint64_t handled; /* atomic */
 
 static void handle(int number, siginfo_t *info, void *context)
 {
@@ -32,7 +32,7 @@ static void handle(int number, siginfo_t *info, void *context)
     (void)number;
     (void)info;
     walker->walk(context, &bounds, addresses);
-    __atomic_fetch_add(&answered, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&handled, 1, __ATOMIC_RELEASE);
 }
 
 static void end(uint64_t signals, uint64_t hung)
@@ -43,10 +43,10 @@ static void end(uint64_t signals, uint64_t hung)
     _exit(0);
 }
 
-static void wait_for_answer(uint64_t signals)
+static void wait_for_handler(uint64_t signals)
 {
     uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)PATIENCE_MS * 1000000;
-    while (__atomic_load_n(&answered, __ATOMIC_ACQUIRE) != signals) {
+    while (__atomic_load_n(&handled, __ATOMIC_ACQUIRE) != signals) {
         if (clock_ns(CLOCK_MONOTONIC) > end_ns)
             end(signals, 1);
         usleep(10);
@@ -65,13 +65,13 @@ static void *send(void *data)
     for (uint64_t i = 1; i <= task->signals; i++) {
         usleep(50 + (unsigned)rand_r(&random) % 200);
         syscall(SYS_tgkill, getpid(), task->tid, SIGPROF);
-        wait_for_answer(i);
+        wait_for_handler(i);
     }
     end(task->signals, 0);
     return NULL;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *data)
+static int see_header(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     *(uint64_t *)data += info->dlpi_phnum;
@@ -83,7 +83,7 @@ __attribute__((noreturn)) static void work(void)
     for (;;) {
         uint64_t headers = 0;
         for (int i = 0; i < ITERATIONS_A_LOAD; i++)
-            dl_iterate_phdr(look_at, &headers);
+            dl_iterate_phdr(see_header, &headers);
         void *library =
             dlopen("libthread_db.so.1", RTLD_NOW); /* comes with the C library, and nobody has it */
         if (library)

@@ -94,7 +94,7 @@ for stack, count in wrong.most_common(10):
 sys.exit(1 if sum(wrong.values()) or min(counts[name] for name in ("leaf", "leaf@plt", "hot", "handler")) < 1 else 0)
 PYTHON
 
-# The program names both libraries, so that they stand before the loader in its list: those behind it are read through
+# The program names both libraries, so that they stand before the loader in its list: those after it are read through
 # the kernel, which qemu refuses.
 calls() { # NAME FLAGS...
     local name=$1

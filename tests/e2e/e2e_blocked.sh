@@ -95,7 +95,7 @@ stop_and_go() { # SECONDS
     judge stopped-signal long --stops=3x$((stopped_us * 1000 / 3)) --by-signal
 }
 
-# As daemons do, which the kernel then lets look at less of themselves than before.
+# As daemons do, which the kernel then lets read less of themselves than before.
 as_nobody() { # SECONDS
     if [ "$(id -u)" -ne 0 ]; then
         leave_out as-nobody "only root can become somebody else"

@@ -10,7 +10,7 @@ WALLPROF_HZ=1000 profile_run "$file" "$program" 3 >"$TMP/names" 2>"$TMP/stderr"
 assert_equal "exit status" "$?" 0
 assert_equal "stderr" "$(cat "$TMP/stderr")" ""
 check_profile "$file"
-check_roots "$file" 0.98 # with some hundred samples a thread, one before it can answer is not 1 %
+check_roots "$file" 0.98 # with some hundred samples a thread, one before it can reply is not 1 %
 
 samples_of_thread() { # NAME
     read_pprof threads "$file" | awk -v name="$1" '$2 == name { print $3 }'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# wallprof ctl: another process starts and stops the recording, has it written, and asks how it is.
+# wallprof ctl: another process starts and stops the recording, has it written, and requests its status.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -46,7 +46,7 @@ state() {
     awk '$1 == "state" { print $2 }' "$TMP/out"
 }
 
-# Until what is dumped has the function: how soon a program is looked at is the machine's affair.
+# Until what is dumped has the function: how soon a program is sampled is the machine's affair.
 dump_until_it_has() { # FUNCTION FILE
     local end=$((SECONDS + 30))
     until sleep 0.5 && does dump "$2" && grep -q "$1" "$2"; do
@@ -77,7 +77,7 @@ sampler_of() { # PID
     grep -lx wallprof /proc/"$1"/task/*/comm | sed 's|/comm||'
 }
 
-# ---- it is started, looked at, written, stopped ----
+# ---- it is started, sampled, written, stopped ----
 
 cd "$TMP" || exit 1
 WALLPROF_OUT=$TMP/whole.pb.gz WALLPROF_START=0 start_target during=600000 # it is killed long before
@@ -123,14 +123,14 @@ does start
 before=$(cat "$sampler/schedstat")
 await_run "$sampler"
 
-# Several ask at once: each is answered.
+# Several requests at once: each has its reply.
 for i in 1 2 3 4 5 6 7 8; do
     ("$tool" ctl --timeout 60 "$program" status >"$TMP/one.$i" 2>&1 && "$tool" ctl --timeout 60 "$program" dump "$TMP/many.$i.folded") &
-    asking[i]=$!
+    requests[i]=$!
 done
 for i in 1 2 3 4 5 6 7 8; do
-    wait "${asking[i]}" || fail "asked at once: $(cat "$TMP/one.$i")"
-    [ -s "$TMP/many.$i.folded" ] || fail 'asked at once: nothing written'
+    wait "${requests[i]}" || fail "requested at once: $(cat "$TMP/one.$i")"
+    [ -s "$TMP/many.$i.folded" ] || fail 'requested at once: nothing written'
 done
 
 # What is written into its page is not believed.
@@ -139,7 +139,7 @@ assert_equal 'after that' "$(state)" recording
 kill "$program"
 wait "$program"
 
-# ---- who cannot be asked ----
+# ---- what takes no requests ----
 
 refuses 1 'there is no process 2147483646' 2147483646 status
 refuses 1 'is not being recorded' "$$" status
@@ -176,7 +176,7 @@ else
     leave_out another-user "only root can be another user, by setpriv"
 fi
 
-# A forked child is asked for itself.
+# A forked child takes requests of its own.
 WALLPROF_OUT=$TMP/child.%p.pb.gz start_target forked=600000
 end=$((SECONDS + 30))
 until grep -q '^child' "$TMP/said"; do

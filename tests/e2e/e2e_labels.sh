@@ -27,7 +27,7 @@ work() { # NAME VARIABLE=VALUE...
     assert_equal stderr "$(cat "$TMP/stderr")" ""
 }
 
-# Another name than the kernel's, and no look at who is uninteresting, whose CPU time is known all the same.
+# Another name than the kernel's, and no sample of who is uninteresting, whose CPU time is known all the same.
 check_threads() { # FILE
     assert_equal "threads of $1" "$(threads_of "$1" | sort | tr '\n' ' ')" "busy bystander dreamer main "
     assert_equal "the bystander's functions" \

@@ -186,7 +186,7 @@ check_completed_words() {
     offers '' wallprof-run --hz =
 }
 
-# Behind wallprof-run's options there is a program, and what is behind that is the program's.
+# After wallprof-run's options there is a program, and what follows that is the program's.
 check_completed_program() {
     mkdir -p "$TMP/bin"
     printf '#!/bin/sh\n' >"$TMP/bin/wallprof-test-program"

@@ -31,7 +31,7 @@ build_library "$TMP/liba.so" a_spin
 build_library "$TMP/libb.so" b_spin
 
 # Two libraries in turn at one address. At 50 Hz every one of them is younger than the last tick; at 1,000 Hz many
-# samples fall between the unloading of one and the next look at the loader.
+# samples fall between the unloading of one and the next reading of the loader.
 is_long && all='50 1000' || all=1000
 for hz in $all; do
     WALLPROF_HZ=$hz run_target "turns.$hz" turns "$TMP/liba.so" "$TMP/libb.so" 4000 1
@@ -39,7 +39,7 @@ for hz in $all; do
     judge turns "$TMP/turns.$hz.pb.gz"
 done
 
-# The sampler and the program on one CPU: answers come late, and several libraries are there between two looks.
+# The sampler and the program on one CPU: replies come late, and several libraries are there between two samples.
 cpu=$("$PYTHON" -c 'import os; print(min(os.sched_getaffinity(0)))')
 WALLPROF_HZ=1000 profile_run "$TMP/late.pb.gz" taskset -c "$cpu" "$program" turns "$TMP/liba.so" "$TMP/libb.so" 3000 1 >"$TMP/late.out" ||
     fail "target_modules ended with status $?"

@@ -62,7 +62,7 @@ said() { # FILE RANKS
 is_long && all='2 8' || all=8
 for ranks in $all; do
     mkdir "$TMP/preload.$ranks" "$TMP/wrapped.$ranks"
-    # Without a name: each rank makes one of its own. Ranks are to be looked at often enough on any machine.
+    # Without a name: each rank makes one of its own. Ranks are to be sampled often enough on any machine.
     (cd "$TMP/preload.$ranks" && launch "$ranks" -x LD_PRELOAD="$LIBRARY" -x WALLPROF_OVERHEAD=off "$program") \
         >"$TMP/out" 2>"$TMP/err" || fail "preloaded, $ranks ranks: status $?: $(tail -n 3 "$TMP/err")"
     said "$TMP/out" "$ranks"

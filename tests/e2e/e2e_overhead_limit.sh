@@ -1,11 +1,11 @@
 #!/bin/bash
-# Threads are looked at more rarely where it would cost more than WALLPROF_OVERHEAD allows; the profile says so, and
+# Threads are sampled more rarely where it would cost more than WALLPROF_OVERHEAD allows; the profile says so, and
 # stays true.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
-# A tick looks at 8 busy threads, whose signals alone are taken for 80 us of CPU. So 8 cores at 0.01 % pay 10 ticks a
+# A tick samples 8 busy threads, whose signals alone are taken for 80 us of CPU. So 8 cores at 0.01 % pay 10 ticks a
 # second at most, and at 1 % 1,000.
 seconds=4
 
@@ -60,9 +60,9 @@ assert_restrained 1 10000 5000
 record rate WALLPROF_HZ=10000
 assert_not_restrained
 awk '
-    / by signal/ { sub(/ by signal.*/, ""); answers = $NF }
+    / by signal/ { sub(/ by signal.*/, ""); replies = $NF }
     / signals took about / { sub(/.*took about /, ""); took = $1 }
-    END { exit !(answers > 0 && took + 0.0005 >= answers * 10e-6) }' "$TMP/comments" || fail "answers cannot have taken so little"
+    END { exit !(replies > 0 && took + 0.0005 >= replies * 10e-6) }' "$TMP/comments" || fail "replies cannot have taken so little"
 
 # What one core allows is for a family of forked processes together: each of 20 that wait has a twentieth of it.
 family() { # PROCESSES

@@ -42,7 +42,7 @@ static void add(const char *what)
     snprintf(last, sizeof(last), ": %s", what);
 }
 
-static void look_at(const char *path)
+static void count_own(const char *path)
 {
     char own[24];
     seen += gettid() != getpid();
@@ -65,7 +65,7 @@ int openat(int directory, const char *path, int flags, ...)
     va_start(list, flags);
     int mode = va_arg(list, int);
     va_end(list);
-    look_at(path);
+    count_own(path);
     return (int)call(SYS_openat, directory, (long)path, flags, mode, 0, 0);
 }
 
@@ -80,7 +80,7 @@ int open(const char *path, int flags, ...)
 
 ssize_t readlink(const char *path, char *to, size_t bytes)
 {
-    look_at(path);
+    count_own(path);
     return call(SYS_readlinkat, -100, (long)path, (long)to, (long)bytes, 0, 0);
 }
 

@@ -68,13 +68,13 @@ taken_away() { # WHAT PATTERN [LIBRARY]
     rm "$TMP/log"
 }
 
-answers() {
+assert_it_replies() {
     functions_of "$TMP/raw.pb.gz" | grep -F '[not responding]' && fail "$1: a thread does not respond"
 }
 
 for what in default ignore handler block; do
     taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' || continue
-    [ "$what" = block ] || answers "$what"
+    [ "$what" = block ] || assert_it_replies "$what"
 done
 taken_away fill 'blocks all signals past the C library'
 
@@ -100,6 +100,6 @@ SOURCE
 is_long && all='default ignore handler block' || all=ignore
 for what in $all; do
     taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so" || continue
-    [ "$what" = block ] || answers "$what"
+    [ "$what" = block ] || assert_it_replies "$what"
 done
 taken_away fill 'blocks all signals past the C library' "$TMP/library.so"

@@ -153,7 +153,7 @@ SOURCE
 #include <time.h>
 #include <unistd.h>
 
-static __thread int touched[1000]; /* general dynamic: comes to be while the thread is looked at */
+static __thread int touched[1000]; /* general dynamic: comes to be while the thread is sampled */
 
 static double now(void)
 {

@@ -48,7 +48,7 @@ wall_ms_of() { # FILE FUNCTION: cumulative
     read_pprof functions "$1" | awk -v name="$2" '$1 == "wall" && $4 == name { print int($3 / 1000000) }'
 }
 
-# What no look stands for counts, too, as the machine may have stood still; but half of it was seen.
+# What no sample stands for counts, too, as the machine may have stood still; but half of it was seen.
 expect_wall() { # FILE FUNCTION LEAST_MS ASKED_MS
     local found unseen
     found=$(wall_ms_of "$1" "$2") unseen=$(wall_ms_of "$1" '[unsampled]')
@@ -215,7 +215,7 @@ echo "== no room at all"
 no_room_at_all
 echo "== a profile that cannot be written"
 unwritten
-echo "== killed behind an absence, and an exec"
+echo "== killed after an absence, and an exec"
 killed_between
 echo "== locked while it lives"
 locked_while_it_lives

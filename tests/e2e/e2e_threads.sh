@@ -120,8 +120,8 @@ SOURCE
     { "${CC:-cc}" -O2 -shared -fPIC -o "$TMP/libearly.so" "$TMP/early.c" -pthread &&
         "${CC:-cc}" -O2 -o "$TMP/early" "$TMP/main.c" "$TMP/libearly.so" -Wl,-rpath,"$TMP"; } || fail "cc does not work"
     early early "$LIBRARY"
-    # The other order: a library preloaded behind ours.
-    early behind "$LIBRARY $TMP/libearly.so"
+    # The other order: a library preloaded after ours.
+    early after "$LIBRARY $TMP/libearly.so"
     early before "$TMP/libearly.so $LIBRARY"
 }
 

@@ -9,7 +9,7 @@ seconds=${1:-4}
 limit=$((seconds * 6 + 30)) # what hangs, hangs for ever
 
 # Of the stacks so many must be whole, and so many of them all if what cannot be helped is not counted. That is: a library
-# is not known until the sampler has looked, at its next tick, which on a busy machine is late, and this program loads a
+# is not known until the sampler has read it, at its next tick, which on a busy machine is late, and this program loads a
 # new one every few hundred microseconds; a coroutine's, whose outermost frame glibc's makecontext does not mark.
 least=0.8
 least_helped=0.99

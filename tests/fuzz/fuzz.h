@@ -32,7 +32,7 @@ struct fuzz_input {
     const uint8_t *at, *end;
 };
 
-/* Behind the end there are zeros. */
+/* After the end there are zeros. */
 static inline uint8_t take_u8(struct fuzz_input *input)
 {
     return input->at < input->end ? *input->at++ : 0;

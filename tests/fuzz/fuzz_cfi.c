@@ -1,9 +1,9 @@
 /*
  * The CFI evaluator on hostile and truncated tables: it ends, reads nothing outside of them, and gives one
- * answer for one question.
+ * answer for one address.
  *
  * Input: byte 0 bit 0 selects raw tables (the rest of the input as it is) or tables built by fuzz_tables.h,
- * bit 1 whether they lie before a guard page or behind one, bits 2 to 7 the copy through the kernel that
+ * bit 1 whether they lie before a guard page or after one, bits 2 to 7 the copy through the kernel that
  * fails, 0 for none; byte 1 where in them .eh_frame_hdr is; 4 times 16 bits, lookup pcs relative to the code;
  * the tables.
  */
@@ -43,7 +43,7 @@ static bool lies_in(uint64_t from, size_t bytes, uint64_t low, uint64_t high)
     return from >= low && from <= high && bytes <= high - from;
 }
 
-/* The kernel would refuse what lies in a guard page; here it is an error to ask. */
+/* The kernel would refuse what lies in a guard page; here it is an error to try. */
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
 {
     FUZZ_ASSERT(lies_in(from, bytes, module.cfi_low, module.cfi_high) ||
@@ -79,7 +79,7 @@ static void open_regions(void)
     place_stack();
 }
 
-/* Signal trampolines behind one byte, as the C library has it; at the start of a function; and cut off. */
+/* Signal trampolines after one byte, as the C library has it; at the start of a function; and cut off. */
 static void place_code(uint8_t *code)
 {
     static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -93,7 +93,7 @@ static void place_code(uint8_t *code)
                               (size_t)(code_region + CODE_REGION_BYTES - code) - CODE_BYTES);
 }
 
-/* ASan sees reads outside to the byte behind the tables, to eight before them; the guard page to the byte. */
+/* ASan sees reads outside to the byte after the tables, to eight before them; the guard page to the byte. */
 static void place_tables(const uint8_t *bytes, size_t count, bool at_end, uint8_t header_offset)
 {
     uint8_t *start = at_end ? tables_region + FUZZ_TABLES_MAX_BYTES - count : tables_region;

@@ -89,7 +89,7 @@ static void take_symbols(struct fuzz_input *input, struct built_symbol *symbols,
     }
 }
 
-/* Overwrites a field wherever it is; what lies behind the image is left alone. */
+/* Overwrites a field wherever it is; what lies after the image is left alone. */
 static void change(struct built_elf *elf, uint64_t at, uint64_t value, size_t bytes)
 {
     if (at <= elf->size && bytes <= elf->size - at)
@@ -143,16 +143,16 @@ static struct built_elf take_built_image(struct fuzz_input *input)
 
 /* ---- the promises ---- */
 
-struct question {
+struct lookup {
     struct elf_query queries[QUERIES_MAX];
     size_t count;
 };
 
-static void check_answer(const struct question *question, int status)
+static void check_names_found(const struct lookup *lookup, int status)
 {
     int named = 0;
-    for (size_t i = 0; i < question->count; i++) {
-        const struct elf_query *query = &question->queries[i];
+    for (size_t i = 0; i < lookup->count; i++) {
+        const struct elf_query *query = &lookup->queries[i];
         if (!query->name)
             continue;
         named++;
@@ -164,7 +164,7 @@ static void check_answer(const struct question *question, int status)
     FUZZ_ASSERT(status < 0 ? named == 0 && status >= -4095 : named == status);
 }
 
-static void assert_same(const struct question *a, const struct question *b)
+static void assert_same(const struct lookup *a, const struct lookup *b)
 {
     for (size_t i = 0; i < a->count; i++) {
         const char *left = a->queries[i].name, *right = b->queries[i].name;
@@ -174,15 +174,16 @@ static void assert_same(const struct question *a, const struct question *b)
     }
 }
 
-/* From memory before a guard page, once more over its own answer, from a file, and from one with a build-id.
+/* From memory before a guard page, once more over what it returned, from a file, and from one with a
+ * build-id.
  */
-static void check_names(const struct question *asked, const uint8_t *image, size_t bytes, unsigned failing)
+static void check_names(const struct lookup *wanted, const uint8_t *image, size_t bytes, unsigned failing)
 {
     static const uint8_t build_id[BUILT_BUILD_ID_BYTES] = {1, 0xab};
     struct string_pool names = {0};
-    struct question memory = *asked, again, from_file = *asked, from_known = *asked;
+    struct lookup memory = *wanted, again, from_file = *wanted, from_known = *wanted;
     int status = elf_name_addresses_in_image(&names, image, bytes, memory.queries, memory.count);
-    check_answer(&memory, status);
+    check_names_found(&memory, status);
     again = memory;
     if (status >= 0) {
         FUZZ_ASSERT(elf_name_addresses_in_image(&names, image, bytes, again.queries, again.count) == status);
@@ -196,11 +197,11 @@ static void check_names(const struct question *asked, const uint8_t *image, size
     if (known >= 0)
         assert_same(&memory, &from_known);
     if (failing) {
-        struct question starved = *asked;
+        struct lookup starved = *wanted;
         allocations_left = failing;
         status = elf_name_addresses_in_image(&names, image, bytes, starved.queries, starved.count);
         allocations_left = 0;
-        check_answer(&starved, status);
+        check_names_found(&starved, status);
     }
     string_pool_deinit(&names);
     FUZZ_ASSERT(allocations_held == 0);
@@ -232,7 +233,7 @@ static arena_ref add_module(struct arena *arena, struct modules *modules)
     return ref;
 }
 
-static void check_symbols(const struct question *asked, unsigned failing)
+static void check_symbols(const struct lookup *wanted, unsigned failing)
 {
     struct arena arena;
     struct tree tree = {.arena = NULL};
@@ -240,9 +241,9 @@ static void check_symbols(const struct question *asked, unsigned failing)
     FUZZ_ASSERT(arena_init(&arena, 1 << 16) == 0 && tree_init(&tree, &arena) == 0);
     modules.list.arena = &arena;
     arena_ref module = add_module(&arena, &modules);
-    for (size_t i = 0; i < asked->count; i++)
-        tree_location(&tree, module, BIAS + asked->queries[i].elf_address,
-                      i % 2 ? BIAS + asked->queries[i].elf_address - i : 0);
+    for (size_t i = 0; i < wanted->count; i++)
+        tree_location(&tree, module, BIAS + wanted->queries[i].elf_address,
+                      i % 2 ? BIAS + wanted->queries[i].elf_address - i : 0);
     allocations_left = failing;
     struct symbols *symbols =
         symbolize_create(&tree, &modules.list, demangle, &(struct symbolize_process){.modules = &modules});
@@ -273,15 +274,15 @@ static void open_all(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, data + size};
-    struct question asked = {.count = 0};
+    struct lookup wanted = {.count = 0};
     struct built_elf built = {NULL, 0};
     open_all();
     uint8_t mode = take_u8(&input), id[MODULE_BUILD_ID_MAX_BYTES];
-    asked.count = take_u8(&input) % (QUERIES_MAX + 1);
+    wanted.count = take_u8(&input) % (QUERIES_MAX + 1);
     uint64_t address = 0xff0;
-    for (size_t i = 0; i < asked.count; i++) {
+    for (size_t i = 0; i < wanted.count; i++) {
         address += take_fixed(&input, 2);
-        asked.queries[i].elf_address = address;
+        wanted.queries[i].elf_address = address;
     }
     if (!(mode & 1))
         built = take_built_image(&input);
@@ -291,8 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bytes > 0)
         memcpy(image, mode & 1 ? input.at : built.bytes, bytes);
     FUZZ_ASSERT(ftruncate(file, 0) == 0 && pwrite(file, image, bytes, 0) == (ssize_t)bytes);
-    check_names(&asked, image, bytes, mode >> 1);
-    check_symbols(&asked, mode >> 1);
+    check_names(&wanted, image, bytes, mode >> 1);
+    check_symbols(&wanted, mode >> 1);
     FUZZ_ASSERT(elf_build_id_in_notes(image, bytes, id, sizeof id) <= sizeof id);
     built_elf_destroy(&built);
     return 0;

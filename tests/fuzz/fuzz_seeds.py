@@ -208,7 +208,7 @@ STACK_WORDS, NEXT_WALK = 2048, 0xEF
 
 def code(function, offset):
     if function == GENERATED:
-        return bytes([0x38, 9])  # behind its call
+        return bytes([0x38, 9])  # after its call
     return bytes([function, offset])
 
 
@@ -220,9 +220,9 @@ def registers(pc, sp, fp):
     return pc + sp + fp + stack_address(0) + bytes(4)  # rip, rsp, rbp, rbx, rdi, r10
 
 
-def stack_seed(chains, choice, memo):
+def stack_seed(chains, choice, cached):
     """A walk for each chain: functions from the root inwards, laid out from the end of the stack downwards."""
-    out = bytes([choice, memo, 0x7F, 0])
+    out = bytes([choice, cached, 0x7F, 0])
     for chain in chains:
         top, frames, words = STACK_WORDS - 4, [], {}
         for function in chain:
@@ -260,8 +260,8 @@ def stack_seeds():
         for first in inner:
             for second in inner:
                 yield stack_seed([outer + first, outer + second, outer[:3] + second, outer[:3] + first], choice, 0)
-    for memo in (1, 8, 16, 31):
-        yield stack_seed([outer + inner[2], outer + inner[3], outer + inner[0]], 0, memo)
+    for cached in (1, 8, 16, 31):
+        yield stack_seed([outer + inner[2], outer + inner[3], outer + inner[0]], 0, cached)
     yield stack_seed([[ROOT] + [BY_SP] * 40 + [LEAF], [ROOT] + [BY_SP] * 30 + [BY_FP, LEAF]], 0, 0)
 
 

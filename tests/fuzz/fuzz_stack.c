@@ -42,7 +42,7 @@ enum {
     WALKS_MAX = 4,
 };
 
-/* A function for each kind of rule, by its instructions behind those of the CIE (CFA = rsp + 8, return
+/* A function for each kind of rule, by its instructions after those of the CIE (CFA = rsp + 8, return
  * address at CFA - 8). */
 static const struct {
     uint8_t count, instructions[15];
@@ -321,7 +321,7 @@ static void take_stacks(struct fuzz_input *input)
     }
 }
 
-/* Its length is what the instructions need; what is behind them in the room for them is never read. */
+/* Its length is what the instructions need; what follows them in the space for them is never read. */
 static void take_hostile_function(struct fuzz_input *input)
 {
     tables.used = hostile_at;
@@ -398,7 +398,7 @@ static void assert_same(const struct walked *a, const struct walked *b)
 }
 
 /* What is left out of the result because it is shared with the walk before stands in the stack cache. */
-static void walk_with_memo(struct sig_unwind_request request, struct walked *ret)
+static void walk_with_cache(struct sig_unwind_request request, struct walked *ret)
 {
     request.stack_cache = &remembered.stack_cache;
     walk(&request, ret);
@@ -523,7 +523,7 @@ static void check_walks(struct sig_unwind_request request)
         walk(&request, &other);
         assert_same(&plain, &other);
     }
-    walk_with_memo(request, &other);
+    walk_with_cache(request, &other);
     assert_same(&plain, &other);
     check_other(request, &plain);
     bool is_bounded_by_guard = request.stack_high % FUZZ_PAGE_BYTES == 0;

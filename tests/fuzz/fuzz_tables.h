@@ -1,5 +1,5 @@
 /*
- * Unwind tables out of a fuzzer's input: well-formed where that is what it takes to be looked at any further,
+ * Unwind tables out of a fuzzer's input: well-formed where that is what it takes to be read any further,
  * hostile otherwise. Standards as in src/sig/cfi/sig_cfi.h.
  *
  * Layout: .eh_frame_hdr, one CIE, its FDEs. Code addresses are relative to the tables, at FUZZ_CODE_DISTANCE.
@@ -305,7 +305,7 @@ static inline uint64_t put_fde(struct fuzz_tables *tables, struct fuzz_input *in
     return start;
 }
 
-/* Header and search table, CIE, FDEs; behind them the input may have changes of single bytes. */
+/* Header and search table, CIE, FDEs; after them the input may have changes of single bytes. */
 static inline void fuzz_tables_build(struct fuzz_tables *tables, struct fuzz_input *input, uint64_t base)
 {
     static const uint8_t frame_encodings[] = {0x1b, 0xff, 0x00, 0x3b, 0x09, 0x50, 0x1d, 0x02};

@@ -23,7 +23,7 @@ enum {
     IMAGE_MAX_BYTES = 64 * 1024,
     ADDRESSES_MAX = 16,
     SECTIONS_MAX = 16,
-    CHECKSUM_AT = 8, /* in a table, behind its magic number, */
+    CHECKSUM_AT = 8, /* in a table, after its magic number, */
     CHECKED_FROM = 16
 };
 

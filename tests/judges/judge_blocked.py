@@ -133,7 +133,7 @@ def judge_long(case):
 
 
 def judge_kernel_waits(case):
-    """By signal a thread that is held in the kernel answers when it is let go, and one in posix_spawn does not."""
+    """By signal a thread that is held in the kernel replies when it is let go, and one in posix_spawn does not."""
     for thread, function in case.truth.shares:
         if function.startswith("serve_"):
             continue
@@ -172,8 +172,8 @@ def judge_looks(case):
     case.judge.verdict(match is not None, f"comment: {looks.string if looks else 'nothing about looks'}")
     if not match:
         return
-    unchanged, walked, asked, unanswered = (int(number) for number in match.groups()[:4])
-    total, samples = unchanged + walked + asked + unanswered, case.profile.totals()[SAMPLES]
+    unchanged, walked, replied, unanswered = (int(number) for number in match.groups()[:4])
+    total, samples = unchanged + walked + replied + unanswered, case.profile.totals()[SAMPLES]
     case.judge.verdict(total == samples, f"{total} looks, {samples} samples")
     share = 100 * (unchanged + walked) / max(total, 1)
     case.judge.verdict(abs(share - float(match[5])) <= 0.01, f"{share:.3f} % without a signal")

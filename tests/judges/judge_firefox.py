@@ -184,7 +184,7 @@ def check_pprof(path):
     begin, span = profile.message.time_nanos, profile.message.duration_nanos
     for sample in profile.message.sample:
         times = [label for label in sample.label if strings[label.key] == "end_timestamp_ns"]
-        expect(len(times) == 1 or not sample.value[SAMPLES], "a sample with looks in it has no time")
+        expect(len(times) == 1 or not sample.value[SAMPLES], "a sample with a count has no time")
         for label in times:
             timed += 1
             expect(strings[label.num_unit] == "nanoseconds", f"unit {strings[label.num_unit]}")

@@ -11,7 +11,7 @@ stands for a period, so that N of them are off by a share of 1 / (2 sqrt(N)) wit
 the machine stands still, that is the phase's in which it began, while the next sample is mostly in another one: what the
 line THREAD stalled NS has is allowed beside. Status 0: right, 1: wrong; and 2 more if that is above a quarter of a
 thread's time, which tells little.
-sets: samples, not time, as one sample after a standstill has all of that.
+sets: samples, not time, as one sample after a pause of the machine has all of that.
 pairs: no thread ever had a label `right` without the `left` of the same value, and all four kinds of sets are there.
 """
 

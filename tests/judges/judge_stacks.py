@@ -60,7 +60,7 @@ CHAINS = {
     "destructor": f"spin_destructor < * < life_destructor < {START}",
 }
 IN_MAIN = "spin_atexit < at_exit < *"  # in the main thread, which waits before
-FEW_SAMPLES = {"vfork"}  # the kernel does not let the waiting thread answer: one sample stands for all of its time
+FEW_SAMPLES = {"vfork"}  # the kernel does not let the waiting thread reply: one sample stands for all of its time
 
 
 def chain_of(profile, sample):
@@ -106,7 +106,7 @@ def judge_kind(kind, samples, profile):
     good = total = silent = 0
     for sample in samples:
         chain = chain_of(profile, sample)
-        if chain == SILENT: # it had no CPU to answer on: no stack was walked
+        if chain == SILENT:  # it had no CPU to reply on: no stack was walked
             silent += sample.value[value]
             continue
         is_whole = profile.reaches_root(sample)
@@ -121,7 +121,7 @@ def judge_kind(kind, samples, profile):
     print(f"{kind}: {100 * share:.2f} % of {total}")
     wrong = []
     if silent > total:
-        wrong.append(f"{kind}: {silent} looks had no answer")
+        wrong.append(f"{kind}: {silent} requests had no reply")
     if total < LEAST_SAMPLES:
         wrong.append(f"{kind}: {total} samples are too few to judge by")
     if share < LEAST_SHARE and total - good > EDGE_SAMPLES:

@@ -78,7 +78,7 @@ def fields(data):
         else:
             require(wire == BYTES, f"wire: field {number} has wire type {wire}, which profile.proto does not use")
             size, at = varint(data, at)
-            require(at + size <= len(data), f"wire: field {number} ends behind its message")
+            require(at + size <= len(data), f"wire: field {number} ends after its message")
             value, at = data[at : at + size], at + size
         yield number, wire, value
 

@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 
-LAYOUT = struct.Struct("=IIIIIi")  # layout, wake, asked, answered, kind, result
+LAYOUT = struct.Struct("=IIIIIi")  # layout, wake, request_number, reply_number, kind, result
 PATH_AT, PATH_BYTES, STATUS = LAYOUT.size, 4096, 4
 
 
@@ -31,13 +31,13 @@ def is_refused(what):
     return False
 
 
-def wait_for_answer(page, number):
+def wait_for_reply(page, number):
     for _ in range(2000):
         if struct.unpack_from("=I", page, 12)[0] == number:
             return
         page[4:8] = struct.pack("=I", struct.unpack_from("=I", page, 4)[0] + 1)
         time.sleep(0.005)
-    sys.exit("no answer")
+    sys.exit("no reply")
 
 
 def main():
@@ -55,10 +55,10 @@ def main():
             noise = b"x" * len(noise)
         page[PATH_AT:] = noise
         kind = rng.choice([0, 3, 4, 5, 0x7FFFFFFF, 0xFFFFFFFF])
-        asked = rng.getrandbits(32) | 1
+        request = rng.getrandbits(32) | 1
         page[16:20] = struct.pack("=I", kind)
-        page[8:12] = struct.pack("=I", asked)
-        wait_for_answer(page, asked)
+        page[8:12] = struct.pack("=I", request)
+        wait_for_reply(page, request)
     page[0:4] = struct.pack("=I", LAYOUT_NUMBER)
     with open(kept, "rb") as file:
         if file.read() != before:

@@ -54,7 +54,7 @@ enum {
     OBJECTS = 512,
     HEADERS = 16,     /* program headers kept of an object */
     TASKS = 256,      /* threads that are signalled */
-    RELIST_EVERY = 64 /* signals between two looks at the list of threads */
+    RELIST_EVERY = 64 /* signals between two readings of the list of threads */
 };
 
 /* ---- libunwind ---- */
@@ -186,12 +186,13 @@ static struct arena arena;
 static struct modules modules;
 static const struct sig_modules_table *table;
 static uint64_t stack_low, stack_high; /* of the main thread */
-static _Alignas(struct sig_stack_cache) char memo_memory[sizeof(struct sig_stack_cache) +
-                                                         2 * CAPACITY * sizeof(struct sig_stack_cache_frame)];
-static struct sig_stack_cache *const stack_cache = (struct sig_stack_cache *)(void *)memo_memory;
+static _Alignas(
+    struct sig_stack_cache) char cache_memory[sizeof(struct sig_stack_cache) +
+                                              2 * CAPACITY * sizeof(struct sig_stack_cache_frame)];
+static struct sig_stack_cache *const stack_cache = (struct sig_stack_cache *)(void *)cache_memory;
 static pid_t process;
 static uint64_t stacks, frames, late, outcomes[OUTCOMES], ends[3], lost_groups;
-static uint64_t full_walks, memo_stacks, memo_shared, memo_different;
+static uint64_t full_walks, cached_stacks, cached_shared, cached_different;
 static struct group groups[GROUPS];
 static struct stack ours, theirs;
 
@@ -256,8 +257,8 @@ static void count_stack(enum sig_unwind_end end)
 }
 
 /* With a stack cache of the main thread's last stack the walk must find the same. */
-static void walk_with_memo(const struct sig_unwind_request *request, ucontext_t *context,
-                           enum sig_unwind_end expected_end)
+static void walk_with_cache(const struct sig_unwind_request *request, ucontext_t *context,
+                            enum sig_unwind_end expected_end)
 {
     static uint64_t addresses[CAPACITY];
     struct sig_unwind_request own = *request;
@@ -265,12 +266,12 @@ static void walk_with_memo(const struct sig_unwind_request *request, ucontext_t 
     own.stack_cache = stack_cache;
     own.addresses = addresses;
     size_t count = sig_unwind(&own, context, &end);
-    memo_shared += end == SIG_UNWIND_ROOT ? stack_cache->shared : 0;
+    cached_shared += end == SIG_UNWIND_ROOT ? stack_cache->shared : 0;
     for (uint32_t i = end == SIG_UNWIND_ROOT ? stack_cache->shared : 0; i-- > 0 && count < CAPACITY;)
         addresses[count++] = stack_cache->frames[i].address;
-    memo_stacks++;
-    memo_different += end != expected_end || count != ours.count ||
-                      memcmp(addresses, ours.addresses, count * sizeof(addresses[0])) != 0;
+    cached_stacks++;
+    cached_different += end != expected_end || count != ours.count ||
+                        memcmp(addresses, ours.addresses, count * sizeof(addresses[0])) != 0;
 }
 
 static void compare_with_outside(const ucontext_t *context, enum sig_unwind_end end)
@@ -302,7 +303,7 @@ static void walk_twice(ucontext_t *context)
     request.learns = false;
     compare_with_outside(context, end);
     if (is_main)
-        walk_with_memo(&request, context, end);
+        walk_with_cache(&request, context, end);
     if (end == SIG_UNWIND_INEXPRESSIBLE) {
         ours.count = sig_unwind_slow(&request, context, &scratch, ours.count, &end);
         full_walks++;
@@ -329,7 +330,7 @@ static void handle(int number, siginfo_t *info, void *context)
     sig_store_relaxed(&walker, (pid_t)syscall(SYS_gettid));
     walk_twice(context);
     sig_store_relaxed(&walker, 0);
-    sig_store_release(&state, IDLE); /* partner: the acquire in ask */
+    sig_store_release(&state, IDLE); /* partner: the acquire in request_sample */
     errno = saved_errno;
 }
 
@@ -345,14 +346,14 @@ static void refresh(void)
 }
 
 /* A thread that is off the CPU for long does not hold up the others. */
-static void ask(pid_t tid)
+static void request_sample(pid_t tid)
 {
     uint32_t expected = ARMED;
     refresh();
-    oracle_other_look(tid, (struct sig_unwind_request){.modules = table,
-                                                       .stack_low = tid == process ? stack_low : 0,
-                                                       .stack_high = tid == process ? stack_high : 0,
-                                                       .use_cache = true});
+    oracle_remote_walk(tid, (struct sig_unwind_request){.modules = table,
+                                                        .stack_low = tid == process ? stack_low : 0,
+                                                        .stack_high = tid == process ? stack_high : 0,
+                                                        .use_cache = true});
     sig_store_release(&state, ARMED); /* partner: the compare-and-exchange in handle */
     if (syscall(SYS_tgkill, process, tid, SIGURG) < 0) {
         sig_store_release(&state, IDLE);
@@ -365,7 +366,7 @@ static void ask(pid_t tid)
         usleep(10);
 }
 
-/* The program's threads; sleeping ones are only now and then worth a look. */
+/* The program's threads; sleeping ones are only now and then worth a signal. */
 static size_t list_tasks(pid_t *tids)
 {
     DIR *directory = opendir("/proc/self/task");
@@ -404,7 +405,7 @@ static void *help(void *period_us)
             count = list_tasks(tids);
         pid_t tid = count ? tids[turn % count] : 0;
         if (tid && (turn % RELIST_EVERY < count || asks_waiting || is_running(tid)))
-            ask(tid);
+            request_sample(tid);
         usleep((useconds_t)(uintptr_t)period_us);
     }
     return NULL;
@@ -495,8 +496,9 @@ static void write_maps(FILE *out)
 static void write_result(FILE *out)
 {
     fprintf(out,
-            "count full_walks %lu\ncount memo_stacks %lu\ncount memo_shared %lu\ncount memo_different %lu\n",
-            full_walks, memo_stacks, memo_shared, memo_different);
+            "count full_walks %lu\ncount cached_stacks %lu\ncount cached_shared %lu\ncount cached_different "
+            "%lu\n",
+            full_walks, cached_stacks, cached_shared, cached_different);
     fprintf(out, "count stacks %lu\ncount frames %lu\ncount late %lu\ncount lost_groups %lu\n", stacks,
             frames, late, lost_groups);
     for (int i = 0; i < OUTCOMES; i++)

@@ -1,7 +1,7 @@
 /*
  * Of the live oracle: walks of blocked threads from outside, held to what their own handler sees right after.
  *
- * The helper walks the thread it is about to signal (oracle_other_look); its handler compares
+ * The helper walks the thread it is about to signal (oracle_remote_walk); its handler compares
  * (oracle_other_compare). A pair counts if the thread was put on a CPU just once in between, and stands where
  * it stood: as good as always for the signal only.
  */
@@ -65,7 +65,7 @@ static inline bool oracle_other_place(pid_t tid, uint64_t *arguments, struct sig
 }
 
 /* The helper, before it signals the thread. The request says what is known of the modules and its stack. */
-static inline void oracle_other_look(pid_t tid, struct sig_unwind_request request)
+static inline void oracle_remote_walk(pid_t tid, struct sig_unwind_request request)
 {
     static uint64_t words[ORACLE_OTHER_COPY_BYTES / sizeof(uint64_t)];
     static struct sig_stack_copy copy = {

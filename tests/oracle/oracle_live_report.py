@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 HEADER = f"{'program':10} {'stacks':>8} {'frames':>6} {'equal %':>8} {'root %':>8} " \
-         f"{'shorter':>8} {'theirs sh.':>10} {'caller+':>7} {'different':>9} {'full':>6} {'shared %':>8} {'memo diff':>9} " \
+         f"{'shorter':>8} {'theirs sh.':>10} {'caller+':>7} {'different':>9} {'full':>6} {'shared %':>8} {'cache diff':>9} " \
          f"{'outside':>7} {'whole %':>7} {'by dist.':>8} {'out. diff':>9}"
 
 
@@ -132,11 +132,11 @@ def show_row(name, root_least, different_most, paths):
     print(f"{name:10} {stacks:8} {counts['frames'] / max(stacks, 1):6.1f} {percent(counts['equal'], stacks):8.3f} "
           f"{root:8.3f} {counts['ours_shorter']:8} {counts['theirs_shorter']:10} {counts['caller_added']:7} "
           f"{counts['different']:9} {counts['full_walks']:6} "
-          f"{percent(counts['memo_shared'], counts['frames']):8.1f} {counts['memo_different']:9} "
+          f"{percent(counts['cached_shared'], counts['frames']):8.1f} {counts['cached_different']:9} "
           f"{counts['outside']:7} {percent(counts['outside_whole'], counts['outside']):7.2f} "
           f"{counts['outside_by_distance']:8} {counts['outside_different']:9}")
     # One stack in a short run is no share.
-    return (stacks > 0 and root >= root_least and counts["memo_different"] == 0 and counts["outside_different"] == 0
+    return (stacks > 0 and root >= root_least and counts["cached_different"] == 0 and counts["outside_different"] == 0
             and (counts["different"] <= 1 or different <= different_most))
 
 

@@ -9,7 +9,7 @@
  * rule cache returns does what was put in, careful reads give the same, the start of the function is right,
  * and between functions there is no rule.
  *
- * The complete evaluator behind sig_unwind_slow unwinds that frame, too. It must agree in every register, so
+ * The complete evaluator of sig_unwind_slow unwinds that frame, too. It must agree in every register, so
  * that what sig_cfi_rule cannot say is only counted.
  *
  * Prints a line of counts for each file; -v adds each row that takes the complete evaluator or does not fit

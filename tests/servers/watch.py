@@ -106,7 +106,7 @@ class Watch:
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.threads = {}  # by (pid, tid): those alive; the others are in `gone`
         self.gone = []
-        self.stop_asked = False
+        self.stop_requested = False
         signal.signal(signal.SIGUSR1, self._ask_to_stop)
         signal.signal(signal.SIGTERM, lambda *_: self.kill_all() or sys.exit(143))
         # Should this program die, the server must not stay behind.
@@ -118,7 +118,7 @@ class Watch:
         )
 
     def _ask_to_stop(self, *_):
-        self.stop_asked = True
+        self.stop_requested = True
 
     def processes(self):
         """The server and everything below it."""
@@ -159,9 +159,9 @@ class Watch:
         return os.waitid(os.P_PID, self.server.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def run(self, stop):
-        while not self.stop_asked and not self.has_ended():
+        while not self.stop_requested and not self.has_ended():
             self.look()
-            self.pause(lambda: self.stop_asked)
+            self.pause(lambda: self.stop_requested)
         self.look()
         self.stopped_s = now()
         if not self.has_ended():
@@ -180,7 +180,7 @@ class Watch:
         end = time.monotonic() + PERIOD_S
         while not is_over() and time.monotonic() < end:
             time.sleep(STEP_S)
-            if self.stop_asked:
+            if self.stop_requested:
                 self.look_at_ours()
 
     def kill_all(self):

@@ -18,7 +18,7 @@ uint64_t SPIN(uint64_t ns);
 /* Not a tail call anywhere, so that every function on the way stays on the stack. */
 uint64_t SPIN(uint64_t ns)
 {
-    const uint64_t step_ns = 1000000; /* a standstill takes one step, not all */
+    const uint64_t step_ns = 1000000; /* a pause of the machine takes one step, not all */
     volatile uint64_t rounds = 0;
     for (uint64_t done_ns = 0; done_ns < ns; done_ns += step_ns) {
         uint64_t left_ns = ns - done_ns;

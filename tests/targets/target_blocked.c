@@ -369,7 +369,7 @@ static void run_wakeups(uint64_t duration_ns, unsigned blocked)
     join_from(blocked);
 }
 
-/* The last one waits and runs in turn: it does not answer while it runs, and is seen while it waits. */
+/* The last one waits and runs in turn: it does not reply while it runs, and is seen while it waits. */
 static void run_deaf(uint64_t duration_ns, unsigned unused)
 {
     static const struct {

@@ -53,7 +53,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
 }
 
-/* A millisecond at a time: a standstill takes one, not all. */
+/* A millisecond at a time: a pause of the machine takes one, not all. */
 __attribute__((noinline)) void work(void)
 {
     for (unsigned i = 0; i < work_ms; i++) {

@@ -36,7 +36,8 @@ static double now_ms(clockid_t clock)
 static volatile unsigned long work_done;
 
 /*
- * Each its own, or the compiler makes one of them. A millisecond at a time: a standstill takes one, not all.
+ * Each its own, or the compiler makes one of them. A millisecond at a time: a pause of the machine takes one,
+ * not all.
  */
 #define WORK(name, step)                                                                                     \
     __attribute__((noinline)) static void work_##name(double ms)                                             \

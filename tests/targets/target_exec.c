@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 static const char *how;
-static unsigned asked_ms;
+static unsigned work_for_ms;
 static char **command;
 
 static void say(const char *what, uint64_t begin_ns)
@@ -28,14 +28,14 @@ static void say(const char *what, uint64_t begin_ns)
 KEEP_FRAME static void work_before_exec(void)
 {
     uint64_t begin_ns = now_ns();
-    work_ms(asked_ms);
+    work_ms(work_for_ms);
     say("before", begin_ns);
 }
 
 KEEP_FRAME static void work_after_exec(void)
 {
     uint64_t begin_ns = now_ns();
-    work_ms(asked_ms);
+    work_ms(work_for_ms);
     say("after", begin_ns);
 }
 
@@ -104,7 +104,7 @@ int main(int count, char **arguments)
     if (count < 3)
         return 2;
     how = arguments[1];
-    asked_ms = (unsigned)strtoul(arguments[2], NULL, 10);
+    work_for_ms = (unsigned)strtoul(arguments[2], NULL, 10);
     command = arguments + 3;
     if (!strcmp(how, "work")) {
         work_after_exec();

@@ -39,7 +39,7 @@ static void pause_ms(long ms)
         continue;
 }
 
-/* A millisecond at a time: a standstill takes one, not all. */
+/* A millisecond at a time: a pause of the machine takes one, not all. */
 __attribute__((noinline)) static void compute(long ms)
 {
     for (; ms > 0; ms--) {

@@ -38,7 +38,7 @@ static int count_descriptors(void)
     return count - 3; /* ".", ".." and the directory itself */
 }
 
-static void look_at_descriptors(void)
+static void list_descriptors(void)
 {
     int first = open("/dev/null", O_RDONLY), second = open("/dev/null", O_RDONLY);
     CHECK(first == own_descriptors);
@@ -50,10 +50,10 @@ static void look_at_descriptors(void)
         CHECK(fcntl(fd, F_GETFD) == -1);
 }
 
-static void *look_all_the_time(void *unused)
+static void *list_all_the_time(void *unused)
 {
     for (uint64_t end = now_ns() + 200 * NS_PER_MS; now_ns() < end;)
-        look_at_descriptors();
+        list_descriptors();
     return unused;
 }
 
@@ -63,13 +63,13 @@ __attribute__((constructor)) static void before_main(int argc, char **argv)
 {
     is_looking = argc > 1 && !strcmp(argv[1], "descriptors");
     if (is_looking)
-        look_at_descriptors();
+        list_descriptors();
 }
 
 static void at_exit(void)
 {
     if (is_looking)
-        look_at_descriptors();
+        list_descriptors();
     if (failures)
         _exit(FAILED);
 }
@@ -79,12 +79,12 @@ __attribute__((destructor)) static void after_main(void)
     at_exit();
 }
 
-static void look_in_child(void)
+static void list_in_child(void)
 {
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        look_all_the_time(NULL);
+        list_all_the_time(NULL);
         exit(failures ? FAILED : WORKED);
     }
     waitpid(child, &status, 0);
@@ -108,11 +108,11 @@ static int run_descriptors(void)
 {
     pthread_t thread;
     atexit(at_exit);
-    pthread_create(&thread, NULL, look_all_the_time, NULL);
+    pthread_create(&thread, NULL, list_all_the_time, NULL);
     pthread_join(thread, NULL);
-    look_in_child();
+    list_in_child();
     take_all_numbers();
-    look_at_descriptors();
+    list_descriptors();
     return WORKED;
 }
 

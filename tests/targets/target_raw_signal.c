@@ -57,7 +57,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* A millisecond at a time: a standstill takes one, not all. */
+/* A millisecond at a time: a pause of the machine takes one, not all. */
 __attribute__((noinline)) static void spin_after(unsigned ms)
 {
     for (; ms > 0; ms--) {

@@ -84,7 +84,7 @@ static void timer_arrives(void)
     check(calls == 0, "signals arrive that nobody sent");
 }
 
-static void signal_is_answered(void)
+static void handlers_take_turns(void)
 {
     check((void *)signal(SIGPROF, on_plain) == (void *)on_profile, "signal() returns another handler");
     calls = 0;
@@ -147,7 +147,7 @@ int main(void)
 {
     action_is_kept();
     timer_arrives();
-    signal_is_answered();
+    handlers_take_turns();
     mask_is_kept();
     small_alternate_stack();
     return failures != 0;

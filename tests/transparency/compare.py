@@ -234,7 +234,7 @@ class Comparison:
         return self.runner.run(self.suite, part, mode, tests or self.chosen)
 
     def run_bare(self, part):
-        """One run that was cut short would set aside every test behind the cut: it is made again."""
+        """One run that was cut short would set aside every test after the cut: it is made again."""
         for _ in range(BARE_ATTEMPTS):
             found = self.run(part, "bare")
             if found[THE_RUN] != TIMED_OUT:
@@ -251,7 +251,7 @@ class Comparison:
 
     @staticmethod
     def suspects(expected, got, stable, flaky):
-        """A run that was cut short is one difference, not as many as there are tests behind the cut."""
+        """A run that was cut short is one difference, not as many as there are tests after the cut."""
         is_whole = got[THE_RUN] == expected[THE_RUN]
         return {test for test in (stable | got.keys()) - flaky
                 if got.get(test, ABSENT) != expected.get(test, ABSENT) and (is_whole or test in got)}

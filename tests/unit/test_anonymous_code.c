@@ -96,7 +96,7 @@ static struct anonymous_address at(const struct fixture *fixture, size_t offset)
     return (struct anonymous_address){.address = (uintptr_t)fixture->pages + offset};
 }
 
-static void nothing_is_asked_and_nothing_found(void **state)
+static void nothing_is_wanted_and_nothing_found(void **state)
 {
     struct fixture *fixture = *state;
     find(fixture, NULL, 0);
@@ -118,7 +118,7 @@ static void addresses_are_in_what_is_mapped_there(void **state)
     const struct code_region *regions = fixture->code.regions;
     assert_int_equal(fixture->code.region_count, 3);
     assert_int_equal(addresses[0].region, 1);
-    assert_int_equal(addresses[1].region, 1); /* one behind the other */
+    assert_int_equal(addresses[1].region, 1); /* one after the other */
     assert_true(regions[0].start <= start && regions[0].end == start + 2 * PAGE);
     assert_string_equal(regions[0].path, "[anonymous executable]");
     assert_int_equal(addresses[2].region, 2);
@@ -225,7 +225,7 @@ static void what_is_wrong_with_a_list_is_said_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OUTSIDE_TEST(nothing_is_asked_and_nothing_found),
+        OUTSIDE_TEST(nothing_is_wanted_and_nothing_found),
         OUTSIDE_TEST(addresses_are_in_what_is_mapped_there),
         OUTSIDE_TEST(a_file_without_a_name_is_memory),
         OUTSIDE_TEST(a_module_that_is_there_now_was_not_then),

@@ -1,4 +1,4 @@
-/* Against the kernel's own answer: each wait is interrupted by a handler with SA_RESTART. */
+/* Against what the kernel does: each wait is interrupted by a handler with SA_RESTART. */
 /* test: not-emulated tsan */
 #include "lib/unit.h"
 #include "sample/remote_sample.h"

@@ -322,14 +322,14 @@ static void label_reaches_until_something_sized(void **state)
     static const struct built_symbol symbols[] = {
         {"early", 0x1000, 0, NOTYPE(GLOBAL), TEXT},   {"late", 0x1100, 0, FUNC(GLOBAL), TEXT},
         {"sized", 0x1200, 0x100, FUNC(GLOBAL), TEXT}, {"inner", 0x1280, 0, NOTYPE(LOCAL), TEXT},
-        {"behind", 0x1300, 0, NOTYPE(LOCAL), TEXT},   {"alias", 0x1400, 0, NOTYPE(LOCAL), TEXT},
+        {"after", 0x1300, 0, NOTYPE(LOCAL), TEXT},    {"alias", 0x1400, 0, NOTYPE(LOCAL), TEXT},
         {"aliased", 0x1400, 0x10, FUNC(LOCAL), TEXT}};
     assert_named(symbols, 0x10ff, "early");
     assert_named(symbols, 0x1100, "late");
     assert_named(symbols, 0x11ff, "late");
     assert_named(symbols, 0x1200, "sized");
     assert_named(symbols, 0x12ff, "sized"); /* containing beats the nearer label */
-    assert_named(symbols, 0x1300, "behind");
+    assert_named(symbols, 0x1300, "after");
     assert_named(symbols, 0x1400, "aliased");
     assert_nameless(symbols, 0x1410);
     assert_nameless(symbols, 0x2000); /* another section */

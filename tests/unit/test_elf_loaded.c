@@ -139,7 +139,7 @@ static Elf64_Sym make_function(Elf64_Word name, uint64_t value, uint64_t size, u
                        .st_size = size};
 }
 
-/* Symbols 1 to 4 count; the fifth is nearer to everything but behind the end of the table. */
+/* Symbols 1 to 4 count; the fifth is nearer to everything but after the end of the table. */
 static struct object_block *block_create(uint64_t added_to_pointers)
 {
     struct object_block *block =
@@ -282,7 +282,7 @@ static void what_is_no_loaded_object_is_refused(void **state)
     assert_int_equal(elf_loaded_open(&image, 0, 4096, 0), -ENOEXEC);
 }
 
-/* What is behind the block is not mapped: reading there fails, and a bound that is not kept is seen. */
+/* What follows the block is not mapped: reading there fails, and a bound that is not kept is seen. */
 static void mutations_are_survived(void **state)
 {
     enum { MUTATIONS = 20000 };

@@ -176,7 +176,7 @@ static void assert_has(const char *text, const char *part)
 
 /* ---- samples ---- */
 
-/* The document's example: its second table, row by row, behind the thread's beginning. */
+/* The document's example: its second table, row by row, after the thread's beginning. */
 static void the_idle_example(void **state)
 {
     struct fixture *fixture = *state;

@@ -20,7 +20,7 @@ struct fixture {
     struct fake_profile fake;
     struct fake_directory directory;
     struct fake_bytes page;
-    char *data; /* in the page, which is cut off behind it */
+    char *data; /* in the page, which is cut off after it */
 };
 
 static int setup(void **state)

@@ -59,7 +59,7 @@ static void assert_chosen(const char *name, const char *expected)
     assert_string_equal(store, expected);
 }
 
-static void it_is_called_after_what_was_asked_for(void **state)
+static void it_is_named_after_the_requested_file(void **state)
 {
     (void)state;
     assert_chosen("app.html", "app.html.store");
@@ -127,7 +127,7 @@ static void the_message_is_a_command_for_a_shell(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_called_after_what_was_asked_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_is_named_after_the_requested_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_there_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_this_process_has_left_is_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_may_be_too_long, set_up, tear_down),

@@ -70,7 +70,7 @@ static void stretch_ended(struct fixture *fixture, uint64_t time)
     fold_stretch_ended(&fixture->thread, START + time);
 }
 
-/* What must not be looked at is made unreadable: no path, a depth that is not 0. */
+/* What must not be read is made unreadable: no path, a depth that is not 0. */
 static void observe_unchanged(struct fixture *fixture, uint64_t time, uint64_t cpu, enum seen seen)
 {
     struct fold_observation observation = {.time_ns = START + time,
@@ -344,7 +344,7 @@ static void sums_are_true_in_between_and_at_the_end(void **state)
     assert_values(fixture, "w", 1, 0, 180, 100);
 }
 
-static void a_stretch_goes_on_behind_a_settlement(void **state)
+static void a_stretch_goes_on_after_a_settlement(void **state)
 {
     struct fixture *fixture = *state;
     observe_until(fixture, 20, FOLD_GOES_ON, 0, WAITING, "w");
@@ -528,7 +528,7 @@ static void the_last_stretch_may_reach_the_end(void **state)
     assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, 5, 2, 7);
 }
 
-static void nothing_is_left_behind_a_stretch_with_nothing_behind_it(void **state)
+static void nothing_is_left_after_a_stretch_with_nothing_after_it(void **state)
 {
     struct fixture *fixture = *state;
     observe_until(fixture, 20, FOLD_GOES_ON, 20, RUNNING, "a");
@@ -829,7 +829,7 @@ static void only_a_known_function_goes_on(void **state)
     }
 }
 
-static void silence_and_standstill_are_no_calls(void **state)
+static void silence_and_pauses_are_no_calls(void **state)
 {
     struct fixture *fixture = *state;
     observe(fixture, 1, 0, RUNNING, "abc");
@@ -951,7 +951,7 @@ int main(void)
         TEST(an_observation_claims_its_time_as_what_it_found),
         TEST(claims_are_scaled_to_what_the_clocks_say),
         TEST(sums_are_true_in_between_and_at_the_end),
-        TEST(a_stretch_goes_on_behind_a_settlement),
+        TEST(a_stretch_goes_on_after_a_settlement),
         TEST(settled_twice_a_shared_root_counts_once),
         TEST(what_is_skipped_is_in_nobodys_account),
         TEST(a_stretch_does_not_reach_over_a_gap),
@@ -967,7 +967,7 @@ int main(void)
         TEST(unknown_goes_to_not_responding),
         TEST(the_rest_goes_where_it_is_known_to_belong),
         TEST(the_last_stretch_may_reach_the_end),
-        TEST(nothing_is_left_behind_a_stretch_with_nothing_behind_it),
+        TEST(nothing_is_left_after_a_stretch_with_nothing_after_it),
         TEST(a_thread_never_seen_has_its_lifetime),
         TEST(an_end_before_the_last_observation_adds_nothing),
         TEST(every_nanosecond_is_accounted_for_once),
@@ -979,7 +979,7 @@ int main(void)
         TEST(recursion_is_one_call_per_level),
         TEST(a_call_site_further_on_is_the_same_call),
         TEST(only_a_known_function_goes_on),
-        TEST(silence_and_standstill_are_no_calls),
+        TEST(silence_and_pauses_are_no_calls),
         TEST(calls_match_a_second_account),
         TEST(a_location_without_room_ends_in_overflow),
         TEST(no_time_is_lost_in_a_full_arena),

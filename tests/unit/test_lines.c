@@ -109,7 +109,7 @@ static void long_lines_are_cut_and_the_next_is_found(void **state)
     assert_int_equal(read_all(*state), 2 * sizeof lengths / sizeof *lengths);
 }
 
-static void only_the_part_that_is_asked_for_is_read(void **state)
+static void only_the_wanted_part_is_read(void **state)
 {
     struct fixture *fixture = *state;
     struct lines lines;
@@ -149,7 +149,7 @@ int main(void)
         LINES_TEST(a_last_line_without_a_newline_is_none),
         LINES_TEST(lines_of_every_length_are_whole),
         LINES_TEST(long_lines_are_cut_and_the_next_is_found),
-        LINES_TEST(only_the_part_that_is_asked_for_is_read),
+        LINES_TEST(only_the_wanted_part_is_read),
         LINES_TEST(a_file_that_cannot_be_read_has_no_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

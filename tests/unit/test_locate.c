@@ -142,7 +142,7 @@ static void own_frames_are_left_out(void **state)
     assert_int_equal(tree_find_location(&fixture->tree, fixture->own, 0x5500), 0);
 }
 
-static void the_cache_is_not_asked_twice(void **state)
+static void the_cache_is_not_searched_twice(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref before = locate_one(fixture, 0x1234), own[2];
@@ -172,7 +172,7 @@ static void what_was_mapped_before_is_forgotten(void **state)
     assert_location(fixture, locate_one(fixture, 0x6100), 0, 0x6100); /* unmapped */
 }
 
-/* One library gave way to another since the question was sent, and which of them it was is not known. */
+/* One library gave way to another since the request was sent, and which of them it was is not known. */
 static void a_library_that_gave_way_is_not_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -275,7 +275,7 @@ int main(void)
         TEST(a_stack_keeps_its_order_and_its_modules),
         TEST(a_module_knows_that_it_was_sampled),
         TEST(own_frames_are_left_out),
-        TEST(the_cache_is_not_asked_twice),
+        TEST(the_cache_is_not_searched_twice),
         TEST(what_was_mapped_before_is_forgotten),
         TEST(a_library_that_gave_way_is_not_named),
         TEST(a_crowded_cache_is_still_right),

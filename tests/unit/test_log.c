@@ -150,7 +150,7 @@ static void another_file_is_not_stderr(void **state)
     assert_flushed_to_stderr(fixture, "", "");
 }
 
-/* The program writes on behind what was said: they have one place in the file. */
+/* The program writes on after what was said: both have one position in the file. */
 static void a_handle_of_a_file_writes_where_the_program_does(void **state)
 {
     struct fixture *fixture = *state;

@@ -17,7 +17,7 @@ enum { PAGE = 4096, ARENA_PAGES = 256, RECORD_PAGES = 64, STEP = 128 * 1024 };
 
 struct fixture {
     struct fake_directory directory;
-    struct mapped_store live;
+    struct mapped_store store;
     struct store_header header;
     struct mapped_memory memory[MAPPED_PART_COUNT];
     struct arena_backing *backing[MAPPED_PART_COUNT];
@@ -51,7 +51,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    mapped_store_drop(&fixture->live);
+    mapped_store_drop(&fixture->store);
     for (int i = 0; i < MAPPED_PART_COUNT; i++)
         scratch_free(fixture->memory[i].base, fixture->memory[i].bytes);
     close(fixture->fd);
@@ -61,7 +61,7 @@ static int teardown(void **state)
 
 static void begin(struct fixture *fixture)
 {
-    assert_int_equal(mapped_store_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory), 0);
+    assert_int_equal(mapped_store_begin(&fixture->store, fixture->fd, &fixture->header, fixture->memory), 0);
 }
 
 static unsigned char *memory_at(const struct fixture *fixture, int part, size_t offset)
@@ -106,7 +106,7 @@ static void the_file_takes_the_place_of_the_memory(void **state)
     assert_int_equal(byte_in_file(fixture, header.live.records.offset + 6), 0x78);
     assert_non_null(fixture->backing[MAPPED_ARENA]);
     assert_non_null(fixture->backing[MAPPED_RECORDS]);
-    assert_true(mapped_store_is_kept(&fixture->live));
+    assert_true(mapped_store_is_kept(&fixture->store));
 }
 
 static uint64_t blocks_of(const struct fixture *fixture)
@@ -116,7 +116,7 @@ static uint64_t blocks_of(const struct fixture *fixture)
     return (uint64_t)status.st_blocks * 512;
 }
 
-static void room_is_asked_for_before_it_is_used(void **state)
+static void space_is_allocated_before_it_is_used(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
@@ -141,8 +141,8 @@ static void given_up_it_goes_on_in_memory(void **state)
     struct fixture *fixture = *state;
     begin(fixture);
     *memory_at(fixture, MAPPED_ARENA, STEP - 1) = 0x66; /* not used yet, but there is room for it */
-    mapped_store_give_up(&fixture->live, -ENOSPC);
-    assert_false(mapped_store_is_kept(&fixture->live));
+    mapped_store_give_up(&fixture->store, -ENOSPC);
+    assert_false(mapped_store_is_kept(&fixture->store));
     assert_null(fixture->backing[MAPPED_ARENA]);
     assert_null(fixture->backing[MAPPED_RECORDS]);
     assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 0), 0x40);
@@ -153,9 +153,9 @@ static void given_up_it_goes_on_in_memory(void **state)
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_GIVEN_UP);
     assert_int_equal(header.live.error, -ENOSPC);
-    mapped_store_beat_alone(&fixture->live, 5000); /* nothing more is said there */
+    mapped_store_beat_alone(&fixture->store, 5000); /* nothing more is said there */
     const struct store_tree tree = {.node_count = 7};
-    mapped_store_show(&fixture->live, &tree, PAGE);
+    mapped_store_show(&fixture->store, &tree, PAGE);
     assert_int_equal(header_in_file(fixture).live.beat_ns, 0);
     assert_int_equal(header_in_file(fixture).tree.node_count, 0);
 }
@@ -165,7 +165,7 @@ static void given_up_the_file_stays_open(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    mapped_store_give_up(&fixture->live, -ENOSPC);
+    mapped_store_give_up(&fixture->store, -ENOSPC);
     assert_true(fcntl(fixture->fd, F_GETFD) >= 0);
 }
 
@@ -173,11 +173,11 @@ static void without_its_descriptor_it_is_given_up_where_room_ends(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    mapped_store_lose_file(&fixture->live);
+    mapped_store_lose_file(&fixture->store);
     arena_back(fixture->backing[MAPPED_ARENA], STEP);
-    assert_true(mapped_store_is_kept(&fixture->live));
+    assert_true(mapped_store_is_kept(&fixture->store));
     arena_back(fixture->backing[MAPPED_ARENA], STEP + 1);
-    assert_false(mapped_store_is_kept(&fixture->live));
+    assert_false(mapped_store_is_kept(&fixture->store));
     assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 0), 0x40);
     *memory_at(fixture, MAPPED_ARENA, STEP) = 1;
 }
@@ -186,14 +186,14 @@ static void the_same_file_is_taken_again_and_no_other(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    mapped_store_lose_file(&fixture->live);
+    mapped_store_lose_file(&fixture->store);
     int other = openat(fixture->directory.fd, "other", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(mapped_store_take_file(&fixture->live, other), -ESTALE);
+    assert_int_equal(mapped_store_take_file(&fixture->store, other), -ESTALE);
     close(other);
     int again = openat(fixture->directory.fd, "store", O_RDWR | O_CLOEXEC);
-    assert_int_equal(mapped_store_take_file(&fixture->live, again), 0);
+    assert_int_equal(mapped_store_take_file(&fixture->store, again), 0);
     arena_back(fixture->backing[MAPPED_ARENA], STEP + 1);
-    assert_true(mapped_store_is_kept(&fixture->live));
+    assert_true(mapped_store_is_kept(&fixture->store));
     assert_int_equal(fixture->backing[MAPPED_ARENA]->bytes, 2 * STEP);
     close(again);
 }
@@ -205,10 +205,10 @@ static void a_file_that_is_too_large_is_not_begun(void **state)
     const struct rlimit none = {100 * PAGE, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-    int status = mapped_store_begin(&fixture->live, fixture->fd, &fixture->header, fixture->memory);
+    int status = mapped_store_begin(&fixture->store, fixture->fd, &fixture->header, fixture->memory);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
     assert_int_equal(status, -EFBIG);
-    assert_null(fixture->live.header);
+    assert_null(fixture->store.header);
     assert_null(fixture->backing[MAPPED_ARENA]);
     assert_int_equal(*memory_at(fixture, MAPPED_ARENA, 3 * PAGE), 0x40);
     memset(fixture->memory[MAPPED_ARENA].base, 1, ARENA_PAGES * PAGE);
@@ -219,9 +219,9 @@ static void lists_are_shown_with_what_they_lead_to(void **state)
     struct fixture *fixture = *state;
     begin(fixture);
     const struct store_tree tree = {.newest_root = 11, .newest_location = 12, .node_count = 3};
-    assert_true(mapped_store_is_behind(&fixture->live, 4 * PAGE));
-    mapped_store_show(&fixture->live, &tree, 4 * PAGE);
-    assert_false(mapped_store_is_behind(&fixture->live, 4 * PAGE));
+    assert_true(mapped_store_is_behind(&fixture->store, 4 * PAGE));
+    mapped_store_show(&fixture->store, &tree, 4 * PAGE);
+    assert_false(mapped_store_is_behind(&fixture->store, 4 * PAGE));
     const struct store_header header = header_in_file(fixture);
     assert_memory_equal(&header.tree, &tree, sizeof tree);
     assert_int_equal(header.live.arena_used_bytes, 4 * PAGE);
@@ -231,14 +231,14 @@ static void beat(struct fixture *fixture, uint64_t time_s, uint64_t tick)
 {
     const struct counters counters = {.ticks = tick};
     const struct timeline timeline = {.start_ns = 9, .count = (uint32_t)tick};
-    mapped_store_beat(&fixture->live, time_s * UINT64_C(1000000000), tick, &counters, &timeline);
+    mapped_store_beat(&fixture->store, time_s * UINT64_C(1000000000), tick, &counters, &timeline);
 }
 
 static void a_beat_says_how_far_it_got(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    fixture->live.header->live.timeline_is_moving = 1;
+    fixture->store.header->live.timeline_is_moving = 1;
     beat(fixture, 3, 17);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.beat_ns, UINT64_C(3000000000));
@@ -256,10 +256,10 @@ static void checkpoints_are_what_the_lists_were(void **state)
     begin(fixture);
     for (uint32_t second = 0; second <= 200; second++) {
         const struct store_tree tree = {.newest_root = 1000 + second};
-        mapped_store_show(&fixture->live, &tree, PAGE + 8 * second);
+        mapped_store_show(&fixture->store, &tree, PAGE + 8 * second);
         beat(fixture, 100 + second, second);
     }
-    const struct store_checkpoint *checkpoints = fixture->live.header->live.checkpoints;
+    const struct store_checkpoint *checkpoints = fixture->store.header->live.checkpoints;
     assert_int_equal(checkpoints[0].tree.newest_root, 1180);
     assert_int_equal(checkpoints[0].arena_used_bytes, PAGE + 8 * 180);
     assert_int_equal(checkpoints[0].time_ns, UINT64_C(280000000000));
@@ -272,7 +272,7 @@ static void an_end_is_noted_whoever_says_it(void **state)
     struct mapped_store none = {0};
     mapped_store_note_end(&none, STORE_END_EXIT, 1, 1);
     begin(fixture);
-    mapped_store_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
+    mapped_store_note_end(&fixture->store, STORE_END_EXIT, 42, 777);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_EXIT);
     assert_int_equal(header.live.end.value, 42);
@@ -283,14 +283,14 @@ static void an_end_is_noted_whoever_says_it(void **state)
 static void an_end_is_noted_that_came_before_the_file(void **state)
 {
     struct fixture *fixture = *state;
-    mapped_store_note_end(&fixture->live, STORE_END_EXIT, 42, 777);
+    mapped_store_note_end(&fixture->store, STORE_END_EXIT, 42, 777);
     begin(fixture);
     struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_EXIT);
     assert_int_equal(header.live.end.value, 42);
     assert_int_equal(header.live.end.time_ns, 777);
-    mapped_store_note_end(&fixture->live, STORE_END_EXEC, 0, 888);
-    mapped_store_cancel_end(&fixture->live);
+    mapped_store_note_end(&fixture->store, STORE_END_EXEC, 0, 888);
+    mapped_store_cancel_end(&fixture->store);
     header = header_in_file(fixture);
     assert_int_equal(header.live.end.kind, STORE_END_UNKNOWN);
     assert_int_equal(header.live.end.time_ns, 0);
@@ -304,13 +304,13 @@ static void closed_it_is_cut_to_what_it_holds(void **state)
     fixture->memory[MAPPED_RECORDS] = (struct mapped_memory){.backing = &fixture->backing[MAPPED_RECORDS]};
     begin(fixture);
     const struct store_tree tree = {0};
-    mapped_store_show(&fixture->live, &tree, 3 * PAGE + 24);
-    const uint64_t end = mapped_store_cut(&fixture->live);
+    mapped_store_show(&fixture->store, &tree, 3 * PAGE + 24);
+    const uint64_t end = mapped_store_cut(&fixture->store);
     assert_int_equal(end, STORE_HEADER_BYTES + 4 * PAGE);
     assert_int_equal(fstat(fixture->fd, &status), 0);
     assert_int_equal(status.st_size, end);
     const struct store_part names = {end, 64};
-    mapped_store_close(&fixture->live, 9000, "why", &names);
+    mapped_store_close(&fixture->store, 9000, "why", &names);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_CLOSED);
     assert_int_equal(header.duration_ns, 9000);
@@ -325,7 +325,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(the_file_takes_the_place_of_the_memory),
-        TEST(room_is_asked_for_before_it_is_used),
+        TEST(space_is_allocated_before_it_is_used),
         TEST(given_up_it_goes_on_in_memory),
         TEST(given_up_the_file_stays_open),
         TEST(without_its_descriptor_it_is_given_up_where_room_ends),

@@ -1,5 +1,5 @@
 /*
- * Which module an address of a sample is in (the rule in modules.h), against a loader that is only played:
+ * Which module an address of a sample is in (the rule in modules.h), against a loader that the test plays:
  * libraries come and go at a few places, with dlclose and without, and the truth about each sample is known.
  */
 #include "lib/unit.h"
@@ -155,7 +155,7 @@ static void nothing_came_or_went(void **state)
     assert_int_equal(named(C, &sample), -1);
 }
 
-/* A library that was loaded after the question and was sampled at once. */
+/* A library that was loaded after the request and was sampled at once. */
 static void a_library_came(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void a_strange_unloading_before_a_call(void **state)
 }
 
 /* A reply that comes after several snapshots. */
-static void a_late_answer(void **state)
+static void a_late_reply(void **state)
 {
     (void)state;
     load(A);
@@ -325,14 +325,14 @@ static void step_call(struct call *call)
     }
 }
 
-static void take(struct sample *sample, uint32_t then)
+static void take_sample(struct sample *sample, uint32_t then)
 {
     sample->moment = moment_now(then);
     for (int place = 0; place < PLACES; place++)
         sample->truth[place] = at_place(place);
 }
 
-/* Counts the answers that are known. */
+/* Counts the libraries that are known. */
 static int judge(const struct sample *sample)
 {
     int known = 0;
@@ -351,7 +351,7 @@ static void no_name_is_ever_wrong(void **state)
 {
     struct call calls[CALLS] = {0};
     struct sample sample;
-    long known = 0, asked_for = 0;
+    long known = 0, wanted = 0;
     (void)state;
     random_init(&dice, 4711);
     for (int round = 0; round < 200000; round++) {
@@ -362,7 +362,7 @@ static void no_name_is_ever_wrong(void **state)
         for (int event = 0; event < busy; event++) {
             int what = die(100);
             if (event == taken_at)
-                take(&sample, then);
+                take_sample(&sample, then);
             if (what < strange_percent)
                 unload(die(LIBRARIES));
             else if (what < strange_percent + snapshots_percent)
@@ -374,10 +374,10 @@ static void no_name_is_ever_wrong(void **state)
         }
         known += judge(&sample);
         for (int place = 0; place < PLACES; place++)
-            asked_for += sample.truth[place] >= 0;
+            wanted += sample.truth[place] >= 0;
     }
-    print_message("%ld of %ld addresses known\n", known, asked_for);
-    assert_true(known > asked_for / 2);
+    print_message("%ld of %ld addresses known\n", known, wanted);
+    assert_true(known > wanted / 2);
     for (int i = 0; i < CALLS; i++) {
         while (calls[i].is_open)
             step_call(&calls[i]);
@@ -396,7 +396,7 @@ int main(void)
         TEST(what_stayed_is_known_whatever_else_went),
         TEST(a_strange_unloading_is_noticed),
         TEST(a_strange_unloading_before_a_call),
-        TEST(a_late_answer),
+        TEST(a_late_reply),
         TEST(a_dlclose_that_unloads_nothing_changes_nothing),
         TEST(no_name_is_ever_wrong),
     };

@@ -30,14 +30,14 @@ static int setup(void **state)
 }
 
 /* Recording begins; what was used before must not matter. */
-static void begin(struct fixture *fixture, uint32_t limit_ppm, uint64_t asked_ns)
+static void begin(struct fixture *fixture, uint32_t limit_ppm, uint64_t wanted_ns)
 {
-    overhead_limit_init(&fixture->restraint, limit_ppm, asked_ns, LONGEST);
-    assert_int_equal(fixture->restraint.period_ns, asked_ns);
+    overhead_limit_init(&fixture->restraint, limit_ppm, wanted_ns, LONGEST);
+    assert_int_equal(fixture->restraint.period_ns, wanted_ns);
     fixture->use = (struct overhead_limit_use){5 * S, 3, 70 * MS, 20 * MS, 900 * S, 1, 1};
     fixture->allowed_ns = 0;
     overhead_limit_judge(&fixture->restraint, &fixture->use);
-    assert_int_equal(fixture->restraint.period_ns, asked_ns);
+    assert_int_equal(fixture->restraint.period_ns, wanted_ns);
 }
 
 /* So much passes, and is judged; ticks have one sample each. Returns the period. */
@@ -106,7 +106,7 @@ struct window_case {
     int64_t account_ns;
 };
 
-/* At 10 ms asked the horizon is 4.04 s. */
+/* With a period of 10 ms the horizon is 4.04 s. */
 static void the_first_window_says_what_is_needed(void **state)
 {
     static const struct window_case cases[] = {
@@ -196,7 +196,7 @@ static void one_look_alone_says_little(void **state)
 }
 
 /* 25 ticks of 8 samples, for 1 ms each; then, when there is only one thread, 10 samples for as much each. */
-static void a_tick_costs_as_much_as_its_looks(void **state)
+static void a_tick_costs_as_much_as_its_samples(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
@@ -239,9 +239,9 @@ static void a_window_of_nothing_changes_nothing(void **state)
     assert_int_equal(fixture->restraint.account_ns, -22500000);
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
-static void an_answer_costs_what_a_walk_can_take(void **state)
+static void a_reply_costs_what_a_walk_can_take(void **state)
 {
     (void)state;
     assert_int_equal(overhead_limit_reply_ns(0, 0), 10 * US);
@@ -428,10 +428,10 @@ int main(void)
         cmocka_unit_test_setup(the_limit_is_the_one_given, setup),
         cmocka_unit_test_setup(it_becomes_longer_at_once_and_shorter_by_halves, setup),
         cmocka_unit_test_setup(one_look_alone_says_little, setup),
-        cmocka_unit_test_setup(a_tick_costs_as_much_as_its_looks, setup),
+        cmocka_unit_test_setup(a_tick_costs_as_much_as_its_samples, setup),
         cmocka_unit_test_setup(what_seems_to_go_back_is_nothing, setup),
         cmocka_unit_test_setup(a_window_of_nothing_changes_nothing, setup),
-        cmocka_unit_test(an_answer_costs_what_a_walk_can_take),
+        cmocka_unit_test(a_reply_costs_what_a_walk_can_take),
         cmocka_unit_test_setup(the_rate_that_was_left_is_told, setup),
         cmocka_unit_test_setup(a_steady_program_gets_a_steady_period, setup),
         cmocka_unit_test_setup(a_burst_is_met_within_a_second_and_soon_over, setup),

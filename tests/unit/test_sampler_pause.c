@@ -7,7 +7,7 @@
 
 enum { HOLDERS = 3, ROUNDS = 20000 };
 
-static struct sampler_pause standstill;
+static struct sampler_pause pause_state;
 static uint64_t shared; /* not atomic on purpose: ThreadSanitizer sees an overlap */
 static uint32_t holders_left;
 
@@ -23,11 +23,11 @@ static void *hold_repeatedly(void *unused)
 {
     (void)unused;
     for (int i = 0; i < ROUNDS; i++) {
-        hold(&standstill);
+        hold(&pause_state);
         uint64_t before = shared;
         __asm__ volatile("" ::: "memory");
         uint64_t after = shared;
-        sampler_pause_release(&standstill);
+        sampler_pause_release(&pause_state);
         if (before != after)
             return (void *)1;
     }
@@ -39,10 +39,10 @@ static void *work(void *unused)
 {
     (void)unused;
     while (__atomic_load_n(&holders_left, __ATOMIC_ACQUIRE) > 0) {
-        sampler_pause_work(&standstill);
+        sampler_pause_work(&pause_state);
         for (int i = 0; i < 100; i++)
             shared++;
-        sampler_pause_rest(&standstill);
+        sampler_pause_rest(&pause_state);
     }
     return NULL;
 }
@@ -61,21 +61,21 @@ static void test_holders_exclude_the_worker(void **state)
         assert_null(saw_change);
     }
     pthread_join(worker, NULL);
-    assert_int_equal(standstill.holds, 0);
-    assert_int_equal(standstill.busy, 0);
+    assert_int_equal(pause_state.holds, 0);
+    assert_int_equal(pause_state.busy, 0);
 }
 
 static void test_holds_nest(void **state)
 {
     (void)state;
-    hold(&standstill);
-    hold(&standstill);
-    sampler_pause_release(&standstill);
-    assert_int_equal(standstill.holds, 1);
-    sampler_pause_release(&standstill);
-    sampler_pause_work(&standstill); /* does not wait */
-    assert_int_equal(standstill.busy, 1);
-    sampler_pause_rest(&standstill);
+    hold(&pause_state);
+    hold(&pause_state);
+    sampler_pause_release(&pause_state);
+    assert_int_equal(pause_state.holds, 1);
+    sampler_pause_release(&pause_state);
+    sampler_pause_work(&pause_state); /* does not wait */
+    assert_int_equal(pause_state.busy, 1);
+    sampler_pause_rest(&pause_state);
 }
 
 int main(void)

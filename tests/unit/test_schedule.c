@@ -261,7 +261,7 @@ static void every_tick_of_a_stretch_is_equally_likely(void **state)
 }
 
 /* All begin at once, and then all turn from one kind to the other, and back. */
-static void a_tick_has_a_bounded_number_of_looks(void **state)
+static void a_tick_has_a_bounded_number_of_samples(void **state)
 {
     struct fixture *fixture = *state;
     add(fixture, 0, MANY, true);
@@ -327,10 +327,10 @@ static void threads_come_and_go_at_any_time(void **state)
     assert_int_equal(fixture->samples, samples);
 }
 
-/* ---- what an answer does ---- */
+/* ---- what a reply does ---- */
 
 /* One thread of many, until the sample after the next. */
-static void look_again(struct fixture *fixture, struct subject *subject)
+static void sample_again(struct fixture *fixture, struct subject *subject)
 {
     uint64_t samples = subject->samples;
     while (subject->samples == samples)
@@ -344,13 +344,13 @@ static void a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on(void
     add(fixture, 0, 400, false);
     pass(fixture, 1000);
     do
-        look_again(fixture, subject);
+        sample_again(fixture, subject);
     while (!subject->schedule.goes_on);
     uint64_t begin = subject->schedule.begin;
     schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy = true);
     assert_int_equal(subject->schedule.begin, begin); /* the stretch of the sample stays as it is */
     assert_int_equal(subject->schedule.length, 1);
-    look_again(fixture, subject);
+    sample_again(fixture, subject);
     assert_int_equal(subject->last_tick, begin + 1);
 }
 
@@ -367,7 +367,7 @@ static void a_thread_that_becomes_idle_has_stretches_that_grow(void **state)
     for (size_t i = 0; i < COUNT(lengths); i++) {
         assert_int_equal(subject->schedule.length, lengths[i]);
         assert_false(subject->schedule.is_resting);
-        look_again(fixture, subject);
+        sample_again(fixture, subject);
     }
     assert_in_range(subject->schedule.length, 45, 55);
     assert_true(subject->schedule.is_resting);
@@ -383,13 +383,13 @@ static void stretches_that_are_spread_grow_alike(void **state)
     add(fixture, 1, 400, false);
     pass(fixture, 8000);
     do
-        look_again(fixture, subject);
+        sample_again(fixture, subject);
     while (!subject->schedule.goes_on);
     assert_int_equal(subject->schedule.length, 4);
     schedule_seen(&fixture->schedule, &subject->schedule, subject->is_busy = false);
     for (size_t i = 0; i < COUNT(lengths); i++) {
         assert_int_equal(subject->schedule.length, lengths[i]);
-        look_again(fixture, subject);
+        sample_again(fixture, subject);
     }
     assert_in_range(subject->schedule.length, 180, 220);
 }
@@ -417,14 +417,14 @@ static void growing_stretches_leave_looks_for_the_others(void **state)
 }
 
 /* The stretch has begun: what has come to light since must not choose its length. */
-static void a_late_answer_leaves_the_stretch_as_it_is(void **state)
+static void a_late_reply_leaves_the_stretch_as_it_is(void **state)
 {
     struct fixture *fixture = *state;
     struct subject *subject = &fixture->subjects[0];
     add(fixture, 0, 400, false);
     pass(fixture, 1000);
     do
-        look_again(fixture, subject);
+        sample_again(fixture, subject);
     while (subject->schedule.due < subject->schedule.begin + 5);
     while (fixture->schedule.tick <= subject->schedule.begin)
         tick(fixture);
@@ -433,11 +433,11 @@ static void a_late_answer_leaves_the_stretch_as_it_is(void **state)
     assert_int_equal(subject->schedule.due, before.due);
     assert_int_equal(subject->schedule.length, before.length);
     assert_int_equal(schedule_until(&fixture->schedule, &subject->schedule), before.begin * TICK_NS);
-    look_again(fixture, subject);
+    sample_again(fixture, subject);
     assert_int_equal(subject->schedule.length, 1);
 }
 
-static void an_observation_stands_for_the_stretch_of_its_look(void **state)
+static void an_observation_stands_for_the_stretch_of_its_sample(void **state)
 {
     struct schedule_thread sample = {.begin_ns = 1000, .sample_ns = 1200, .goes_on = true};
     (void)state;
@@ -446,7 +446,7 @@ static void an_observation_stands_for_the_stretch_of_its_look(void **state)
     time_ns = 1201; /* a silent thread's, found out later */
     assert_int_equal(schedule_stretch(&sample, &time_ns), UINT64_MAX);
     assert_int_equal(time_ns, 1201);
-    time_ns = 1199; /* an answer to the sample before, too late for it to be known then */
+    time_ns = 1199; /* a reply to the request before, too late for it to be known then */
     assert_int_equal(schedule_stretch(&sample, &time_ns), 1000);
     assert_int_equal(time_ns, 1000);
     time_ns = 900;
@@ -477,7 +477,7 @@ struct play {
     struct role roles[MANY];
     uint32_t count, roots;
     uint64_t truth[FAKE_FUNCTIONS]; /* of the time that observations stand for */
-    uint64_t blind[FAKE_FUNCTIONS]; /* of the rest: behind each thread's last stretch */
+    uint64_t blind[FAKE_FUNCTIONS]; /* of the rest: after each thread's last stretch */
     uint64_t lifetimes_ns, cpu_ns, blind_ns, samples;
     uint64_t seed_in_step;
 
@@ -505,7 +505,7 @@ static void enter(struct play *play, struct role *role, const struct fake_kind *
     role->is_gone = false;
 }
 
-/* Up to the end of its last observation's stretch it has been observed, behind it not. */
+/* Up to the end of its last observation's stretch it has been observed, after it not. */
 static void leave(struct play *play, struct role *role, uint64_t end_ns)
 {
     struct fake_task *task = &role->task;
@@ -527,7 +527,7 @@ static void observe(struct play *play, struct role *role)
     struct fake_task *task = &role->task;
     fold_stretch_ended(&role->fold, role->schedule.begin_ns);
     if (role->schedule.sample_ns >= task->end_ns)
-        return; /* it does not answer any more */
+        return; /* it does not reply any more */
     fake_advance(task, role->schedule.sample_ns);
     struct fake_path path = fake_path(&play->tree, (char[]){fake_function(task), 0});
     struct fold_observation observation = {.time_ns = role->schedule.sample_ns,
@@ -865,15 +865,15 @@ int main(void)
         TEST(spread_makes_all_looks_rarer),
         TEST(ticks_without_a_look_are_known_before),
         TEST(every_tick_of_a_stretch_is_equally_likely),
-        TEST(a_tick_has_a_bounded_number_of_looks),
+        TEST(a_tick_has_a_bounded_number_of_samples),
         TEST(too_many_threads_wait_for_their_turn),
         TEST(threads_come_and_go_at_any_time),
         TEST(a_thread_that_wakes_is_looked_at_often_from_the_next_stretch_on),
         TEST(a_thread_that_becomes_idle_has_stretches_that_grow),
         TEST(stretches_that_are_spread_grow_alike),
         TEST(growing_stretches_leave_looks_for_the_others),
-        TEST(a_late_answer_leaves_the_stretch_as_it_is),
-        TEST(an_observation_stands_for_the_stretch_of_its_look),
+        TEST(a_late_reply_leaves_the_stretch_as_it_is),
+        TEST(an_observation_stands_for_the_stretch_of_its_sample),
         cmocka_unit_test(five_threads),
         cmocka_unit_test(thirty_threads),
         cmocka_unit_test(a_few_busy_threads_among_idle_ones),

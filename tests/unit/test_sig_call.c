@@ -5,7 +5,7 @@
 #include "modules/modules.h"
 #include "sig/code/sig_call.h"
 
-/* Each return_X stands behind a call; nothing of this is run. */
+/* Each return_X stands after a call; nothing of this is run. */
 __asm__(".pushsection .text\n"
         "called: ret\n"
         "nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop\n"

@@ -163,7 +163,7 @@ static uint64_t address_of(size_t word)
     return (uint64_t)(uintptr_t)&stack[word];
 }
 
-/* Behind the call at a place in a function. */
+/* After the call at a place in a function. */
 static uint64_t returns_to(uint32_t function, uint64_t place)
 {
     return cfi_function_pc(&table, function) + place;
@@ -280,7 +280,7 @@ static void assert_whole(void)
     assert_int_equal(addresses[1], returns_to(BY_FP, CALLS_SOMEWHERE) - 1);
 }
 
-/* What lies behind the frame pointer is not said. */
+/* What lies beyond the frame pointer is not said. */
 static void assert_cut(void)
 {
     assert_int_equal(course.end, SIG_UNWIND_INEXPRESSIBLE);
@@ -435,21 +435,21 @@ static void frames_below_a_trampoline_teach_nothing(void **state)
     assert_int_equal(found_fp(place, 8), 0);
 }
 
-/* A handler finds the pc behind the system call, or on it, the kernel always shows the former. */
-static void an_interrupted_frame_is_learned_behind_its_system_call(void **state)
+/* A handler finds the pc after the system call, or on it, the kernel always shows the former. */
+static void an_interrupted_frame_is_learned_after_its_system_call(void **state)
 {
-    const uint64_t behind = cfi_function_pc(&table, BY_FP) + PLACE;
-    const uint64_t on = behind - (SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN);
+    const uint64_t after = cfi_function_pc(&table, BY_FP) + PLACE;
+    const uint64_t on = after - (SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN);
     (void)state;
     for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
         sig_fp_offset_clear();
         put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
-        set_registers(&context, is_restarted ? on : behind, address_of(AT + 1), address_of(AT + 6));
+        set_registers(&context, is_restarted ? on : after, address_of(AT + 1), address_of(AT + 6));
         set_register(&context, 0, is_restarted ? 0 : (uint64_t)-EINTR);
         assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
-        assert_int_equal(found_fp(behind, 8), 8 + 5 * 8);
+        assert_int_equal(found_fp(after, 8), 8 + 5 * 8);
         assert_int_equal(found_fp(on, 8), 0);
-        walk_other_with(true, CAPACITY, behind, address_of(AT + 1));
+        walk_other_with(true, CAPACITY, after, address_of(AT + 1));
         assert_int_equal(course.end, SIG_UNWIND_ROOT);
         assert_int_equal(depth, 2);
     }
@@ -475,7 +475,7 @@ int main(void)
         cmocka_unit_test_setup(no_other_stack_is_gone_to, setup),
         cmocka_unit_test_setup(doubtful_frame_pointers_teach_nothing, setup),
         cmocka_unit_test_setup(frames_below_a_trampoline_teach_nothing, setup),
-        cmocka_unit_test_setup(an_interrupted_frame_is_learned_behind_its_system_call, setup),
+        cmocka_unit_test_setup(an_interrupted_frame_is_learned_after_its_system_call, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

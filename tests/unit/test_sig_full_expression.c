@@ -10,7 +10,7 @@
 
 enum { OPERATORS = 1000, PAGE = 4096 };
 
-static uint64_t *memory; /* of mmap: a page, and an unmapped one behind it */
+static uint64_t *memory; /* of mmap: a page, and an unmapped one after it */
 static uint64_t values[SIG_EVALUATION_VALUES];
 static struct sig_registers registers;
 static struct sig_stack stack;

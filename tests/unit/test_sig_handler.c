@@ -50,8 +50,8 @@ static int setup_group(void **state)
     return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }
 
-/* Asks this very thread, with nothing known of its stack, so that every page of it is probed. */
-static struct sig_slot *ask_self(uint64_t stack_low, uint64_t stack_high)
+/* A sample of this very thread, with nothing known of its stack, so that every page of it is probed. */
+static struct sig_slot *sample_self(uint64_t stack_low, uint64_t stack_high)
 {
     uint64_t generation;
     int index = sig_slots_arm(&slots, stack_low, stack_high, NULL, &generation);
@@ -75,12 +75,12 @@ static bool is_trampoline(const void *pc)
     return memcmp(pc, trampoline_code, sizeof(trampoline_code)) == 0;
 }
 
-static int look_here(void);
+static int sample_here(void);
 
-/* The first frame of a list that lies in look_here; a sanitizer puts frames of its own before it. */
-static int place_of_look_here(const uint64_t *lookup_pcs, int count)
+/* The first frame of a list that lies in sample_here; a sanitizer puts frames of its own before it. */
+static int place_of_sample_here(const uint64_t *lookup_pcs, int count)
 {
-    uint64_t function = function_of((uint64_t)(uintptr_t)look_here);
+    uint64_t function = function_of((uint64_t)(uintptr_t)sample_here);
     int at = 0;
     while (at < count && function_of(lookup_pcs[at]) != function)
         at++;
@@ -88,7 +88,7 @@ static int place_of_look_here(const uint64_t *lookup_pcs, int count)
     return at;
 }
 
-/* From look_here outwards both have the same frames. */
+/* From sample_here outwards both have the same frames. */
 static void assert_same_callers(const struct sig_slot *slot, void *const *trace, int depth)
 {
     uint64_t expected[CAPACITY];
@@ -96,20 +96,20 @@ static void assert_same_callers(const struct sig_slot *slot, void *const *trace,
         bool was_called = i == 0 || !is_trampoline(trace[i - 1]); /* else it was interrupted, and is exact */
         expected[i] = (uint64_t)(uintptr_t)trace[i] - was_called;
     }
-    int ours = place_of_look_here(slot->addresses, (int)slot->depth),
-        theirs = place_of_look_here(expected, depth);
+    int ours = place_of_sample_here(slot->addresses, (int)slot->depth),
+        theirs = place_of_sample_here(expected, depth);
     assert_int_equal((int)slot->depth - ours, depth - theirs);
     for (int i = 1; theirs + i < depth; i++)
         assert_int_equal(slot->addresses[ours + i], expected[theirs + i]);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
 }
 
-static uint64_t asked_low, asked_high;
+static uint64_t stack_low, stack_high;
 
-__attribute__((noinline)) static int look_here(void)
+__attribute__((noinline)) static int sample_here(void)
 {
     void *trace[CAPACITY];
-    const struct sig_slot *slot = ask_self(asked_low, asked_high);
+    const struct sig_slot *slot = sample_self(stack_low, stack_high);
     int depth = backtrace(trace, CAPACITY);
     assert_same_callers(slot, trace, depth);
     return depth;
@@ -118,7 +118,7 @@ __attribute__((noinline)) static int look_here(void)
 __attribute__((noinline)) static int recurse(int levels)
 {
     volatile char padding[24] = {(char)levels};
-    int depth = levels > 0 ? recurse(levels - 1) : look_here();
+    int depth = levels > 0 ? recurse(levels - 1) : sample_here();
     return depth + padding[1];
 }
 
@@ -129,7 +129,7 @@ __attribute__((noinline)) static int recurse_odd(int levels)
     _Alignas(64) volatile char aligned[64];
     char *variable = __builtin_alloca((size_t)levels * 16 + 16);
     variable[0] = aligned[0] = (char)levels;
-    int depth = levels > 0 ? recurse_odd(levels - 1) : look_here();
+    int depth = levels > 0 ? recurse_odd(levels - 1) : sample_here();
     __asm__ volatile("" : : "r"(variable), "r"(aligned));
     return depth;
 }
@@ -137,7 +137,7 @@ __attribute__((noinline)) static int recurse_odd(int levels)
 static void test_same_stack_as_the_c_library(void **state)
 {
     (void)state;
-    asked_low = asked_high = 0;
+    stack_low = stack_high = 0;
     assert_true(recurse(25) > 25);
     assert_true(recurse_odd(12) > 12);
 }
@@ -145,17 +145,17 @@ static void test_same_stack_as_the_c_library(void **state)
 static void test_same_stack_with_known_bounds(void **state)
 {
     (void)state;
-    asked_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
-    asked_low = asked_high - (1 << 20);
+    stack_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
+    stack_low = stack_high - (1 << 20);
     assert_true(recurse(25) > 25);
     assert_true(recurse_odd(12) > 12);
 }
 
 static int compare_ints(const void *a, const void *b)
 {
-    static int looked;
-    if (!looked++)
-        look_here(); /* a callback: the C library's qsort lies between two of our frames */
+    static int calls;
+    if (!calls++)
+        sample_here(); /* a callback: the C library's qsort lies between two of our frames */
     return *(const int *)a - *(const int *)b;
 }
 
@@ -163,7 +163,7 @@ static void test_through_the_c_library(void **state)
 {
     int values[] = {3, 1, 2};
     (void)state;
-    asked_low = asked_high = 0;
+    stack_low = stack_high = 0;
     qsort(values, 3, sizeof(int), compare_ints);
     assert_int_equal(values[0], 1);
 }
@@ -229,7 +229,7 @@ static void test_at_the_limit_of_pending_signals(void **state)
     assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
-    struct sig_slot *slot = ask_self(0, 0);
+    struct sig_slot *slot = sample_self(0, 0);
     assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &before), 0);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
 }
@@ -239,7 +239,7 @@ static void test_at_the_limit_of_pending_signals(void **state)
 static void in_handler(int number)
 {
     (void)number;
-    look_here();
+    sample_here();
 }
 
 static void raise_on(int flags)
@@ -253,7 +253,7 @@ static void raise_on(int flags)
 static void test_through_a_signal_frame(void **state)
 {
     (void)state;
-    asked_low = asked_high = 0;
+    stack_low = stack_high = 0;
     raise_on(0);
 }
 
@@ -263,8 +263,8 @@ static void test_from_an_alternate_stack(void **state)
     (void)state;
     alternate.ss_sp = malloc(alternate.ss_size);
     sigaltstack(&alternate, NULL);
-    asked_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
-    asked_low = asked_high - (1 << 20); /* the thread's own stack; the walk begins outside of it */
+    stack_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
+    stack_low = stack_high - (1 << 20); /* the thread's own stack; the walk begins outside of it */
     raise_on(SA_ONSTACK);
     sigaltstack(&off, NULL);
     free(alternate.ss_sp);
@@ -275,7 +275,7 @@ static struct sig_slot *coroutine_slot;
 
 static void coroutine(void)
 {
-    coroutine_slot = ask_self(0, 0);
+    coroutine_slot = sample_self(0, 0);
 }
 
 /* A coroutine's stack ends at its own root; what lies above it in memory is a guard page that must not be
@@ -328,7 +328,7 @@ static void test_programs_own_signal_reaches_its_handler(void **state)
     sigqueue(getpid(), SIGPROF, value); /* SI_QUEUE like ours, but without our cookie */
     assert_int_equal(program_calls, 2);
     assert_int_equal(program_value, 77);
-    ask_self(0, 0);
+    sample_self(0, 0);
     assert_int_equal(program_calls, 2);
     sigprocmask(SIG_BLOCK, NULL, &program_mask);
     assert_false(sigismember(&program_mask, SIGPROF)); /* back as it was */
@@ -364,7 +364,7 @@ static void test_reset_after_one(void **state)
     assert_true(now.sa_handler == SIG_DFL);
 }
 
-static void test_late_signal_is_counted_not_answered(void **state)
+static void test_late_signal_is_counted_without_a_reply(void **state)
 {
     uint64_t generation, strays = sig_request_stray_count();
     (void)state;
@@ -379,16 +379,16 @@ static void test_errno_survives(void **state)
 {
     (void)state;
     errno = 4711;
-    ask_self(0, 0);
+    sample_self(0, 0);
     assert_int_equal(errno, 4711);
 }
 
-/* By the clock: within the call, in which the answer is given, and more than nothing. */
+/* By the clock: within the call, in which the reply is given, and more than nothing. */
 static void test_what_it_took_is_told(void **state)
 {
     (void)state;
     uint64_t before_ns = clock_monotonic_ns();
-    const struct sig_slot *slot = ask_self(0, 0);
+    const struct sig_slot *slot = sample_self(0, 0);
     uint64_t after_ns = clock_monotonic_ns();
     assert_in_range(slot->time_ns, before_ns, after_ns);
     assert_in_range(slot->took_ns, 1, after_ns - slot->time_ns);
@@ -420,7 +420,7 @@ static void test_blocked_thread_says_so(void **state)
     volatile pid_t tid = 0;
     uint64_t generation;
     (void)state;
-    assert_false(ask_self(0, 0)->was_blocked);
+    assert_false(sample_self(0, 0)->was_blocked);
     assert_int_equal(pipe(pipe_ends), 0);
     pthread_create(&thread, NULL, wait_in_read, (void *)(uintptr_t)&tid);
     while (!tid)
@@ -476,7 +476,7 @@ static void test_a_library_that_is_gone(void **state)
         skip();
 }
 
-/* Loaded since the table was made: the loader itself is asked. */
+/* Loaded since the table was made: the loader itself is searched. */
 static void test_a_library_that_is_new(void **state)
 {
     (void)state;
@@ -516,7 +516,7 @@ int main(void)
         cmocka_unit_test(test_programs_own_signal_reaches_its_handler),
         cmocka_unit_test(test_ignored_and_default_action),
         cmocka_unit_test(test_reset_after_one),
-        cmocka_unit_test(test_late_signal_is_counted_not_answered),
+        cmocka_unit_test(test_late_signal_is_counted_without_a_reply),
         cmocka_unit_test(test_errno_survives),
         cmocka_unit_test(test_what_it_took_is_told),
         cmocka_unit_test(test_gone_thread),

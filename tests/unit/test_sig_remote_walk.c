@@ -284,7 +284,7 @@ static void walk_other(const struct sig_blocked_regs *place, struct sig_remote_w
     copy.expected_bytes = ret->bytes;
 }
 
-static const struct sig_slot *ask(pid_t tid, bool learns)
+static const struct sig_slot *request_sample(pid_t tid, bool learns)
 {
     uint64_t generation;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
@@ -297,7 +297,7 @@ static const struct sig_slot *ask(pid_t tid, bool learns)
     return &memory[index];
 }
 
-/* The handler interrupts at the instruction behind the system call, or when that is to be restarted at it. */
+/* The handler interrupts at the instruction after the system call, or when that is to be restarted at it. */
 static bool is_same(const struct sig_remote_walk *other, const struct sig_slot *slot)
 {
     const uint64_t restart_bytes = SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN;
@@ -333,7 +333,7 @@ static void compare(pid_t tid, struct counts *counts)
         if (run_count(tid) == count)
             break;
     }
-    const struct sig_slot *slot = ask(tid, other.end != SIG_UNWIND_ROOT);
+    const struct sig_slot *slot = request_sample(tid, other.end != SIG_UNWIND_ROOT);
     assert_int_equal(slot->end, SIG_UNWIND_ROOT);
     counts->pairs++;
     counts->whole += other.end == SIG_UNWIND_ROOT;

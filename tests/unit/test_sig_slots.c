@@ -127,13 +127,13 @@ static void test_wait_ends_at_the_deadline(void **state)
 
 /* ---- both sides at once ---- */
 
-enum { ROUNDS = 20000, ANSWERERS = 3, MAIL = 64 };
+enum { ROUNDS = 20000, REPLIERS = 3, MAIL = 64 };
 
 /* Index and generation as the signal would carry them; 0 is empty, UINT64_MAX the end. */
 static _Atomic uint64_t mail[MAIL];
-static _Atomic uint64_t answered;
+static _Atomic uint64_t replied;
 
-static void *answer(void *unused)
+static void *reply_again(void *unused)
 {
     (void)unused;
     for (;;) {
@@ -149,8 +149,8 @@ static void *answer(void *unused)
                 continue;
             slot->depth = CAPACITY;
             for (int k = 0; k < CAPACITY; k++)
-                slot->addresses[k] = letter; /* every word of an answer belongs to one letter */
-            answered++;
+                slot->addresses[k] = letter; /* every word of a reply belongs to one letter */
+            replied++;
             sig_slots_finish(&slots, slot);
         }
         sched_yield();
@@ -167,11 +167,11 @@ static uint32_t take(uint32_t index, uint64_t letter)
 
 static void test_two_sides_at_once(void **state)
 {
-    pthread_t answerers[ANSWERERS];
+    pthread_t repliers[REPLIERS];
     uint64_t outstanding[SLOTS] = {0}, taken = 0, cancelled = 0, sent = 0;
     (void)state;
-    for (int i = 0; i < ANSWERERS; i++)
-        assert_int_equal(pthread_create(&answerers[i], NULL, answer, NULL), 0);
+    for (int i = 0; i < REPLIERS; i++)
+        assert_int_equal(pthread_create(&repliers[i], NULL, reply_again, NULL), 0);
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t generation;
         int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
@@ -194,15 +194,15 @@ static void test_two_sides_at_once(void **state)
     }
     for (int i = 0; i < MAIL; i++)
         mail[i] = UINT64_MAX;
-    for (int i = 0; i < ANSWERERS; i++)
-        pthread_join(answerers[i], NULL);
+    for (int i = 0; i < REPLIERS; i++)
+        pthread_join(repliers[i], NULL);
     for (uint32_t i = 0; i < SLOTS; i++) {
         if (outstanding[i] && sig_slots_is_done(&slots, i))
             taken += take(i, outstanding[i]);
         else if (outstanding[i])
             cancelled += sig_slots_cancel(&slots, i);
     }
-    assert_int_equal(taken, answered);
+    assert_int_equal(taken, replied);
     assert_int_equal(taken + cancelled, sent);
     assert_int_equal(slots.pending, 0);
     assert_true(taken > 0);

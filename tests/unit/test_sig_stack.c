@@ -186,9 +186,9 @@ static size_t bytes_of_call(siginfo_t *info, ucontext_t *context, unsigned char 
     return bytes_written(paint);
 }
 
-/* The sampler asks, with the interrupted thread at pc and its stack pointer at the middle of the fake stack.
- * is_known: the bounds of that stack are. The rule cache is emptied unless is_cached. */
-struct ask {
+/* The sampler requests a sample, with the interrupted thread at pc and its stack pointer at the middle of the
+ * fake stack. is_known: the bounds of that stack are. The rule cache is emptied unless is_cached. */
+struct request {
     uint64_t pc;
     bool is_known, is_cached;
 };
@@ -203,15 +203,15 @@ static ucontext_t context_at(uint64_t pc)
     return context;
 }
 
-static size_t ask_once(const struct ask *ask, unsigned char paint)
+static size_t request_once(const struct request *request, unsigned char paint)
 {
     uint64_t generation;
-    ucontext_t context = context_at(ask->pc);
+    ucontext_t context = context_at(request->pc);
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
-    if (!ask->is_cached)
+    if (!request->is_cached)
         sig_rules_clear();
-    int index = sig_slots_arm(&slots, ask->is_known ? address_of(fake) : 0,
-                              ask->is_known ? address_of(fake + FAKE_WORDS) : 0, NULL, &generation);
+    int index = sig_slots_arm(&slots, request->is_known ? address_of(fake) : 0,
+                              request->is_known ? address_of(fake + FAKE_WORDS) : 0, NULL, &generation);
     assert_int_equal(index, 0);
     info.si_value.sival_ptr = (void *)(uintptr_t)((uint64_t)COOKIE << COOKIE_SHIFT | generation << SLOT_BITS);
     size_t bytes = bytes_of_call(&info, &context, paint);
@@ -221,9 +221,9 @@ static size_t ask_once(const struct ask *ask, unsigned char paint)
 }
 
 /* Two paints: a byte that happens to be written in the colour of one is seen with the other. */
-static size_t bytes_of(const struct ask *ask)
+static size_t bytes_of(const struct request *request)
 {
-    size_t first = ask_once(ask, 0xa5), second = ask_once(ask, 0x5b);
+    size_t first = request_once(request, 0xa5), second = request_once(request, 0x5b);
     return first > second ? first : second;
 }
 
@@ -260,10 +260,10 @@ static void assert_little_every_way(const char *what, uint64_t pc)
 {
     char text[128];
     for (int way = 0; way < 4; way++) {
-        struct ask ask = {.pc = pc, .is_known = way & 1, .is_cached = way & 2};
-        snprintf(text, sizeof(text), "%s, stack %s, rules %s", what, ask.is_known ? "known" : "foreign",
-                 ask.is_cached ? "cached" : "not cached");
-        assert_little(text, bytes_of(&ask));
+        struct request request = {.pc = pc, .is_known = way & 1, .is_cached = way & 2};
+        snprintf(text, sizeof(text), "%s, stack %s, rules %s", what, request.is_known ? "known" : "foreign",
+                 request.is_cached ? "cached" : "not cached");
+        assert_little(text, bytes_of(&request));
     }
 }
 
@@ -327,7 +327,7 @@ static void test_with_every_register(void **state)
 }
 
 /* A wait that a hook has announced: whether it made the call is found out by a walk of its own. */
-static void test_behind_a_wait(void **state)
+static void test_after_a_wait(void **state)
 {
     size_t word = 0;
     (void)state;
@@ -337,7 +337,7 @@ static void test_behind_a_wait(void **state)
     struct sig_waiting *waiting = (struct sig_waiting *)(uintptr_t)(fake + FAKE_WORDS / 2 + 60);
     *waiting = (struct sig_waiting){.handled = sig_wait_here.handled};
     sig_wait_here.waits = waiting;
-    assert_little_every_way("behind a wait", address_of(in_wait_pc));
+    assert_little_every_way("after a wait", address_of(in_wait_pc));
     assert_false(sig_wait_here.was_interrupted);
     sig_wait_use_hooks(address_of(in_rows_pc), address_of(in_rows_pc) + 1);
     assert_little_every_way("in a wait", address_of(in_wait_pc));
@@ -369,7 +369,7 @@ static size_t most_anywhere(uint64_t stride)
     size_t most = 0;
     for (size_t i = 0; i < table->count; i++) {
         for (uint64_t pc = table->modules[i].start_pc; pc < table->modules[i].end_pc; pc += stride) {
-            size_t bytes = ask_once(&(struct ask){.pc = pc, .is_known = true}, 0xa5);
+            size_t bytes = request_once(&(struct request){.pc = pc, .is_known = true}, 0xa5);
             most = bytes > most ? bytes : most;
         }
     }
@@ -445,7 +445,7 @@ int main(void)
         cmocka_unit_test(test_through_a_signal_frame),
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_with_every_register),
-        cmocka_unit_test(test_behind_a_wait),
+        cmocka_unit_test(test_after_a_wait),
         cmocka_unit_test(test_while_a_library_is_unloaded),
         cmocka_unit_test(test_every_function_there_is),
         cmocka_unit_test(test_signals_that_are_not_ours),

@@ -261,7 +261,7 @@ static void a_full_result_is_the_innermost_frames(void **state)
     }
 }
 
-static void too_little_memory_is_no_memo(void **state)
+static void too_little_memory_is_no_cache(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 50; i++)
@@ -312,7 +312,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_modules_make_it_worthless, setup, teardown),
         cmocka_unit_test_setup_teardown(a_walk_that_does_not_end_is_not_remembered, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_result_is_the_innermost_frames, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_little_memory_is_no_memo, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_little_memory_is_no_cache, setup, teardown),
         cmocka_unit_test_setup_teardown(any_history_gives_the_same_stacks, setup, teardown),
     };
     return cmocka_run_group_tests(tests, setup_group, NULL);

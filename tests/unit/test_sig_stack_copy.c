@@ -43,7 +43,7 @@ static int setup(void **state)
         region[i] = (uint64_t)(uintptr_t)&region[i];
     munmap(region + (size_t)HOLE * WORDS_OF_PAGE, PAGE);
     copy = (struct sig_stack_copy){.words = buffer, .capacity_bytes = BUFFER_BYTES, .mem_descriptor = -1};
-    buffer[BUFFER_BYTES / sizeof(uint64_t)] = 4711; /* behind it */
+    buffer[BUFFER_BYTES / sizeof(uint64_t)] = 4711; /* after it */
     stack = (struct sig_stack){.copy = &copy};
     return 0;
 }
@@ -99,7 +99,7 @@ static void what_is_expected_is_one_piece(void **state)
     assert_int_equal(pieces_for(at_page(3) + 4000, at_page(3) + 4000 + BUFFER_BYTES), 1);
 }
 
-/* Upwards in pieces that double, each behind the one before; the first ones stay. */
+/* Upwards in pieces that double, each after the one before; the first ones stay. */
 static void the_window_grows_upwards(void **state)
 {
     (void)state;

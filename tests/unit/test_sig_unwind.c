@@ -26,7 +26,7 @@ enum {
     LANDING = 0xa00
 };
 
-/* Where a module without tables begins: readable, for machines that look at its code. There is a call in it.
+/* Where a module without tables begins: readable, for machines that read its code. There is a call in it.
  */
 #if defined(__x86_64__)
 static const uint8_t bare_code[0x100] = {[0x3b] = 0xe8, 1, 2, 3, 4};
@@ -39,8 +39,8 @@ enum { BARE_CALL_END = 0x40 };
 /* Generated code, in a page of its own: offsets. */
 enum {
 #if defined(__x86_64__)
-    CALL_END = 0x15,          /* behind call rel32 */
-    INDIRECT_CALL_END = 0x25, /* behind call *8(%rax) */
+    CALL_END = 0x15,          /* after call rel32 */
+    INDIRECT_CALL_END = 0x25, /* after call *8(%rax) */
     CHECKS = 0x40,            /* some instructions, push %rbp; mov %rsp,%rbp, a body, ret */
     PUSH = CHECKS + 4,
     MOV = CHECKS + 5,
@@ -49,8 +49,8 @@ enum {
     INIT = 0x80, /* as crti.o has it: sub $8,%rsp; a call; add $8,%rsp; ret */
     INIT_BODY = INIT + 4,
 #else
-    CALL_END = 0x14,          /* behind bl */
-    INDIRECT_CALL_END = 0x24, /* behind blr x1 */
+    CALL_END = 0x14,          /* after bl */
+    INDIRECT_CALL_END = 0x24, /* after blr x1 */
     CHECKS = 0x40,            /* some instructions, stp x29,x30,[sp,#-32]!; mov x29,sp, a body, ret */
     PUSH = CHECKS + 8,
     MOV = CHECKS + 12,
@@ -432,7 +432,7 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
 }
 
 /* The second word of a frame that keeps no convention may be anything. */
-static void generated_code_is_returned_to_behind_a_call_only(void **state)
+static void generated_code_is_returned_to_after_a_call_only(void **state)
 {
     (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
@@ -446,7 +446,7 @@ static void generated_code_is_returned_to_behind_a_call_only(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
 }
 
-/* Unless the frame records above lead behind a call in a module: then an interpreter has pushed it. */
+/* Unless the frame records above lead to after a call in a module: then an interpreter has pushed it. */
 static void an_interpreter_is_known_by_where_its_frames_lead(void **state)
 {
     (void)state;
@@ -461,7 +461,7 @@ static void an_interpreter_is_known_by_where_its_frames_lead(void **state)
     ASSERT_WALK(SIG_UNWIND_ROOT, NOWHERE, at_code(CALL_END) + 3, at_code(INDIRECT_CALL_END) + 3,
                 BARE + BARE_CALL_END - 1);
     /* Each link counts, whatever is known of the code by now. */
-    stack[51] = BARE + BARE_CALL_END + 4; /* behind no call */
+    stack[51] = BARE + BARE_CALL_END + 4; /* after no call */
     walk();
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
     stack[51] = BARE + BARE_CALL_END;
@@ -718,7 +718,7 @@ static void what_lies_below_the_stack_pointer_is_probed(void **state)
 }
 
 #if defined(__x86_64__)
-/* Code that ends within an instruction: what would be its next byte is not looked at. */
+/* Code that ends within an instruction: what would be its next byte is not read. */
 static void a_call_cut_short_is_none(void **state)
 {
     uint8_t *bytes = calloc(1, SIG_CALL_BYTES_MAX); /* so that the sanitizer sees its end */
@@ -784,7 +784,7 @@ int main(void)
         cmocka_unit_test_setup(signatures_are_taken_off, setup),
 #endif
         cmocka_unit_test_setup(code_without_tables_goes_by_frame_pointer, setup),
-        cmocka_unit_test_setup(generated_code_is_returned_to_behind_a_call_only, setup),
+        cmocka_unit_test_setup(generated_code_is_returned_to_after_a_call_only, setup),
         cmocka_unit_test_setup(an_interpreter_is_known_by_where_its_frames_lead, setup),
         cmocka_unit_test_setup(a_chain_that_leads_nowhere_is_none, setup),
         cmocka_unit_test_setup(interruptions_teach_the_cache_nothing_about_returns, setup),

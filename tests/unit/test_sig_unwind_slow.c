@@ -463,7 +463,7 @@ static void what_the_plt_has_pushed_is_taken_off(void **state)
 static void code_that_tells_needs_no_table(void **state)
 {
     static const uint32_t entry[] = {0x90000010, 0xf9400211, 0x91000210, 0xd61f0220};
-    uint64_t plt = cfi_function_pc(&table, 8), behind = cfi_function_pc(&table, 9);
+    uint64_t plt = cfi_function_pc(&table, 8), after_plt = cfi_function_pc(&table, 9);
     (void)state;
     if (!SIG_CODE_TELLS_RULES)
         skip();
@@ -472,7 +472,7 @@ static void code_that_tells_needs_no_table(void **state)
     memcpy(table.bytes + FUNCTION_PC + 8 * FUNCTION_BYTES, entry, sizeof(entry));
     memcpy(table.bytes + FUNCTION_PC + 9 * FUNCTION_BYTES, trampoline_code, sizeof(trampoline_code));
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[20] + SIG_UCONTEXT_OFFSET);
-    interrupted_at(behind);
+    interrupted_at(after_plt);
     set_register(&context, SP, address_of(20));
     set_registers(inner, plt + 4, address_of(200), 0);
     set_register(inner, RA, in_function(0) + 1);
@@ -480,7 +480,7 @@ static void code_that_tells_needs_no_table(void **state)
     stack[210] = in_function(1) + 1;
     walk();
     assert_int_equal(fast_end, SIG_UNWIND_INEXPRESSIBLE);
-    ASSERT_WALK(SIG_UNWIND_ROOT, behind, plt + 4, in_function(0), in_function(1));
+    ASSERT_WALK(SIG_UNWIND_ROOT, after_plt, plt + 4, in_function(0), in_function(1));
 }
 
 /* By frame pointer only a lower bound of the stack pointer is found; the caller's own record leads on. */
@@ -518,7 +518,7 @@ static void a_frame_record_gives_the_stack_pointer(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, in_function(0), bare, in_function(1));
 }
 
-/* Behind code without tables only the frame pointer and the stack pointer are known. */
+/* After code without tables only the frame pointer and the stack pointer are known. */
 static void code_without_tables_goes_by_frame_pointer(void **state)
 {
     /* A call and a nop, in no module. */

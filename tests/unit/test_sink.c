@@ -1,4 +1,4 @@
-/* A file appears whole or not at all, and whatever goes wrong is said and leaves nothing behind. */
+/* A file appears whole or not at all, and whatever goes wrong is said and leaves no file. */
 /* test: tsan */
 #include "base/sink.h"
 
@@ -459,7 +459,7 @@ static void a_fifo_has_no_spare(void **state)
     assert_int_equal(sink_spare(directory->fd, "fifo"), -EEXIST);
 }
 
-/* Who may do everything may write everywhere: for these questions the test becomes nobody for a moment. */
+/* Who may do everything may write everywhere: for this the test becomes nobody for a moment. */
 static void a_directory_that_may_not_be_written_is_reported(void **state)
 {
     struct fake_directory *directory = *state;

@@ -12,12 +12,12 @@ enum { DEPTH_MAX = 120, ROUNDS = 3000 };
 
 static struct arena arena;
 static struct tree tree;
-static struct stack_caches memos;
+static struct stack_caches caches;
 
 static int setup(void **state)
 {
     (void)state;
-    memos = (struct stack_caches){.bytes_max = 1 << 20};
+    caches = (struct stack_caches){.bytes_max = 1 << 20};
     return arena_init(&arena, 64 << 20) || tree_init(&tree, &arena);
 }
 
@@ -48,13 +48,13 @@ static size_t locate(const uint64_t *addresses, size_t depth, arena_ref *path, u
 }
 
 /* What the walk does: `stack` is outermost first. */
-static void walk(struct sig_stack_cache *memo, const uint64_t *stack, uint32_t depth, uint32_t shared)
+static void walk(struct sig_stack_cache *cache, const uint64_t *stack, uint32_t depth, uint32_t shared)
 {
     for (uint32_t i = 0; i < depth; i++)
-        memo->frames[i].address = stack[i];
-    memo->count = depth;
-    memo->shared = shared;
-    memo->walks++;
+        cache->frames[i].address = stack[i];
+    cache->count = depth;
+    cache->shared = shared;
+    cache->walks++;
 }
 
 static void fold_path(struct fold_thread *thread, arena_ref base, const arena_ref *path, size_t depth)
@@ -65,9 +65,9 @@ static void fold_path(struct fold_thread *thread, arena_ref base, const arena_re
     fold_observe(&fold, thread, &seen);
 }
 
-/* Folds a stack by memo, and whole for another thread below the same root; both must come to the same node.
+/* Folds a stack by cache, and whole for another thread below the same root; both must come to the same node.
  */
-static void fold_both(struct stack_cache *memo, struct fold_thread *with, struct fold_thread *without,
+static void fold_both(struct stack_cache *cache, struct fold_thread *with, struct fold_thread *without,
                       const uint64_t *stack, uint32_t depth)
 {
     uint64_t addresses[DEPTH_MAX];
@@ -75,13 +75,13 @@ static void fold_both(struct stack_cache *memo, struct fold_thread *with, struct
     uint32_t inner[DEPTH_MAX];
     for (uint32_t i = 0; i < depth; i++)
         addresses[i] = stack[depth - 1 - i];
-    size_t fresh = depth - memo->walk->shared;
-    arena_ref base = stack_cache_base(memo, 0);
+    size_t fresh = depth - cache->walk->shared;
+    arena_ref base = stack_cache_base(cache, 0);
     if (!base)
-        fresh = stack_cache_whole(memo, addresses, fresh, DEPTH_MAX);
+        fresh = stack_cache_whole(cache, addresses, fresh, DEPTH_MAX);
     size_t count = locate(addresses, fresh, path, inner);
     fold_path(with, base, path, count);
-    stack_cache_keep(memo, &tree, with->node, inner, fresh, 0);
+    stack_cache_keep(cache, &tree, with->node, inner, fresh, 0);
     uint32_t ignored[DEPTH_MAX];
     count = locate(addresses, depth, path, ignored);
     fold_path(without, 0, path, count);
@@ -90,7 +90,7 @@ static void fold_both(struct stack_cache *memo, struct fold_thread *with, struct
 
 static void shared_frames_are_folded_once(void **state)
 {
-    struct stack_cache *memo = stack_cache_create(&memos, DEPTH_MAX / 2);
+    struct stack_cache *cache = stack_cache_create(&caches, DEPTH_MAX / 2);
     struct fold_thread with, without;
     uint64_t stack[DEPTH_MAX];
     uint32_t depth = 0;
@@ -105,16 +105,16 @@ static void shared_frames_are_folded_once(void **state)
         do
             stack[depth++] = 1 + (uint64_t)rand() % 30;
         while (depth < DEPTH_MAX && rand() % 10);
-        walk(memo->walk, stack, depth, round ? shared : 0);
+        walk(cache->walk, stack, depth, round ? shared : 0);
         if (rand() % 20 == 0) {
-            walk(memo->walk, stack, depth, depth - 1); /* an answer that nobody has folded */
+            walk(cache->walk, stack, depth, depth - 1); /* a reply that nobody has folded */
         }
-        based += stack_cache_base(memo, 0) != 0;
-        fold_both(memo, &with, &without, stack, depth);
+        based += stack_cache_base(cache, 0) != 0;
+        fold_both(cache, &with, &without, stack, depth);
     }
     assert_true(based > ROUNDS / 2);
-    stack_cache_destroy(&memos, memo);
-    assert_int_equal(memos.bytes, 0);
+    stack_cache_destroy(&caches, cache);
+    assert_int_equal(caches.bytes, 0);
 }
 
 static void memory_is_bounded(void **state)
@@ -122,41 +122,41 @@ static void memory_is_bounded(void **state)
     struct stack_cache *all[1000];
     size_t count = 0;
     (void)state;
-    while (count < 1000 && (all[count] = stack_cache_create(&memos, 20)))
+    while (count < 1000 && (all[count] = stack_cache_create(&caches, 20)))
         count++;
     assert_in_range(count, 10, 999);
-    assert_true(memos.bytes <= memos.bytes_max);
-    stack_cache_destroy(&memos, all[--count]);
-    assert_non_null(all[count] = stack_cache_create(&memos, 20));
+    assert_true(caches.bytes <= caches.bytes_max);
+    stack_cache_destroy(&caches, all[--count]);
+    assert_non_null(all[count] = stack_cache_create(&caches, 20));
     for (size_t i = 0; i <= count; i++)
-        stack_cache_destroy(&memos, all[i]);
-    stack_cache_destroy(&memos, NULL);
-    assert_int_equal(memos.bytes, 0);
+        stack_cache_destroy(&caches, all[i]);
+    stack_cache_destroy(&caches, NULL);
+    assert_int_equal(caches.bytes, 0);
 }
 
 /* After a walk that nothing was kept of, nothing is known. */
 static void what_was_not_folded_is_not_gone_on_from(void **state)
 {
-    struct stack_cache *memo = stack_cache_create(&memos, 20);
+    struct stack_cache *cache = stack_cache_create(&caches, 20);
     uint64_t stack[] = {1, 2, 3};
     uint32_t inner[] = {0, 1, 2};
     arena_ref root = tree_root(&tree, 1), node = root;
     (void)state;
-    assert_int_equal(stack_cache_base(memo, 0), 0);
-    walk(memo->walk, stack, 3, 0);
+    assert_int_equal(stack_cache_base(cache, 0), 0);
+    walk(cache->walk, stack, 3, 0);
     for (int i = 0; i < 3; i++)
         node = tree_child(&tree, node, tree_location(&tree, 1, stack[i], stack[i]));
-    stack_cache_keep(memo, &tree, node, inner, 3, 0);
-    walk(memo->walk, stack, 3, 2);
-    assert_int_equal(stack_cache_base(memo, 0), tree_node(&tree, node)->parent);
-    assert_int_equal(stack_cache_base(memo, 7), 0); /* other labels, other nodes */
-    walk(memo->walk, stack, 3, 2);
-    assert_int_equal(stack_cache_base(memo, 0), 0);
-    memo->walk->count = 0; /* a walk that did not reach the root */
-    stack_cache_keep(memo, &tree, node, inner, 3, 0);
-    walk(memo->walk, stack, 3, 2);
-    assert_int_equal(stack_cache_base(memo, 0), 0);
-    stack_cache_destroy(&memos, memo);
+    stack_cache_keep(cache, &tree, node, inner, 3, 0);
+    walk(cache->walk, stack, 3, 2);
+    assert_int_equal(stack_cache_base(cache, 0), tree_node(&tree, node)->parent);
+    assert_int_equal(stack_cache_base(cache, 7), 0); /* other labels, other nodes */
+    walk(cache->walk, stack, 3, 2);
+    assert_int_equal(stack_cache_base(cache, 0), 0);
+    cache->walk->count = 0; /* a walk that did not reach the root */
+    stack_cache_keep(cache, &tree, node, inner, 3, 0);
+    walk(cache->walk, stack, 3, 2);
+    assert_int_equal(stack_cache_base(cache, 0), 0);
+    stack_cache_destroy(&caches, cache);
 }
 
 int main(void)

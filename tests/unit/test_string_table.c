@@ -85,7 +85,7 @@ static void a_string_may_be_long(void **state)
     free(text);
 }
 
-/* What has no memory any more is not looked at, and stays so. */
+/* What has no memory any more is not read, and stays so. */
 static void without_memory_it_is_empty(void **state)
 {
     struct string_table *table = *state;

@@ -73,18 +73,18 @@ static void take_arrived(void)
     }
 }
 
-static bool look(void)
+static bool scan(void)
 {
     now_ns += 100 * NS_PER_MS;
     return thread_scan_begin(&census, &threads, now_ns);
 }
 
-/* Who is found to be a stranger in so many looks, 0 for nobody. */
-static pid_t find_stranger(int looks)
+/* Who is found to be a stranger in so many scans, 0 for nobody. */
+static pid_t find_stranger(int scans)
 {
     struct thread_scan_task stranger;
-    while (looks-- > 0) {
-        assert_true(look());
+    while (scans-- > 0) {
+        assert_true(scan());
         take_arrived();
         if (thread_scan_next_stranger(&census, &threads, &stranger))
             return stranger.tid;
@@ -166,7 +166,7 @@ static void who_was_there_first_is_found_at_once(void **state)
     end_sleeper();
 }
 
-static void a_stranger_is_found_at_the_second_look(void **state)
+static void a_stranger_is_found_at_the_second_scan(void **state)
 {
     (void)state;
     struct thread_scan_task stranger;
@@ -236,7 +236,7 @@ static void who_enters_during_the_look_is_not_taken_twice(void **state)
     assert_int_equal(find_stranger(2), 0);
     take_arrived();
     enter(thread, sleeper.tid);
-    assert_true(look());
+    assert_true(scan());
     assert_int_equal(census.strangers.count, 1);
     take_arrived();
     assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
@@ -321,10 +321,10 @@ static void the_end_of_a_stranger_is_found(void **state)
     thread_scan_start(&census, &threads);
     assert_true(thread_scan_next_stranger(&census, &threads, &stranger));
     struct thread *thread = adopt(&stranger);
-    assert_true(look());
+    assert_true(scan());
     assert_null(thread_scan_next_gone(&census, &threads));
     end_sleeper();
-    assert_true(look());
+    assert_true(scan());
     assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
     drop(thread, now_ns);
     assert_null(thread_scan_next_gone(&census, &threads));
@@ -337,7 +337,7 @@ static void a_stranger_whose_tid_has_passed_on_is_gone(void **state)
     start(&sleeper, &lock);
     struct thread_scan_task stranger = {.tid = sleeper.tid, .time_ns = clock_monotonic_ns() - NS_PER_S};
     struct thread *thread = adopt(&stranger);
-    assert_true(look());
+    assert_true(scan());
     assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
     end_sleeper();
 }
@@ -347,10 +347,10 @@ static void who_ends_without_a_word_is_gone(void **state)
     (void)state;
     start(&sleeper, &lock);
     struct thread *thread = add(sleeper.tid);
-    assert_true(look());
+    assert_true(scan());
     assert_null(thread_scan_next_gone(&census, &threads));
     end_sleeper();
-    assert_true(look());
+    assert_true(scan());
     assert_ptr_equal(thread_scan_next_gone(&census, &threads), thread);
 }
 
@@ -362,40 +362,40 @@ static void who_has_said_so_is_not_gone(void **state)
     struct thread *thread = add(sleeper.tid);
     threads_leave(&threads, thread, no_name);
     end_sleeper();
-    assert_true(look());
+    assert_true(scan());
     assert_null(thread_scan_next_gone(&census, &threads));
 }
 
 /* ---- many ---- */
 
-/* More than one look can list or check, with a few strangers among them; half of all end without a word. */
+/* More than one scan can list or check, with a few strangers among them; half of all end without a word. */
 static void all_are_found_among_many(void **state)
 {
     (void)state;
     struct thread_scan_task stranger;
     struct thread *gone;
-    uint32_t strangers = 0, looks = 0, gone_count = 0;
+    uint32_t strangers = 0, scans = 0, gone_count = 0;
     for (int i = 0; i < MANY; i++)
         start(&many[i], i < MANY / 2 ? &lock : &other_lock);
     for (int i = 0; i < MANY; i++) {
         if (i % 20 != 0)
             add(many[i].tid);
     }
-    for (; strangers < MANY / 20 && looks < 20; looks++) {
-        assert_true(look());
+    for (; strangers < MANY / 20 && scans < 20; scans++) {
+        assert_true(scan());
         while (thread_scan_next_stranger(&census, &threads, &stranger)) {
             adopt(&stranger);
             strangers++;
         }
     }
     assert_int_equal(strangers, MANY / 20);
-    assert_true(looks > MANY / PROC_TASKS_NEXT_MAX);
+    assert_true(scans > MANY / PROC_TASKS_NEXT_MAX);
     assert_int_equal(threads.live_count, MANY);
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < MANY / 2; i++)
         end(&many[i]);
-    for (looks = 0; gone_count < MANY / 2 && looks < 50; looks++) {
-        assert_true(look());
+    for (scans = 0; gone_count < MANY / 2 && scans < 50; scans++) {
+        assert_true(scan());
         while ((gone = thread_scan_next_gone(&census, &threads)) != NULL) {
             drop(gone, now_ns);
             gone_count++;
@@ -415,7 +415,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(who_was_there_first_is_found_at_once),
-        TEST(a_stranger_is_found_at_the_second_look),
+        TEST(a_stranger_is_found_at_the_second_scan),
         TEST(who_ends_between_the_looks_is_no_stranger),
         TEST(another_thread_with_the_tid_is_met_anew),
         TEST(the_registered_are_no_strangers),

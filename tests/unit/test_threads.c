@@ -30,7 +30,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A thread of this tid that has come and is looked at. */
+/* A thread of this tid that has come and is sampled. */
 static struct thread *add(struct threads *threads, pid_t tid)
 {
     struct thread *thread = threads_acquire(threads);

@@ -72,24 +72,24 @@ static int teardown(void **state)
 
 enum seen { RUNNING, WAITING };
 
-struct look {
+struct observed {
     const char *stack; /* NULL: provably where it was */
     uint64_t time_us, cpu_us;
     enum seen seen;
-    uint64_t until_us; /* 0: stands for nothing behind it */
+    uint64_t until_us; /* 0: stands for nothing after it */
     uint32_t ticks;    /* how many ticks on its stretch ends */
 };
 
-static void observe_thread(struct fixture *fixture, struct fold_thread *thread, struct look look)
+static void observe_thread(struct fixture *fixture, struct fold_thread *thread, struct observed observed)
 {
-    struct fake_path path = fake_path(&fixture->tree, look.stack ? look.stack : "a");
+    struct fake_path path = fake_path(&fixture->tree, observed.stack ? observed.stack : "a");
     const struct fold_observation observation = {
-        .time_ns = start_ns + look.time_us * NS_PER_US,
-        .until_ns = look.until_us ? start_ns + look.until_us * NS_PER_US : 0,
-        .until_tick = fixture->timeline->tick + look.ticks,
-        .cpu_clock_ns = thread->cpu_clock_ns + look.cpu_us * NS_PER_US,
-        .is_running = look.seen == RUNNING,
-        .is_unchanged = !look.stack,
+        .time_ns = start_ns + observed.time_us * NS_PER_US,
+        .until_ns = observed.until_us ? start_ns + observed.until_us * NS_PER_US : 0,
+        .until_tick = fixture->timeline->tick + observed.ticks,
+        .cpu_clock_ns = thread->cpu_clock_ns + observed.cpu_us * NS_PER_US,
+        .is_running = observed.seen == RUNNING,
+        .is_unchanged = !observed.stack,
         .path = path.locations,
         .depth = path.depth,
     };
@@ -97,21 +97,21 @@ static void observe_thread(struct fixture *fixture, struct fold_thread *thread, 
 }
 
 /* At the next tick. */
-static void observe(struct fixture *fixture, struct look look)
+static void observe(struct fixture *fixture, struct observed observed)
 {
     fixture->timeline->tick++;
-    observe_thread(fixture, &fixture->thread, look);
+    observe_thread(fixture, &fixture->thread, observed);
 }
 
 static void see(struct fixture *fixture, const char *stack, uint64_t time_us, uint64_t cpu_us, enum seen seen)
 {
-    observe(fixture, (struct look){stack, time_us, cpu_us, seen, 0, 0});
+    observe(fixture, (struct observed){stack, time_us, cpu_us, seen, 0, 0});
 }
 
 static void see_thread(struct fixture *fixture, struct fold_thread *thread, const char *stack,
                        uint64_t time_us, uint64_t cpu_us)
 {
-    observe_thread(fixture, thread, (struct look){stack, time_us, cpu_us, RUNNING, 0, 0});
+    observe_thread(fixture, thread, (struct observed){stack, time_us, cpu_us, RUNNING, 0, 0});
 }
 
 static void end_at(struct fixture *fixture, uint64_t time_us, uint64_t cpu_us, enum fold_rest rest)
@@ -164,7 +164,7 @@ static void the_idle_example(void **state)
     assert_record(fixture, 4, "d", 112600, 114000, 100, 2800, 2, 2);
 }
 
-static void who_runs_has_a_record_for_each_look(void **state)
+static void who_runs_has_a_record_for_each_sample(void **state)
 {
     struct fixture *fixture = *state;
     see(fixture, "a", 1000, 0, RUNNING);
@@ -173,13 +173,13 @@ static void who_runs_has_a_record_for_each_look(void **state)
     assert_int_equal(fixture->timeline->count, 3);
 }
 
-/* Four ticks pass from look to look; the first stands for two that come behind it. */
+/* Four ticks pass from sample to sample; the first stands for two that come after it. */
 static void a_look_weighs_the_ticks_it_stands_for(void **state)
 {
     struct fixture *fixture = *state;
-    observe(fixture, (struct look){"a", 1000, 10, WAITING, .until_us = 3000, .ticks = 2});
+    observe(fixture, (struct observed){"a", 1000, 10, WAITING, .until_us = 3000, .ticks = 2});
     fixture->timeline->tick += 3;
-    observe(fixture, (struct look){"b", 5000, 20, RUNNING, .until_us = 9000, .ticks = 4});
+    observe(fixture, (struct observed){"b", 5000, 20, RUNNING, .until_us = 9000, .ticks = 4});
     fixture->timeline->tick += 1;
     end_at(fixture, 6500, 700, FOLD_REST_UNSAMPLED);
     assert_int_equal(fixture->timeline->count, 3);
@@ -188,7 +188,7 @@ static void a_look_weighs_the_ticks_it_stands_for(void **state)
     assert_record(fixture, 2, "b", 6500, 6500, 700, 0, 0, 0);
 }
 
-static void what_is_behind_the_last_stretch_is_the_rest(void **state)
+static void what_is_after_the_last_stretch_is_the_rest(void **state)
 {
     struct fixture *fixture = *state;
     see(fixture, "a", 1000, 10, RUNNING);
@@ -217,7 +217,7 @@ static void who_has_not_run_until_the_end_waits_until_then(void **state)
 static void a_settled_thread_goes_on(void **state)
 {
     struct fixture *fixture = *state;
-    observe(fixture, (struct look){"a", 1000, 10, WAITING, .until_us = 5000, .ticks = 4});
+    observe(fixture, (struct observed){"a", 1000, 10, WAITING, .until_us = 5000, .ticks = 4});
     fixture->timeline->tick += 1;
     fold_thread_settle(&fixture->fold, &fixture->thread, 0, start_ns + 2000 * NS_PER_US,
                        fixture->thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
@@ -371,9 +371,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_idle_example, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_runs_has_a_record_for_each_look, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_runs_has_a_record_for_each_sample, setup, teardown),
         cmocka_unit_test_setup_teardown(a_look_weighs_the_ticks_it_stands_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_behind_the_last_stretch_is_the_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_after_the_last_stretch_is_the_rest, setup, teardown),
         cmocka_unit_test_setup_teardown(who_has_not_run_until_the_end_waits_until_then, setup, teardown),
         cmocka_unit_test_setup_teardown(a_settled_thread_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(thinning_keeps_each_threads_sums, setup_few, teardown),

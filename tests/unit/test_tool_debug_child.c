@@ -15,11 +15,11 @@ enum { ADDRESS_COUNT = sizeof addresses / sizeof *addresses };
 /* What the process does in place of reading the file. */
 static enum { FIND, FIND_NONE, CRASH, LOOP, HANG } reading;
 
-static int find(const uint64_t *asked, size_t count, struct frame_table *ret)
+static int find(const uint64_t *wanted, size_t count, struct frame_table *ret)
 {
     for (size_t i = 0; i < count; i++) {
         frame_table_add_row(
-            ret, &(struct frame_row){.address = asked[i], .source = NAME_FROM_DWARF, .is_final = 1});
+            ret, &(struct frame_row){.address = wanted[i], .source = NAME_FROM_DWARF, .is_final = 1});
         frame_table_add_frame(ret, &(struct frame_entry){.system_name = frame_table_string(ret, "found"),
                                                          .file = frame_table_string(ret, "/src/found.c"),
                                                          .line = 7});
@@ -28,7 +28,7 @@ static int find(const uint64_t *asked, size_t count, struct frame_table *ret)
 }
 
 /* In place of the tool's: what a program defines itself is not taken out of an archive. */
-int debug_info_read(const struct debug_module *module, const uint64_t *asked, size_t count,
+int debug_info_read(const struct debug_module *module, const uint64_t *wanted, size_t count,
                     struct frame_table *ret)
 {
     volatile bool is_over = false;
@@ -42,7 +42,7 @@ int debug_info_read(const struct debug_module *module, const uint64_t *asked, si
         continue;
     while (reading == HANG)
         pause();
-    return reading == FIND ? find(asked, count, ret) : -ESTALE;
+    return reading == FIND ? find(wanted, count, ret) : -ESTALE;
 }
 
 static int read_status(int how, const struct debug_bounds *bounds, struct frame_table *ret)

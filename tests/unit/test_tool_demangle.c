@@ -1,4 +1,4 @@
-/* Names are what c++filt and rustfilt say, bounded, with what stands behind the mangled name kept. */
+/* Names are what c++filt and rustfilt say, bounded, with what follows the mangled name kept. */
 #include "lib/unit.h"
 #include "tool/debug/demangle.h"
 

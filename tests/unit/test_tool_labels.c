@@ -62,9 +62,9 @@ static void name_all(struct fixture *fixture)
                                         .region_of = fixture->region_of};
 }
 
-/* A look `ns` after the last one: the stack and labels, innermost first. */
-static void look(struct fixture *fixture, uint64_t ns, const arena_ref *path, size_t depth,
-                 uint32_t label_count)
+/* A sample `ns` after the last one: the stack and labels, innermost first. */
+static void sample(struct fixture *fixture, uint64_t ns, const arena_ref *path, size_t depth,
+                   uint32_t label_count)
 {
     const struct fold_observation seen = {
         .time_ns = fixture->thread.time_ns + ns, .path = path, .depth = depth, .label_count = label_count};
@@ -81,15 +81,15 @@ static void make_thread(struct fixture *fixture)
     fold_thread_begin(&fixture->thread, record->root, 1000, 0);
 }
 
-static void look_at_all(struct fixture *fixture)
+static void take_all_samples(struct fixture *fixture)
 {
     const arena_ref a = fixture->a, b = fixture->b, one = fixture->one, two = fixture->two,
                     other = fixture->other;
-    look(fixture, 10, (arena_ref[]){b, a, one}, 3, 1);
-    look(fixture, 20, (arena_ref[]){b, a, one, two}, 4, 2);
-    look(fixture, 30, (arena_ref[]){b, a}, 2, 0);
-    look(fixture, 40, (arena_ref[]){one}, 1, 1); /* nothing of the program on the stack */
-    look(fixture, 50, (arena_ref[]){a, other}, 2, 1);
+    sample(fixture, 10, (arena_ref[]){b, a, one}, 3, 1);
+    sample(fixture, 20, (arena_ref[]){b, a, one, two}, 4, 2);
+    sample(fixture, 30, (arena_ref[]){b, a}, 2, 0);
+    sample(fixture, 40, (arena_ref[]){one}, 1, 1); /* nothing of the program on the stack */
+    sample(fixture, 50, (arena_ref[]){a, other}, 2, 1);
     const struct fold_observation left_out = {.time_ns = fixture->thread.time_ns + 60, .is_left_out = true};
     fold_observe(&fixture->fold, &fixture->thread, &left_out);
     fold_thread_end(&fixture->fold, &fixture->thread, fixture->thread.time_ns, 0, FOLD_REST_UNSAMPLED);
@@ -112,7 +112,7 @@ static int setup(void **state)
     fixture.two = tree_label(&fixture.tree, "m", "two");
     fixture.other = tree_label(&fixture.tree, "n", "other");
     make_thread(&fixture);
-    look_at_all(&fixture);
+    take_all_samples(&fixture);
     name_all(&fixture);
     fixture.profile = (struct profile){.arena = &fixture.arena,
                                        .tree = &fixture.tree,
@@ -252,7 +252,7 @@ static void reports_are_by_label_and_of_one(void **state)
 
 /* ---- files ---- */
 
-/* Reads bytes by what they begin with; they are copied, so that what lies behind them is nobody's. */
+/* Reads bytes by what they begin with; they are copied, so that what lies after them is nobody's. */
 static int read_again(struct fixture *fixture, struct recording *recording, const struct fake_bytes *bytes)
 {
     FILE *file = fopen(fixture->path, "wb");

@@ -110,7 +110,7 @@ static void a_thread_that_lived_has_its_time_up_to_the_last_beat(void **state)
     fake_recorder_tick(recorder, 3200);
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "ab", 900);
-    assert_wall(&fixture->recording, 1, "ac", 1500); /* and what it stands for behind it */
+    assert_wall(&fixture->recording, 1, "ac", 1500); /* and what it stands for after it */
     assert_wall(&fixture->recording, 1, "?", 700);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3100);
     assert_int_equal(sum_of(&fixture->recording, 1).cpu_ns, 700); /* as the clock said last */
@@ -252,7 +252,7 @@ static void a_state_that_was_just_taken_is_not_believed(void **state)
     recording_close(&fixture->recording);
 }
 
-/* Behind the last beat: it has lived for no time. */
+/* After the last beat: it has lived for no time. */
 static void a_thread_does_not_end_before_it_begins(void **state)
 {
     struct fixture *fixture = *state;
@@ -352,7 +352,7 @@ static void records_that_have_moved_are_not_there_twice(void **state)
 
 /* ---- killed at every instruction ---- */
 
-/* What the recorder knows to be true. Times are behind FAKE_START_NS. */
+/* What the recorder knows to be true. Times are after FAKE_START_NS. */
 struct truth {
     uint32_t begun, begun_for_sure; /* threads, up to this number */
     uint64_t beat_ns, now_ns;       /* the last that is told of for sure, and the latest that may be */
@@ -362,7 +362,7 @@ struct truth {
     } threads[THREADS_MAX];
 };
 
-static struct thread *live_begin_thread(struct fake_recorder *recorder, struct truth *truth, uint64_t time_ns)
+static struct thread *play_begin_thread(struct fake_recorder *recorder, struct truth *truth, uint64_t time_ns)
 {
     truth->now_ns = time_ns;
     truth->threads[truth->begun + 1].start_ns = time_ns;
@@ -372,7 +372,7 @@ static struct thread *live_begin_thread(struct fake_recorder *recorder, struct t
     return thread;
 }
 
-static void live_end_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
+static void play_end_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
                             uint64_t time_ns, uint64_t cpu_ns)
 {
     uint32_t number = thread->number;
@@ -384,7 +384,7 @@ static void live_end_thread(struct fake_recorder *recorder, struct truth *truth,
     truth->threads[number].has_ended = 1;
 }
 
-static void live_observe_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
+static void play_observe_thread(struct fake_recorder *recorder, struct truth *truth, struct thread *thread,
                                 uint64_t time_ns, unsigned which)
 {
     static const char *const stacks[] = {"ab", "abc", "ad", "ab1ef", "g", "ab1eh", "abcdefg", "ad1"};
@@ -396,7 +396,7 @@ static void live_observe_thread(struct fake_recorder *recorder, struct truth *tr
                           stacks[which % (sizeof stacks / sizeof *stacks)]);
 }
 
-static void live_tick(struct fake_recorder *recorder, struct truth *truth, uint64_t time_ns)
+static void play_tick(struct fake_recorder *recorder, struct truth *truth, uint64_t time_ns)
 {
     truth->now_ns = time_ns;
     fake_recorder_tick(recorder, time_ns);
@@ -406,7 +406,7 @@ static void live_tick(struct fake_recorder *recorder, struct truth *truth, uint6
 static void begin_to_record(struct fixture *fixture, struct truth *truth)
 {
     struct fake_recorder *recorder = &fixture->recorder;
-    live_observe_thread(recorder, truth, live_begin_thread(recorder, truth, 0), 1000, 0);
+    play_observe_thread(recorder, truth, play_begin_thread(recorder, truth, 0), 1000, 0);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
 }
 
@@ -415,20 +415,20 @@ static void record_something(struct fixture *fixture, struct truth *truth)
 {
     struct fake_recorder *recorder = &fixture->recorder;
     struct thread *first = recorder->threads.live[0];
-    live_tick(recorder, truth, 2000);
-    struct thread *second = live_begin_thread(recorder, truth, 2100);
+    play_tick(recorder, truth, 2000);
+    struct thread *second = play_begin_thread(recorder, truth, 2100);
     for (unsigned i = 1; i <= 18; i++) {
         uint64_t time_ns = 2000 + 1000 * (uint64_t)i;
-        live_observe_thread(recorder, truth, first, time_ns - 500, i);
-        live_observe_thread(recorder, truth, second, time_ns - 300, i / 4);
+        play_observe_thread(recorder, truth, first, time_ns - 500, i);
+        play_observe_thread(recorder, truth, second, time_ns - 300, i / 4);
         if (i == 9)
             fake_recorder_module(recorder, "/lib/another");
         if (i == 6 || i == 12) {
-            live_end_thread(recorder, truth, second, time_ns - 200,
+            play_end_thread(recorder, truth, second, time_ns - 200,
                             truth->threads[second->number].cpu_ns + 100);
-            second = live_begin_thread(recorder, truth, time_ns - 100);
+            second = play_begin_thread(recorder, truth, time_ns - 100);
         }
-        live_tick(recorder, truth, time_ns);
+        play_tick(recorder, truth, time_ns);
     }
 }
 
@@ -516,15 +516,15 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 
 static void watch_stores(struct fixture *fixture, struct truth *truth)
 {
-    const struct mapped_store *live = &fixture->recorder.sampler.mapped_store;
+    const struct mapped_store *store = &fixture->recorder.sampler.mapped_store;
     struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
     watched.fixture = fixture;
     watched.truth = truth;
     watched.stores = 0;
-    watched.parts[0] = (struct mapped_memory){live->header, STORE_HEADER_BYTES, 0, NULL};
+    watched.parts[0] = (struct mapped_memory){store->header, STORE_HEADER_BYTES, 0, NULL};
     for (int i = 0; i < MAPPED_PART_COUNT; i++)
-        watched.parts[1 + i] = live->parts[i].memory;
+        watched.parts[1 + i] = store->parts[i].memory;
     assert_int_equal(sigaction(SIGSEGV, &fault, NULL), 0);
     assert_int_equal(sigaction(SIGTRAP, &trap, NULL), 0);
     for (int i = 0; i < PARTS; i++)
@@ -637,7 +637,7 @@ static void a_checkpoint_that_is_larger_is_refused(void **state)
     struct thread_record *record = arena_at(&recorder->sampler.arena, header->tree.newest_thread);
     header->live.checkpoints[0].tree = header->tree;
     header->live.checkpoints[0].tree.thread_count = 5000;
-    header->tree.newest_location = 0; /* so that it looks better */
+    header->tree.newest_location = 0; /* so that this says nothing */
     record->number = 4900;
     tree_node(&recorder->sampler.tree, record->root)->thread = 4900;
     assert_true(recording_open(&fixture->recording, fixture->path) < 0);

@@ -211,7 +211,7 @@ static void the_cache_is_in_its_usual_place(void **state)
     unsetenv("XDG_CACHE_HOME");
 }
 
-/* A second look at the same code does not touch its file. */
+/* Naming the same code again does not touch its file. */
 static void what_was_read_once_is_not_read_again(void **state)
 {
     struct own_module own;

@@ -28,7 +28,7 @@ struct server {
 };
 
 /* One request on a connection of its own. */
-static void answer_request(int listening_fd, int status)
+static void reply_to_request(int listening_fd, int status)
 {
     char line[1024];
     unsigned body_bytes = 0;
@@ -57,7 +57,7 @@ static void start_server(struct server *server)
     server->pid = fork();
     if (server->pid == 0) {
         for (int i = 0; i < CASES; i++)
-            answer_request(fd, cases[i].status);
+            reply_to_request(fd, cases[i].status);
         _exit(0);
     }
     close(fd);

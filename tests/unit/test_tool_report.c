@@ -214,7 +214,7 @@ static uint64_t selected_ms(struct fixture *fixture, const char *thread, const c
     return fixture->report.selected.wall_ns / MS;
 }
 
-static void filters_leave_what_was_asked_for(void **state)
+static void filters_leave_what_was_selected(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(selected_ms(fixture, NULL, NULL, NULL), 9000);
@@ -559,7 +559,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sums_are_exact_and_recursion_counts_once, setup, teardown),
         cmocka_unit_test_setup_teardown(rows_may_be_other_things_than_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_say_what_they_were_mostly_in, setup, teardown),
-        cmocka_unit_test_setup_teardown(filters_leave_what_was_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(filters_leave_what_was_selected, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_80_columns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_50_columns_has_fewer, setup, teardown),
         cmocka_unit_test_setup_teardown(json_has_everything_in_ns, setup, teardown),

@@ -76,7 +76,7 @@ static void what_is_read_is_what_was_written(void **state)
     recording_close(&fixture->recording);
 }
 
-/* Reads bytes as a store; they are copied, so that what lies behind them is known to be nobody's. */
+/* Reads bytes as a store; they are copied, so that what lies after them is known to be nobody's. */
 static int read_bytes(struct fixture *fixture, const unsigned char *bytes, size_t count)
 {
     unsigned char *copy = malloc(count ? count : 1);
