@@ -89,3 +89,14 @@ void cfi_one_function(struct table *table, const void *instructions, size_t byte
     cfi_add_cie(table, "zR", usual_instructions, sizeof(usual_instructions));
     cfi_add_fde(table, instructions, bytes);
 }
+
+struct sig_rule frame_rule(uint8_t cfa_register, int32_t cfa_offset, int32_t fp_offset)
+{
+    struct sig_rule rule = {.kind = SIG_RULE_FRAME, .cfa_register = cfa_register, .cfa_offset = cfa_offset};
+    rule.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
+    if (SIG_RA_IN_EXTRA)
+        rule.extra = rule.ra;
+    if (fp_offset)
+        rule.fp = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = fp_offset};
+    return rule;
+}

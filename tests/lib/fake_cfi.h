@@ -4,6 +4,7 @@
 
 #include "unit.h"
 #include "sig/sys/sig_arch.h"
+#include "sig/cfi/sig_cfi.h"
 #include "sig/ground/sig_modules.h"
 
 /* The registers' numbers, as short as they must be in the tables. */
@@ -35,5 +36,8 @@ void cfi_begin(struct table *table);
 
 /* A table with one function, whose FDE has these instructions. */
 void cfi_one_function(struct table *table, const void *instructions, size_t bytes);
+
+/* As most tables give it: the return address below the CFA, and with an fp_offset the frame pointer. */
+struct sig_rule frame_rule(uint8_t cfa_register, int32_t cfa_offset, int32_t fp_offset);
 
 #endif

@@ -120,6 +120,20 @@ static void close_library(int library)
     sig_unloads_end(life);
 }
 
+static void replace_library(int library, int by)
+{
+    close_library(library);
+    load(by);
+}
+
+/* Returns the snapshot's number, as a request that is sent now has it. */
+static uint32_t snapshot_with(int library)
+{
+    load(library);
+    assert_true(take_snapshot());
+    return modules.now.number;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -147,9 +161,7 @@ enum { A = 1, B = A + PLACES, C = 2 }; /* A and B share a place */
 static void nothing_came_or_went(void **state)
 {
     (void)state;
-    load(A);
-    assert_true(take_snapshot());
-    struct modules_moment sample = moment_now(modules.now.number);
+    struct modules_moment sample = moment_now(snapshot_with(A));
     assert_false(take_snapshot());
     assert_int_equal(named(A, &sample), A);
     assert_int_equal(named(C, &sample), -1);
@@ -169,11 +181,8 @@ static void a_library_came(void **state)
 static void sampled_before_it_was_replaced(void **state)
 {
     (void)state;
-    load(A);
-    take_snapshot();
-    struct modules_moment sample = moment_now(modules.now.number);
-    close_library(A);
-    load(B);
+    struct modules_moment sample = moment_now(snapshot_with(A));
+    replace_library(A, B);
     assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), A);
 }
@@ -181,11 +190,8 @@ static void sampled_before_it_was_replaced(void **state)
 static void sampled_after_it_replaced_another(void **state)
 {
     (void)state;
-    load(A);
-    take_snapshot();
-    uint32_t then = modules.now.number;
-    close_library(A);
-    load(B);
+    uint32_t then = snapshot_with(A);
+    replace_library(A, B);
     struct modules_moment sample = moment_now(then);
     assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), B);
@@ -195,14 +201,10 @@ static void sampled_after_it_replaced_another(void **state)
 static void both_snapshots_agree_and_are_wrong(void **state)
 {
     (void)state;
-    load(A);
-    take_snapshot();
-    uint32_t then = modules.now.number;
-    close_library(A);
-    load(B);
+    uint32_t then = snapshot_with(A);
+    replace_library(A, B);
     struct modules_moment sample = moment_now(then);
-    close_library(B);
-    load(A);
+    replace_library(B, A);
     assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
     assert_int_equal(named(0, &sample), 0); /* the program itself stays */
@@ -211,10 +213,8 @@ static void both_snapshots_agree_and_are_wrong(void **state)
 static void what_stayed_is_known_whatever_else_went(void **state)
 {
     (void)state;
-    load(A);
     load(C);
-    take_snapshot();
-    uint32_t then = modules.now.number, life = sig_unloads_begin();
+    uint32_t then = snapshot_with(A), life = sig_unloads_begin();
     struct modules_moment sample = moment_now(then); /* a call of dlclose is under way */
     unload(A);
     sig_unloads_end(life);
@@ -228,16 +228,13 @@ static void what_stayed_is_known_whatever_else_went(void **state)
 static void a_strange_unloading_is_noticed(void **state)
 {
     (void)state;
-    load(A);
-    take_snapshot();
-    uint32_t then = modules.now.number;
+    uint32_t then = snapshot_with(A);
     unload(A);
     load(B);
     struct modules_moment sample = moment_now(then);
     assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
-    close_library(B); /* and is not forgotten by the next call */
-    load(A);
+    replace_library(B, A); /* and is not forgotten by the next call */
     assert_true(take_snapshot());
     assert_int_equal(named(A, &sample), -2);
 }
@@ -246,10 +243,8 @@ static void a_strange_unloading_is_noticed(void **state)
 static void a_strange_unloading_before_a_call(void **state)
 {
     (void)state;
-    load(A);
     load(C);
-    take_snapshot();
-    uint32_t then = modules.now.number;
+    uint32_t then = snapshot_with(A);
     unload(A);
     load(B);
     struct modules_moment sample = moment_now(then);
@@ -262,10 +257,8 @@ static void a_strange_unloading_before_a_call(void **state)
 static void a_late_reply(void **state)
 {
     (void)state;
-    load(A);
     load(C);
-    take_snapshot();
-    struct modules_moment sample = moment_now(modules.now.number);
+    struct modules_moment sample = moment_now(snapshot_with(A));
     close_library(A);
     take_snapshot();
     load(B);
@@ -277,9 +270,7 @@ static void a_late_reply(void **state)
 static void a_dlclose_that_unloads_nothing_changes_nothing(void **state)
 {
     (void)state;
-    load(A);
-    take_snapshot();
-    uint32_t then = modules.now.number;
+    uint32_t then = snapshot_with(A);
     for (int i = 0; i < 5; i++) {
         close_library(C);
         struct modules_moment sample = moment_now(then);
@@ -287,8 +278,7 @@ static void a_dlclose_that_unloads_nothing_changes_nothing(void **state)
         assert_int_equal(named(A, &sample), A);
     }
     struct modules_moment sample = moment_now(then); /* counts the five, as the snapshot does by now */
-    close_library(A);
-    load(B);
+    replace_library(A, B);
     take_snapshot();
     assert_int_equal(named(A, &sample), A);
 }

@@ -1,23 +1,13 @@
 /* The rule cache: what goes in comes out, for that pc and for no other; what does not fit is not kept. */
 /* test: tsan */
 #include "lib/unit.h"
+#include "lib/fake_cfi.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/walk/sig_rules.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct sig_rule frame_rule(uint8_t cfa_register, int32_t cfa_offset, int32_t fp_offset)
-{
-    struct sig_rule rule = {.kind = SIG_RULE_FRAME, .cfa_register = cfa_register, .cfa_offset = cfa_offset};
-    rule.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
-    if (SIG_RA_IN_EXTRA)
-        rule.extra = rule.ra;
-    if (fp_offset)
-        rule.fp = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = fp_offset};
-    return rule;
-}
 
 static void assert_same_saved(const struct sig_saved *a, const struct sig_saved *b)
 {

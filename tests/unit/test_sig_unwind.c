@@ -3,6 +3,7 @@
  * Whatever the stack holds, the walk ends, and says how.
  */
 #include "lib/unit.h"
+#include "lib/fake_cfi.h"
 #include "lib/arch.h"
 #include "sig/walk/sig_rules.h"
 #include "sig/walk/sig_unwind.h"
@@ -76,17 +77,6 @@ static void keep(uint64_t lookup_pc, struct sig_rule rule)
     sig_rules_insert(lookup_pc, &rule);
 }
 
-static struct sig_rule frame(uint8_t cfa_register, int32_t offset, int32_t fp_offset)
-{
-    struct sig_rule rule = {.kind = SIG_RULE_FRAME, .cfa_register = cfa_register, .cfa_offset = offset};
-    rule.ra = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = -8};
-    if (SIG_RA_IN_EXTRA)
-        rule.extra = rule.ra;
-    if (fp_offset)
-        rule.fp = (struct sig_saved){.kind = SIG_SAVED_AT_CFA, .offset = fp_offset};
-    return rule;
-}
-
 #if defined(__x86_64__)
 static const uint8_t filler[] = {0x90}, direct_call[] = {0xe8, 1, 2, 3, 4}, indirect_call[] = {0xff, 0x50, 8};
 static const uint8_t function[] = {0x48, 0x85, 0xc0, 0x90, 0x55, 0x48, 0x89,
@@ -135,16 +125,16 @@ static uint64_t at_code(size_t offset)
 static int setup(void **state)
 {
     (void)state;
-    struct sig_rule deref = frame(SIG_DWARF_SP, 0, 0);
+    struct sig_rule deref = frame_rule(SIG_DWARF_SP, 0, 0);
     deref.cfa_deref = true;
     deref.cfa_offset_after = 8;
     memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
     sig_rules_clear();
-    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
-    keep(MIDDLE, frame(SIG_DWARF_SP, 32, -16));
+    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
+    keep(MIDDLE, frame_rule(SIG_DWARF_SP, 32, -16));
     keep(OUTER, (struct sig_rule){.kind = SIG_RULE_ROOT});
-    keep(BY_FP, frame(SIG_DWARF_FP, 16, -16));
+    keep(BY_FP, frame_rule(SIG_DWARF_FP, 16, -16));
     keep(BY_DEREF, deref);
     keep(TRAMPOLINE, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
     return 0;
@@ -575,7 +565,7 @@ static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
     (void)state;
     if (!SIG_DECODES_CALLS)
         skip();
-    struct sig_rule landing = frame(SIG_DWARF_FP, 16, -16);
+    struct sig_rule landing = frame_rule(SIG_DWARF_FP, 16, -16);
     landing.may_land = true;
     keep(LANDING, landing);
     registers(LANDING, address_of(10), address_of(20));
@@ -667,7 +657,7 @@ static void cycles_and_garbage_end(void **state)
 static void a_full_result_ends_the_walk(void **state)
 {
     (void)state;
-    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
+    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
     for (size_t i = 0; i < WORDS; i++)
         stack[i] = LEAF + 1;
     registers(LEAF, address_of(0), 0);
@@ -703,12 +693,12 @@ static void what_lies_below_the_stack_pointer_is_probed(void **state)
     char *block = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED && mprotect(block + page, 2 * page, PROT_READ | PROT_WRITE) == 0);
     uint64_t low = (uint64_t)(uintptr_t)block;
-    keep(LEAF, frame(SIG_DWARF_SP, 0, -16)); /* its return address would lie below the stack pointer */
+    keep(LEAF, frame_rule(SIG_DWARF_SP, 0, -16)); /* its return address would lie below the stack pointer */
     registers(LEAF, low + page, 0);
     walk_with(low, low + 3 * page, CAPACITY);
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
 
-    keep(LEAF, frame(SIG_DWARF_SP, 8, 0));
+    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
     uint64_t *word = (uint64_t *)(void *)(block + page);
     word[0] = TRAMPOLINE + 1;
     set_registers((ucontext_t *)(void *)((char *)(word + 1) + SIG_UCONTEXT_OFFSET), LEAF, low + page - 64, 0);
