@@ -12,10 +12,10 @@
  *
  *     function NAME wall cpu                             over all threads
  *     share THREAD FUNCTION wall cpu visits              one thread's part of it
- *     thread NAME tid lifetime cpu                       from the start routine's first line to its return
- *     interrupted N                                      how often a call returned EINTR
- *     stalled total                                      how long the machine stood still for some thread
- *     process main_lifetime rusage_cpu
+ *     thread NAME tid lifetime cpu most                  from the start routine's first line to its return;
+ * most: from its creation until it was joined interrupted N                                      how often a
+ * call returned EINTR stalled total                                      how long the machine stood still for
+ * some thread process main_lifetime rusage_cpu
  *
  * A thread that is still there when the report is made is reported as of that moment, the function it is in
  * too: the end of the program is the end of its call.
@@ -46,6 +46,7 @@ struct measured {
     char name[16];
     _Atomic pid_t tid;
     uint64_t stalled_ns;
+    uint64_t created_ns, joined_ns; /* just before, and just after; joined_ns 0: not yet */
     struct measure lifetime;
     struct measure functions[MEASURES_MAX];
 };
@@ -204,8 +205,15 @@ static inline void measured_end(struct measured *self)
 
 static inline void measured_create(struct measured *self, void *(*start)(void *))
 {
+    self->created_ns = now_ns();
     if (pthread_create(&self->thread, NULL, start, self))
         die("pthread_create");
+}
+
+static inline void measured_join(struct measured *self)
+{
+    pthread_join(self->thread, NULL);
+    self->joined_ns = now_ns();
 }
 
 /* ---- the report ---- */
@@ -247,8 +255,9 @@ static inline void report_thread(struct report *report, const struct measured *t
             printf("share %s %s %lu %lu %lu\n", thread->name, function_names[i], wall_ns, cpu_ns,
                    (unsigned long)part->visits);
     }
-    printf("thread %s %d %lu %lu\n", thread->name, thread->tid, wall_of(&thread->lifetime, report->now_ns),
-           cpu_of(&thread->lifetime, thread->tid));
+    printf("thread %s %d %lu %lu %lu\n", thread->name, thread->tid,
+           wall_of(&thread->lifetime, report->now_ns), cpu_of(&thread->lifetime, thread->tid),
+           (thread->joined_ns ? thread->joined_ns : report->now_ns) - thread->created_ns);
 }
 
 static inline void report_end(const struct report *report, const char *const *function_names,

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < count; i++)
         measured_create(&workers[i].measured, worker_main);
     for (unsigned i = 0; i < count; i++)
-        pthread_join(workers[i].measured.thread, NULL);
+        measured_join(&workers[i].measured);
     report_begin(&report);
     for (unsigned i = 0; i < count; i++)
         report_thread(&report, &workers[i].measured, function_names, FUNCTION_COUNT);
