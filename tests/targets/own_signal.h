@@ -5,6 +5,8 @@
 #ifndef WALLPROF_OWN_SIGNAL_H
 #define WALLPROF_OWN_SIGNAL_H
 
+#include "asleep.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -129,7 +131,7 @@ static inline void say_seen(const char *what)
     calls = last_code = last_value = 0;
 }
 
-/* The program's signal from another thread, once it has had the time to wait. */
+/* The program's signal from another thread, once it waits; after a while also to one that does not. */
 static pthread_t main_thread;
 static pid_t main_tid;
 
@@ -137,7 +139,10 @@ static inline void *send_later(void *argument)
 {
     (void)argument;
     struct timespec time = {0, 30000000};
-    nanosleep(&time, NULL);
+    int turns = 0;
+    do
+        nanosleep(&time, NULL);
+    while (!is_asleep(main_tid) && ++turns < 300);
     pthread_kill(main_thread, number);
     return NULL;
 }

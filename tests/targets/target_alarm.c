@@ -9,6 +9,7 @@
  * again.
  */
 #include "target.h"
+#include "asleep.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -23,17 +24,6 @@ static void on_alarm(int number)
 {
     (void)number;
     handled++;
-}
-
-static bool is_asleep(pid_t tid)
-{
-    char path[64], line[256] = "";
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-    FILE *file = fopen(path, "r");
-    const char *state = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    if (file)
-        fclose(file);
-    return state && !strncmp(state, ") S", 3);
 }
 
 /* Again when the handler has run and the read goes on: the reader sleeps nowhere else. */

@@ -12,6 +12,7 @@
 #define WALLPROF_WAITS_H
 
 #include "target.h"
+#include "asleep.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -114,19 +115,6 @@ static void expect_signal(struct waiter *waiter, int result, int error, unsigned
         expect_signal(waiter, result, errno, before);                                                        \
     }
 
-/* Whether it sleeps in the kernel: a thread that has begun its call may still wait for a processor. */
-static bool is_asleep(const struct waiter *waiter)
-{
-    char path[64], line[256] = "";
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)atomic_load(&waiter->tid));
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    const char *state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    fclose(file);
-    return state && !strncmp(state, ") S", 3);
-}
-
 static void *send_signals(void *argument)
 {
     struct waiter *waiter = argument;
@@ -137,7 +125,7 @@ static void *send_signals(void *argument)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &grace, NULL);
         turns = begun == done ? turns + 1 : 0;
         if ((begun != done || turns == AGAIN_TURNS) && begun != atomic_load(&waiter->ended) &&
-            is_asleep(waiter)) {
+            is_asleep(atomic_load(&waiter->tid))) {
             pthread_kill(waiter->thread, waiter->signal);
             done = begun;
             turns = 0;

@@ -4,6 +4,7 @@
  */
 #include "lib/unit.h"
 #include "lib/arch.h"
+#include "targets/asleep.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "modules/loader.h"
@@ -42,7 +43,6 @@ static struct modules modules;
 
 static int setup_group(void **state)
 {
-    (void)state;
     sig_slots_init(&slots, memory, SLOTS, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
@@ -136,7 +136,6 @@ __attribute__((noinline)) static int recurse_odd(int levels)
 
 static void test_same_stack_as_the_c_library(void **state)
 {
-    (void)state;
     stack_low = stack_high = 0;
     assert_true(recurse(25) > 25);
     assert_true(recurse_odd(12) > 12);
@@ -144,7 +143,6 @@ static void test_same_stack_as_the_c_library(void **state)
 
 static void test_same_stack_with_known_bounds(void **state)
 {
-    (void)state;
     stack_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
     stack_low = stack_high - (1 << 20);
     assert_true(recurse(25) > 25);
@@ -162,7 +160,6 @@ static int compare_ints(const void *a, const void *b)
 static void test_through_the_c_library(void **state)
 {
     int values[] = {3, 1, 2};
-    (void)state;
     stack_low = stack_high = 0;
     qsort(values, 3, sizeof(int), compare_ints);
     assert_int_equal(values[0], 1);
@@ -193,7 +190,6 @@ static void test_in_vfork(void **state)
 {
     pthread_t thread;
     int status;
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it puts a vfork of its own before the C library's */
 #endif
@@ -225,7 +221,6 @@ static void test_in_vfork(void **state)
 static void test_at_the_limit_of_pending_signals(void **state)
 {
     struct rlimit before, none;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
@@ -252,7 +247,6 @@ static void raise_on(int flags)
 
 static void test_through_a_signal_frame(void **state)
 {
-    (void)state;
     stack_low = stack_high = 0;
     raise_on(0);
 }
@@ -260,7 +254,6 @@ static void test_through_a_signal_frame(void **state)
 static void test_from_an_alternate_stack(void **state)
 {
     stack_t alternate = {.ss_size = 64 * 1024}, off = {.ss_flags = SS_DISABLE};
-    (void)state;
     alternate.ss_sp = malloc(alternate.ss_size);
     sigaltstack(&alternate, NULL);
     stack_high = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16384;
@@ -283,7 +276,6 @@ static void coroutine(void)
 static void test_coroutine_stack_with_a_guard_above(void **state)
 {
     size_t bytes = 64 * 1024;
-    (void)state;
     char *block = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(block + bytes, 4096, PROT_NONE);
     getcontext(&there);
@@ -314,7 +306,6 @@ static void test_programs_own_signal_reaches_its_handler(void **state)
 {
     struct sigaction action = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO}, old;
     union sigval value = {.sival_int = 77};
-    (void)state;
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGUSR2);
     sig_action_swap(SIGPROF, &action, &old);
@@ -339,7 +330,6 @@ static void test_ignored_and_default_action(void **state)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     int status;
-    (void)state;
     sig_action_swap(SIGPROF, &ignore, &old);
     raise(SIGPROF);
     sig_action_swap(SIGPROF, &old, NULL);
@@ -357,7 +347,6 @@ static void test_reset_after_one(void **state)
 {
     struct sigaction action = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND},
                      now, old;
-    (void)state;
     sig_action_swap(SIGPROF, &action, &old);
     raise(SIGPROF);
     sig_action_swap(SIGPROF, &old, &now);
@@ -367,7 +356,6 @@ static void test_reset_after_one(void **state)
 static void test_late_signal_is_counted_without_a_reply(void **state)
 {
     uint64_t generation, strays = sig_request_stray_count();
-    (void)state;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
     assert_int_equal(sig_request_send(gettid(), (uint32_t)index, generation), 0);
@@ -377,7 +365,6 @@ static void test_late_signal_is_counted_without_a_reply(void **state)
 
 static void test_errno_survives(void **state)
 {
-    (void)state;
     errno = 4711;
     sample_self(0, 0);
     assert_int_equal(errno, 4711);
@@ -386,7 +373,6 @@ static void test_errno_survives(void **state)
 /* By the clock: within the call, in which the reply is given, and more than nothing. */
 static void test_what_it_took_is_told(void **state)
 {
-    (void)state;
     uint64_t before_ns = clock_monotonic_ns();
     const struct sig_slot *slot = sample_self(0, 0);
     uint64_t after_ns = clock_monotonic_ns();
@@ -397,7 +383,6 @@ static void test_what_it_took_is_told(void **state)
 static void test_gone_thread(void **state)
 {
     uint64_t generation;
-    (void)state;
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_int_equal(sig_request_send(0x3fffffff, (uint32_t)index, generation), -ESRCH);
     assert_true(sig_slots_cancel(&slots, (uint32_t)index));
@@ -419,13 +404,11 @@ static void test_blocked_thread_says_so(void **state)
     pthread_t thread;
     volatile pid_t tid = 0;
     uint64_t generation;
-    (void)state;
     assert_false(sample_self(0, 0)->was_blocked);
     assert_int_equal(pipe(pipe_ends), 0);
     pthread_create(&thread, NULL, wait_in_read, (void *)(uintptr_t)&tid);
-    while (!tid)
+    while (!tid || !is_asleep(tid))
         usleep(100);
-    usleep(20000); /* in the read by now; if not, the next line fails, which is no race that passes wrongly */
     int index = sig_slots_arm(&slots, 0, 0, NULL, &generation);
     sig_request_send(tid, (uint32_t)index, generation);
     sig_slots_wait(&slots, clock_monotonic_ns() + 5ULL * NS_PER_S);
@@ -443,7 +426,6 @@ static void test_blocked_thread_says_so(void **state)
 static void test_a_library_that_is_gone(void **state)
 {
     static const char *const names[] = {"libz.so.1", "libgcc_s.so.1", "libm.so.6"};
-    (void)state;
     int tried = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         void *library = dlopen(names[i], RTLD_NOLOAD | RTLD_NOW) ? NULL : dlopen(names[i], RTLD_NOW);
@@ -479,7 +461,6 @@ static void test_a_library_that_is_gone(void **state)
 /* Loaded since the table was made: the loader itself is searched. */
 static void test_a_library_that_is_new(void **state)
 {
-    (void)state;
     const struct sig_modules_table *table = modules_table(&modules);
     void *library = dlopen("libz.so.1", RTLD_NOW);
     uint64_t pc = library ? (uint64_t)(uintptr_t)dlsym(library, "adler32") : 0;
