@@ -1,16 +1,11 @@
 /* Records are apart, aligned, zeroed and never move; the end of the region is kept for what must not fail. */
+#include "lib/unit.h"
 #include "base/arena.h"
 
-#include <sys/mman.h>
-
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
+#include <sys/mman.h>
 
 enum { PAGE = 4096 };
 
@@ -19,7 +14,6 @@ enum { PAGE = 4096 };
 static void the_size_is_rounded_up_to_pages(void **state)
 {
     static const size_t cases[][2] = {{1, PAGE}, {PAGE - 1, PAGE}, {PAGE, PAGE}, {PAGE + 1, 2 * PAGE}};
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct arena arena;
         assert_int_equal(arena_init(&arena, cases[i][0]), 0);
@@ -34,7 +28,6 @@ static void the_size_is_rounded_up_to_pages(void **state)
 static void no_region_is_larger_than_its_references_reach(void **state)
 {
     struct arena arena;
-    (void)state;
     int status = arena_init(&arena, SIZE_MAX);
     if (status < 0) { /* a system that does not overcommit */
         assert_int_equal(status, -ENOMEM);
@@ -55,7 +48,6 @@ static void records_are_apart_aligned_and_zeroed(void **state)
     static const size_t sizes[] = {1, 8, 7, 64, 9, 24, 1000, 3};
     struct arena arena;
     size_t expected = 8;
-    (void)state;
     assert_int_equal(arena_init(&arena, 1 << 16), 0);
     for (int round = 0; round < 10; round++) {
         for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -76,7 +68,6 @@ static void records_are_apart_aligned_and_zeroed(void **state)
 static void the_last_sixteenth_is_kept(void **state)
 {
     struct arena arena;
-    (void)state;
     assert_int_equal(arena_init(&arena, 16 * PAGE), 0);
     assert_int_equal(arena_alloc(&arena, 15 * PAGE - 7), 0); /* 8 are used already */
     assert_int_equal(arena.used_bytes, 8);
@@ -96,7 +87,6 @@ static void sizes_beyond_reason_are_refused(void **state)
 {
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX - 8, SIZE_MAX / 2, PAGE, PAGE - 7};
     struct arena arena;
-    (void)state;
     assert_int_equal(arena_init(&arena, PAGE), 0);
     for (size_t i = 0; i < COUNT(sizes); i++) {
         assert_int_equal(arena_alloc_reserved(&arena, sizes[i]), 0);
@@ -109,7 +99,6 @@ static void strings_are_copied_whole_or_not_at_all(void **state)
 {
     struct arena arena;
     char text[2 * PAGE], seven[] = "seven..";
-    (void)state;
     assert_int_equal(arena_init(&arena, PAGE), 0);
     arena_ref ref = arena_strdup(&arena, seven), empty = arena_strdup(&arena, ""),
               eight = arena_strdup(&arena, "eight...");
@@ -129,7 +118,6 @@ static void scratch_memory_grows_with_its_content(void **state)
 {
     size_t bytes = 0;
     unsigned char *memory = NULL;
-    (void)state;
     for (size_t larger = 100; larger < 10 << 20; larger *= 3) {
         memory = scratch_grow(memory, bytes, larger);
         assert_non_null(memory);
@@ -152,7 +140,6 @@ static void scratch_memory_grows_with_its_content(void **state)
 
 static void memory_there_is_not_is_null(void **state)
 {
-    (void)state;
     assert_null(scratch_alloc((size_t)1 << 60));
     void *memory = scratch_alloc(PAGE);
     assert_null(scratch_grow(memory, PAGE, (size_t)1 << 60)); /* and the old block is released */
@@ -161,7 +148,6 @@ static void memory_there_is_not_is_null(void **state)
 static void what_was_cleared_is_zeroed_and_begins_anew(void **state)
 {
     struct arena arena;
-    (void)state;
     assert_int_equal(arena_init(&arena, 1 << 20), 0);
     for (int is_locked = 0; is_locked < 2; is_locked++) {
         if (is_locked && mlock(arena.base, arena.size_bytes) < 0)

@@ -45,7 +45,6 @@ static void assert_same_as_the_kernel(const struct sock_fprog *program, bool exp
 
 static void by_number_and_arguments(void **state)
 {
-    (void)state;
     struct sock_fprog number =
         PROGRAM(LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpriority, 0, 1), REFUSE, ALLOW);
     struct sock_fprog argument =
@@ -62,7 +61,6 @@ static void by_number_and_arguments(void **state)
 /* By another way each, and refused if the sum, product, ... of the arguments is what it is. */
 static void arithmetic(void **state)
 {
-    (void)state;
     struct sock_fprog sum =
         PROGRAM(LOAD(args[1]), BPF_STMT(BPF_ST, 3), LOAD(args[2]), BPF_STMT(BPF_LDX | BPF_W | BPF_MEM, 3),
                 BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0), BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, 4),
@@ -77,7 +75,6 @@ static void arithmetic(void **state)
 static void what_is_no_filter_allows_nothing(void **state)
 {
     struct call call = {SYS_getpriority, {0}};
-    (void)state;
     struct sock_fprog endless = PROGRAM(LOAD(nr)),
                       outside = PROGRAM(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64), ALLOW),
                       by_zero = PROGRAM(BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 0), ALLOW),

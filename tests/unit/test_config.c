@@ -1,17 +1,13 @@
 /* Every variable: its default, what it takes, and what is said and used instead of what it does not take. */
+#include "lib/unit.h"
 #include "base/name_pattern.h"
 #include "config/config.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -652,7 +648,6 @@ static void sequences_are_expanded(void **state)
         {"%x%p", "%x4194304", true},
         {"/d/%h/%n-%t-%p.pb.gz", "/d/host.example/my%papp-19700101T000000Z-4194304.pb.gz", true},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[256];
         bool has_pid = !cases[i].has_pid;
@@ -666,7 +661,6 @@ static void what_does_not_fit_is_refused(void **state)
 {
     static const char *const patterns[] = {"12345678", "%p", "1%p", "%t", "%n"};
     bool has_pid;
-    (void)state;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         char whole[64], text[64];
         assert_int_equal(name_pattern_expand(patterns[i], &names, whole, sizeof(whole), &has_pid), 0);
@@ -702,7 +696,6 @@ static void times_are_the_calendars(void **state)
         {UINT64_C(13574563200), "24000229T000000Z"},
         {UINT64_C(253402300799), "99991231T235959Z"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct pattern_values at = {.start_utc_s = cases[i].seconds};
         char text[32];
@@ -733,7 +726,6 @@ static void what_is_inserted_goes_before_the_ending(void **state)
         {"a.b", "a.1234.b"},
         {"app.", "app.1234."},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char path[64];
         strcpy(path, cases[i].path);

@@ -88,7 +88,6 @@ static bool is_cut_short(const struct wait *wait)
 
 static void the_kernel_agrees(void **state)
 {
-    (void)state;
     struct pollfd poll_set = {.fd = ends[0], .events = POLLIN};
     struct epoll_event event;
     int epoll = epoll_create1(0);
@@ -122,13 +121,11 @@ static void the_kernel_agrees(void **state)
 
 static void outside_of_a_call_nothing_is_cut_short(void **state)
 {
-    (void)state;
     assert_false(remote_sample_is_cut_short(-1, (uint64_t[6]){0}));
 }
 
 static int set_up(void **state)
 {
-    (void)state;
     struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     action.sa_flags = 0;

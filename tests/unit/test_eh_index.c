@@ -23,13 +23,11 @@ static struct modules modules;
 
 static int setup(void **state)
 {
-    (void)state;
     return arena_init(&arena, 64 << 20) < 0 || modules_init(&modules, &arena) < 0 ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     modules_deinit(&modules);
     arena_deinit(&arena);
     return 0;
@@ -82,7 +80,6 @@ static struct module without_header(const struct module *module)
 static void a_module_without_header_is_found_in_its_file(void **state)
 {
     int tried = 0;
-    (void)state;
     for (arena_ref ref = modules.list.newest; ref;) {
         const struct module *module = arena_at(&arena, ref);
         const char *path = arena_at(&arena, module->path);
@@ -101,7 +98,6 @@ static void a_module_without_header_is_found_in_its_file(void **state)
 
 static void another_file_is_not_believed(void **state)
 {
-    (void)state;
     arena_ref libc = modules_find(&modules, (uint64_t)(uintptr_t)strtok),
               program = modules_find(&modules, (uint64_t)(uintptr_t)setup);
     struct module bare = without_header(arena_at(&arena, libc));
@@ -116,7 +112,6 @@ static void another_file_is_not_believed(void **state)
 /* A library that can be unmapped gets a copy of its table; the program's own is read where it is. */
 static void a_library_that_may_go_gets_a_copy(void **state)
 {
-    (void)state;
     struct module own = *(const struct module *)arena_at(&arena, modules.list.newest), copied;
     for (arena_ref ref = modules.list.newest; ref; ref = own.next) {
         own = *(const struct module *)arena_at(&arena, ref);
@@ -135,7 +130,6 @@ static void a_library_that_may_go_gets_a_copy(void **state)
 /* A search table over what is not there any more leads nowhere. */
 static void a_table_of_another_library_finds_nothing(void **state)
 {
-    (void)state;
     struct module *libc = arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok));
     struct module copied = *libc;
     copied.is_permanent = false;
@@ -165,7 +159,6 @@ static void a_table_of_another_library_finds_nothing(void **state)
 
 static void a_full_arena_gives_no_table(void **state)
 {
-    (void)state;
     struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
     while (arena_alloc(&arena, 8))
@@ -253,7 +246,6 @@ static void what_is_not_in_memory_is_not_believed(void **state)
 {
     static unsigned char table[16 * 1024], mapped[IMAGE_BYTES];
     struct hostile hostile;
-    (void)state;
     struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
     eh_index_build(&arena, arena_at(&arena, bare.path), &bare);
@@ -279,7 +271,6 @@ static void damaged_tables_do_no_harm(void **state)
     struct random_state dice;
     struct hostile hostile;
     uint32_t most = 0;
-    (void)state;
     struct module bare =
         without_header(arena_at(&arena, modules_find(&modules, (uint64_t)(uintptr_t)strtok)));
     eh_index_build(&arena, arena_at(&arena, bare.path), &bare);

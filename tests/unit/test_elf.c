@@ -3,27 +3,21 @@
  * Broken images are given as memory blocks of their exact size: a sanitizer build sees every byte read
  * outside.
  */
+#include "lib/unit.h"
 #include "elf/elf.h"
 #include "elf/elf_image.h"
-
 #include "lib/elf_builder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/stat.h>
-#include <time.h>
-
-#include <cmocka.h>
-#include <unistd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -558,7 +552,6 @@ static void what_is_no_elf_is_refused(void **state)
 
 static void other_classes_and_byte_orders_are_refused(void **state)
 {
-    (void)state;
     struct built_elf elf = sample_elf();
     built_elf_header(&elf)->e_ident[EI_CLASS] = ELFCLASS32;
     assert_int_equal(check_image(elf.bytes, elf.size), -ENOEXEC);
@@ -597,7 +590,6 @@ static void huge_sections_are_cut(void **state)
 {
     static const uint64_t hostile[] = {UINT64_MAX,     UINT64_MAX - 7,    UINT64_MAX - 23,
                                        UINT64_MAX / 2, (uint64_t)1 << 63, (uint64_t)1 << 40};
-    (void)state;
     for (size_t i = 0; i < COUNT(hostile); i++) {
         assert_true(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_size), hostile[i]) >= 5);
         assert_true(names_left_with_section(STRTAB, offsetof(Elf64_Shdr, sh_size), hostile[i]) == 8);
@@ -618,7 +610,6 @@ static void reading_outside_an_image_is_refused(void **state)
     const unsigned char memory[64] = {0};
     const struct elf_image image = {.fd = -1, .memory = memory, .size_bytes = sizeof memory};
     unsigned char buffer[128];
-    (void)state;
     for (size_t i = 0; i < COUNT(outside); i++)
         assert_false(elf_image_read(&image, outside[i][0], buffer, outside[i][1]));
     assert_true(elf_image_read(&image, 0, buffer, 64));
@@ -628,7 +619,6 @@ static void reading_outside_an_image_is_refused(void **state)
 static void odd_entry_sizes_and_links_are_refused(void **state)
 {
     const uint16_t shentsize = sizeof(Elf64_Shdr) - 1;
-    (void)state;
     assert_int_equal(names_left(offsetof(Elf64_Ehdr, e_shentsize), &shentsize, sizeof shentsize), 0);
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_entsize), 0), 3);
     assert_int_equal(names_left_with_section(SYMTAB, offsetof(Elf64_Shdr, sh_entsize), 16), 3);
@@ -641,7 +631,6 @@ static void odd_entry_sizes_and_links_are_refused(void **state)
 static void section_count_can_stand_in_section_0(void **state)
 {
     struct built_elf elf = sample_elf();
-    (void)state;
     built_elf_header(&elf)->e_shnum = 0;
     assert_int_equal(check_image(elf.bytes, elf.size), 0);
     built_elf_section(&elf, 0)->sh_size = SECTION_COUNT;
@@ -656,7 +645,6 @@ static void section_count_can_stand_in_section_0(void **state)
 static void names_outside_the_string_table_are_refused(void **state)
 {
     struct built_elf elf = sample_elf();
-    (void)state;
     Elf64_Sym *first = (Elf64_Sym *)(elf.bytes + built_elf_section(&elf, SYMTAB)->sh_offset) + 1;
     char *strings = (char *)elf.bytes + built_elf_section(&elf, STRTAB)->sh_offset;
     size_t bytes = built_elf_section(&elf, STRTAB)->sh_size;
@@ -689,7 +677,6 @@ static void check_truncations(const unsigned char *bytes, size_t size, size_t st
 static void every_truncation_is_survived(void **state)
 {
     struct built_elf elf = sample_elf();
-    (void)state;
     check_truncations(elf.bytes, elf.size, 1);
     built_elf_destroy(&elf);
 }
@@ -716,7 +703,6 @@ static void truncations_of_a_real_program_are_survived(void **state)
     unsigned char *bytes = malloc(CAPACITY);
     int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? 0 : read(fd, bytes, CAPACITY);
-    (void)state;
     assert_true(size > (ssize_t)sizeof(Elf64_Ehdr));
     check_truncations(bytes, (size_t)size, 13);
     close(fd);
@@ -739,7 +725,6 @@ static void mutations_are_survived(void **state)
     unsigned char *mutated = malloc(elf.size);
     unsigned long seed = 20240229;
     int fewer = 0;
-    (void)state;
     for (int i = 0; i < MUTATIONS; i++) {
         memcpy(mutated, elf.bytes, elf.size);
         mutate(mutated, elf.size, &seed);
@@ -832,7 +817,6 @@ static void build_id_in_notes_is_found_and_bounded(void **state)
                                           4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'X', 'Y', 'Z', 0, 9, 9, 9, 0,
                                           4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 7, 8, 9};
     uint8_t id[8];
-    (void)state;
     assert_int_equal(elf_build_id_in_notes(notes, sizeof notes, id, sizeof id), 3);
     assert_memory_equal(id, "\7\10\11", 3);
     assert_int_equal(elf_build_id_in_notes(notes, sizeof notes, id, 2), 0);

@@ -3,19 +3,14 @@
  * loaded, however broken, does no harm.
  */
 /* test: not-emulated */
+#include "lib/unit.h"
 #include "elf/elf_loaded.h"
 #include "elf/elf.h"
-
 #include "lib/elf_builder.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +249,6 @@ static void what_is_no_loaded_object_is_refused(void **state)
 {
     struct object_block *block = block_create(0);
     struct elf_image image;
-    (void)state;
     block->gnu_hash.chains[2] = 0;
     block->gnu_hash.chains[1] = 0;
     memset(&block->symbols[1], 0, sizeof block->symbols - sizeof block->symbols[1]);

@@ -33,7 +33,6 @@ static void ours_alone_leaves_nothing(void **state)
 {
     char **environment = ENVIRONMENT("A=1", "WALLPROF_HZ=10", "LD_PRELOAD=/lib/libwallprof.so", "B=2");
     struct environment *ours = environment_note(environment, "/usr/lib/libwallprof.so");
-    (void)state;
     environment_remove(ours, environment);
     ASSERT_ENTRIES(environment, "A=1", "B=2");
     ASSERT_ENTRIES(add_ours(ours, environment), "A=1", "B=2", "LD_PRELOAD=/lib/libwallprof.so",
@@ -51,7 +50,6 @@ static void other_preloads_stay(void **state)
         {"LD_PRELOAD=a.so:/x/libwallprof.so:libwallprof.so:b.so", "LD_PRELOAD=a.so:b.so"},
         {"LD_PRELOAD=mylibwallprof.so:$LIB/libwallprof.so", "LD_PRELOAD=mylibwallprof.so"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char **environment = ENVIRONMENT("A=1", rows[i].with);
         struct environment *ours = environment_note(environment, "libwallprof.so");
@@ -65,7 +63,6 @@ static void what_the_program_sets_itself_stays(void **state)
 {
     char **start = ENVIRONMENT("WALLPROF_HZ=10", "WALLPROF_OUT=a", "LD_PRELOAD=libwallprof.so");
     struct environment *ours = environment_note(start, "libwallprof.so");
-    (void)state;
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("WALLPROF_OUT=b", "LD_PRELOAD=mine.so")), "WALLPROF_OUT=b",
                    "LD_PRELOAD=libwallprof.so:mine.so", "WALLPROF_HZ=10");
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=")), "LD_PRELOAD=libwallprof.so", "WALLPROF_HZ=10",
@@ -81,7 +78,6 @@ static void an_empty_environment_is_one(void **state)
 {
     char *nothing[] = {NULL};
     struct environment *ours = environment_note(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
-    (void)state;
     environment_remove(ours, nothing);
     ASSERT_ENTRIES(nothing, );
     ASSERT_ENTRIES(add_ours(ours, NULL), "LD_PRELOAD=libwallprof.so");
@@ -96,7 +92,6 @@ static void the_note_is_a_copy(void **state)
 {
     char preload[] = "LD_PRELOAD=libwallprof.so:a.so", hz[] = "WALLPROF_HZ=10";
     struct environment *ours = environment_note(ENVIRONMENT(preload, hz), "libwallprof.so");
-    (void)state;
     memset(preload, 'x', sizeof(preload));
     memset(hz, 'x', sizeof(hz));
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=libwallprof.so:a.so",
@@ -109,7 +104,6 @@ static void without_an_element_there_is_none_to_add(void **state)
 {
     struct environment *ours =
         environment_note(ENVIRONMENT("LD_PRELOAD=a.so", "WALLPROF_HZ=1"), "libwallprof.so");
-    (void)state;
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=a.so", "WALLPROF_HZ=1");
 }
 
@@ -118,7 +112,6 @@ static void leaving_takes_the_variables_of_ours(void **state)
     char **environment = ENVIRONMENT("WALLPROF_OUT=x", "A=1", "WALLPROF_HZ=", "WALLPROFX=2",
                                      "B=WALLPROF_HZ=3", "WALLPROF_FOLLOW=none");
     char *nothing[] = {NULL};
-    (void)state;
     environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");
     ASSERT_ENTRIES(environment, "A=1", "WALLPROFX=2", "B=WALLPROF_HZ=3");
     environment_leave(nothing, "/opt/wallprof/lib/libwallprof.so");
@@ -143,7 +136,6 @@ static void leaving_keeps_the_other_preloads(void **state)
         {"LD_PRELOAD=libwallprof.so.1:libwallprof.so:xlibwallprof.so",
          "LD_PRELOAD=libwallprof.so.1:xlibwallprof.so"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char **environment = ENVIRONMENT("A=1", rows[i].before, "Z=2");
         environment_leave(environment, "/opt/wallprof/lib/libwallprof.so");

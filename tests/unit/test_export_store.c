@@ -20,7 +20,6 @@ static int directory_fd;
 
 static int set_up(void **state)
 {
-    (void)state;
     strcpy(strrchr(directory, '-') + 1, "XXXXXX");
     directory_fd = mkdtemp(directory) ? open(directory, O_PATH | O_DIRECTORY) : -1;
     return directory_fd < 0;
@@ -29,7 +28,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     char command[64];
-    (void)state;
     close(directory_fd);
     snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
@@ -61,14 +59,12 @@ static void assert_chosen(const char *name, const char *expected)
 
 static void it_is_named_after_the_requested_file(void **state)
 {
-    (void)state;
     assert_chosen("app.html", "app.html.store");
     assert_chosen("callgrind.out.1", "callgrind.out.1.store");
 }
 
 static void what_is_there_stays(void **state)
 {
-    (void)state;
     put_file("app.html.store", "mine", 4);
     assert_chosen("app.html", "app.html.2.store");
     assert_int_equal(symlinkat("/nonexistent", directory_fd, "app.html.2.store"), 0);
@@ -81,7 +77,6 @@ static void what_is_there_stays(void **state)
 
 static void what_this_process_has_left_is_replaced(void **state)
 {
-    (void)state;
     put_file("app.html.store", "", 0);
     put_store("app.html.2.store", PID, process_utc_ns + NS_PER_S, STORE_WHOLE);
     assert_chosen("app.html", "app.html.2.store");
@@ -90,7 +85,6 @@ static void what_this_process_has_left_is_replaced(void **state)
 static void a_name_may_be_too_long(void **state)
 {
     char name[NAME_MAX + 1], store[NAME_MAX + 1];
-    (void)state;
     memset(name, 'a', NAME_MAX);
     name[NAME_MAX] = '\0';
     assert_int_equal(export_store_choose_name(directory_fd, name, PID, process_utc_ns, store), -ENAMETOOLONG);
@@ -112,7 +106,6 @@ static void assert_said(const char *in, const char *store, const char *name, con
 
 static void the_message_is_a_command_for_a_shell(void **state)
 {
-    (void)state;
     assert_said("/srv", "app.html.store", "app.html",
                 "only the tool writes html, and it was not run; now run: "
                 "wallprof export /srv/app.html.store -o /srv/app.html\n");

@@ -33,7 +33,6 @@ static void a_name_says_its_format(void **state)
         {"app.json", FORMAT_FIREFOX, SINK_PLAIN},
         {"app.json.gz", FORMAT_FIREFOX, SINK_GZIP},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(format_of_name(cases[i].name), cases[i].format);
         assert_int_equal(format_coding(cases[i].format, cases[i].name), cases[i].coding);
@@ -42,14 +41,12 @@ static void a_name_says_its_format(void **state)
 
 static void only_some_need_a_timeline(void **state)
 {
-    (void)state;
     assert_false(format_needs_timeline(FORMAT_PPROF));
     assert_true(format_needs_timeline(FORMAT_FIREFOX));
 }
 
 static void the_library_writes_two_of_them(void **state)
 {
-    (void)state;
     for (int i = 0; i < FORMAT_COUNT; i++) {
         bool is_own = i == FORMAT_PPROF || i == FORMAT_STORE;
         assert_int_equal(format_needs_tool(i), !is_own);
@@ -61,7 +58,6 @@ static void the_library_writes_two_of_them(void **state)
 static void every_format_has_a_word(void **state)
 {
     enum file_format format;
-    (void)state;
     for (int i = 0; i < FORMAT_COUNT; i++) {
         assert_int_equal(format_of_word(format_word(i), &format), 0);
         assert_int_equal(format, i);

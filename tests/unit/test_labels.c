@@ -335,7 +335,6 @@ static void a_handler_finds_it_before_or_after(void **state)
 
 static void a_name_is_kept_until_there_is_none(void **state)
 {
-    (void)state;
     struct thread_annotations marks = {0};
     char name[THREAD_NAME_BYTES] = "as it was";
     assert_false(thread_annotations_name(&marks, name));

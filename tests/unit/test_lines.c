@@ -133,7 +133,6 @@ static void a_file_that_cannot_be_read_has_no_lines(void **state)
 {
     struct lines lines;
     struct line line;
-    (void)state;
     lines_init(&lines, -1, 0, UINT64_MAX);
     assert_false(lines_next(&lines, &line));
     lines_deinit(&lines);

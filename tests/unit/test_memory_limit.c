@@ -11,7 +11,6 @@
 static void no_limit_is_much_room(void **state)
 {
     const char *limit;
-    (void)state;
     assert_true(memory_limit_left_bytes(&limit) == UINT64_MAX);
     assert_int_equal(memory_limit_share(64 * MIB, UINT64_MAX), 64 * MIB);
 }
@@ -20,7 +19,6 @@ static void room_is_what_can_be_mapped(void **state)
 {
     const int resources[] = {RLIMIT_AS, RLIMIT_DATA};
     const char *const names[] = {"RLIMIT_AS", "RLIMIT_DATA"};
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* its shadow alone is terabytes */
 #endif
@@ -43,7 +41,6 @@ static void room_is_what_can_be_mapped(void **state)
 
 static void the_program_keeps_the_most_of_it(void **state)
 {
-    (void)state;
     assert_int_equal(memory_limit_share(64 * MIB, 1024 * MIB), 64 * MIB);
     assert_int_equal(memory_limit_share(64 * MIB, 80 * MIB), 10 * MIB);
     assert_int_equal(memory_limit_share(64 * MIB, 0), MIB); /* with less there is no profile */

@@ -136,7 +136,6 @@ static uint32_t snapshot_with(int library)
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&loader, 0, sizeof(loader));
     sig_unloads_use_loader(unloaded);
     close_library(1); /* the counts start anew */
@@ -148,7 +147,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     modules_deinit(&modules);
     arena_deinit(&arena);
     return 0;
@@ -160,7 +158,6 @@ enum { A = 1, B = A + PLACES, C = 2 }; /* A and B share a place */
 
 static void nothing_came_or_went(void **state)
 {
-    (void)state;
     struct modules_moment sample = moment_now(snapshot_with(A));
     assert_false(take_snapshot());
     assert_int_equal(named(A, &sample), A);
@@ -170,7 +167,6 @@ static void nothing_came_or_went(void **state)
 /* A library that was loaded after the request and was sampled at once. */
 static void a_library_came(void **state)
 {
-    (void)state;
     uint32_t then = modules.now.number;
     load(A);
     struct modules_moment sample = moment_now(then);
@@ -180,7 +176,6 @@ static void a_library_came(void **state)
 
 static void sampled_before_it_was_replaced(void **state)
 {
-    (void)state;
     struct modules_moment sample = moment_now(snapshot_with(A));
     replace_library(A, B);
     assert_true(take_snapshot());
@@ -189,7 +184,6 @@ static void sampled_before_it_was_replaced(void **state)
 
 static void sampled_after_it_replaced_another(void **state)
 {
-    (void)state;
     uint32_t then = snapshot_with(A);
     replace_library(A, B);
     struct modules_moment sample = moment_now(then);
@@ -200,7 +194,6 @@ static void sampled_after_it_replaced_another(void **state)
 /* Both snapshots have A, but it was B in between. */
 static void both_snapshots_agree_and_are_wrong(void **state)
 {
-    (void)state;
     uint32_t then = snapshot_with(A);
     replace_library(A, B);
     struct modules_moment sample = moment_now(then);
@@ -212,7 +205,6 @@ static void both_snapshots_agree_and_are_wrong(void **state)
 
 static void what_stayed_is_known_whatever_else_went(void **state)
 {
-    (void)state;
     load(C);
     uint32_t then = snapshot_with(A), life = sig_unloads_begin();
     struct modules_moment sample = moment_now(then); /* a call of dlclose is under way */
@@ -227,7 +219,6 @@ static void what_stayed_is_known_whatever_else_went(void **state)
 /* The C library unloads without dlclose: equal counts prove nothing then. */
 static void a_strange_unloading_is_noticed(void **state)
 {
-    (void)state;
     uint32_t then = snapshot_with(A);
     unload(A);
     load(B);
@@ -242,7 +233,6 @@ static void a_strange_unloading_is_noticed(void **state)
 /* The next call notices, and leaves the loader's count as the one before did. */
 static void a_strange_unloading_before_a_call(void **state)
 {
-    (void)state;
     load(C);
     uint32_t then = snapshot_with(A);
     unload(A);
@@ -256,7 +246,6 @@ static void a_strange_unloading_before_a_call(void **state)
 /* A reply that comes after several snapshots. */
 static void a_late_reply(void **state)
 {
-    (void)state;
     load(C);
     struct modules_moment sample = moment_now(snapshot_with(A));
     close_library(A);
@@ -269,7 +258,6 @@ static void a_late_reply(void **state)
 
 static void a_dlclose_that_unloads_nothing_changes_nothing(void **state)
 {
-    (void)state;
     uint32_t then = snapshot_with(A);
     for (int i = 0; i < 5; i++) {
         close_library(C);
@@ -342,7 +330,6 @@ static void no_name_is_ever_wrong(void **state)
     struct call calls[CALLS] = {0};
     struct sample sample;
     long known = 0, wanted = 0;
-    (void)state;
     random_init(&dice, 4711);
     for (int round = 0; round < 200000; round++) {
         int strange_percent = round % 3 * 5, snapshots_percent = round % 2 * 10, busy = 1 + round / 3 % 12;

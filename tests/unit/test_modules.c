@@ -20,13 +20,11 @@ static struct modules modules;
 
 static int setup(void **state)
 {
-    (void)state;
     return arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     modules_deinit(&modules);
     arena_deinit(&arena);
     return 0;
@@ -47,7 +45,6 @@ static void the_program_and_its_libraries_are_known(void **state)
 {
     Dl_info info;
     char program[4096];
-    (void)state;
     const struct module *main_module = module_of((void *)(uintptr_t)setup);
     assert_non_null(main_module);
     assert_true(main_module->is_main);
@@ -66,7 +63,6 @@ static void the_program_and_its_libraries_are_known(void **state)
 static void the_vdso_is_known(void **state)
 {
     uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-    (void)state;
     if (!vdso)
         skip(); /* qemu-user before 8.2 has none */
     const struct module *module = module_of((void *)(uintptr_t)(vdso + 0x800));
@@ -77,7 +73,6 @@ static void the_vdso_is_known(void **state)
 
 static void data_and_stack_are_no_code(void **state)
 {
-    (void)state;
     assert_null(module_of(&modules));
     assert_null(module_of(&state));
     assert_null(module_of(NULL));
@@ -86,7 +81,6 @@ static void data_and_stack_are_no_code(void **state)
 static void a_function_starts_where_it_starts(void **state)
 {
     uint64_t start = (uint64_t)(uintptr_t)setup;
-    (void)state;
     if (!kernel_copies_memory())
         skip();
     arena_ref module = modules_find(&modules, start);
@@ -95,14 +89,12 @@ static void a_function_starts_where_it_starts(void **state)
 
 static void nothing_changed_is_told(void **state)
 {
-    (void)state;
     assert_false(modules_refresh(&modules));
 }
 
 /* A library that was not there, that goes, and that comes back: one record, marked as it is. */
 static void a_library_comes_and_goes(void **state)
 {
-    (void)state;
     uint32_t count = modules.list.count, loaded = modules.now.count;
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
@@ -128,7 +120,6 @@ static void a_library_comes_and_goes(void **state)
 
 static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
 {
-    (void)state;
     const struct sig_modules_table *table = modules_table(&modules);
     assert_int_equal(table->count, modules.now.count);
     for (size_t i = 0; i < table->count; i++) {
@@ -146,7 +137,6 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
  */
 static void a_cleared_arena_has_what_is_loaded(void **state)
 {
-    (void)state;
     struct modules_saved kept;
     struct module segment = {.start_pc = 0x10000, .end_pc = 0x20000, .is_first_segment = true};
     struct loader_state there = {.loads = modules.now.loads + 1, .unloads = modules.now.unloads};
@@ -205,7 +195,6 @@ static void thousands_of_libraries_are_told_apart(void **state)
 {
     enum { LIBRARIES = 3000 };
     static arena_ref refs[LIBRARIES];
-    (void)state;
     uint32_t count = modules.list.count;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < LIBRARIES; i++) {
@@ -230,7 +219,6 @@ static void fill_arena(void)
 /* Its record finds no room: it is unwound all the same, and has no name. */
 static void a_library_without_room_is_published(void **state)
 {
-    (void)state;
     uint32_t count = modules.list.count;
     fill_arena();
     void *handle = dlopen("libz.so.1", RTLD_NOW);
@@ -259,7 +247,6 @@ static void a_library_without_room_is_published(void **state)
 static void a_full_arena_at_the_start_is_an_error(void **state)
 {
     struct modules some = {0};
-    (void)state;
     fill_arena();
     assert_int_equal(modules_init(&some, &arena), -ENOMEM);
     assert_true(some.dropped > 0);
@@ -271,7 +258,6 @@ static void a_relative_name_keeps_its_directory(void **state)
 {
     Dl_info info;
     char directory[4096], here[4096];
-    (void)state;
     void *handle = dlopen("libz.so.1", RTLD_NOW);
     if (!handle)
         skip();

@@ -13,7 +13,6 @@ enum { MANY = OVERHEAD_GROUP_MARKS + 10 };
 
 static void members_count_while_they_tell(void **state)
 {
-    (void)state;
     struct overhead_group first, second, third;
     overhead_group_begin(&first);
     assert_non_null(first.page);
@@ -33,7 +32,6 @@ static void members_count_while_they_tell(void **state)
 
 static void who_is_silent_counts_no_longer(void **state)
 {
-    (void)state;
     struct overhead_group first, second, third;
     overhead_group_begin(&first);
     overhead_group_join(&second, &first);
@@ -49,7 +47,6 @@ static void who_is_silent_counts_no_longer(void **state)
 
 static void families_do_not_know_each_other(void **state)
 {
-    (void)state;
     struct overhead_group first, second;
     overhead_group_begin(&first);
     overhead_group_begin(&second);
@@ -59,7 +56,6 @@ static void families_do_not_know_each_other(void **state)
 
 static void a_run_is_one_family(void **state)
 {
-    (void)state;
     struct overhead_group first, second, child, alone;
     int fd = memfd_create("run", MFD_CLOEXEC);
     overhead_group_begin(&first);
@@ -78,7 +74,6 @@ static void a_run_is_one_family(void **state)
 
 static void without_its_file_a_family_stays_as_it_is(void **state)
 {
-    (void)state;
     struct overhead_group first, child;
     overhead_group_begin(&first);
     overhead_group_join(&child, &first);
@@ -89,7 +84,6 @@ static void without_its_file_a_family_stays_as_it_is(void **state)
 
 static void who_pauses_counts_again_when_it_tells(void **state)
 {
-    (void)state;
     struct overhead_group first, second;
     overhead_group_begin(&first);
     overhead_group_join(&second, &first);
@@ -103,7 +97,6 @@ static void who_pauses_counts_again_when_it_tells(void **state)
 
 static void more_than_there_are_marks_for(void **state)
 {
-    (void)state;
     static struct overhead_group members[MANY];
     overhead_group_begin(&members[0]);
     for (int i = 1; i < MANY; i++)
@@ -119,7 +112,6 @@ static void more_than_there_are_marks_for(void **state)
 
 static void without_memory_everybody_is_alone(void **state)
 {
-    (void)state;
     struct overhead_group none = {.mark = OVERHEAD_GROUP_MARKS}, child;
     overhead_group_join(&child, &none);
     assert_int_equal(overhead_group_tell(&none, 100 * S), 1);
@@ -129,7 +121,6 @@ static void without_memory_everybody_is_alone(void **state)
 
 static void a_forked_process_is_seen(void **state)
 {
-    (void)state;
     struct overhead_group parent, child;
     int status;
     overhead_group_begin(&parent);

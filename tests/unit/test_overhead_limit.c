@@ -243,7 +243,6 @@ static void a_window_of_nothing_changes_nothing(void **state)
 
 static void a_reply_costs_what_a_walk_can_take(void **state)
 {
-    (void)state;
     assert_int_equal(overhead_limit_reply_ns(0, 0), 10 * US);
     assert_int_equal(overhead_limit_reply_ns(2500, 30), 12500);
     assert_int_equal(overhead_limit_reply_ns(110 * US, 30), 120 * US);

@@ -312,7 +312,6 @@ static void only_regular_files_are_opened(void **state)
 {
     struct place place;
     char link_path[320];
-    (void)state;
     place_create(&place, "1000 10 name\n");
     assert_opens(place.path, 0, 0);
     snprintf(link_path, sizeof link_path, "%s.link", place.path);
@@ -333,7 +332,6 @@ static void a_list_of_an_earlier_process_is_refused(void **state)
     const uint64_t written_ns = UINT64_C(1000000000) * WRITTEN_S;
     const struct timespec times[2] = {{.tv_sec = WRITTEN_S}, {.tv_sec = WRITTEN_S}};
     struct place place;
-    (void)state;
     place_create(&place, "1000 10 name\n");
     assert_int_equal(utimensat(AT_FDCWD, place.path, times, 0), 0);
     assert_opens(place.path, 0, 0);
@@ -349,7 +347,6 @@ static void lists_of_other_users_are_refused(void **state)
 {
     enum { SOMEBODY = 12345, SOMEBODY_ELSE = 54321 };
     struct place place;
-    (void)state;
     if (geteuid() != 0)
         skip(); /* only root can give files away */
     place_create(&place, "1000 10 name\n");
@@ -397,7 +394,6 @@ static void remove_list(pid_t pid)
 static void paths_are_those_of_perf(void **state)
 {
     char path[PERF_MAP_PATH_BYTES];
-    (void)state;
     perf_map_path(1, path);
     assert_string_equal(path, "/tmp/perf-1.map");
     perf_map_path(INT32_MAX, path);
@@ -408,7 +404,6 @@ static void a_child_inherits_what_was_there(void **state)
 {
     const pid_t pid = FIRST_PID + getpid();
     struct perf_maps parent, child, grandchild;
-    (void)state;
     perf_maps_init(&parent, pid, 100, NULL);
     assert_int_equal(parent.count, 1);
     assert_int_equal(parent.sources[0].pid, pid);
@@ -441,7 +436,6 @@ static void the_youngest_generations_are_kept(void **state)
 {
     const pid_t pid = FIRST_PID + getpid();
     struct perf_maps maps, next;
-    (void)state;
     perf_maps_init(&maps, pid, 0, NULL);
     for (int i = 1; i < 2 * PERF_MAPS_MAX; i++) {
         write_list(pid + i - 1, "1 1 a\n");

@@ -1,12 +1,9 @@
 /* The bytes are those of the Protocol Buffers encoding specification. */
+#include "lib/unit.h"
 #include "base/protobuf_write.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

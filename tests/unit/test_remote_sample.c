@@ -172,7 +172,6 @@ static const struct sig_slot *request_sample(struct subject *subject)
 
 static int set_up(void **state)
 {
-    (void)state;
     sig_slots_init(&slots, slot_memory, 1, slot_addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ||
         remote_sample_init(&sampler, CAPACITY) < 0)
@@ -184,7 +183,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     close(sampler.stats.task_directory);
     remote_sample_deinit(&sampler);
     return 0;
@@ -194,7 +192,6 @@ static int tear_down(void **state)
 
 static void who_has_not_run_is_where_it_was(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample first, again;
     begin(&subject, wait_deep, false);
@@ -215,7 +212,6 @@ static void who_has_not_run_is_where_it_was(void **state)
 
 static void who_runs_needs_a_request(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     begin(&subject, wait_deep, false);
@@ -234,7 +230,6 @@ static void who_runs_needs_a_request(void **state)
 
 static void who_has_ended_is_gone(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     begin(&subject, wait_deep, false);
@@ -250,7 +245,6 @@ static void who_has_ended_is_gone(void **state)
 
 static void a_stack_that_takes_a_register_needs_a_request(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     begin(&subject, wait_moved, false);
@@ -266,7 +260,6 @@ static void a_stack_that_takes_a_register_needs_a_request(void **state)
 
 static void a_call_that_a_signal_cuts_short_gets_none(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     begin(&subject, wait_moved, true);
@@ -278,7 +271,6 @@ static void a_call_that_a_signal_cuts_short_gets_none(void **state)
 /* A reply holds for the next sample at the same place, and not elsewhere. */
 static void what_was_replied_serves_again(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     begin(&subject, wait_moved, false);
@@ -304,7 +296,6 @@ static void what_was_replied_serves_again(void **state)
 
 static void without_proc_everybody_gets_a_request(void **state)
 {
-    (void)state;
     struct subject subject;
     struct remote_sample seen;
     struct thread_stats stats = sampler.stats;

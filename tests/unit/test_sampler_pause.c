@@ -50,7 +50,6 @@ static void *work(void *unused)
 static void test_holders_exclude_the_worker(void **state)
 {
     pthread_t holders[HOLDERS], worker;
-    (void)state;
     holders_left = HOLDERS;
     assert_int_equal(pthread_create(&worker, NULL, work, NULL), 0);
     for (int i = 0; i < HOLDERS; i++)
@@ -67,7 +66,6 @@ static void test_holders_exclude_the_worker(void **state)
 
 static void test_holds_nest(void **state)
 {
-    (void)state;
     hold(&pause_state);
     hold(&pause_state);
     sampler_pause_release(&pause_state);

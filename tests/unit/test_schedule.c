@@ -440,7 +440,6 @@ static void a_late_reply_leaves_the_stretch_as_it_is(void **state)
 static void an_observation_stands_for_the_stretch_of_its_sample(void **state)
 {
     struct schedule_thread sample = {.begin_ns = 1000, .sample_ns = 1200, .goes_on = true};
-    (void)state;
     uint64_t time_ns = 1200;
     assert_int_equal(schedule_stretch(&sample, &time_ns), UINT64_MAX);
     time_ns = 1201; /* a silent thread's, found out later */
@@ -758,7 +757,6 @@ static const struct fake_kind fast_phases = {{{'C', 500, 30}, {'c', 500, 30}}, 0
 static void five_threads(void **state)
 {
     static const struct cast cast[] = {{&sleepy, 1}, {&bursts, 1}, {&busy, 1}, {&idle, 1}, {&flicker, 1}};
-    (void)state;
     check(cast, COUNT(cast), 60, 100);
 }
 
@@ -766,7 +764,6 @@ static void thirty_threads(void **state)
 {
     static const struct cast cast[] = {{&sleepy, 6},  {&bursts, 6}, {&busy, 3}, {&idle, 4},
                                        {&flicker, 4}, {&server, 4}, {&brief, 3}};
-    (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
@@ -774,7 +771,6 @@ static void a_few_busy_threads_among_idle_ones(void **state)
 {
     static const struct cast cast[] = {
         {&busy, 4}, {&bursts, 20}, {&server, 10}, {&idle, 10}, {&blocked, 160}};
-    (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
@@ -782,7 +778,6 @@ static void two_hundred_threads(void **state)
 {
     static const struct cast cast[] = {{&sleepy, 10},  {&bursts, 50}, {&busy, 4},  {&idle, 50},
                                        {&flicker, 50}, {&server, 20}, {&brief, 20}};
-    (void)state;
     check(cast, COUNT(cast), 60, 60);
 }
 
@@ -790,7 +785,6 @@ static void two_hundred_threads(void **state)
 static void threads_that_wake_now_and_then(void **state)
 {
     static const struct cast cast[] = {{&waking, 200}};
-    (void)state;
     check(cast, COUNT(cast), 60, 20);
 }
 
@@ -805,7 +799,6 @@ static void cpu_time_is_shared_out_rightly(void **state)
     static struct play play;
     static struct values found[FAKE_FUNCTIONS];
     struct errors errors = {0};
-    (void)state;
     for (uint32_t i = 0; i < RUNS; i++) {
         play_begin(&play, cast, COUNT(cast), i + 1);
         run(&play, 60, found);
@@ -820,7 +813,6 @@ static void five_thousand_threads(void **state)
 {
     static const struct cast cast[] = {{&sleepy, 100},  {&bursts, 1000}, {&busy, 10},  {&idle, 3000},
                                        {&flicker, 500}, {&server, 290},  {&brief, 100}};
-    (void)state;
     check(cast, COUNT(cast), 120, 15);
 }
 
@@ -833,7 +825,6 @@ static void restraint_while_all_run_and_while_all_wait(void **state)
     static const struct cast few[] = {{&slow_phases, 4}}, more[] = {{&slow_phases, 40}},
                              fast[] = {{&fast_phases, 40}},
                              mixed[] = {{&fast_phases, 20}, {&busy, 2}, {&brief, 5}, {&server, 10}};
-    (void)state;
     check_limited(few, COUNT(few), 120, 100, 10000, 0);
     check_limited(more, COUNT(more), 120, 40, 10000, 0);
     check_limited(fast, COUNT(fast), 120, 40, 10000, 0);
@@ -848,7 +839,6 @@ static void restraint_while_all_run_and_while_all_wait(void **state)
 static void restraint_while_threads_come_and_go(void **state)
 {
     static const struct cast cast[] = {{&newborn, 6}, {&busy, 1}};
-    (void)state;
     check_limited(cast, COUNT(cast), 120, 200, 3000, 0.5 / HZ);
     check_limited(cast, COUNT(cast), 120, 100, 10000, 0.5 / HZ);
     check_limited(cast, COUNT(cast), 120, 50, 0, 0.5 / HZ);

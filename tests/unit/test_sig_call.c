@@ -65,7 +65,6 @@ static const struct sig_modules_table *table;
 static int setup_group(void **state)
 {
     static struct arena arena;
-    (void)state;
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
     table = modules_table(&modules);
@@ -81,7 +80,6 @@ static const uint64_t nothing = 0;
 
 static void calls_name_what_they_call(void **state)
 {
-    (void)state;
     const uint64_t expected = (uint64_t)(uintptr_t)called;
     assert_int_equal(target_of(return_near), expected);
     assert_int_equal(target_of(return_slot), expected);
@@ -92,7 +90,6 @@ static void calls_name_what_they_call(void **state)
 
 static void what_is_no_call_or_does_not_say_names_nothing(void **state)
 {
-    (void)state;
     assert_int_equal(target_of(return_register), SIG_CALL_SOMEWHERE);
     assert_int_equal(target_of(return_rex), SIG_CALL_SOMEWHERE);
     assert_int_equal(target_of(return_table), SIG_CALL_SOMEWHERE);
@@ -112,7 +109,6 @@ static void what_is_no_call_or_does_not_say_names_nothing(void **state)
 
 static void jumps_end(void **state)
 {
-    (void)state;
     assert_int_equal(target_of(return_circular), (uint64_t)(uintptr_t)entry_circular);
     assert_int_equal(target_of(return_nowhere), 8);
 }

@@ -46,7 +46,6 @@ static void test_frame_pointer_prologue(void **state)
     };
     /* clang-format on */
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc);
@@ -69,7 +68,6 @@ static void test_frame_pointer_prologue(void **state)
 static void test_addresses_outside(void **state)
 {
     struct table table;
-    (void)state;
     cfi_one_function(&table, "", 0);
     uint64_t pc = cfi_function_pc(&table, 0);
     assert_int_equal(rule_at(&table, pc - 1).kind, SIG_RULE_NONE);
@@ -83,7 +81,6 @@ static void test_addresses_outside(void **state)
 static void test_binary_search_finds_each_function(void **state)
 {
     struct table table;
-    (void)state;
     cfi_begin(&table);
     /* The search table grows upwards from 12: space for six entries before FRAME_AT. */
     cfi_add_cie(&table, "zR", usual_instructions, sizeof(usual_instructions));
@@ -105,7 +102,6 @@ static void test_remember_and_restore(void **state)
     static const uint8_t code[] = {0x0e, 32, CFA_OFFSET | FP,  4,    0x0a, 0x44, 0x0c,
                                    SP,   8,  CFA_RESTORE | FP, 0x44, 0x0b};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc + 4);
@@ -122,7 +118,6 @@ static void test_plt_expression(void **state)
 {
     static const uint8_t code[] = {0x0f, 11, BREG + SP, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
     struct table table;
-    (void)state;
     if (SIG_DWARF_PC > 31)
         skip(); /* no expression can name the pc */
     cfi_one_function(&table, code, sizeof(code));
@@ -139,7 +134,6 @@ static void test_realigned_stack(void **state)
     static const uint8_t code[] = {0x0f,      3, BREG + FP, 0x78,  0x06, 0x10,      FP,  2,
                                    BREG + FP, 0, 0x10,      EXTRA, 2,    BREG + FP, 0x68};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
@@ -158,7 +152,6 @@ static void test_stack_pointer_kept_on_the_stack(void **state)
 {
     static const uint8_t code[] = {0x0f, 6, BREG + SP, 0x98, 0x01, 0x06, 0x23, 8};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0));
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
@@ -174,7 +167,6 @@ static void test_a_function_that_may_land(void **state)
     static const uint8_t code[] = {
         CFA_OFFSET | 0, 2, 0x40 + 4, CFA_OFFSET | SIG_DWARF_LANDING, 3, 0x40 + 4, 0x0a, 0x0e, 40};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     uint64_t pc = cfi_function_pc(&table, 0);
     assert_false(rule_at(&table, pc).may_land);
@@ -186,7 +178,6 @@ static void test_undefined_return_address_is_the_root(void **state)
 {
     static const uint8_t code[] = {0x07, RA};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_ROOT);
 }
@@ -196,7 +187,6 @@ static void test_return_address_by_expression_is_no_root(void **state)
 {
     static const uint8_t code[] = {0x16, RA, 3, BREG + SP, 0, 0x06};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_UNSUPPORTED);
 }
@@ -206,7 +196,6 @@ static void test_return_address_in_register(void **state)
 {
     static const uint8_t code[] = {0x41, 0x0e, 0, 0x09, RA, 5};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     struct sig_rule rule = rule_at(&table, cfi_function_pc(&table, 0) + 1);
     assert_int_equal(rule.kind, SIG_RULE_FRAME);
@@ -220,7 +209,6 @@ static void test_stack_pointer_that_is_not_the_cfa(void **state)
 {
     static const uint8_t code[] = {0x0c, 5, 0, 0x09, FP, 9, 0x09, RA, 1, 0x41, 0x09, SP, 8};
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0)).kind, SIG_RULE_FRAME);
     assert_int_equal(rule_at(&table, cfi_function_pc(&table, 0) + 1).kind, SIG_RULE_UNSUPPORTED);
@@ -229,7 +217,6 @@ static void test_stack_pointer_that_is_not_the_cfa(void **state)
 static void test_signal_frame(void **state)
 {
     struct table table;
-    (void)state;
     cfi_begin(&table);
     cfi_add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
     cfi_add_fde(&table, "", 0);
@@ -256,7 +243,6 @@ static void test_signed_and_extended_forms(void **state)
     };
     /* clang-format on */
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     uint64_t pc = cfi_function_pc(&table, 0);
     struct sig_rule rule = rule_at(&table, pc);
@@ -285,7 +271,6 @@ static void test_restore_in_the_cie(void **state)
     static const uint8_t code[] = {0x0c, SP, 8, CFA_RESTORE | FP, 0x06, EXTRA, CFA_OFFSET | RA, 1};
     struct table table;
     struct sig_rule rule;
-    (void)state;
     cfi_begin(&table);
     cfi_add_cie(&table, "zR", code, sizeof(code));
     cfi_add_fde(&table, "", 0);
@@ -337,7 +322,6 @@ static void test_huge_factored_offsets(void **state)
     };
     /* clang-format on */
     struct table table;
-    (void)state;
     cfi_one_function(&table, code, sizeof(code));
     uint64_t pc = cfi_function_pc(&table, 0);
     assert_int_equal(rule_at(&table, pc).fp.kind, SIG_SAVED_UNKNOWN);
@@ -354,7 +338,6 @@ static void test_return_address_in_link_register(void **state)
     static const uint8_t leaf[] = {0x0c, SP, 0};
     static const uint8_t code[] = {0x41, 0x0e, 48, CFA_OFFSET | FP, 6, CFA_OFFSET | RA, 5};
     struct table table;
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     cfi_begin(&table);
@@ -378,7 +361,6 @@ static void test_pushed_by_the_plt(void **state)
     static const uint8_t code[] = {0x0e, 0xd0, 0x01, CFA_OFFSET | FP, 2, 0x11, RA, 0x7f}; /* ra at CFA + 8 */
     static const uint8_t by_fp[] = {0x0c, FP, 0, 0x11, RA, 0x7f};
     struct table table;
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     cfi_one_function(&table, code, sizeof(code));
@@ -404,7 +386,6 @@ static void test_negate_ra_state(void **state)
 {
     static const uint8_t code[] = {0x2d, 0x41, 0x0e, 32, 0x2c, 0x41, 0x0e, 48, 0x2d};
     struct table table;
-    (void)state;
     if (!SIG_HAS_NEGATE_RA_STATE) {
         assert_refused(code, sizeof(code));
         return;
@@ -423,7 +404,6 @@ static void test_bad_instructions_are_refused(void **state)
     static const uint8_t unknown_operator[] = {0x0f, 2, BREG + SP, 0xff};
     static const uint8_t underflow[] = {0x0f, 1, 0x22}, constant_cfa[] = {0x0f, 1, 0x31};
     static const uint8_t huge_offset[] = {0x0c, SP, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
-    (void)state;
     assert_refused(unknown, sizeof(unknown));
     assert_refused(pop_empty, sizeof(pop_empty));
     assert_refused(long_block, sizeof(long_block));
@@ -437,7 +417,6 @@ static void test_bad_instructions_are_refused(void **state)
 static void test_bad_headers_give_nothing(void **state)
 {
     struct table table;
-    (void)state;
     cfi_one_function(&table, "", 0);
     uint64_t pc = cfi_function_pc(&table, 0);
     table.bytes[0] = 2; /* version */
@@ -460,7 +439,6 @@ static void test_random_corruption_is_harmless(void **state)
 {
     static const uint8_t code[] = {0x41, 0x0e, 16, CFA_OFFSET | FP, 2,    0x43, 0x0d,
                                    FP,   0x0f, 3,  BREG + FP,       0x78, 0x06};
-    (void)state;
     srand(1);
     for (int round = 0; round < 20000; round++) {
         /* On the heap, so that the sanitizer sees the ends. */
@@ -482,7 +460,6 @@ static void test_instructions_are_counted(void **state)
     enum { MAX_INSTRUCTIONS = 32768, INSTRUCTIONS_AT = 17 };
     struct table table;
     uint32_t fde_at;
-    (void)state;
     cfi_one_function(&table, "", 0);
     memcpy(&fde_at, table.bytes + 16, sizeof(fde_at));
     for (size_t count = MAX_INSTRUCTIONS; count <= MAX_INSTRUCTIONS + 1; count++) {
@@ -506,7 +483,6 @@ static void test_every_truncation(void **state)
 {
     static const uint8_t code[] = {0x41, 0x0e, 16, CFA_OFFSET | FP, 2, 0x43, 0x0d, FP};
     struct table whole;
-    (void)state;
     cfi_one_function(&whole, code, sizeof(code));
     for (size_t length = 0; length <= whole.used; length++) {
         uint8_t *cut = malloc(length ? length : 1);

@@ -74,7 +74,6 @@ static void assert_lines(const struct line *lines, size_t count)
 
 static void linkage_tables_are_leaves(void **state)
 {
-    (void)state;
     ASSERT_LINES({NOP, NONE}, {PUSH, LEAF}, {ADRP, PUSHED}, {LDR, PUSHED}, {ADD, PUSHED}, {BR, PUSHED},
                  {NOP, NONE}, {NOP, NONE}, {ADRP, LEAF}, {LDR, LEAF}, {ADD, LEAF}, {BR, LEAF}, {ADRP, LEAF},
                  {LDR, LEAF}, {ADD, LEAF}, {BR, LEAF});
@@ -85,13 +84,11 @@ static void linkage_tables_are_leaves(void **state)
 
 static void veneers_are_leaves(void **state)
 {
-    (void)state;
     ASSERT_LINES({RET, NONE}, {ADRP, LEAF}, {ADD, LEAF}, {BR_X16, LEAF}, {RET, NONE});
 }
 
 static void other_code_is_not_known(void **state)
 {
-    (void)state;
     ASSERT_LINES({BTI, NONE}, {RET, NONE}, {0x90000011, NONE}, {0xf9400e10, NONE}, {0xd61f0240, NONE},
                  {PUSH, NONE}, {RET, NONE}, {0, NONE});
 }
@@ -99,7 +96,6 @@ static void other_code_is_not_known(void **state)
 static void trampolines_are_known(void **state)
 {
     uint32_t trampoline[2];
-    (void)state;
     memcpy(trampoline, trampoline_code, sizeof(trampoline));
     ASSERT_LINES({NOP, NONE}, {trampoline[0], SIGNAL}, {trampoline[1], SIGNAL}, {NOP, NONE});
     ASSERT_LINES({trampoline[1], NONE}, {NOP, NONE}, {trampoline[0], NONE});
@@ -110,7 +106,6 @@ static void outside_of_modules(void **state)
 {
     const size_t page = 65536; /* or a fraction of it */
     struct sig_rule rule;
-    (void)state;
     char *block = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
     munmap(block + page, page);
@@ -139,7 +134,6 @@ static void unreadable_code_is_not_known(void **state)
 {
     const size_t bytes = 65536;
     struct sig_rule rule;
-    (void)state;
     char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
     memcpy(block, &(uint32_t){ADRP}, 4);

@@ -33,14 +33,12 @@ static uint64_t found_fp(uint64_t pc, uint64_t sp)
 
 static int clear(void **state)
 {
-    (void)state;
     sig_fp_offset_clear();
     return 0;
 }
 
 static void a_distance_is_of_its_address(void **state)
 {
-    (void)state;
     assert_int_equal(found_fp(some_pc, some_sp), 0);
     sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     sig_fp_offset_learn(some_pc, some_sp - 8000, some_sp - 8000 + 48);
@@ -54,7 +52,6 @@ static void a_distance_is_of_its_address(void **state)
 
 static void two_distances_are_none(void **state)
 {
-    (void)state;
     sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     sig_fp_offset_learn(some_pc, some_sp, some_sp + 56);
     assert_int_equal(found_fp(some_pc, some_sp), 0);
@@ -70,7 +67,6 @@ static void two_distances_are_none(void **state)
 static void what_does_not_fit_is_none(void **state)
 {
     static const int64_t distances[] = {8 * 0xffff, 1LL << 40, -8, 12};
-    (void)state;
     for (uint64_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
         sig_fp_offset_learn(some_pc + i, some_sp, some_sp + (uint64_t)distances[i]);
         assert_int_equal(found_fp(some_pc + i, some_sp), 0);
@@ -94,7 +90,6 @@ static uint64_t distance_of(uint64_t pc)
 static void nothing_is_forgotten(void **state)
 {
     uint64_t found = 0, fp;
-    (void)state;
     sig_fp_offset_learn(some_pc, some_sp, some_sp + 48);
     sig_fp_offset_learn(some_pc, some_sp, some_sp + 56);
     for (uint64_t pc = 1; pc <= MANY; pc++)
@@ -130,7 +125,6 @@ static void threads_agree(void **state)
 {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    (void)state;
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -291,7 +285,6 @@ static void assert_cut(void)
 
 static void what_one_walk_learns_another_uses(void **state)
 {
-    (void)state;
     put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
     assert_int_equal(walk_self(false), SIG_UNWIND_ROOT);
     walk_other(AT);
@@ -312,7 +305,6 @@ static void what_one_walk_learns_another_uses(void **state)
 /* Walks learn the same with a cache that has all the rules as with none. */
 static void ordinary_frames_are_learned_too(void **state)
 {
-    (void)state;
     put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));
     walk_self(false);
     sig_fp_offset_clear();
@@ -322,7 +314,6 @@ static void ordinary_frames_are_learned_too(void **state)
 
 static void frames_that_vary_are_not_found(void **state)
 {
-    (void)state;
     learn_five_words();
     put_frames(AT, 6, returns_to(ROOT, CALLS_BY_FP));
     assert_int_equal(walk_self(true), SIG_UNWIND_ROOT);
@@ -335,7 +326,6 @@ static void frames_that_vary_are_not_found(void **state)
 
 static void what_is_no_return_address_is_not_followed(void **state)
 {
-    (void)state;
     learn_five_words();
     stack[AT + 2 + 5] = returns_to(ROOT, CALLS_NOTHING);
     walk_other(AT);
@@ -355,7 +345,6 @@ static void what_is_no_return_address_is_not_followed(void **state)
 /* From the frame that was found by a distance the root must be reached. */
 static void what_leads_nowhere_is_dropped(void **state)
 {
-    (void)state;
     learn_five_words();
     put_frames(AT, 5, returns_to(MIDDLE, CALLS_BY_FP)); /* words 18 to 21, the last one its return address */
     stack[21] = returns_to(ROOT, CALLS_NOTHING);
@@ -376,7 +365,6 @@ static void what_leads_nowhere_is_dropped(void **state)
 /* To a stack further down only a frame pointer leads that is known. */
 static void no_other_stack_is_gone_to(void **state)
 {
-    (void)state;
     learn_five_words();
     put_frames(AT, 5, returns_to(OTHER, CALLS_BY_FP));
     stack[AT + 1 + 5] = (uint64_t)(uintptr_t)&two_stacks[8];
@@ -401,7 +389,6 @@ static void put_rule(uint64_t lookup_pc, struct sig_rule rule)
 static void doubtful_frame_pointers_teach_nothing(void **state)
 {
     const uint64_t lookup_pc = returns_to(BY_FP, CALLS_SOMEWHERE) - 1;
-    (void)state;
     if (SIG_RA_IN_EXTRA)
         skip();
     struct sig_rule landing = {.kind = SIG_RULE_FRAME, .cfa_register = SP, .cfa_offset = 8, .may_land = true};
@@ -423,7 +410,6 @@ static void frames_below_a_trampoline_teach_nothing(void **state)
 {
     const uint64_t place = cfi_function_pc(&table, BY_FP) + PLACE;
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[AT + 1] + SIG_UCONTEXT_OFFSET);
-    (void)state;
     put_rule(returns_to(OTHER, PLACE) - 1, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
     put_frames(AT, 5, 0);
     stack[AT] = returns_to(OTHER, PLACE);
@@ -440,7 +426,6 @@ static void an_interrupted_frame_is_learned_after_its_system_call(void **state)
 {
     const uint64_t after = cfi_function_pc(&table, BY_FP) + PLACE;
     const uint64_t on = after - (SIG_CODE_ALIGN == 1 ? 2 : SIG_CODE_ALIGN);
-    (void)state;
     for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
         sig_fp_offset_clear();
         put_frames(AT, 5, returns_to(ROOT, CALLS_BY_FP));

@@ -18,7 +18,6 @@ static struct sig_evaluation evaluation;
 
 static int setup_group(void **state)
 {
-    (void)state;
     void *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || munmap((char *)pages + PAGE, PAGE) != 0)
         return -1;
@@ -32,7 +31,6 @@ static int setup_group(void **state)
 /* rdi (5) points to the memory, r15 is not known, and the others are a million and their number. */
 static int setup(void **state)
 {
-    (void)state;
     registers.known = 0;
     for (unsigned i = 0; i < SIG_DWARF_COUNT; i++) {
         if (i != 15)
@@ -90,7 +88,6 @@ static void check_failure(const void *operators, size_t bytes)
 
 static void literals(void **state)
 {
-    (void)state;
     VALUE(0, 0x30);
     VALUE(31, 0x4f);
     VALUE(0xfe, 0x08, 0xfe);
@@ -108,7 +105,6 @@ static void literals(void **state)
 
 static void registers_with_offsets(void **state)
 {
-    (void)state;
     VALUE(1000000, 0x70, 0);
     VALUE(1000014 + 8, 0x70 + 14, 8);
     VALUE(1000016 - 128, 0x80, 0x80, 0x7f);
@@ -122,7 +118,6 @@ static void registers_with_offsets(void **state)
 
 static void moving_values(void **state)
 {
-    (void)state;
     VALUE(3 + 3, 0x33, 0x12, 0x22);               /* dup */
     VALUE(1, 0x31, 0x32, 0x13);                   /* drop */
     VALUE(1, 0x31, 0x32, 0x14);                   /* over */
@@ -137,7 +132,6 @@ static void moving_values(void **state)
 
 static void reading_memory(void **state)
 {
-    (void)state;
     VALUE(memory[0], 0x75, 0, 0x06);
     VALUE(memory[1], 0x75, 16, 0x06, 0x06); /* twice */
     VALUE(0x0088776655443322, 0x75, 1, 0x94, 8);
@@ -155,7 +149,6 @@ static void reading_memory(void **state)
 
 static void arithmetic(void **state)
 {
-    (void)state;
     VALUE(7, 0x37, 0x19);                       /* abs */
     VALUE(7, 0x09, 0xf9, 0x19);                 /* abs -7 */
     VALUE(INT64_MIN, LEAST, 0x19);              /* which has none */
@@ -179,7 +172,6 @@ static void arithmetic(void **state)
 
 static void shifts(void **state)
 {
-    (void)state;
     VALUE(40, 0x35, 0x33, 0x24);                 /* shl */
     VALUE(UINT64_MAX >> 4, MINUS_1, 0x34, 0x25); /* shr */
     VALUE(-1, MINUS_1, 0x34, 0x26);              /* shra */
@@ -195,7 +187,6 @@ static void shifts(void **state)
 static void comparisons_are_signed(void **state)
 {
     static const uint8_t eq = 0x29, ge = 0x2a, gt = 0x2b, le = 0x2c, lt = 0x2d, ne = 0x2e;
-    (void)state;
     VALUE(1, 0x33, 0x33, eq);
     VALUE(0, 0x33, 0x34, eq);
     VALUE(0, 0x33, 0x33, ne);
@@ -212,7 +203,6 @@ static void comparisons_are_signed(void **state)
 
 static void branches(void **state)
 {
-    (void)state;
     VALUE(1, 0x31, 0x2f, 1, 0, 0x32);                   /* skip over lit2 */
     VALUE(2, 0x31, 0x30, 0x28, 1, 0, 0x32);             /* bra: not taken */
     VALUE(1, 0x31, 0x35, 0x28, 1, 0, 0x32);             /* taken */
@@ -230,7 +220,6 @@ static void the_cfa_is_the_first_value(void **state)
     static const uint8_t aligned[] = {0x38, 0x1c, 0x0d, 0xe0,
                                       0xff, 0xff, 0xff, 0x1a}; /* lit8 minus -32 and */
     uint64_t cfa = 0x7fff12345678, value;
-    (void)state;
     assert_true(evaluate(aligned, sizeof(aligned), &cfa, &value));
     assert_int_equal(value, 0x7fff12345660);
     assert_true(evaluate("", 0, &cfa, &value));
@@ -240,7 +229,6 @@ static void the_cfa_is_the_first_value(void **state)
 
 static void what_does_not_end_is_ended(void **state)
 {
-    (void)state;
     FAILURE(0x2f, 0xfd, 0xff); /* skip to itself */
     assert_int_equal(evaluation.operators_left, 0);
     FAILURE(0x31); /* nothing is left for the other expressions of the walk */
@@ -252,7 +240,6 @@ static void what_does_not_end_is_ended(void **state)
 static void the_stack_of_values_has_two_ends(void **state)
 {
     uint8_t pushes[SIG_EVALUATION_VALUES + 1];
-    (void)state;
     memset(pushes, 0x34, sizeof(pushes));
     check_value(pushes, SIG_EVALUATION_VALUES, 4);
     check_failure(pushes, sizeof(pushes));
@@ -274,7 +261,6 @@ static void unknown_operators_are_refused(void **state)
 {
     static const uint8_t unknown[] = {0x00, 0x18, 0x50, 0x6f, 0x90, 0x93, 0x97,
                                       0x98, 0x9c, 0x9f, 0xa3, 0xe0, 0xff};
-    (void)state;
     for (size_t i = 0; i < sizeof(unknown); i++)
         FAILURE(0x31, 0x31, unknown[i], 0, 0);
 }
@@ -284,7 +270,6 @@ static void truncated_operands(void **state)
 {
     static const uint8_t wanting[] = {0x03, 0x08, 0x0a, 0x0c, 0x0e, 0x10, 0x11,
                                       0x15, 0x23, 0x28, 0x2f, 0x70, 0x92, 0x94};
-    (void)state;
     for (size_t i = 0; i < sizeof(wanting); i++)
         FAILURE(0x75, 0, wanting[i]);
     FAILURE(0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
@@ -292,7 +277,6 @@ static void truncated_operands(void **state)
 
 static void any_bytes_end(void **state)
 {
-    (void)state;
     srand(3);
     for (int round = 0; round < 100000; round++) {
         uint8_t operators[40];

@@ -19,7 +19,6 @@ static const uint64_t all = ~(uint64_t)0;
 /* The steps build on one another: numbers are given back for good. */
 static void test_numbers_and_masks_over_time(void **state)
 {
-    (void)state;
     sig_numbers_choose(0, SIGPROF, 0, is_any_free);
     assert_int_equal(sig_numbers_current(), SIGPROF);
     assert_int_equal(sig_numbers_ours(), bit(SIGPROF) | bit(64));
@@ -69,7 +68,6 @@ static bool is_none_free(int number)
 
 static void test_nothing_is_free(void **state)
 {
-    (void)state;
     sig_numbers_choose(bit(63) | bit(62) | bit(59), 0, 0, is_none_free);
     assert_int_equal(sig_numbers_current(), 63);
     assert_int_equal(sig_numbers_ours(), 0);

@@ -77,7 +77,6 @@ FRAMED static uint64_t with_a_moving_stack(uint64_t a)
 
 static void found_in_the_guesses(void **state)
 {
-    (void)state;
     with_nothing(1);
     assert_true(was_found);
     with_registers(1, 2, 3, 4, 5);
@@ -90,21 +89,18 @@ static void found_in_the_guesses(void **state)
 
 static void guesses_are_few(void **state)
 {
-    (void)state;
     with_registers_and_locals(1, 2, 3);
     assert_in_range(guess_count, 1, 3);
 }
 
 static void a_moved_stack_is_not_found(void **state)
 {
-    (void)state;
     with_a_moving_stack(not_constant);
     assert_false(was_found);
 }
 
 static void code_without_a_table_tells_nothing(void **state)
 {
-    (void)state;
     static struct sig_column rows[SIG_ROW_COPIES * SIG_ROW_ALL];
     uint32_t guesses[SIG_PROLOGUE_GUESSES];
     struct sig_module bare = *sig_modules_find(table, (uint64_t)(uintptr_t)with_nothing);
@@ -114,7 +110,6 @@ static void code_without_a_table_tells_nothing(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     if (arena_init(&arena, 4 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
     table = modules_table(&modules);
@@ -123,7 +118,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     modules_deinit(&modules);
     arena_deinit(&arena);
     return 0;

@@ -54,7 +54,6 @@ static struct modules modules;
 
 static int setup_group(void **state)
 {
-    (void)state;
     sig_slots_init(&slots, memory, 1, addresses, CAPACITY);
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0)
         return -1;
@@ -362,7 +361,6 @@ static void disturb(const struct waiter *waiter)
 
 static void test_as_their_own_handlers_see_them(void **state)
 {
-    (void)state;
     if (!kernel_copies_memory() || run_count(gettid()) == 0)
         skip();
     struct sigaction action = {.sa_handler = ignore}; /* not SA_RESTART: it ends waits */
@@ -439,7 +437,6 @@ static void test_in_vfork(void **state)
     pthread_t thread;
     struct sig_blocked_regs place;
     struct sig_remote_walk other;
-    (void)state;
     if (!kernel_copies_memory() || SIG_RA_IN_EXTRA || IS_INSTRUMENTED)
         skip(); /* a sanitizer puts a vfork of its own before the C library's */
     assert_int_equal(pipe(vfork_pipe), 0);
@@ -528,7 +525,6 @@ static void test_of_threads_that_end(void **state)
     struct churned churned = {0};
     pthread_t thread;
     void *failed;
-    (void)state;
     if (!kernel_copies_memory() || run_count(gettid()) == 0)
         skip();
     __atomic_store_n(&is_churning, true, __ATOMIC_RELEASE);

@@ -44,7 +44,6 @@ static void test_every_form_comes_back(void **state)
 {
     static const uint8_t bases[] = {SIG_DWARF_SP, SIG_DWARF_FP, SIG_DWARF_EXTRA};
     uint64_t pc = 0x7f1234560000;
-    (void)state;
     sig_rules_clear();
     for (size_t i = 0; i < sizeof(bases); i++) {
         for (int32_t offset = -16384; offset <= 16376; offset += 8) {
@@ -88,7 +87,6 @@ static void test_every_form_comes_back(void **state)
 static void test_link_register_forms(void **state)
 {
     uint64_t pc = 0x7f1234560000;
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     sig_rules_clear();
@@ -112,7 +110,6 @@ static void test_link_register_forms(void **state)
 
 static void test_what_does_not_fit_is_not_kept(void **state)
 {
-    (void)state;
     sig_rules_clear();
     struct sig_rule rule = frame_rule(SIG_DWARF_SP, 16384, 0);
     assert_not_kept(1, &rule); /* beyond 12 bits */
@@ -141,7 +138,6 @@ static void test_what_does_not_fit_is_not_kept(void **state)
 static void test_no_pc_gets_the_rule_of_another(void **state)
 {
     uint32_t found_count = 0;
-    (void)state;
     sig_rules_clear();
     for (uint64_t i = 0; i < 200000; i++) {
         uint64_t pc = 0x555555554000 + i * 7919 % 500000 * 3;
@@ -160,7 +156,6 @@ static void test_no_pc_gets_the_rule_of_another(void **state)
 static void test_half_full_nearly_all_are_found(void **state)
 {
     enum { PCS = 4096 };
-    (void)state;
     for (uint64_t spacing = 0; spacing <= 4096; spacing = spacing ? 2 * spacing : 5) {
         struct sig_rule rule = frame_rule(SIG_DWARF_FP, 16, -16), found;
         uint32_t found_count = 0;
@@ -195,7 +190,6 @@ static void *hammer(void *argument)
 static void test_threads_do_not_tear(void **state)
 {
     pthread_t threads[4];
-    (void)state;
     sig_rules_clear();
     for (uintptr_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)), 0);
@@ -209,7 +203,6 @@ static void test_threads_do_not_tear(void **state)
 static void test_clear_forgets(void **state)
 {
     struct sig_rule rule = frame_rule(SIG_DWARF_SP, 16, 0), found;
-    (void)state;
     sig_rules_insert(0x1234, &rule);
     sig_rules_clear();
     assert_false(sig_rules_lookup(0x1234, &found));

@@ -16,7 +16,6 @@ static struct sig_slots slots;
 
 static int setup(void **state)
 {
-    (void)state;
     memset(memory, 0, sizeof(memory));
     sig_slots_init(&slots, memory, SLOTS, addresses, CAPACITY);
     return 0;
@@ -25,7 +24,6 @@ static int setup(void **state)
 static void test_one_round(void **state)
 {
     uint64_t generation;
-    (void)state;
     int index = sig_slots_arm(&slots, 100, 200, NULL, &generation);
     assert_int_equal(index, 0);
     assert_int_equal(slots.pending, 1);
@@ -45,7 +43,6 @@ static void test_one_round(void **state)
 static void test_learning_is_for_one_round(void **state)
 {
     uint64_t generation;
-    (void)state;
     for (int round = 0; round < 4; round++) {
         assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), 0);
         if (round % 2)
@@ -59,7 +56,6 @@ static void test_learning_is_for_one_round(void **state)
 static void test_late_signal_is_recognised(void **state)
 {
     uint64_t first, second;
-    (void)state;
     sig_slots_arm(&slots, 0, 0, NULL, &first);
     assert_true(sig_slots_cancel(&slots, 0));
     assert_int_equal(slots.pending, 0);
@@ -74,7 +70,6 @@ static void test_late_signal_is_recognised(void **state)
 static void test_foreign_index_and_generation(void **state)
 {
     uint64_t generation;
-    (void)state;
     sig_slots_arm(&slots, 0, 0, NULL, &generation);
     assert_null(sig_slots_claim(&slots, SLOTS, generation));
     assert_null(sig_slots_claim(&slots, UINT32_MAX, generation));
@@ -85,7 +80,6 @@ static void test_foreign_index_and_generation(void **state)
 static void test_claimed_slot_cannot_be_cancelled(void **state)
 {
     uint64_t generation;
-    (void)state;
     sig_slots_arm(&slots, 0, 0, NULL, &generation);
     struct sig_slot *slot = sig_slots_claim(&slots, 0, generation);
     assert_false(sig_slots_cancel(&slots, 0));
@@ -97,7 +91,6 @@ static void test_claimed_slot_cannot_be_cancelled(void **state)
 static void test_all_slots_taken(void **state)
 {
     uint64_t generation;
-    (void)state;
     for (int i = 0; i < SLOTS; i++)
         assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), i);
     assert_int_equal(sig_slots_arm(&slots, 0, 0, NULL, &generation), -1);
@@ -108,7 +101,6 @@ static void test_all_slots_taken(void **state)
 
 static void test_each_slot_has_its_own_addresses(void **state)
 {
-    (void)state;
     for (int i = 0; i < SLOTS; i++)
         assert_ptr_equal(memory[i].addresses, addresses + i * CAPACITY);
 }
@@ -116,7 +108,6 @@ static void test_each_slot_has_its_own_addresses(void **state)
 static void test_wait_ends_at_the_deadline(void **state)
 {
     uint64_t generation;
-    (void)state;
     sig_slots_wait(&slots, UINT64_MAX / 2); /* nothing pending: at once */
     sig_slots_arm(&slots, 0, 0, NULL, &generation);
     uint64_t deadline_ns = clock_monotonic_ns() + 2 * NS_PER_MS;
@@ -169,7 +160,6 @@ static void test_two_sides_at_once(void **state)
 {
     pthread_t repliers[REPLIERS];
     uint64_t outstanding[SLOTS] = {0}, taken = 0, cancelled = 0, sent = 0;
-    (void)state;
     for (int i = 0; i < REPLIERS; i++)
         assert_int_equal(pthread_create(&repliers[i], NULL, reply_again, NULL), 0);
     for (int round = 0; round < ROUNDS; round++) {

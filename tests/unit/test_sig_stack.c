@@ -132,7 +132,6 @@ static void publish(void)
 
 static int setup_group(void **state)
 {
-    (void)state;
     struct sigaction action = {.sa_handler = note_trampoline};
     sigaction(SIGUSR1, &action, NULL);
     raise(SIGUSR1);
@@ -272,7 +271,6 @@ static void assert_little_every_way(const char *what, uint64_t pc)
 static void test_deep_stack_of_hard_functions(void **state)
 {
     size_t word = 0;
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     put_calls(&word, CAPACITY);
@@ -284,7 +282,6 @@ static void test_deep_stack_of_hard_functions(void **state)
 static void test_through_a_signal_frame(void **state)
 {
     size_t word = 0;
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     put_word(&word, trampoline);
@@ -300,7 +297,6 @@ static void test_through_a_signal_frame(void **state)
 
 static void test_unsupported(void **state)
 {
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     assert_little_every_way("not evaluated", address_of(in_unsupported_pc));
@@ -314,7 +310,6 @@ static void test_unsupported(void **state)
 static void test_with_every_register(void **state)
 {
     size_t word = 64;
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     fake[FAKE_WORDS / 2 + 1] = address_of(fake + FAKE_WORDS / 2 + 2);
@@ -330,7 +325,6 @@ static void test_with_every_register(void **state)
 static void test_after_a_wait(void **state)
 {
     size_t word = 0;
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     put_calls(&word, CAPACITY);
@@ -350,7 +344,6 @@ static void test_after_a_wait(void **state)
 static void test_while_a_library_is_unloaded(void **state)
 {
     size_t word = 0;
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     put_calls(&word, 3);
@@ -378,7 +371,6 @@ static size_t most_anywhere(uint64_t stride)
 
 static void test_every_function_there_is(void **state)
 {
-    (void)state;
     skip_in_other_builds();
     empty_stack();
     assert_little("anywhere", most_anywhere(64));
@@ -417,7 +409,6 @@ static void test_signals_that_are_not_ours(void **state)
     struct sigaction called_once = {.sa_sigaction = program_handler,
                                     .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
     struct sigaction ignored = {.sa_handler = SIG_IGN};
-    (void)state;
     skip_in_other_builds();
     program_calls = 0;
     assert_little("the program's handler", bytes_of_a_programs_signal(&called));
@@ -431,7 +422,6 @@ static void test_late_signal(void **state)
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
     ucontext_t context = context_at(address_of(in_rows_pc));
     uint64_t strays = sig_request_stray_count();
-    (void)state;
     skip_in_other_builds();
     info.si_value.sival_ptr = (void *)(uintptr_t)((uint64_t)COOKIE << COOKIE_SHIFT);
     assert_little("late", bytes_of_call(&info, &context, 0xa5));

@@ -154,14 +154,12 @@ static void call(size_t function, size_t site)
 static int setup_group(void **state)
 {
     const size_t bytes = WORDS * sizeof(*stack), guard_bytes = 4096;
-    (void)state;
     stack = mmap(NULL, bytes + guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return stack == MAP_FAILED ? -1 : mprotect(stack, bytes, PROT_READ | PROT_WRITE);
 }
 
 static int setup(void **state)
 {
-    (void)state;
     memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
     stack_cache = calloc(1, sizeof(*stack_cache) + 2 * CAPACITY * sizeof(stack_cache->frames[0]));
@@ -174,14 +172,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     free(stack_cache);
     return 0;
 }
 
 static void what_did_not_change_is_shared(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         call(i % 5, 0);
     lay_out();
@@ -199,7 +195,6 @@ static void what_did_not_change_is_shared(void **state)
 /* A frame in the middle returns elsewhere, without any change of the ones further in. */
 static void a_word_that_changed_ends_the_sharing(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(0, 0); /* two words each */
     lay_out();
@@ -212,7 +207,6 @@ static void a_word_that_changed_ends_the_sharing(void **state)
 /* A return address of 0 ends a walk, but is a word like any other. */
 static void a_stack_that_ends_in_zero_is_not_remembered(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(0, 0);
     lay_out();
@@ -224,7 +218,6 @@ static void a_stack_that_ends_in_zero_is_not_remembered(void **state)
 
 static void other_modules_make_it_worthless(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(4, 0);
     lay_out();
@@ -236,7 +229,6 @@ static void other_modules_make_it_worthless(void **state)
 
 static void a_walk_that_does_not_end_is_not_remembered(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(4, 0);
     lay_out();
@@ -250,7 +242,6 @@ static void a_walk_that_does_not_end_is_not_remembered(void **state)
 
 static void a_full_result_is_the_innermost_frames(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(4, 0);
     lay_out();
@@ -263,7 +254,6 @@ static void a_full_result_is_the_innermost_frames(void **state)
 
 static void too_little_memory_is_no_cache(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 50; i++)
         call(4, 0);
     lay_out();
@@ -280,7 +270,6 @@ static void too_little_memory_is_no_cache(void **state)
 static void any_history_gives_the_same_stacks(void **state)
 {
     size_t shared = 0, all = 0;
-    (void)state;
     srand(3);
     for (int round = 0; round < 20000; round++) {
         size_t stays = depth ? depth - (size_t)rand() % (depth < 12 ? depth : 12) : 0;

@@ -35,7 +35,6 @@ static uint64_t at_page(size_t page)
 
 static int setup(void **state)
 {
-    (void)state;
     region = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (region == MAP_FAILED)
         return -1;
@@ -50,7 +49,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     assert_int_equal(buffer[BUFFER_BYTES / sizeof(uint64_t)], 4711);
     munmap(region, (size_t)PAGES * PAGE);
     return 0;
@@ -87,7 +85,6 @@ static uint32_t pieces_for(uint64_t from, uint64_t to)
 
 static void what_is_expected_is_one_piece(void **state)
 {
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(3) + 4000);
     assert_int_equal(pieces_for(at_page(3) + 4000, at_page(3) + 4000 + 2048), 1); /* without a hint */
@@ -102,7 +99,6 @@ static void what_is_expected_is_one_piece(void **state)
 /* Upwards in pieces that double, each after the one before; the first ones stay. */
 static void the_window_grows_upwards(void **state)
 {
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(2));
     assert_int_equal(pieces_for(at_page(2), at_page(2) + BUFFER_BYTES), 3);
@@ -113,7 +109,6 @@ static void the_window_grows_upwards(void **state)
 
 static void a_full_buffer_begins_anew(void **state)
 {
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(1) + 8);
     assert_in_range(pieces_for(at_page(1) + 8, at_page(HOLE)), HOLE * PAGE / BUFFER_BYTES, 40);
@@ -124,7 +119,6 @@ static void a_full_buffer_begins_anew(void **state)
 
 static void a_page_that_is_missing_is_a_gap(void **state)
 {
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(HOLE - 2));
     copy.expected_bytes = BUFFER_BYTES;
@@ -142,7 +136,6 @@ static void a_page_that_is_missing_is_a_gap(void **state)
 static void the_stacks_end_is_the_windows_end(void **state)
 {
     uint64_t word;
-    (void)state;
     skip_without_copies();
     stack.low = at_page(5);
     stack.high = at_page(6) + 104;
@@ -161,7 +154,6 @@ static void the_stacks_end_is_the_windows_end(void **state)
 
 static void words_are_read_once_and_by_the_kernel(void **state)
 {
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(4));
     assert_reads(at_page(4) + 800);
@@ -185,7 +177,6 @@ static void hostile_stack_pointers_read_nothing(void **state)
                                        0xffffffffff600000U,
                                        0x7ffffffff000U,
                                        0xffff800000000000U};
-    (void)state;
     for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
         for (int from_there = 0; from_there < 2; from_there++) {
             copy.expected_bytes = from_there ? SIZE_MAX : 0;
@@ -206,7 +197,6 @@ static void a_walk_to_and_fro_ends(void **state)
 {
     uint64_t word;
     int reads = 0;
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(0));
     while (sig_stack_read(&stack, at_page(reads % 2 ? 3 : 20), &word))
@@ -221,7 +211,6 @@ static void a_walk_to_and_fro_ends(void **state)
 static void a_context_outlives_its_piece(void **state)
 {
     uint64_t at = at_page(7) - 64;
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at - 8);
     const ucontext_t *context = sig_stack_context(&stack, at);
@@ -237,7 +226,6 @@ static void a_context_outlives_its_piece(void **state)
 static void bytes_are_read_across_pieces(void **state)
 {
     uint64_t found, expected;
-    (void)state;
     skip_without_copies();
     sig_stack_begin(&stack, at_page(8));
     memcpy(&expected, (const char *)region + 9 * PAGE - 3, sizeof(expected));
@@ -277,7 +265,6 @@ static bool reads_by_descriptor(void)
 static void where_the_kernel_refuses_a_descriptor_serves(void **state)
 {
     int status = 0;
-    (void)state;
     skip_without_copies();
     pid_t child = fork();
     if (child == 0) {

@@ -28,7 +28,6 @@ static void test_a_call_is_counted_and_passed_on(void **state)
     void (*entry)(int, siginfo_t *, void *) =
         (void (*)(int, siginfo_t *, void *))sig_trampoline((uintptr_t)detailed, SA_RESTART);
     uint32_t before = sig_wait_here.handled;
-    (void)state;
     assert_true(entry != detailed);
     entry(12, &info, &entry);
     assert_int_equal(called_with, 12);
@@ -42,7 +41,6 @@ static void test_the_kernel_calls_it(void **state)
     struct sigaction action = {.sa_handler = (void (*)(int))sig_trampoline((uintptr_t)simple, SA_RESTART)},
                      old;
     uint32_t before = sig_wait_here.handled;
-    (void)state;
     assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
     raise(SIGUSR1);
     assert_int_equal(called_with, SIGUSR1);
@@ -56,7 +54,6 @@ static void test_without_restart_too(void **state)
     struct sigaction action = {.sa_flags = SA_SIGINFO}, old;
     uint32_t before = sig_wait_here.handled;
     union sigval value = {.sival_int = 7};
-    (void)state;
     action.sa_sigaction = (void (*)(int, siginfo_t *, void *))sig_trampoline((uintptr_t)detailed, 0);
     called_info = NULL;
     assert_int_equal(sigaction(SIGUSR2, &action, &old), 0);
@@ -71,7 +68,6 @@ static void test_one_entry_for_one_handler(void **state)
 {
     uintptr_t one = sig_trampoline((uintptr_t)simple, SA_RESTART),
               other = sig_trampoline((uintptr_t)detailed, SA_RESTART);
-    (void)state;
     assert_true(one != other);
     assert_int_equal(sig_trampoline((uintptr_t)simple, SA_RESTART), one);
     assert_int_equal(sig_trampoline_handler(one), (uintptr_t)simple);
@@ -85,7 +81,6 @@ static void test_one_entry_for_one_handler(void **state)
 
 static void test_what_is_no_handler_stays(void **state)
 {
-    (void)state;
     assert_int_equal(sig_trampoline((uintptr_t)SIG_DFL, SA_RESTART), (uintptr_t)SIG_DFL);
     assert_int_equal(sig_trampoline((uintptr_t)SIG_IGN, SA_RESTART), (uintptr_t)SIG_IGN);
     assert_int_equal(sig_trampoline((uintptr_t)SIG_ERR, SA_RESTART), (uintptr_t)SIG_ERR);
@@ -96,7 +91,6 @@ static void test_what_is_no_handler_stays(void **state)
 static void test_without_an_entry_it_goes_uncounted(void **state)
 {
     uintptr_t invented = 0x1000, plain = 0;
-    (void)state;
     for (int i = 0; i < 2 * SIG_TRAMPOLINES_MAX; i++)
         plain += sig_trampoline(invented + (uintptr_t)i, SA_RESTART) == invented + (uintptr_t)i;
     assert_int_equal(plain, SIG_TRAMPOLINES_MAX + 2); /* simple and detailed have one each */

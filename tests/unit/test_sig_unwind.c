@@ -109,7 +109,6 @@ static const uint8_t *make_code(void)
 static int setup_group(void **state)
 {
     const size_t bytes = WORDS * sizeof(*stack), guard_bytes = 4096;
-    (void)state;
     stack = mmap(NULL, bytes + guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     code = make_code();
     bool failed =
@@ -124,7 +123,6 @@ static uint64_t at_code(size_t offset)
 
 static int setup(void **state)
 {
-    (void)state;
     struct sig_rule deref = frame_rule(SIG_DWARF_SP, 0, 0);
     deref.cfa_deref = true;
     deref.cfa_offset_after = 8;
@@ -245,7 +243,6 @@ static void assert_walk(enum sig_unwind_end expected_end, size_t count, const ui
 
 static void to_the_root(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), 0);
     stack[10] = MIDDLE + 1;
     stack[14] = OUTER + 1;
@@ -255,7 +252,6 @@ static void to_the_root(void **state)
 
 static void the_frame_pointer_is_carried(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), 99);
     stack[10] = MIDDLE + 1;
     stack[13] = address_of(40); /* MIDDLE saved it at CFA - 16 */
@@ -278,7 +274,6 @@ static void assert_other(enum sig_unwind_end expected_end, size_t count, size_t 
 /* Of another thread it becomes known where a callee has saved it. */
 static void an_unknown_frame_pointer_ends_the_walk(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), address_of(40));
     stack[10] = MIDDLE + 1;
     stack[13] = address_of(40);
@@ -306,7 +301,6 @@ static void an_unknown_frame_pointer_ends_the_walk(void **state)
 
 static void the_cfa_may_lie_on_the_stack(void **state)
 {
-    (void)state;
     registers(BY_DEREF, address_of(10), 0);
     stack[10] = address_of(20); /* CFA = address_of(20) + 8, return address below it */
     stack[20] = OUTER + 1;
@@ -316,7 +310,6 @@ static void the_cfa_may_lie_on_the_stack(void **state)
 
 static void a_frame_below_a_trampoline_is_exact(void **state)
 {
-    (void)state;
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[20] + SIG_UCONTEXT_OFFSET);
     registers(LEAF, address_of(19), 0);
     stack[19] = TRAMPOLINE + 1;
@@ -334,7 +327,6 @@ static const struct sig_rule leaf_rule = {
 /* A function that has saved nothing returns to where the link register says; further out it says nothing. */
 static void the_link_register_is_the_leafs(void **state)
 {
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     keep(NOWHERE, leaf_rule);
@@ -351,7 +343,6 @@ static void the_link_register_is_the_leafs(void **state)
 /* Above a frame without tables only the frame pointer is known; the caller's own frame record leads on. */
 static void a_frame_record_gives_the_stack_pointer(void **state)
 {
-    (void)state;
     if (!SIG_FP_STEP_HIDES_SP)
         skip();
     registers(NOWHERE, address_of(10), address_of(12));
@@ -387,7 +378,6 @@ static uint64_t signed_address(uint64_t address, uint64_t sp)
 static void signatures_are_taken_off(void **state)
 {
     uint64_t address = signed_address(MIDDLE + 1, address_of(11));
-    (void)state;
     if (address == MIDDLE + 1)
         skip();
     registers(LEAF, address_of(10), 0);
@@ -409,7 +399,6 @@ static void signatures_are_taken_off(void **state)
 
 static void code_without_tables_goes_by_frame_pointer(void **state)
 {
-    (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
     stack[12] = address_of(30);
     stack[13] = at_code(CALL_END);
@@ -424,7 +413,6 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
 /* The second word of a frame that keeps no convention may be anything. */
 static void generated_code_is_returned_to_after_a_call_only(void **state)
 {
-    (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
     stack[12] = address_of(30);
     stack[13] = at_code(CALL_END) + 1;
@@ -439,7 +427,6 @@ static void generated_code_is_returned_to_after_a_call_only(void **state)
 /* Unless the frame records above lead to after a call in a module: then an interpreter has pushed it. */
 static void an_interpreter_is_known_by_where_its_frames_lead(void **state)
 {
-    (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
     stack[12] = address_of(30);
     stack[13] = at_code(CALL_END) + 4;
@@ -466,7 +453,6 @@ static void an_interpreter_is_known_by_where_its_frames_lead(void **state)
 /* For ever is no proof, however orderly. */
 static void a_chain_that_leads_nowhere_is_none(void **state)
 {
-    (void)state;
     registers(NOWHERE, address_of(2), address_of(2));
     for (size_t i = 2; i + 3 < WORDS; i += 2) {
         stack[i] = address_of(i + 2);
@@ -480,7 +466,6 @@ static void a_chain_that_leads_nowhere_is_none(void **state)
  * round. */
 static void interruptions_teach_the_cache_nothing_about_returns(void **state)
 {
-    (void)state;
     stack[12] = address_of(30);
     stack[13] = at_code(BODY) + 1;
     stack[31] = OUTER + 1;
@@ -509,7 +494,6 @@ static void generated_code_outside_its_frame_has_its_caller_on_top(void **state)
     static const struct {
         size_t pc, words;
     } places[] = {{CHECKS, 0}, {PUSH, 0}, {MOV, 1}, {RETURN, 0}};
-    (void)state;
     stack[31] = OUTER + 1;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         stack[10] = stack[11] = 0;
@@ -540,7 +524,6 @@ static void generated_code_outside_its_frame_has_its_caller_on_top(void **state)
 
 static void a_return_address_of_nothing_is_not_recorded(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), 4711);
     stack[10] = 0x123456789; /* some word: no module, no frame pointer to go on with */
     walk();
@@ -549,7 +532,6 @@ static void a_return_address_of_nothing_is_not_recorded(void **state)
 
 static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), 0);
     stack[10] = BARE + 1;
     walk();
@@ -562,7 +544,6 @@ static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 /* LANDING has overwritten what it saved with what belongs to OUTER's caller MIDDLE: see follow_landing. */
 static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
 {
-    (void)state;
     if (!SIG_DECODES_CALLS)
         skip();
     struct sig_rule landing = frame_rule(SIG_DWARF_FP, 16, -16);
@@ -595,7 +576,6 @@ static void a_function_may_call_on_another_stack(void **state)
     enum { OTHER_BYTES = 65536 };
     char *block = mmap(NULL, OTHER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint64_t *low = (uint64_t *)(void *)block, *high = (uint64_t *)(void *)(block + OTHER_BYTES) - 64;
-    (void)state;
     assert_true(block != MAP_FAILED);
     registers(BY_FP, (uintptr_t)high, (uintptr_t)(low + 8));
     low[8] = (uintptr_t)(high + 8); /* a fake frame pointer of the first stack again, then none */
@@ -620,7 +600,6 @@ static void a_function_may_call_on_another_stack(void **state)
 
 static void a_return_address_of_zero_is_the_end(void **state)
 {
-    (void)state;
     registers(LEAF, address_of(10), 1);
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, LEAF);
@@ -629,7 +608,6 @@ static void a_return_address_of_zero_is_the_end(void **state)
 /* Frame pointers that point at each other, at themselves, downwards, or nowhere. */
 static void cycles_and_garbage_end(void **state)
 {
-    (void)state;
     registers(NOWHERE, address_of(10), address_of(12));
     stack[12] = address_of(12);
     stack[13] = NOWHERE + 1;
@@ -656,7 +634,6 @@ static void cycles_and_garbage_end(void **state)
 
 static void a_full_result_ends_the_walk(void **state)
 {
-    (void)state;
     keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
     for (size_t i = 0; i < WORDS; i++)
         stack[i] = LEAF + 1;
@@ -671,7 +648,6 @@ static void a_full_result_ends_the_walk(void **state)
 /* A stack that ends at an unmapped page: probed, not touched. */
 static void the_end_of_the_memory_is_not_crossed(void **state)
 {
-    (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *block = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
@@ -688,7 +664,6 @@ static void the_end_of_the_memory_is_not_crossed(void **state)
 /* The main thread's stack may grow down to stack_low, but is mapped only as far as it was used. */
 static void what_lies_below_the_stack_pointer_is_probed(void **state)
 {
-    (void)state;
     size_t page = 4096;
     char *block = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED && mprotect(block + page, 2 * page, PROT_READ | PROT_WRITE) == 0);
@@ -712,7 +687,6 @@ static void what_lies_below_the_stack_pointer_is_probed(void **state)
 static void a_call_cut_short_is_none(void **state)
 {
     uint8_t *bytes = calloc(1, SIG_CALL_BYTES_MAX); /* so that the sanitizer sees its end */
-    (void)state;
     bytes[SIG_CALL_BYTES_MAX - 2] = 0xff;
     bytes[SIG_CALL_BYTES_MAX - 1] = 0x14; /* call *(base + index), whose SIB byte would follow */
     assert_false(sig_ends_in_call(bytes));
@@ -731,7 +705,6 @@ static void calls_are_known(void **state)
     /* b, br x1, braa x1,x2, ret, retaa, nop, cbz, a word of text */
     static const uint32_t others[] = {0x14000000, 0xd61f0020, 0xd71f0822, 0xd65f03c0,
                                       0xd65f0bff, 0xd503201f, 0xb4000000, 0x64636261};
-    (void)state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         assert_true(sig_ends_in_call((const uint8_t *)&calls[i]));
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -742,7 +715,6 @@ static void calls_are_known(void **state)
 static void random_stacks_end(void **state)
 {
     static const uint64_t pcs[] = {LEAF, MIDDLE, BY_FP, BY_DEREF, TRAMPOLINE, NOWHERE};
-    (void)state;
     srand(7);
     for (int round = 0; round < 20000; round++) {
         for (size_t i = 0; i < WORDS; i++) {

@@ -28,7 +28,6 @@ static enum sig_unwind_end end, fast_end;
 
 static int setup_group(void **state)
 {
-    (void)state;
     stack = mmap(NULL, WORDS * sizeof(*stack), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return stack == MAP_FAILED ? -1 : 0;
 }
@@ -41,7 +40,6 @@ static uint64_t address_of(size_t word)
 /* Registers 1000000 + number, the stack pointer at SP_WORD. */
 static int setup(void **state)
 {
-    (void)state;
     memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
     memset(&scratch, 0xa5, sizeof(scratch)); /* its content is nobody's */
@@ -105,7 +103,6 @@ static void assert_unknown(unsigned number)
 
 static void what_no_rule_speaks_of_is_kept(void **state)
 {
-    (void)state;
     STEP_BY(0);
     assert_int_equal(cfa, address_of(SP_WORD + 1));
     assert_int_equal(caller.pc, 5000 + SP_WORD);
@@ -123,7 +120,6 @@ static void what_no_rule_speaks_of_is_kept(void **state)
 
 static void registers_in_memory(void **state)
 {
-    (void)state;
     STEP_BY(CFA_32, 0x80 | X12, 2, 0x05, X13, 3, 0x11, X14, 0x7e, 0x2f, X15, 4);
     assert_int_equal(cfa, address_of(14));
     assert_int_equal(caller.pc, 5013);
@@ -135,7 +131,6 @@ static void registers_in_memory(void **state)
 
 static void registers_by_their_value(void **state)
 {
-    (void)state;
     STEP_BY(CFA_32, 0x14, FP, 2, 0x15, X12, 0x7e, 0x15, X3, 2);
     assert_register(FP, address_of(12));  /* val_offset 2 * -8 */
     assert_register(X12, address_of(16)); /* val_offset_sf -2 * -8 */
@@ -144,7 +139,6 @@ static void registers_by_their_value(void **state)
 
 static void registers_in_registers(void **state)
 {
-    (void)state;
     STEP_BY(0x09, FP, X10, 0x09, X10, FP, 0x09, RA, X1, 0x08, X12, 0x07, X13, 0x09, X14, 60);
     assert_register(FP, 1000000 + X10);
     assert_register(X10, 1000000 + FP);
@@ -157,7 +151,6 @@ static void registers_in_registers(void **state)
 /* Expressions find the CFA on their stack. */
 static void registers_by_expression(void **state)
 {
-    (void)state;
     STEP_BY(CFA_32, 0x16, FP, 2, 0x48, 0x22,         /* val_expression: lit24 plus */
             0x16, X3, 3, BREG + X12, 5, 0x1c,        /* CFA - (x12 + 5) */
             0x10, X12, 2, 0x48, 0x1c,                /* expression: saved at CFA - 24 */
@@ -176,7 +169,6 @@ static void registers_by_expression(void **state)
 
 static void any_register_holds_the_cfa(void **state)
 {
-    (void)state;
     setup(NULL);
     LOST_BY(0x0c, X12, 8); /* 1000012 + 8 is no address of memory */
     cfi_add_fde(&table, "", 0);
@@ -190,7 +182,6 @@ static void any_register_holds_the_cfa(void **state)
 
 static void the_cfa_by_expression(void **state)
 {
-    (void)state;
     STEP_BY(0x0f, 7, BREG + SP, 0x80, 0x02, 0x13, BREG + SP, 0xf0, 0x01); /* drop; sp + 240 = word 40 */
     assert_int_equal(cfa, address_of(40));
     STEP_BY(0x0f, 4, BREG + SP, 0xf0, 0x01, 0x06);
@@ -207,7 +198,6 @@ static void the_cfa_by_expression(void **state)
 /* x86_64's longjmp in the C library: CFA = rdi, rsp in r8, rbp in r9, rip in rdx. */
 static void the_stack_pointer_may_not_be_the_cfa(void **state)
 {
-    (void)state;
     STEP_BY(0x0c, X5, 0, 0x09, SP, X8, 0x09, FP, X9, 0x09, RA, X1, 0x11, X12, 0x7e);
     assert_int_equal(cfa, 1000000 + X5);
     assert_register(SP, 1000000 + X8);
@@ -220,7 +210,6 @@ static void the_stack_pointer_may_not_be_the_cfa(void **state)
 
 static void return_addresses(void **state)
 {
-    (void)state;
     assert_int_equal(step_by(BYTES(0x07, RA)), SIG_FULL_FRAME_ROOT);
     STEP_BY(0x16, RA, 3, 0x13, BREG + X8, 0); /* val_expression: x8 */
     assert_int_equal(caller.pc, 1000000 + X8);
@@ -233,7 +222,6 @@ static void return_addresses(void **state)
 
 static void rows_are_remembered_whole(void **state)
 {
-    (void)state;
     STEP_BY(CFA_32, 0x80 | X12, 2, 0x16, X13, 1, 0x96, 0x0a, 0x0c, FP, 8, 0xc0 | X12, 0x08, X13, 0x80 | X15,
             2, 0x0b);
     assert_int_equal(cfa, address_of(14));
@@ -249,7 +237,6 @@ static void rows_are_remembered_whole(void **state)
 
 static void damaged_instructions(void **state)
 {
-    (void)state;
     LOST_BY(0x3f);
     LOST_BY(0x16, FP, 0xff, 0x7f);
     LOST_BY(0x10, FP, 0x80);
@@ -340,7 +327,6 @@ static void three_functions(void)
 
 static void a_register_is_carried_to_where_it_is_needed(void **state)
 {
-    (void)state;
     three_functions();
     walk();
     assert_int_equal(fast_end, SIG_UNWIND_INEXPRESSIBLE);
@@ -350,7 +336,6 @@ static void a_register_is_carried_to_where_it_is_needed(void **state)
 
 static void only_what_is_new_is_written(void **state)
 {
-    (void)state;
     three_functions();
     struct sig_unwind_request request = {
         .modules = modules(false), .addresses = addresses, .capacity = CAPACITY};
@@ -366,7 +351,6 @@ static void only_what_is_new_is_written(void **state)
 
 static void a_full_result_ends_the_walk(void **state)
 {
-    (void)state;
     three_functions();
     walk_with(0, 0, false, 3);
     ASSERT_WALK(SIG_UNWIND_DEPTH, in_function(0), in_function(1), in_function(1));
@@ -379,7 +363,6 @@ static void a_full_result_ends_the_walk(void **state)
 /* The last frame may be known, and only that it is the last one is not. */
 static void a_root_may_be_all_that_is_gained(void **state)
 {
-    (void)state;
     ADD_FUNCTION(0x0f, 1, 0x18, 0x07, RA);
     interrupted_at(in_function(0));
     walk();
@@ -389,7 +372,6 @@ static void a_root_may_be_all_that_is_gained(void **state)
 
 static void a_frame_below_a_trampoline_has_all_registers(void **state)
 {
-    (void)state;
     ucontext_t *inner = (ucontext_t *)(void *)((char *)&stack[20] + SIG_UCONTEXT_OFFSET);
     cfi_add_cie(&table, "zRS", usual_instructions, sizeof(usual_instructions));
     ADD_FUNCTION(0);
@@ -418,7 +400,6 @@ static const uint8_t leaf_instructions[] = {0x0c, SP, 0};
 /* What has saved nothing returns to where the link register says; further out it says nothing. */
 static void the_link_register_is_the_leafs(void **state)
 {
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     STEP_BY(0x08, RA);
@@ -448,7 +429,6 @@ static void the_link_register_is_the_leafs(void **state)
 /* _dl_runtime_resolve: the stack pointer is above what the PLT has pushed, whatever the table says. */
 static void what_the_plt_has_pushed_is_taken_off(void **state)
 {
-    (void)state;
     if (!SIG_RA_IN_EXTRA)
         skip();
     STEP_BY(CFA_32, 0x80 | FP, 2, 0x11, RA, 0x7f);
@@ -464,7 +444,6 @@ static void code_that_tells_needs_no_table(void **state)
 {
     static const uint32_t entry[] = {0x90000010, 0xf9400211, 0x91000210, 0xd61f0220};
     uint64_t plt = cfi_function_pc(&table, 8), after_plt = cfi_function_pc(&table, 9);
-    (void)state;
     if (!SIG_CODE_TELLS_RULES)
         skip();
     ADD_FUNCTION(0x0c, X12, 8); /* 0 */
@@ -487,7 +466,6 @@ static void code_that_tells_needs_no_table(void **state)
 static void a_frame_record_gives_the_stack_pointer(void **state)
 {
     uint64_t bare = cfi_function_pc(&table, 8);
-    (void)state;
     if (!SIG_FP_STEP_HIDES_SP)
         skip();
     ADD_FUNCTION(0x15, FP, 0x78);                       /* 0: fp = CFA + 64, for the full walk only */
@@ -530,9 +508,8 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
     uint64_t in_generated = (uintptr_t)generated + 3;
 #endif
     uint64_t bare = cfi_function_pc(&table, 8); /* in the module, in no function of its tables */
-    (void)state;
-    ADD_FUNCTION(0x15, FP, 0x78); /* 0: fp = CFA + 64 */
-    ADD_FUNCTION(0x0c, X12, 8);   /* 1 */
+    ADD_FUNCTION(0x15, FP, 0x78);               /* 0: fp = CFA + 64 */
+    ADD_FUNCTION(0x0c, X12, 8);                 /* 1 */
     interrupted_at(in_function(0));
     set_register(&context, X12, address_of(50));
     stack[10] = bare + 1;
@@ -548,7 +525,6 @@ static void code_without_tables_goes_by_frame_pointer(void **state)
 static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 {
     uint64_t bare = cfi_function_pc(&table, 8);
-    (void)state;
     ADD_FUNCTION(0x16, FP, 2, 0x30, 0x96); /* fp = 0 */
     interrupted_at(in_function(0));
     stack[10] = bare + 1;
@@ -559,7 +535,6 @@ static void an_outermost_frame_without_tables_has_no_frame_pointer(void **state)
 
 static void a_return_address_of_nothing_is_not_recorded(void **state)
 {
-    (void)state;
     three_functions();
     stack[31] = 0x123456789;
     walk();
@@ -571,7 +546,6 @@ static void a_return_address_of_nothing_is_not_recorded(void **state)
 
 static void the_stack_pointer_grows(void **state)
 {
-    (void)state;
     three_functions();
     stack[10] = address_of(10); /* the caller's is the callee's */
     walk();
@@ -588,7 +562,6 @@ static void the_stack_pointer_grows(void **state)
 /* Expressions that do not end cost a walk no more than its operators, however many frames have them. */
 static void endless_expressions_end(void **state)
 {
-    (void)state;
     ADD_FUNCTION(0x16, X12, 3, 0x2f, 0xfd, 0xff, 0x16, FP, 3, 0x2f, 0xfd, 0xff); /* skip to itself */
     ADD_FUNCTION(0x0f, 3, BREG + SP, 8, 0x96);                                   /* sp + 8 by an expression */
     interrupted_at(in_function(0));
@@ -605,7 +578,6 @@ static void any_table_and_any_stack_end(void **state)
     static const uint8_t code[] = {0x0a, 0x0f,      4,   BREG + SP, 8,    0x96, 0x96, 0x16, FP,
                                    3,    BREG + SP, 16,  0x96,      0x10, X12,  3,    0x48, 0x1c,
                                    0x96, 0x15,      X13, 0x7e,      0x41, 0x09, RA,   X1,   0x0b};
-    (void)state;
     srand(11);
     for (int round = 0; round < 20000; round++) {
         setup(NULL);

@@ -273,7 +273,6 @@ static void the_null_device_takes_all_and_stays(void **state)
 {
     int dev = open_dev();
     struct stat status;
-    (void)state;
     struct sink *sink = create(dev, "null");
     sink_write(sink, "gone", 4);
     assert_int_equal(sink_commit(sink), 0);
@@ -288,7 +287,6 @@ static void a_full_device_is_reported(void **state)
     unsigned char *data = random_bytes(LARGE_BYTES);
     struct stat status;
     int dev = open_dev();
-    (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct sink *sink = create(dev, "full");
         sink_write(sink, data, sizes[i]);
@@ -326,7 +324,6 @@ static void a_target_that_cannot_be_is_refused(void **state)
 static void a_directory_that_is_gone_is_reported(void **state)
 {
     struct fake_directory gone;
-    (void)state;
     fake_directory_create(&gone);
     assert_int_equal(rmdir(gone.path), 0);
     assert_refused(gone.fd, "out", -ENOENT);

@@ -16,14 +16,12 @@ static struct stack_caches caches;
 
 static int setup(void **state)
 {
-    (void)state;
     caches = (struct stack_caches){.bytes_max = 1 << 20};
     return arena_init(&arena, 64 << 20) || tree_init(&tree, &arena);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     tree_deinit(&tree);
     arena_deinit(&arena);
     return 0;
@@ -95,7 +93,6 @@ static void shared_frames_are_folded_once(void **state)
     uint64_t stack[DEPTH_MAX];
     uint32_t depth = 0;
     size_t based = 0;
-    (void)state;
     fold_thread_begin(&with, tree_root(&tree, 1), 0, 0);
     fold_thread_begin(&without, with.root, 0, 0);
     srand(5);
@@ -121,7 +118,6 @@ static void memory_is_bounded(void **state)
 {
     struct stack_cache *all[1000];
     size_t count = 0;
-    (void)state;
     while (count < 1000 && (all[count] = stack_cache_create(&caches, 20)))
         count++;
     assert_in_range(count, 10, 999);
@@ -141,7 +137,6 @@ static void what_was_not_folded_is_not_gone_on_from(void **state)
     uint64_t stack[] = {1, 2, 3};
     uint32_t inner[] = {0, 1, 2};
     arena_ref root = tree_root(&tree, 1), node = root;
-    (void)state;
     assert_int_equal(stack_cache_base(cache, 0), 0);
     walk(cache->walk, stack, 3, 0);
     for (int i = 0; i < 3; i++)

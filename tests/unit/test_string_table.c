@@ -1,15 +1,11 @@
 /* Every string once, in order of first use, and valid UTF-8 whatever went in. */
+#include "lib/unit.h"
 #include "base/string_table.h"
-
 #include "lib/narrow_memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

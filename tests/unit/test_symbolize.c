@@ -1,6 +1,6 @@
 /* Every location has a function, functions are neither split nor merged, and names are what people expect. */
+#include "lib/unit.h"
 #include "names/symbolize.h"
-
 #include "elf/elf.h"
 #include "lib/elf_builder.h"
 #include "lib/fake_module.h"
@@ -9,16 +9,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-#include <unistd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

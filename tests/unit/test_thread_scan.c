@@ -124,7 +124,6 @@ static void drop(struct thread *thread, uint64_t end_ns)
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&census, 0, sizeof(census));
     pthread_mutex_trylock(&lock); /* still held, maybe, from the test before */
     pthread_mutex_trylock(&other_lock);
@@ -136,7 +135,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     close(census.task_directory);
     thread_scan_deinit(&census);
     threads_deinit(&threads);
@@ -153,7 +151,6 @@ static void end_sleeper(void)
 
 static void who_was_there_first_is_found_at_once(void **state)
 {
-    (void)state;
     struct thread_scan_task stranger;
     uint64_t before_ns = clock_monotonic_ns();
     start(&sleeper, &lock);
@@ -168,7 +165,6 @@ static void who_was_there_first_is_found_at_once(void **state)
 
 static void a_stranger_is_found_at_the_second_scan(void **state)
 {
-    (void)state;
     struct thread_scan_task stranger;
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(1), 0);
@@ -180,7 +176,6 @@ static void a_stranger_is_found_at_the_second_scan(void **state)
 
 static void who_ends_between_the_looks_is_no_stranger(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(1), 0);
     end_sleeper();
@@ -189,7 +184,6 @@ static void who_ends_between_the_looks_is_no_stranger(void **state)
 
 static void another_thread_with_the_tid_is_met_anew(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(1), 0);
     assert_int_equal(census.met.count, 1);
@@ -201,7 +195,6 @@ static void another_thread_with_the_tid_is_met_anew(void **state)
 
 static void the_registered_are_no_strangers(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     start(&other, &other_lock);
     add(sleeper.tid);
@@ -217,7 +210,6 @@ static void the_registered_are_no_strangers(void **state)
 
 static void who_is_coming_is_waited_for(void **state)
 {
-    (void)state;
     struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(10), 0);
@@ -229,7 +221,6 @@ static void who_is_coming_is_waited_for(void **state)
 /* It enters after the sampler has taken who has arrived, and before the census judges. */
 static void who_enters_during_the_look_is_not_taken_twice(void **state)
 {
-    (void)state;
     struct thread_scan_task stranger;
     struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
@@ -247,7 +238,6 @@ static void who_enters_during_the_look_is_not_taken_twice(void **state)
 /* There is no moment at which nobody is coming, and still the stranger is one. */
 static void a_stranger_is_found_while_others_keep_coming(void **state)
 {
-    (void)state;
     struct thread *coming = threads_acquire(&threads), *newer;
     pid_t found = 0;
     start(&sleeper, &lock);
@@ -264,7 +254,6 @@ static void a_stranger_is_found_while_others_keep_coming(void **state)
 
 static void who_could_not_be_created_is_not_waited_for(void **state)
 {
-    (void)state;
     struct thread *thread = threads_acquire(&threads);
     start(&sleeper, &lock);
     assert_int_equal(find_stranger(5), 0);
@@ -276,7 +265,6 @@ static void who_could_not_be_created_is_not_waited_for(void **state)
 /* A creator that has read which group newcomers count in, and counts itself in only two turns later. */
 static void who_comes_in_the_other_group_is_waited_for_too(void **state)
 {
-    (void)state;
     assert_true(threads_turn(&threads));
     struct thread *thread = threads_acquire(&threads);
     assert_true(threads_turn(&threads));
@@ -292,7 +280,6 @@ static void who_comes_in_the_other_group_is_waited_for_too(void **state)
 
 static void who_has_left_is_no_stranger_while_it_ends(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     struct thread *thread = add(sleeper.tid);
     drop(thread, clock_monotonic_ns());
@@ -302,7 +289,6 @@ static void who_has_left_is_no_stranger_while_it_ends(void **state)
 
 static void a_new_thread_with_the_tid_of_one_that_left_is_a_stranger(void **state)
 {
-    (void)state;
     uint64_t before_ns = clock_monotonic_ns() - 100 * NS_PER_MS;
     start(&sleeper, &lock);
     struct thread *thread = add(sleeper.tid);
@@ -315,7 +301,6 @@ static void a_new_thread_with_the_tid_of_one_that_left_is_a_stranger(void **stat
 
 static void the_end_of_a_stranger_is_found(void **state)
 {
-    (void)state;
     struct thread_scan_task stranger;
     start(&sleeper, &lock);
     thread_scan_start(&census, &threads);
@@ -333,7 +318,6 @@ static void the_end_of_a_stranger_is_found(void **state)
 
 static void a_stranger_whose_tid_has_passed_on_is_gone(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     struct thread_scan_task stranger = {.tid = sleeper.tid, .time_ns = clock_monotonic_ns() - NS_PER_S};
     struct thread *thread = adopt(&stranger);
@@ -344,7 +328,6 @@ static void a_stranger_whose_tid_has_passed_on_is_gone(void **state)
 
 static void who_ends_without_a_word_is_gone(void **state)
 {
-    (void)state;
     start(&sleeper, &lock);
     struct thread *thread = add(sleeper.tid);
     assert_true(scan());
@@ -356,7 +339,6 @@ static void who_ends_without_a_word_is_gone(void **state)
 
 static void who_has_said_so_is_not_gone(void **state)
 {
-    (void)state;
     static const char no_name[THREAD_NAME_BYTES] = "";
     start(&sleeper, &lock);
     struct thread *thread = add(sleeper.tid);
@@ -371,7 +353,6 @@ static void who_has_said_so_is_not_gone(void **state)
 /* More than one scan can list or check, with a few strangers among them; half of all end without a word. */
 static void all_are_found_among_many(void **state)
 {
-    (void)state;
     struct thread_scan_task stranger;
     struct thread *gone;
     uint32_t strangers = 0, scans = 0, gone_count = 0;

@@ -70,20 +70,17 @@ static void wait_until(struct subject *subject, enum thread_stat_state wanted, s
 
 static int open_directory(void **state)
 {
-    (void)state;
     directory = proc_tasks_open();
     return directory < 0;
 }
 
 static int close_directory(void **state)
 {
-    (void)state;
     return close(directory);
 }
 
 static int setup(void **state)
 {
-    (void)state;
     thread_stats_init(&stats, directory, true);
     return 0;
 }
@@ -102,7 +99,6 @@ static int open_descriptors(void)
 
 static void a_blocked_thread_shows_its_call(void **state)
 {
-    (void)state;
     struct subject subject;
     struct thread_stat_call call;
     assert_true(thread_stat_is_about_us(directory));
@@ -119,7 +115,6 @@ static void a_blocked_thread_shows_its_call(void **state)
 
 static void the_run_count_tells_whether_it_has_run(void **state)
 {
-    (void)state;
     struct subject subject;
     struct thread_stat_call call;
     struct thread_stat_runs before, after;
@@ -143,7 +138,6 @@ static void the_run_count_tells_whether_it_has_run(void **state)
 
 static void a_running_thread_is_running(void **state)
 {
-    (void)state;
     struct subject subject;
     struct thread_stat_call call;
     begin(&subject);
@@ -158,7 +152,6 @@ static void a_running_thread_is_running(void **state)
 
 static void an_ended_thread_is_gone_by_its_descriptor(void **state)
 {
-    (void)state;
     struct subject subject;
     struct thread_stat_call call;
     struct thread_stat_runs runs;
@@ -175,7 +168,6 @@ static void an_ended_thread_is_gone_by_its_descriptor(void **state)
 
 static void nothing_is_opened_in_the_programs_sight(void **state)
 {
-    (void)state;
     struct thread_stat stat = {0};
     struct thread_stat_runs runs;
     struct thread_stat_call call;
@@ -218,7 +210,6 @@ static void end_all(struct subject subjects[THREADS])
 
 static void only_the_last_used_keep_their_descriptors(void **state)
 {
-    (void)state;
     struct subject subjects[THREADS];
     int before = open_descriptors();
     stats.kept_max = 6;
@@ -245,7 +236,6 @@ static void only_the_last_used_keep_their_descriptors(void **state)
 /* Those that are read more rarely than all others together: what is kept stays kept. */
 static void who_is_read_rarely_displaces_nobody(void **state)
 {
-    (void)state;
     struct subject subjects[THREADS];
     struct thread_stat_runs runs;
     int before = open_descriptors();
@@ -267,7 +257,6 @@ static void who_is_read_rarely_displaces_nobody(void **state)
 /* So twice as many threads keep what they need when they do not run. */
 static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 {
-    (void)state;
     struct subject subjects[THREADS];
     struct thread_stat_runs runs;
     int kept[THREADS];
@@ -289,7 +278,6 @@ static void one_descriptor_is_enough_for_one_that_does_not_run(void **state)
 
 static void fewer_are_kept_when_descriptors_run_out(void **state)
 {
-    (void)state;
     struct subject subjects[THREADS];
     struct rlimit limit, lower;
     begin_all(subjects);
@@ -311,7 +299,6 @@ static void fewer_are_kept_when_descriptors_run_out(void **state)
 
 static void a_dropped_descriptor_is_nobodys(void **state)
 {
-    (void)state;
     struct subject subject;
     struct thread_stat_call call;
     begin(&subject);

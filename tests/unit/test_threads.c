@@ -1,19 +1,14 @@
 /* Every thread is seen to come and to go exactly once. */
 /* test: tsan */
+#include "lib/unit.h"
 #include "sample/thread.h"
 #include "sample/threads.h"
-
 #include "base/random.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static const char no_name[THREAD_NAME_BYTES] = "";
 

@@ -1,14 +1,8 @@
 /* Ticks are a period apart on average, never in step with anything, and what is missed is counted, not made
  * up for. */
+#include "lib/unit.h"
 #include "sample/tick.h"
-
 #include "lib/fake_statistics.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -21,7 +15,6 @@ enum { TICKS = 100000 };
 static void intervals_are_half_to_one_and_a_half_periods(void **state)
 {
     static const uint64_t periods[] = {100000, PERIOD, 1000000000};
-    (void)state;
     for (size_t i = 0; i < COUNT(periods); i++) {
         struct random_state random;
         struct tick tick;
@@ -50,7 +43,6 @@ static void the_sum_of_many_intervals_is_exact(void **state)
 {
     struct random_state random, same;
     struct tick tick;
-    (void)state;
     random_init(&random, 7);
     random_init(&same, 7);
     tick_init(&tick, PERIOD, NOW, &random);
@@ -68,7 +60,6 @@ static void intervals_are_uniform(void **state)
     uint64_t counts[20] = {0};
     struct random_state random;
     struct tick tick;
-    (void)state;
     random_init(&random, 2);
     tick_init(&tick, PERIOD, NOW, &random);
     for (int i = 0; i < TICKS; i++) {
@@ -83,7 +74,6 @@ static void the_first_deadline_is_anywhere_in_the_first_period(void **state)
 {
     uint64_t counts[10] = {0};
     struct random_state random;
-    (void)state;
     random_init(&random, 3);
     for (int i = 0; i < TICKS; i++) {
         struct tick tick;
@@ -111,7 +101,6 @@ static void whole_periods_that_passed_are_counted(void **state)
     struct random_state random;
     struct tick tick;
     uint64_t expected = 0;
-    (void)state;
     random_init(&random, 4);
     tick_init(&tick, PERIOD, NOW, &random);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -130,7 +119,6 @@ static void a_tick_that_is_passed_over_is_counted(void **state)
     struct random_state random, same, lateness;
     struct tick tick;
     uint64_t missed = 0;
-    (void)state;
     random_init(&random, 9);
     random_init(&same, 9);
     random_init(&lateness, 10);
@@ -153,7 +141,6 @@ static void a_long_stall_is_followed_by_no_burst(void **state)
 {
     struct random_state random;
     struct tick tick;
-    (void)state;
     random_init(&random, 5);
     tick_init(&tick, PERIOD, NOW, &random);
     for (int i = 0; i < 1000; i++) {
@@ -168,7 +155,6 @@ static void a_little_lateness_does_not_slow_the_rate(void **state)
 {
     struct random_state random;
     struct tick tick;
-    (void)state;
     random_init(&random, 6);
     tick_init(&tick, PERIOD, NOW, &random);
     for (int i = 0; i < TICKS; i++)
@@ -182,7 +168,6 @@ static void the_next_deadline_lies_in_the_future(void **state)
 {
     struct random_state random;
     struct tick tick;
-    (void)state;
     random_init(&random, 8);
     tick_init(&tick, PERIOD, NOW, &random);
     for (uint64_t i = 0; i < 1000; i++) {

@@ -63,7 +63,6 @@ static int failing_status(int how, const struct debug_bounds *bounds)
 static void what_a_process_finds_comes_over(void **state)
 {
     struct frame_table table;
-    (void)state;
     assert_int_equal(read_status(FIND, &short_bounds, &table), 0);
     assert_int_equal(table.row_count, ADDRESS_COUNT);
     const struct frame_row *row = frame_table_find(&table, 0x1010);
@@ -76,7 +75,6 @@ static void what_a_process_finds_comes_over(void **state)
 static void a_process_that_fails_costs_names_only(void **state)
 {
     static const struct debug_bounds impatient = {.cpu_seconds = 10, .wall_seconds = 1};
-    (void)state;
     assert_int_equal(failing_status(CRASH, &short_bounds), -EIO);
     assert_int_equal(failing_status(LOOP, &short_bounds), -EIO);
     assert_int_equal(failing_status(HANG, &impatient), -EIO);

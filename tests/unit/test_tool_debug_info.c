@@ -39,7 +39,6 @@ static void tables_keep_each_string_once(void **state)
 {
     struct frame_table table = {0};
     char name[32];
-    (void)state;
     for (unsigned i = 0; i < 3000; i++) {
         snprintf(name, sizeof name, "function%u", i % 1000);
         add(&table, i, name, "/src/file.c", 1);
@@ -56,7 +55,6 @@ static void tables_keep_each_string_once(void **state)
 static void merged_tables_say_what_the_newer_says(void **state)
 {
     struct frame_table older = {0}, newer = {0};
-    (void)state;
     add(&older, 1, "one", NULL, 1);
     add(&older, 3, "three", NULL, 1);
     add(&newer, 2, "two", NULL, 0);
@@ -89,7 +87,6 @@ static int read_status(const struct debug_module *module)
 static void only_the_recorded_file_is_read(void **state)
 {
     struct own_module own;
-    (void)state;
     own_module_init(&own);
     struct debug_module module = {
         .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
@@ -107,7 +104,6 @@ static void only_the_recorded_file_is_read(void **state)
 static void what_is_no_program_is_refused(void **state)
 {
     char fifo[] = "/tmp/wallprof-fifo-XXXXXX";
-    (void)state;
     assert_int_equal(read_status(&(struct debug_module){.path = "/no/such/file"}), -ENOENT);
     assert_int_equal(read_status(&(struct debug_module){.path = "/"}), -EISDIR);
     assert_int_equal(read_status(&(struct debug_module){.path = "/dev/zero"}), -ENOEXEC);
@@ -143,7 +139,6 @@ static void symbols_serve_without_debug_information(void **state)
     struct built_elf elf = built_elf_create(symbols, 2, NULL, 0, 1);
     char path[] = "/tmp/wallprof-elf-XXXXXX";
     struct frame_table table;
-    (void)state;
     make_loadable(&elf);
     int fd = mkstemp(path);
     assert_int_equal(write(fd, elf.bytes, elf.size), elf.size);

@@ -554,7 +554,6 @@ static void killed_at_any_instruction_it_leaves_all_its_time(void **state)
 #else
 static void killed_at_any_instruction_it_leaves_all_its_time(void **state)
 {
-    (void)state;
     skip(); /* there is no trap flag */
 }
 #endif

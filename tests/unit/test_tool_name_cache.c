@@ -18,7 +18,6 @@ static const uint8_t key[20] = {0xab, 0xcd, 1, 2, 3}, other_key[20] = {0xab, 0xc
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(directory, "/tmp/wallprof-cache-XXXXXX");
     assert_non_null(mkdtemp(directory));
     setenv("WALLPROF_CACHE", directory, 1);
@@ -29,7 +28,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[128];
-    (void)state;
     snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
 }
@@ -66,7 +64,6 @@ static void what_is_kept_is_found_by_its_build_id(void **state)
 {
     struct name_cache cache;
     struct stat status;
-    (void)state;
     name_cache_open(&cache);
     assert_string_equal(kept(&cache, key, sizeof key), "");
     store(&cache, key, sizeof key, "first");
@@ -86,7 +83,6 @@ static void a_file_of_another_build_id_is_refused(void **state)
 {
     struct name_cache cache;
     char other[4096];
-    (void)state;
     name_cache_open(&cache);
     store(&cache, other_key, sizeof other_key, "other");
     snprintf(other, sizeof other, "%s/abcd010204000000000000000000000000000000.frames", directory);
@@ -100,7 +96,6 @@ static void a_damaged_file_is_none(void **state)
 {
     struct name_cache cache;
     unsigned char bytes[1024];
-    (void)state;
     name_cache_open(&cache);
     store(&cache, key, sizeof key, "whole");
     int fd = open(path, O_RDWR);
@@ -134,7 +129,6 @@ static void hostile_tables_are_refused(void **state)
                    {offsetof(struct frame_row, source), 9, 4},
                    {sizeof(struct frame_row), 1000, 4},
                    {sizeof(struct frame_row) + 4, -1U, 4}};
-    (void)state;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct frame_table table = make_table(0x1000, "name"), read;
         size_t count;
@@ -155,7 +149,6 @@ static void the_oldest_files_go(void **state)
     struct name_cache cache;
     uint8_t build_id[20] = {0};
     struct stat status;
-    (void)state;
     name_cache_open(&cache);
     store(&cache, key, sizeof key, "size");
     assert_int_equal(stat(path, &status), 0);
@@ -182,7 +175,6 @@ static void no_cache_is_no_error(void **state)
 {
     static const char *const values[] = {"off", "/proc/nothing/here", "/dev/null"};
     struct name_cache cache;
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         setenv("WALLPROF_CACHE", values[i], 1);
         name_cache_open(&cache);
@@ -198,7 +190,6 @@ static void the_cache_is_in_its_usual_place(void **state)
     struct name_cache cache;
     struct stat status;
     char deep[128];
-    (void)state;
     unsetenv("WALLPROF_CACHE");
     snprintf(deep, sizeof deep, "%s/a/b", directory);
     setenv("XDG_CACHE_HOME", deep, 1);
@@ -217,7 +208,6 @@ static void what_was_read_once_is_not_read_again(void **state)
     struct own_module own;
     struct name_cache cache;
     struct frame_table table;
-    (void)state;
     own_module_init(&own);
     struct debug_module module = {
         .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};

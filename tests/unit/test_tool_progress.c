@@ -104,7 +104,6 @@ static void a_file_that_takes_long_is_named(void **state)
 {
     char heard[HEARD_BYTES];
     const char *line = "\r\033[Kwallprof: reading debug information: 3 of 17 modules, lib?[2Jfoo.so";
-    (void)state;
     wait_at_terminal(false, heard);
     assert_non_null(strstr(heard, line));
     assert_string_equal(heard + strlen(heard) - 4, "\r\033[K"); /* and the line is gone at the end */
@@ -113,7 +112,6 @@ static void a_file_that_takes_long_is_named(void **state)
 static void nothing_is_said_unasked(void **state)
 {
     char heard[HEARD_BYTES];
-    (void)state;
     wait_at_terminal(true, heard);
     assert_string_equal(heard, "");
 }
@@ -122,7 +120,6 @@ static void nothing_is_said_where_no_terminal_is(void **state)
 {
     int saved = dup(STDERR_FILENO), ends[2];
     char byte;
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     dup2(ends[1], STDERR_FILENO);
     wait_for_names(false);

@@ -50,7 +50,6 @@ static void test_bodies(void **state)
                  {"fooba", "<Zm9vYmE=>"},
                  {"foobar", "<Zm9vYmFy>"},
                  {"\xff\xef\xbe\xfb", "</++++w==>"}};
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct push_body body = {.before = "<",
                                  .before_bytes = 1,
@@ -95,7 +94,6 @@ static void test_addresses(void **state)
                                           "http://host/a b",
                                           "http://host/a\nb",
                                           "http://host/\xc3\xbc"};
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct push_target target = {.label_count = 0};
         assert_int_equal(push_target_set_address(&target, refused[i]), -EINVAL);
@@ -126,7 +124,6 @@ static void test_labels(void **state)
     static const char *const refused[] = {
         "a", "=b", "1=b", "a-b=c", "__a=b", "a=", "a=\n", "a=\xc3\x28", "a=\x7f", "service_name=x", "ok=2"};
     struct push_target target = make_target(PUSH_PYROSCOPE_INGEST, "http://h");
-    (void)state;
     assert_int_equal(push_target_add_label(&target, "ok=1"), 0);
     for (size_t i = 0; i < COUNT(refused); i++)
         assert_int_equal(push_target_add_label(&target, refused[i]), -EINVAL);
@@ -154,7 +151,6 @@ static void test_long_labels(void **state)
 {
     static char text[PUSH_LABEL_NAME_BYTES + PUSH_LABEL_VALUE_BYTES + 8];
     struct push_target target = make_target(PUSH_PARCA, "http://h");
-    (void)state;
     memset(text, 'n', PUSH_LABEL_NAME_BYTES);
     text[PUSH_LABEL_NAME_BYTES] = '=';
     memset(text + PUSH_LABEL_NAME_BYTES + 1, 'v', PUSH_LABEL_VALUE_BYTES + 1);
@@ -170,7 +166,6 @@ static void test_names(void **state)
 {
     struct push_target target = {.label_count = 0};
     char name[8];
-    (void)state;
     assert_int_equal(push_target_set_name(&target, "a/b.c-d_9"), 0);
     assert_int_equal(push_target_set_name(&target, ""), -EINVAL);
     assert_int_equal(push_target_set_name(&target, "a{b"), -EINVAL);
@@ -201,7 +196,6 @@ static void assert_request(const struct push_target *target, const char *url, co
 static void test_requests(void **state)
 {
     struct push_target target = make_target(PUSH_PYROSCOPE_INGEST, "http://h:1/p/");
-    (void)state;
     assert_request(&target,
                    "http://h:1/p/ingest?name=my_app%7B%7D&from=1700000000&until=1700000003&format=pprof",
                    "foobar");
@@ -230,7 +224,6 @@ static void test_requests(void **state)
 static void test_ids(void **state)
 {
     char first[PUSH_ID_BYTES], second[PUSH_ID_BYTES];
-    (void)state;
     push_request_new_id(first);
     push_request_new_id(second);
     assert_string_not_equal(first, second);
@@ -250,7 +243,6 @@ static void test_backoff(void **state)
 {
     struct push_backoff backoff;
     bool differs = false;
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         push_backoff_init(&backoff, seed);
         uint64_t first_ns = push_backoff_ns(&backoff, 0);
@@ -296,7 +288,6 @@ static void test_credentials_file(void **state)
                                           "user=a:b\npassword=s3cret",
                                           "token=s3\x01cret"};
     static struct push_credentials credentials;
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         assert_int_equal(read_credentials(refused[i], 0600, &credentials), -EINVAL);
         assert_false(push_credentials_are_there(&credentials));
@@ -318,7 +309,6 @@ static void test_credentials_environment(void **state)
     static char token[] = "WALLPROF_PUSH_TOKEN=s3cret";
     static struct push_credentials credentials;
     char reason[PUSH_REASON_BYTES];
-    (void)state;
     putenv(token);
     assert_int_equal(push_credentials_from_environment(&credentials, reason), 0);
     assert_string_equal(credentials.token, "s3cret");
@@ -336,7 +326,6 @@ static char directory[64];
 
 static int setup(void **state)
 {
-    (void)state;
     strcpy(directory, "/tmp/wallprof-spool-XXXXXX");
     assert_non_null(mkdtemp(directory));
     return 0;
@@ -345,7 +334,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[128];
-    (void)state;
     snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command);
 }
@@ -390,7 +378,6 @@ static void finish_first(struct push_spool *spool, const char *name)
 
 static void test_order(void **state)
 {
-    (void)state;
     put("a.10.gz", 1, 5);
     put("a.9.gz", 1, 5);
     put("z.gz", 1, 4);
@@ -412,7 +399,6 @@ static void test_order(void **state)
 
 static void test_memory(void **state)
 {
-    (void)state;
     put("a.gz", 1, 1);
     put("b b.gz", 1, 2);
     put("c.gz", 1, 3);
@@ -437,7 +423,6 @@ static void test_memory(void **state)
 
 static void test_surplus(void **state)
 {
-    (void)state;
     for (int i = 1; i <= 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d.gz", i);
@@ -462,7 +447,6 @@ static void test_surplus(void **state)
 static void test_no_directory(void **state)
 {
     struct push_spool spool;
-    (void)state;
     assert_int_equal(push_spool_open(&spool, "/nonexistent", "*"), -ENOENT);
     spool = open_spool();
     assert_int_equal(rmdir(directory), 0);

@@ -85,7 +85,6 @@ static void each_status_has_its_outcome(void **state)
     struct push_http *http;
     struct server server;
     int status;
-    (void)state;
     setenv("no_proxy", "*", 1);
     if (push_http_open(&http, &options, reason) < 0) {
         print_message("%s\n", reason);

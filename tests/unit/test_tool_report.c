@@ -505,7 +505,6 @@ static void assert_put(const char *text, int columns, enum text_cut cut, const c
 
 static void names_are_cut_by_columns(void **state)
 {
-    (void)state;
     assert_put("function", 8, TEXT_CUT_MIDDLE, "function");
     assert_put("function", -1, TEXT_CUT_MIDDLE, "function");
     assert_put("function", 7, TEXT_CUT_MIDDLE, "fun…ion");
@@ -530,7 +529,6 @@ static void assert_time(uint64_t ns, const char *expected)
 static void times_have_three_digits_and_a_unit(void **state)
 {
     char text[TEXT_NUMBER_BYTES];
-    (void)state;
     assert_time(0, "0");
     assert_time(1, "1 ns");
     assert_time(999, "999 ns");

@@ -329,7 +329,6 @@ static void without_any_memory_time_has_a_place_to_go(void **state)
 
 static void an_arena_too_small_is_refused(void **state)
 {
-    (void)state;
     for (size_t used = 0; used < 512; used += 8) {
         struct arena arena;
         struct tree tree;

@@ -44,7 +44,6 @@ static const struct stack_case stacks[] = {
 
 static void stacks_say_what_is_waited_for(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         struct wait_guess guess = {0};
         for (size_t depth = 0; depth < 5 && stacks[i].functions[depth]; depth++) {
@@ -58,7 +57,6 @@ static void stacks_say_what_is_waited_for(void **state)
 
 static void who_waits_for_work_is_idle(void **state)
 {
-    (void)state;
     assert_true(wait_kind_is_idle(WAIT_CONDITION));
     assert_true(wait_kind_is_idle(WAIT_SLEEP));
     assert_true(wait_kind_is_idle(WAIT_POLL));
