@@ -35,8 +35,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* gperftools profiles in wall time only the threads that ask for it. Present when its library is preloaded.
- */
+/* gperftools profiles in wall time only the threads that ask for it.
+ * Present when its library is preloaded. */
 extern void ProfilerRegisterThread(void) __attribute__((weak));
 
 struct task {

@@ -301,8 +301,8 @@ static void check_pc(uint64_t pc, bool with_cache)
         check_cache(pc, &direct);
 }
 
-/* Where the tables lie does not depend on what is in them: built once for their size, then for their place.
- */
+/* Where the tables lie does not depend on what is in them: built once for their size,
+ * then for their place. */
 static void build(const struct fuzz_input *input, bool at_end)
 {
     struct fuzz_input first = *input, second = *input;

@@ -40,8 +40,8 @@ static uint32_t take_random(uint64_t *random)
     return (uint32_t)(*random >> 33);
 }
 
-/* What is likely to be taken for something: another word of the input, a neighbour, a small or a large
- * number. */
+/* What is likely to be taken for something: another word of the input, a neighbour,
+ * a small or a large number. */
 static uint32_t other_word(const uint8_t *data, size_t words, uint32_t word, uint64_t *random)
 {
     static const uint32_t words_of_note[] = {0, 1, 0x1000, INT32_MAX, (uint32_t)1 << 31, UINT32_MAX};

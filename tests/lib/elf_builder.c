@@ -60,8 +60,8 @@ static void built_symbols(struct built_elf *elf, Elf64_Shdr *table, Elf64_Shdr *
     free(entries);
 }
 
-/* Three trampolines, the way ld writes them with and without -z ibtplt, lld without; their slots in another
- * order. */
+/* Three trampolines, the way ld writes them with and without -z ibtplt, lld without;
+ * their slots in another order. */
 static void built_plt(struct built_elf *elf, Elf64_Shdr *plt, Elf64_Shdr *relocations)
 {
     static const unsigned char code[] = {

@@ -36,8 +36,8 @@ Elf64_Shdr *built_elf_section(const struct built_elf *elf, int index);
 /* Appends contents padded to 8 bytes and returns where they are. */
 size_t built_elf_append(struct built_elf *elf, const void *contents, size_t bytes);
 
-/* An image with these symbols in .symtab and those in .dynsym; the build-id is build_id_first, 0xab, 0, 0...
- */
+/* An image with these symbols in .symtab and those in .dynsym; the build-id is build_id_first,
+ * 0xab, 0, 0... */
 struct built_elf built_elf_create(const struct built_symbol *symbols, size_t count,
                                   const struct built_symbol *dynamic, size_t dynamic_count,
                                   unsigned char build_id_first);

@@ -32,8 +32,8 @@ struct fake_letters {
     struct fake_directory directory;
 };
 
-/* A test with a struct fake_letters as its state. Every letter is called by itself, in file a.c, from line 0
- * on. */
+/* A test with a struct fake_letters as its state. Every letter is called by itself, in file a.c,
+ * from line 0 on. */
 #define FAKE_LETTERS_TEST(test)                                                                              \
     cmocka_unit_test_setup_teardown(test, fake_letters_setup, fake_letters_teardown)
 int fake_letters_setup(void **state);

@@ -5,8 +5,8 @@
 #include "profile/module.h"
 #include "profile/tree.h"
 
-/* The newest of the list, which has its arena; all but path, name and load_bias is 0. Aborts without memory.
- */
+/* The newest of the list, which has its arena; all but path, name and load_bias is 0.
+ * Aborts without memory. */
 arena_ref fake_module(struct module_list *list, const char *path, uint64_t load_bias);
 
 /* Returns the location's index. Aborts without memory. */

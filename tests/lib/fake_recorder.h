@@ -26,8 +26,8 @@ void fake_recorder_deinit(struct fake_recorder *recorder);
 /* 0 or -errno, as sampler_keep. */
 int fake_recorder_keep(struct fake_recorder *recorder, const char *path, uint64_t time_ns);
 
-/* As sampler.c begins a thread; shared: as if there were no memory for a tree of its own. Times are after
- * FAKE_START_NS. */
+/* As sampler.c begins a thread; shared: as if there were no memory for a tree of its own.
+ * Times are after FAKE_START_NS. */
 struct thread *fake_recorder_begin(struct fake_recorder *recorder, uint64_t time_ns, bool is_shared);
 
 /* What an observation of that stack puts into the tree, without what follows it (fake_recorder_observe). */

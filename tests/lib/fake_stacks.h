@@ -25,8 +25,8 @@ uint64_t fake_frame(const char **stack);
 /* Locations that find no room are 0, as locate_path has it. */
 struct fake_path fake_path(struct tree *tree, const char *stack);
 
-/* The child for a location by walking the list of children, so that the tree's index has no say; 0 without.
- */
+/* The child for a location by walking the list of children,
+ * so that the tree's index has no say; 0 without. */
 arena_ref fake_child(const struct tree *tree, arena_ref parent, arena_ref location);
 
 /* The existing node of a stack below a root, or 0. */

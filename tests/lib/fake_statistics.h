@@ -1,5 +1,5 @@
-/* Is a count as often as it should be? Pearson's chi-square test, with seeds that are fixed and so never
- * flaky. */
+/* Is a count as often as it should be? Pearson's chi-square test,
+ * with seeds that are fixed and so never flaky. */
 #ifndef WALLPROF_FAKE_STATISTICS_H
 #define WALLPROF_FAKE_STATISTICS_H
 

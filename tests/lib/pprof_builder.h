@@ -29,8 +29,8 @@ void built_comment(struct pprof_builder *builder, const char *text);
 void built_header(struct pprof_builder *builder, const char *command);
 void built_label(struct pprof_builder *builder, const char *key, const char *text, uint64_t number);
 
-/* Stack: ids of locations, innermost first, ended by 0. Without labels where thread is NULL; id 0: only it.
- */
+/* Stack: ids of locations, innermost first, ended by 0. Without labels where thread is NULL;
+ * id 0: only it. */
 void built_sample(struct pprof_builder *builder, const char *thread, uint64_t id, const uint32_t *stack,
                   const uint64_t *values);
 

@@ -88,8 +88,8 @@ static arena_ref small_thread(struct small_profile *small, int32_t tid, const ch
     return root;
 }
 
-/* Two observations of the first thread, where it was seen to be in work; a library came, and ticks were late.
- */
+/* Two observations of the first thread, where it was seen to be in work; a library came,
+ * and ticks were late. */
 static void small_timeline(struct small_profile *small, arena_ref node)
 {
     small->records[0] = (struct timeline_record){.first_ns = 5000000000,

@@ -204,7 +204,7 @@ static uint64_t function_around(uint64_t address)
     return start ? start : module ? module->start_pc : 0;
 }
 
-static void keep(uint64_t *kept, size_t *kept_count, const struct stack *stack)
+static void keep_stack(uint64_t *kept, size_t *kept_count, const struct stack *stack)
 {
     *kept_count = stack->count < KEPT ? stack->count : KEPT;
     memcpy(kept, stack->addresses, *kept_count * sizeof(*kept));
@@ -220,8 +220,8 @@ static void note_group(enum outcome outcome, enum sig_unwind_end end, size_t agr
                                     .end = (uint8_t)end,
                                     .is_leaf = agreed == 1,
                                     .agreed = agreed};
-            keep(group->ours, &group->ours_count, &ours);
-            keep(group->theirs, &group->theirs_count, &theirs);
+            keep_stack(group->ours, &group->ours_count, &ours);
+            keep_stack(group->theirs, &group->theirs_count, &theirs);
         }
         if (group->function == function && group->outcome == outcome && group->end == end &&
             group->is_leaf == (agreed == 1)) {

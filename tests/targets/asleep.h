@@ -1,5 +1,5 @@
-/* Whether a thread of this process sleeps in the kernel. One that has begun a wait may still need a CPU
- * first. */
+/* Whether a thread of this process sleeps in the kernel.
+ * One that has begun a wait may still need a CPU first. */
 #ifndef WALLPROF_ASLEEP_H
 #define WALLPROF_ASLEEP_H
 

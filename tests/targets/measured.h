@@ -33,8 +33,8 @@
 
 enum { MEASURES_MAX = 32 };
 
-/* What was measured; read by the report while its thread may still be waiting, so written at one place each.
- */
+/* What was measured; read by the report while its thread may still be waiting,
+ * so written at one place each. */
 struct measure {
     _Atomic uint64_t wall_ns, cpu_ns, visits;
     _Atomic uint64_t since_ns, since_cpu_ns; /* since_ns 0: not in it now */
@@ -71,8 +71,8 @@ static inline int was_interrupted(int error)
     return error == EINTR;
 }
 
-/* The clock that can be read of another thread too: see clock_getcpuclockid(3), CPUCLOCK_PERTHREAD | _SCHED.
- */
+/* The clock that can be read of another thread too: see clock_getcpuclockid(3),
+ * CPUCLOCK_PERTHREAD | _SCHED. */
 static inline clockid_t cpu_clock_of(pid_t tid)
 {
     return (clockid_t)(~(unsigned)tid << 3 | 6);

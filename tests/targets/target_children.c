@@ -319,8 +319,8 @@ static void on_profile(int number)
     (void)number;
 }
 
-/* In the child, with what the parent has set: a handler, and the signal blocked. A digit for each that is
- * wrong. */
+/* In the child, with what the parent has set: a handler, and the signal blocked.
+ * A digit for each that is wrong. */
 static int look_and_change(void)
 {
     struct sigaction action, other = {.sa_handler = SIG_IGN};

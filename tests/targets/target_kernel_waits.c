@@ -195,8 +195,8 @@ static unsigned provide_due(uint64_t *due_ns, unsigned count)
     return provided;
 }
 
-/* A thread that a signal took out of its fault, for its handler, faults again: the page is due when it was.
- */
+/* A thread that a signal took out of its fault, for its handler, faults again:
+ * the page is due when it was. */
 static void provide_pages(struct measured *self, uint64_t duration_ns)
 {
     static uint64_t due_ns[FAULTERS * ROUNDS_MAX];

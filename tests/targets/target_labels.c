@@ -34,8 +34,8 @@ static void name_thread(const char *name)
     pthread_setname_np(pthread_self(), name);
 }
 
-/* Between two readings of the clock lies at most 1 ms of work, so a pause of the machine does not take all of
- * it. */
+/* Between two readings of the clock lies at most 1 ms of work,
+ * so a pause of the machine does not take all of it. */
 KEEP_FRAME static void compute(uint64_t ns)
 {
     uint64_t last_ns = now_ns();

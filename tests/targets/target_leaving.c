@@ -209,8 +209,8 @@ static void at_end(void *data)
         atomic_fetch_sub(&leaving->right, 1);
 }
 
-/* The waits before and after are called at one depth: the second meets what the first has left on the stack.
- */
+/* The waits before and after are called at one depth:
+ * the second meets what the first has left on the stack. */
 __attribute__((noinline)) static void leave_by_jump(struct leaving *leaving)
 {
     if (sigsetjmp(before, 1) == 0) {

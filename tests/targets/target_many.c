@@ -87,8 +87,8 @@ static void *held(void *argument)
     return NULL;
 }
 
-/* A few at a time: of thousands that run at once, many would be put off between their last line and their
- * end. */
+/* A few at a time: of thousands that run at once,
+ * many would be put off between their last line and their end. */
 static void open_gate(void)
 {
     atomic_store(&gate, 1);

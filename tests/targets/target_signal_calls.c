@@ -466,8 +466,8 @@ WAYS_FROM_OUTSIDE(case_clone, ask_childs_end)
 WAYS_FROM_OUTSIDE(case_other_kill, kill_from_child)
 WAYS_FROM_OUTSIDE(case_other_queue, queue_from_child)
 
-/* One of SIGPROF that is still pending in the thread makes one with it, until the program is seen to use it.
- */
+/* One of SIGPROF that is still pending in the thread makes one with it,
+ * until the program is seen to use it. */
 static void case_other_tgkill(void)
 {
     meet("by a handler", meet_by_handler, tgkill_from_child);

@@ -408,8 +408,7 @@ static void catch (int number, void (*handler)(int, siginfo_t *, void *), int fl
         die("sigaction");
 }
 
-/* Signals have a stack of their own here, so no one may write below a coroutine's small one.
- */
+/* Signals have a stack of their own here, so no one may write below a coroutine's small one. */
 enum { SMALL_STACK_BYTES = 2048, CANARY = 0xa5 };
 
 static void use_signal_stack(void)
@@ -578,8 +577,8 @@ static void life_coroutine_handler(void)
 
 /* ---- assembly with unusual tables ---- */
 
-/* The CFA is in a register that calls may change, and is counted on across a local one (OpenSSL's AES-GCM).
- */
+/* The CFA is in a register that calls may change,
+ * and is counted on across a local one (OpenSSL's AES-GCM). */
 __asm__(".pushsection .text\n"
         ".type frame_scratch, @function\n"
         "frame_scratch:\n"
@@ -743,8 +742,8 @@ static void life_constructor(void)
     KEEP_CALL();
 }
 
-/* The library calls its indirect function through its own linkage table: the loader resolves it at the first
- * call. */
+/* The library calls its indirect function through its own linkage table:
+ * the loader resolves it at the first call. */
 static void life_resolver(void)
 {
     void (*call_indirect)(void) = (void (*)(void))dlsym(open_library(), "call_indirect");

@@ -463,7 +463,7 @@ static int run_bare_exit(unsigned count)
     pthread_exit(NULL);
 }
 
-static int run(const char *mode, unsigned count)
+static int run_mode(const char *mode, unsigned count)
 {
     if (!strcmp(mode, "bare-exit"))
         return run_bare_exit(count);
@@ -492,5 +492,5 @@ int main(int argc, char **argv)
     main_start_ns = kernel_now_ns();
     atexit(report);
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 2000;
-    return run(argc > 1 ? argv[1] : "kinds", count < LIVES_MAX ? count : LIVES_MAX);
+    return run_mode(argc > 1 ? argv[1] : "kinds", count < LIVES_MAX ? count : LIVES_MAX);
 }

@@ -302,8 +302,8 @@ SHORT(number_io_uring_enter, -1, ETIME,
               &(struct io_uring_getevents_arg){.ts = (uint64_t)(uintptr_t)&time},
               sizeof(struct io_uring_getevents_arg)))
 
-/* ---- calls that are made again after a handler with SA_RESTART, as ours is, and end after one without ----
- */
+/* ---- calls that are made again after a handler with SA_RESTART, as ours is,
+ * and end after one without ---- */
 
 SIGNALLED(read_ended, read(silent[0], &(char){0}, 1))
 SIGNALLED(recv_ended, recv(silent_pair[0], &(char){0}, 1, 0))

@@ -598,8 +598,8 @@ struct expand_case {
     bool has_pid;
 };
 
-/* What a launcher says of the rank; MPI's own before Slurm's, which is one only in a step of several tasks.
- */
+/* What a launcher says of the rank; MPI's own before Slurm's,
+ * which is one only in a step of several tasks. */
 static void ranks_are_found(void **state)
 {
     static const struct {

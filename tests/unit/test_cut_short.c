@@ -61,8 +61,8 @@ static bool is_waiting_in(long number)
     return state == THREAD_STAT_KNOWN;
 }
 
-/* Signals it a few times; if it still waits then, a signal whose handler does not ask for a restart ends it.
- */
+/* Signals it a few times; if it still waits then,
+ * a signal whose handler does not ask for a restart ends it. */
 static bool is_cut_short(const struct wait *wait)
 {
     pthread_t thread;

@@ -285,8 +285,8 @@ static void damaged_tables_do_no_harm(void **state)
             hostile.image[TABLE_OFFSET + random_below(&dice, sizeof(table))] =
                 (unsigned char)random_next(&dice);
         struct module tried = module;
-        /* The library's functions lie elsewhere, relative to the table: anywhere near passes for the
-         * module's. */
+        /* The library's functions lie elsewhere, relative to the table:
+         * anywhere near passes for the module's. */
         tried.loaded_high = tried.loaded_low + (1 << 29);
         tried.loaded_low -= tried.loaded_low % 4096 + (1 << 28);
         eh_index_build(&arena, arena_at(&arena, tried.path), &tried);

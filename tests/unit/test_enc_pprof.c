@@ -1,5 +1,5 @@
-/* A small profile made by hand, written to a file, read back, and held to every rule that readers of pprof
- * have. */
+/* A small profile made by hand, written to a file, read back,
+ * and held to every rule that readers of pprof have. */
 #include "encode/enc_pprof.h"
 #include "names/symbolize.h"
 
@@ -320,8 +320,8 @@ static uint64_t label_of(const struct fixture *fixture, const struct fake_sample
     return 0;
 }
 
-/* The sample of a stack of offsets in the library, innermost first, ended by 0, with labels; -1 and NULL for
- * none. */
+/* The sample of a stack of offsets in the library, innermost first, ended by 0, with labels;
+ * -1 and NULL for none. */
 static const struct fake_sample *find(const struct fixture *fixture, const uint64_t *offsets, int64_t tid,
                                       const char *thread)
 {

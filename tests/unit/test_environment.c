@@ -98,8 +98,8 @@ static void the_note_is_a_copy(void **state)
                    "WALLPROF_HZ=10");
 }
 
-/* As a library it may be preloaded by other means (/etc/ld.so.preload): then there is nothing to give back.
- */
+/* As a library it may be preloaded by other means (/etc/ld.so.preload):
+ * then there is nothing to give back. */
 static void without_an_element_there_is_none_to_add(void **state)
 {
     struct environment *ours =

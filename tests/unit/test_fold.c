@@ -623,8 +623,8 @@ static void every_nanosecond_is_accounted_for_once(void **state)
     }
 }
 
-/* With clocks that are not read at one instant the sums still hold as soon as the thread has slept a little.
- */
+/* With clocks that are not read at one instant the sums still hold as
+ * soon as the thread has slept a little. */
 static void skewed_clocks_even_out(void **state)
 {
     struct fixture *fixture = *state;
@@ -724,8 +724,8 @@ static void assert_edges(const struct fixture *fixture, const struct edge *edges
     assert_int_equal(sum, expected); /* and no edge that is not listed */
 }
 
-/* The example in rbspy's callgrind.rs; its table is per edge, which is the sum over the nodes of that edge.
- */
+/* The example in rbspy's callgrind.rs; its table is per edge,
+ * which is the sum over the nodes of that edge. */
 static void rbspy_example(void **state)
 {
     static const char *const stacks[] = {"abcddgx", "abcdd", "abcd", "abcdd", "abefg"};

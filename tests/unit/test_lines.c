@@ -1,5 +1,5 @@
-/* Lines come whole and in order wherever the buffer happens to end, and with their true places in the file.
- */
+/* Lines come whole and in order wherever the buffer happens to end,
+ * and with their true places in the file. */
 #include "base/lines.h"
 
 #include "lib/fake_files.h"

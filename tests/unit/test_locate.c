@@ -1,5 +1,5 @@
-/* From addresses to locations: ours are left out, [truncated] comes last, and no address means what it once
- * meant. */
+/* From addresses to locations: ours are left out, [truncated] comes last,
+ * and no address means what it once meant. */
 #include "lib/arch.h"
 #include "account/locate.h"
 

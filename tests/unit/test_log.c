@@ -1,5 +1,5 @@
-/* What was said is kept, in order, until it is flushed to where it belongs; what found no room is at least
- * counted. */
+/* What was said is kept, in order, until it is flushed to where it belongs;
+ * what found no room is at least counted. */
 #include "base/log.h"
 
 #include <fcntl.h>

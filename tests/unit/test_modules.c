@@ -133,8 +133,8 @@ static void the_table_for_handlers_is_sorted_and_disjoint(void **state)
     assert_ptr_equal(modules_table(&modules), table);
 }
 
-/* What is loaded is known again, as it was, and nothing else; no table has anything of the arena in between.
- */
+/* What is loaded is known again, as it was, and nothing else;
+ * no table has anything of the arena in between. */
 static void a_cleared_arena_has_what_is_loaded(void **state)
 {
     struct modules_saved kept;

@@ -375,8 +375,8 @@ static uint64_t random_number(void) /* xorshift64 */
     return random_state ^= random_state << 17;
 }
 
-/* Prices from 20 us to 2.5 ms from tick to tick, and a program of 0 to 8 cores that changes every so often.
- */
+/* Prices from 20 us to 2.5 ms from tick to tick,
+ * and a program of 0 to 8 cores that changes every so often. */
 static void the_mean_keeps_to_the_limit_whatever_comes(void **state)
 {
     struct fixture *fixture = *state;

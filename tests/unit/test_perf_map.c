@@ -1,5 +1,5 @@
-/* The list of run-time code is anybody's text: what is an entry is believed as the format says, the rest does
- * nothing. */
+/* The list of run-time code is anybody's text: what is an entry is believed as the format says,
+ * the rest does nothing. */
 #include "names/perf_map.h"
 
 #include "lib/fake_files.h"
@@ -341,8 +341,8 @@ static void a_list_of_an_earlier_process_is_refused(void **state)
     fake_directory_remove(&place.directory);
 }
 
-/* In a child, which becomes another user and back: a list of root is anybody's, that of another user
- * nobody's. */
+/* In a child, which becomes another user and back: a list of root is anybody's,
+ * that of another user nobody's. */
 static void lists_of_other_users_are_refused(void **state)
 {
     enum { SOMEBODY = 12345, SOMEBODY_ELSE = 54321 };

@@ -17,8 +17,8 @@ static void hold(struct sampler_pause *held)
     sampler_pause_await(held, 0);
 }
 
-/* Two holders may hold at once; only the worker is excluded, so each has a word of its own to compare with.
- */
+/* Two holders may hold at once; only the worker is excluded,
+ * so each has a word of its own to compare with. */
 static void *hold_repeatedly(void *unused)
 {
     (void)unused;

@@ -394,8 +394,8 @@ static void stretches_that_are_spread_grow_alike(void **state)
     assert_in_range(subject->schedule.length, 180, 220);
 }
 
-/* When all become idle at once there are no samples for that: those at rest keep half of what idle ones have.
- */
+/* When all become idle at once there are no samples for that:
+ * those at rest keep half of what idle ones have. */
 static void growing_stretches_leave_looks_for_the_others(void **state)
 {
     struct fixture *fixture = *state;
@@ -667,7 +667,7 @@ static void assert_conserved(const struct play *play, const struct values found[
     assert_int_equal(sum.offcpu_ns, play->lifetimes_ns - play->cpu_ns);
 }
 
-static void run(struct play *play, uint32_t seconds, struct values found[FAKE_FUNCTIONS])
+static void play_threads(struct play *play, uint32_t seconds, struct values found[FAKE_FUNCTIONS])
 {
     uint64_t end_ns = (uint64_t)(seconds + 1) * NS_PER_S;
     while (play->tick.deadline_ns + NS_PER_MS < end_ns)
@@ -723,7 +723,7 @@ static void check_limited(const struct cast *cast, size_t kinds, uint32_t second
     for (uint32_t i = 0; i < runs; i++) {
         play_begin(&play, cast, kinds, i + 1);
         overhead_limit_init(&play.restraint, limit_ppm, TICK_NS, SCHEDULE_LENGTH_MAX);
-        run(&play, seconds, found);
+        play_threads(&play, seconds, found);
         add_errors(errors, &play, found);
         lives += play.roots;
         assert_true(play.samples <= LOOKS * play.schedule.tick * 102 / 100);
@@ -801,7 +801,7 @@ static void cpu_time_is_shared_out_rightly(void **state)
     struct errors errors = {0};
     for (uint32_t i = 0; i < RUNS; i++) {
         play_begin(&play, cast, COUNT(cast), i + 1);
-        run(&play, 60, found);
+        play_threads(&play, 60, found);
         add_error(&errors, found['D'].cpu_ns, play.truth['D']);
         play_end(&play);
     }

@@ -122,8 +122,8 @@ __attribute__((noinline)) static int recurse(int levels)
     return depth + padding[1];
 }
 
-/* Variable-length frames have the frame pointer as CFA; an aligned buffer makes the compiler realign the
- * stack. */
+/* Variable-length frames have the frame pointer as CFA;
+ * an aligned buffer makes the compiler realign the stack. */
 __attribute__((noinline)) static int recurse_odd(int levels)
 {
     _Alignas(64) volatile char aligned[64];
@@ -271,8 +271,8 @@ static void coroutine(void)
     coroutine_slot = sample_self(0, 0);
 }
 
-/* A coroutine's stack ends at its own root; what lies above it in memory is a guard page that must not be
- * touched. */
+/* A coroutine's stack ends at its own root;
+ * what lies above it in memory is a guard page that must not be touched. */
 static void test_coroutine_stack_with_a_guard_above(void **state)
 {
     size_t bytes = 64 * 1024;

@@ -133,8 +133,8 @@ static void test_what_does_not_fit_is_not_kept(void **state)
     assert_not_kept((uint64_t)1 << 47, &rule);
 }
 
-/* Each pc gets a rule that tells which pc it is; whatever is found must be the right one, however many
- * collide. */
+/* Each pc gets a rule that tells which pc it is; whatever is found must be the right one,
+ * however many collide. */
 static void test_no_pc_gets_the_rule_of_another(void **state)
 {
     uint32_t found_count = 0;

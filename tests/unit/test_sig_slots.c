@@ -148,7 +148,7 @@ static void *reply_again(void *unused)
     }
 }
 
-static uint32_t take(uint32_t index, uint64_t letter)
+static uint32_t take_reply(uint32_t index, uint64_t letter)
 {
     for (int k = 0; k < CAPACITY; k++)
         assert_int_equal(memory[index].addresses[k], letter);
@@ -172,7 +172,7 @@ static void test_two_sides_at_once(void **state)
         }
         for (uint32_t i = 0; i < SLOTS; i++) {
             if (outstanding[i] && sig_slots_is_done(&slots, i)) {
-                taken += take(i, outstanding[i]);
+                taken += take_reply(i, outstanding[i]);
                 outstanding[i] = 0;
             } else if (outstanding[i] && round % 5 == 0 && sig_slots_cancel(&slots, i)) {
                 cancelled++;
@@ -188,7 +188,7 @@ static void test_two_sides_at_once(void **state)
         pthread_join(repliers[i], NULL);
     for (uint32_t i = 0; i < SLOTS; i++) {
         if (outstanding[i] && sig_slots_is_done(&slots, i))
-            taken += take(i, outstanding[i]);
+            taken += take_reply(i, outstanding[i]);
         else if (outstanding[i])
             cancelled += sig_slots_cancel(&slots, i);
     }

@@ -305,8 +305,8 @@ static void test_unsupported(void **state)
     assert_int_equal(slot_memory[0].end, SIG_UNWIND_ROOT);
 }
 
-/* From a frame whose CFA is **(rsp + 8) only the walk with every register gets on; then over the hard ones.
- */
+/* From a frame whose CFA is **(rsp + 8) only the walk with every register gets on;
+ * then over the hard ones. */
 static void test_with_every_register(void **state)
 {
     size_t word = 64;

@@ -27,8 +27,7 @@ enum {
     LANDING = 0xa00
 };
 
-/* Where a module without tables begins: readable, for machines that read its code. There is a call in it.
- */
+/* Where a module without tables begins: readable, for machines that read its code. There is a call in it. */
 #if defined(__x86_64__)
 static const uint8_t bare_code[0x100] = {[0x3b] = 0xe8, 1, 2, 3, 4};
 #else
@@ -72,7 +71,7 @@ static uint64_t address_of(size_t word)
     return (uint64_t)(uintptr_t)&stack[word];
 }
 
-static void keep(uint64_t lookup_pc, struct sig_rule rule)
+static void keep_rule(uint64_t lookup_pc, struct sig_rule rule)
 {
     sig_rules_insert(lookup_pc, &rule);
 }
@@ -129,12 +128,12 @@ static int setup(void **state)
     memset(stack, 0, WORDS * sizeof(*stack));
     memset(&context, 0, sizeof(context));
     sig_rules_clear();
-    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
-    keep(MIDDLE, frame_rule(SIG_DWARF_SP, 32, -16));
-    keep(OUTER, (struct sig_rule){.kind = SIG_RULE_ROOT});
-    keep(BY_FP, frame_rule(SIG_DWARF_FP, 16, -16));
-    keep(BY_DEREF, deref);
-    keep(TRAMPOLINE, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
+    keep_rule(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
+    keep_rule(MIDDLE, frame_rule(SIG_DWARF_SP, 32, -16));
+    keep_rule(OUTER, (struct sig_rule){.kind = SIG_RULE_ROOT});
+    keep_rule(BY_FP, frame_rule(SIG_DWARF_FP, 16, -16));
+    keep_rule(BY_DEREF, deref);
+    keep_rule(TRAMPOLINE, (struct sig_rule){.kind = SIG_RULE_SIGNAL});
     return 0;
 }
 
@@ -329,7 +328,7 @@ static void the_link_register_is_the_leafs(void **state)
 {
     if (!SIG_RA_IN_EXTRA)
         skip();
-    keep(NOWHERE, leaf_rule);
+    keep_rule(NOWHERE, leaf_rule);
     registers(NOWHERE, address_of(10), 0);
     set_link_register(MIDDLE + 1);
     stack[15] = OUTER + 1; /* MIDDLE's CFA is 32 above */
@@ -385,7 +384,7 @@ static void signatures_are_taken_off(void **state)
     stack[14] = signed_address(OUTER + 1, address_of(15));
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, LEAF, MIDDLE, OUTER);
-    keep(NOWHERE, leaf_rule);
+    keep_rule(NOWHERE, leaf_rule);
     registers(NOWHERE, address_of(9), 0);
     set_link_register(address);
     walk();
@@ -462,8 +461,8 @@ static void a_chain_that_leads_nowhere_is_none(void **state)
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, NOWHERE);
 }
 
-/* To have been interrupted somewhere is no proof that it can be returned to right behind, and the other way
- * round. */
+/* To have been interrupted somewhere is no proof that it can be returned to right behind,
+ * and the other way round. */
 static void interruptions_teach_the_cache_nothing_about_returns(void **state)
 {
     stack[12] = address_of(30);
@@ -472,8 +471,8 @@ static void interruptions_teach_the_cache_nothing_about_returns(void **state)
     registers(at_code(BODY), address_of(10), address_of(12));
     walk();
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, at_code(BODY));
-    keep(BARE,
-         (struct sig_rule){.kind = SIG_RULE_ROOT, .starts_here = true}); /* of who returned to BARE + 1 */
+    keep_rule(BARE, (struct sig_rule){.kind = SIG_RULE_ROOT,
+                                      .starts_here = true}); /* of who returned to BARE + 1 */
     stack[13] = OUTER + 1;
     registers(BARE, address_of(10), address_of(12));
     walk();
@@ -548,7 +547,7 @@ static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
         skip();
     struct sig_rule landing = frame_rule(SIG_DWARF_FP, 16, -16);
     landing.may_land = true;
-    keep(LANDING, landing);
+    keep_rule(LANDING, landing);
     registers(LANDING, address_of(10), address_of(20));
     stack[20] = 4711;       /* of MIDDLE now */
     stack[21] = MIDDLE + 1; /* was MIDDLE + 2, of the frame that threw: words 22 to 29 */
@@ -564,7 +563,7 @@ static void a_landing_unwinder_belongs_to_the_frame_it_lands_in(void **state)
     ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE, OUTER);
     stack[25] = 0;
     landing.may_land = false; /* and a function that only looks like it does so, too */
-    keep(LANDING, landing);
+    keep_rule(LANDING, landing);
     stack[30] = MIDDLE + 1;
     walk();
     ASSERT_WALK(SIG_UNWIND_ROOT, LANDING, MIDDLE);
@@ -634,7 +633,7 @@ static void cycles_and_garbage_end(void **state)
 
 static void a_full_result_ends_the_walk(void **state)
 {
-    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
+    keep_rule(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
     for (size_t i = 0; i < WORDS; i++)
         stack[i] = LEAF + 1;
     registers(LEAF, address_of(0), 0);
@@ -668,12 +667,13 @@ static void what_lies_below_the_stack_pointer_is_probed(void **state)
     char *block = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED && mprotect(block + page, 2 * page, PROT_READ | PROT_WRITE) == 0);
     uint64_t low = (uint64_t)(uintptr_t)block;
-    keep(LEAF, frame_rule(SIG_DWARF_SP, 0, -16)); /* its return address would lie below the stack pointer */
+    keep_rule(LEAF,
+              frame_rule(SIG_DWARF_SP, 0, -16)); /* its return address would lie below the stack pointer */
     registers(LEAF, low + page, 0);
     walk_with(low, low + 3 * page, CAPACITY);
     ASSERT_WALK(SIG_UNWIND_TRUNCATED, LEAF);
 
-    keep(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
+    keep_rule(LEAF, frame_rule(SIG_DWARF_SP, 8, 0));
     uint64_t *word = (uint64_t *)(void *)(block + page);
     word[0] = TRAMPOLINE + 1;
     set_registers((ucontext_t *)(void *)((char *)(word + 1) + SIG_UCONTEXT_OFFSET), LEAF, low + page - 64, 0);

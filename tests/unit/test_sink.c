@@ -341,8 +341,8 @@ static void a_directory_that_takes_the_name_meanwhile_is_reported(void **state)
     assert_int_equal(fake_directory_entries(directory, false), 1);
 }
 
-/* Writes under a limit on the size of files. What commit says; assertions wait until the limit is off again.
- */
+/* Writes under a limit on the size of files. What commit says;
+ * assertions wait until the limit is off again. */
 static int commit_limited(const struct fake_directory *directory, const unsigned char *data)
 {
     struct rlimit before, limited;

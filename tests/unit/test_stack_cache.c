@@ -63,8 +63,8 @@ static void fold_path(struct fold_thread *thread, arena_ref base, const arena_re
     fold_observe(&fold, thread, &seen);
 }
 
-/* Folds a stack by cache, and whole for another thread below the same root; both must come to the same node.
- */
+/* Folds a stack by cache, and whole for another thread below the same root;
+ * both must come to the same node. */
 static void fold_both(struct stack_cache *cache, struct fold_thread *with, struct fold_thread *without,
                       const uint64_t *stack, uint32_t depth)
 {

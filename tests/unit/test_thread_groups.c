@@ -1,5 +1,5 @@
-/* Threads whose samples carry equal labels are one group, whatever order they came in, and their trees add
- * up. */
+/* Threads whose samples carry equal labels are one group, whatever order they came in,
+ * and their trees add up. */
 #include "encode/thread_groups.h"
 
 #include "lib/fake_stacks.h"

@@ -230,7 +230,7 @@ static void *work(void *argument)
 }
 
 /* As the sampler does it: whoever is on the list of those that left has arrived before. */
-static void take(struct stress *stress)
+static void take_all(struct stress *stress)
 {
     struct thread *left = threads_take_left(stress->threads), *next;
     for (struct thread *at = threads_take_arrived(stress->threads); at; at = next) {
@@ -257,14 +257,14 @@ static void run_stress(struct stress *stress, long pause_ns)
     for (int i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, work, stress), 0);
     while (__atomic_load_n(&stress->done, __ATOMIC_ACQUIRE) < WORKERS) {
-        take(stress);
+        take_all(stress);
         if (pause_ns)
             nanosleep(&pause, NULL);
     }
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i], NULL);
     pthread_barrier_destroy(&stress->start);
-    take(stress);
+    take_all(stress);
 }
 
 static void assert_each_came_and_went_once(const struct stress *stress)

@@ -69,8 +69,8 @@ static struct values sum_of(const struct recording *recording, uint32_t number)
     return fake_sum(&recording->tree, record->root);
 }
 
-/* Where in the tree a stack of the recorder's is, found by addresses; an empty one with '?' at its end is
- * [unsampled]. */
+/* Where in the tree a stack of the recorder's is, found by addresses;
+ * an empty one with '?' at its end is [unsampled]. */
 static const struct values *values_of(const struct recording *recording, uint32_t number, const char *stack)
 {
     const struct tree *tree = &recording->tree;

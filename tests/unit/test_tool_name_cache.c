@@ -1,5 +1,5 @@
-/* What was found is found again, of this build-id only; a file that is not whole is none; the oldest files
- * go. */
+/* What was found is found again, of this build-id only; a file that is not whole is none;
+ * the oldest files go. */
 #include "lib/unit.h"
 #include "tool/debug/file_frames.h"
 #include "tool/debug/name_cache.h"

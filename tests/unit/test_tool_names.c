@@ -87,7 +87,7 @@ static arena_ref add_own_module(struct fixture *fixture)
     return ref;
 }
 
-static void make(struct fixture *fixture)
+static void make_names(struct fixture *fixture)
 {
     assert_int_equal(names_make(&fixture->profile, &fixture->options, &fixture->symbols), 0);
     const struct symbols *symbols = fixture->symbols;
@@ -152,7 +152,7 @@ static void pseudo_locations_have_their_names(void **state)
 {
     struct fixture *fixture = *state;
     uint32_t anonymous = fake_location_index(&fixture->tree, 0, 0x12345678, 0);
-    make(fixture);
+    make_names(fixture);
     assert_int_equal(fixture->symbols->function_count, PSEUDO_COUNT + 1);
     for (int i = 0; i < PSEUDO_COUNT; i++) {
         const struct location *location = tree_location_at(&fixture->tree, fixture->tree.pseudo[i]);
@@ -168,7 +168,7 @@ static void inlined_calls_are_frames(void **state)
     arena_ref module = add_own_module(fixture);
     uint32_t inner = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_inner, 0);
     uint32_t outer = fake_location_index(&fixture->tree, module, (uint64_t)(uintptr_t)spot_of_outer, 0);
-    make(fixture);
+    make_names(fixture);
     assert_int_equal(frame_count(fixture, inner), 2);
     assert_here(fixture, inner, 0, "inner_function", INNER_SPOT, INNER_LINE);
     assert_here(fixture, inner, 1, "outer_function", INNER_CALL, OUTER_LINE);
@@ -189,7 +189,7 @@ static void one_file_loaded_twice_has_one_set_of_functions(void **state)
     uint32_t one = fake_location_index(&fixture->tree, first, (uint64_t)(uintptr_t)spot_of_outer, 0);
     uint32_t two =
         fake_location_index(&fixture->tree, second, (uint64_t)(uintptr_t)spot_of_outer + OTHER_BIAS, 0);
-    make(fixture);
+    make_names(fixture);
     assert_here(fixture, one, 0, "outer_function", OUTER_SPOT, OUTER_LINE);
     assert_int_equal(symbols_function_of(fixture->symbols, one), symbols_function_of(fixture->symbols, two));
     assert_int_equal(fixture->symbols->module_count, 2);
@@ -205,7 +205,7 @@ static void another_file_is_not_believed(void **state)
     uint64_t address = (uint64_t)(uintptr_t)spot_of_inner;
     uint32_t first = fake_location_index(&fixture->tree, changed, address, 0),
              second = fake_location_index(&fixture->tree, without, address, 0);
-    make(fixture);
+    make_names(fixture);
     char name[PATH_MAX + 64];
     snprintf(name, sizeof name, "[%s+0x%llx]", strrchr(fixture->own.path, '/') + 1,
              (unsigned long long)(address - fixture->own.load_bias));
@@ -226,7 +226,7 @@ static void nameless_functions_are_grouped_by_their_start(void **state)
         fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x1210, OTHER_BIAS + 0x1200),
         fake_location_index(&fixture->tree, again, 2 * OTHER_BIAS + 0x1220, 2 * OTHER_BIAS + 0x1200)};
     uint32_t unknown = fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x2004, 0);
-    make(fixture);
+    make_names(fixture);
     for (int i = 0; i < 3; i++) {
         assert_made_up(fixture, known[i], "[libfoo.so+0x1200]");
         assert_int_equal(symbols_function_of(fixture->symbols, known[i]),
@@ -244,13 +244,13 @@ static void a_module_without_a_path_is_unknown(void **state)
     arena_ref module = fake_module(&fixture->modules, "x", OTHER_BIAS);
     module_at(fixture, module)->path = 0;
     uint32_t location = fake_location_index(&fixture->tree, module, OTHER_BIAS + 0x10, 0);
-    make(fixture);
+    make_names(fixture);
     assert_made_up(fixture, location, "[unknown+0x10]");
     assert_int_equal(fixture->symbols->lost_file_count, 0);
 }
 
-/* The outermost function by the symbol that the process found; but not where that only says which part it is.
- */
+/* The outermost function by the symbol that the process found;
+ * but not where that only says which part it is. */
 static void a_function_is_called_by_its_symbol(void **state)
 {
     struct fixture *fixture = *state;
@@ -261,7 +261,7 @@ static void a_function_is_called_by_its_symbol(void **state)
         {.location = inner, .system_name = "outer_alias", .is_hint = true},
         {.location = outer, .system_name = "outer_function.constprop.0", .is_hint = true}};
     fixture->options = (struct names_options){.known = hints, .known_count = 2, .is_quiet = true};
-    make(fixture);
+    make_names(fixture);
     assert_here(fixture, inner, 0, "inner_function", INNER_SPOT, INNER_LINE);
     assert_here(fixture, inner, 1, "outer_alias", INNER_CALL, OUTER_LINE);
     assert_here(fixture, outer, 0, "outer_function", OUTER_SPOT, OUTER_LINE);
@@ -284,7 +284,7 @@ static void what_the_process_knew_comes_first(void **state)
                                         {.location = 1000000, .region = 1, .system_name = "nowhere"},
                                         {.location = nameless + 100, .region = 7}};
     fixture->options = (struct names_options){known, sizeof known / sizeof *known, regions, 1, true};
-    make(fixture);
+    make_names(fixture);
     assert_string_equal(function_of(fixture, code, 0)->name, "hot()");
     assert_string_equal(function_of(fixture, code, 0)->system_name, "_Z3hotv");
     assert_true(function_of(fixture, code, 0)->is_symbol);
@@ -333,7 +333,7 @@ static void the_vdso_is_this_kernels_or_none(void **state)
     assert_non_null(query.name);
     uint32_t named = fake_location_index(&fixture->tree, ours, OTHER_BIAS + query.elf_address, 0);
     uint32_t nameless = fake_location_index(&fixture->tree, other, 2 * OTHER_BIAS + query.elf_address, 0);
-    make(fixture);
+    make_names(fixture);
     char name[64];
     snprintf(name, sizeof name, "[vdso+0x%llx]", (unsigned long long)query.elf_address);
     assert_string_equal(function_of(fixture, named, 0)->name, query.name);

@@ -338,7 +338,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-static void put(const char *name, int bytes, int changed_s)
+static void put_file(const char *name, int bytes, int changed_s)
 {
     char path[512];
     const struct timespec times[2] = {{.tv_sec = changed_s}, {.tv_sec = changed_s}};
@@ -378,19 +378,19 @@ static void finish_first(struct push_spool *spool, const char *name)
 
 static void test_order(void **state)
 {
-    put("a.10.gz", 1, 5);
-    put("a.9.gz", 1, 5);
-    put("z.gz", 1, 4);
-    put("other", 1, 1);
-    put(".hidden.gz", 1, 1);
-    put("line\n.gz", 1, 1);
+    put_file("a.10.gz", 1, 5);
+    put_file("a.9.gz", 1, 5);
+    put_file("z.gz", 1, 4);
+    put_file("other", 1, 1);
+    put_file(".hidden.gz", 1, 1);
+    put_file("line\n.gz", 1, 1);
     struct push_spool spool = open_spool(), second;
     assert_int_equal(symlinkat("z.gz", spool.directory_fd, "link.gz"), 0);
     assert_int_equal(mkdirat(spool.directory_fd, "d.gz", 0700), 0);
     assert_int_equal(push_spool_open(&second, directory, "*"), -EWOULDBLOCK);
     finish_first(&spool, "z.gz");
     finish_first(&spool, "a.9.gz");
-    put("b.gz", 1, 2);
+    put_file("b.gz", 1, 2);
     finish_first(&spool, "b.gz");
     finish_first(&spool, "a.10.gz");
     assert_first(&spool, NULL);
@@ -399,22 +399,22 @@ static void test_order(void **state)
 
 static void test_memory(void **state)
 {
-    put("a.gz", 1, 1);
-    put("b b.gz", 1, 2);
-    put("c.gz", 1, 3);
+    put_file("a.gz", 1, 1);
+    put_file("b b.gz", 1, 2);
+    put_file("c.gz", 1, 3);
     struct push_spool spool = open_spool();
     finish_first(&spool, "a.gz");
     finish_first(&spool, "b b.gz");
     push_spool_close(&spool);
     spool = open_spool();
     assert_first(&spool, "c.gz");
-    put("b b.gz", 1, 4); /* another file of that name */
+    put_file("b b.gz", 1, 4); /* another file of that name */
     finish_first(&spool, "c.gz");
     assert_first(&spool, "b b.gz");
-    put("a.gz", 2, 1);
+    put_file("a.gz", 2, 1);
     assert_first(&spool, "a.gz");
     push_spool_close(&spool);
-    put(".wallprof-push", 20, 1); /* nonsense */
+    put_file(".wallprof-push", 20, 1); /* nonsense */
     spool = open_spool();
     assert_int_equal(spool.files.count, 3);
     assert_first(&spool, "a.gz");
@@ -426,7 +426,7 @@ static void test_surplus(void **state)
     for (int i = 1; i <= 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d.gz", i);
-        put(name, 10, i);
+        put_file(name, 10, i);
     }
     struct push_spool spool = open_spool();
     assert_null(push_spool_surplus(&spool, 5, 50));
@@ -436,7 +436,7 @@ static void test_surplus(void **state)
     assert_string_equal(push_spool_surplus(&spool, 4, 39)->name, "2.gz");
     push_spool_finish(&spool, push_spool_surplus(&spool, 4, 39));
     assert_null(push_spool_surplus(&spool, 4, 39));
-    put("3.gz", 11, 3); /* changed meanwhile: not the one that was sent */
+    put_file("3.gz", 11, 3); /* changed meanwhile: not the one that was sent */
     push_spool_remove(&spool, push_spool_first(&spool));
     assert_first(&spool, "3.gz");
     push_spool_remove(&spool, push_spool_first(&spool));

@@ -1,5 +1,5 @@
-/* Reports of a small profile whose every number is known: rows, tables at given widths, filters, JSON,
- * differences. */
+/* Reports of a small profile whose every number is known: rows, tables at given widths,
+ * filters, JSON, differences. */
 #include "tool/report/diff.h"
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
@@ -89,7 +89,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void make(struct fixture *fixture)
+static void make_report(struct fixture *fixture)
 {
     report_free(&fixture->report);
     assert_int_equal(report_make(&fixture->report, &fixture->recording.profile, &fixture->request), 0);
@@ -126,7 +126,7 @@ static void assert_values(const struct values *values, uint64_t samples, uint64_
 static void sums_are_exact_and_recursion_counts_once(void **state)
 {
     struct fixture *fixture = *state;
-    make(fixture);
+    make_report(fixture);
     assert_int_equal(fixture->report.row_count, 5);
     assert_values(&fixture->report.total, 11, 3300 * MS + 1000, 5700 * MS - 1000, 9000 * MS);
     assert_values(&fixture->report.selected, 11, 3300 * MS + 1000, 5700 * MS - 1000, 9000 * MS);
@@ -151,25 +151,25 @@ static void rows_may_be_other_things_than_functions(void **state)
 {
     struct fixture *fixture = *state;
     fixture->request.by = REPORT_BY_MODULE;
-    make(fixture);
+    make_report(fixture);
     assert_int_equal(fixture->report.row_count, 3);
     assert_row(fixture, "/bin/app", 3300, 8800);
     assert_row(fixture, "/lib/libc.so.6", 5500, 5500);
     assert_row(fixture, "[unsampled]", 200, 200);
     fixture->request.by = REPORT_BY_FILE;
-    make(fixture);
+    make_report(fixture);
     assert_int_equal(fixture->report.row_count, 4);
     assert_row(fixture, "/src/app.c", 3250, 8800);
     assert_row(fixture, "/src/helper.h", 50, 50);
     assert_row(fixture, "[libc.so.6]", 5500, 5500);
     fixture->request.by = REPORT_BY_LINE;
-    make(fixture);
+    make_report(fixture);
     assert_int_equal(fixture->report.row_count, 6);
     assert_row(fixture, "work /src/app.c:30", 3250, 4750);
     assert_row(fixture, "work /src/app.c:31", 0, 50);
     assert_row(fixture, "wait", 5500, 5500);
     fixture->request.by = REPORT_BY_THREAD;
-    make(fixture);
+    make_report(fixture);
     assert_int_equal(fixture->report.row_count, 3);
     assert_row(fixture, "app (7)", 4800, 4800);
     assert_row(fixture, "pool (8)", 4000, 4000);
@@ -179,7 +179,7 @@ static void rows_may_be_other_things_than_functions(void **state)
 static void threads_say_what_they_were_mostly_in(void **state)
 {
     struct fixture *fixture = *state;
-    make(fixture);
+    make_report(fixture);
     const struct report_thread *threads = fixture->report.threads;
     assert_int_equal(fixture->report.thread_count, 3);
     assert_string_equal(threads[0].name, "app");
@@ -206,7 +206,7 @@ static uint64_t selected_ms(struct fixture *fixture, const char *thread, const c
     assert_int_equal(regcomp(&regexes[1], ignore ? ignore : "x", REG_EXTENDED | REG_NOSUB), 0);
     fixture->request.focus = focus ? &regexes[0] : NULL;
     fixture->request.ignore = ignore ? &regexes[1] : NULL;
-    make(fixture);
+    make_report(fixture);
     regfree(&regexes[0]);
     regfree(&regexes[1]);
     assert_int_equal(fixture->report.total.wall_ns, 9000 * MS);
@@ -261,7 +261,7 @@ static void assert_table(const struct fixture *fixture, const struct report_tabl
 static void a_table_of_80_columns(void **state)
 {
     struct fixture *fixture = *state;
-    make(fixture);
+    make_report(fixture);
     assert_table(fixture, TABLE(.lines = 20, .columns = 80),
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 2.00 s, 100 ticks a second, 3 threads\n"
@@ -284,7 +284,7 @@ static void a_table_of_80_columns(void **state)
 static void a_table_of_50_columns_has_fewer(void **state)
 {
     struct fixture *fixture = *state;
-    make(fixture);
+    make_report(fixture);
     report_sort(&fixture->report, METRIC_CPU, true);
     assert_table(fixture, TABLE(.lines = 2, .columns = 50, .metric = METRIC_CPU, .by_cum = true),
                  "./app --flag\n"
@@ -333,7 +333,7 @@ static struct fake_bytes json_of(struct fixture *fixture, const struct diff *dif
 static void json_has_everything_in_ns(void **state)
 {
     struct fixture *fixture = *state;
-    make(fixture);
+    make_report(fixture);
     struct fake_bytes text = json_of(fixture, NULL);
     assert_string_equal(
         (const char *)text.bytes,
@@ -413,7 +413,7 @@ static void a_profile_does_not_differ_from_itself(void **state)
 {
     struct fixture *fixture = *state;
     struct diff diff;
-    make(fixture);
+    make_report(fixture);
     for (int normalized = 0; normalized < 2; normalized++) {
         assert_int_equal(diff_make(&diff, &fixture->report, &fixture->report, REPORT_BY_FUNCTION, METRIC_WALL,
                                    false, normalized),
@@ -434,7 +434,7 @@ static void differences_are_after_less_before(void **state)
 {
     struct fixture *fixture = *state;
     struct diff diff;
-    make(fixture);
+    make_report(fixture);
     fixture->request.thread = "pool";
     make_other(fixture, 3);
     assert_int_equal(diff_make(&diff, &fixture->report, &fixture->other_report, REPORT_BY_FUNCTION,
@@ -477,7 +477,7 @@ static void normalized_only_shares_differ(void **state)
 {
     struct fixture *fixture = *state;
     struct diff diff;
-    make(fixture);
+    make_report(fixture);
     make_other(fixture, 3); /* 17 s: wait 13.5 s of them, 7.147 s of 9 s */
     assert_int_equal(diff_make(&diff, &fixture->report, &fixture->other_report, REPORT_BY_FUNCTION,
                                METRIC_WALL, false, true),
