@@ -151,6 +151,14 @@ static void call(size_t function, size_t site)
     calls[depth++].site = site;
 }
 
+/* 50 calls of one function. */
+static void lay_out_calls(size_t function)
+{
+    for (size_t i = 0; i < 50; i++)
+        call(function, 0);
+    lay_out();
+}
+
 static int setup_group(void **state)
 {
     const size_t bytes = WORDS * sizeof(*stack), guard_bytes = 4096;
@@ -195,9 +203,7 @@ static void what_did_not_change_is_shared(void **state)
 /* A frame in the middle returns elsewhere, without any change of the ones further in. */
 static void a_word_that_changed_ends_the_sharing(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(0, 0); /* two words each */
-    lay_out();
+    lay_out_calls(0); /* two words each */
     assert_same_walk(CAPACITY);
     stack[WORDS - 1 - 2 * 20] = return_address(0, 1); /* the return address into number 19 */
     assert_int_equal(assert_same_walk(CAPACITY), 20);
@@ -207,9 +213,7 @@ static void a_word_that_changed_ends_the_sharing(void **state)
 /* A return address of 0 ends a walk, but is a word like any other. */
 static void a_stack_that_ends_in_zero_is_not_remembered(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(0, 0);
-    lay_out();
+    lay_out_calls(0);
     stack[WORDS - 1] = 0;
     assert_same_walk(CAPACITY);
     stack[WORDS - 1] = ROOT;
@@ -218,9 +222,7 @@ static void a_stack_that_ends_in_zero_is_not_remembered(void **state)
 
 static void other_modules_make_it_worthless(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(4, 0);
-    lay_out();
+    lay_out_calls(4);
     assert_same_walk(CAPACITY);
     table.generation++;
     assert_int_equal(assert_same_walk(CAPACITY), 0);
@@ -229,9 +231,7 @@ static void other_modules_make_it_worthless(void **state)
 
 static void a_walk_that_does_not_end_is_not_remembered(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(4, 0);
-    lay_out();
+    lay_out_calls(4);
     assert_same_walk(CAPACITY);
     stack[WORDS - 1] = 0x123456789; /* where the root was, nothing */
     assert_int_equal(assert_same_walk(CAPACITY), 0);
@@ -242,9 +242,7 @@ static void a_walk_that_does_not_end_is_not_remembered(void **state)
 
 static void a_full_result_is_the_innermost_frames(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(4, 0);
-    lay_out();
+    lay_out_calls(4);
     assert_same_walk(CAPACITY);
     for (size_t capacity = 1; capacity <= 52; capacity++) {
         assert_same_walk(CAPACITY);
@@ -254,9 +252,7 @@ static void a_full_result_is_the_innermost_frames(void **state)
 
 static void too_little_memory_is_no_cache(void **state)
 {
-    for (size_t i = 0; i < 50; i++)
-        call(4, 0);
-    lay_out();
+    lay_out_calls(4);
     stack_cache->capacity = 40;
     enum sig_unwind_end end;
     for (int round = 0; round < 3; round++) {

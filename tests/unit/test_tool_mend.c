@@ -42,15 +42,26 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
+    recording_close(&fixture->recording);
     fake_recorder_deinit(&fixture->recorder);
     fake_directory_remove(&fixture->directory);
     return 0;
 }
 
+/* A thread that begins when the recording does, of a recording that is kept in its file from then on. */
+static struct thread *begin_kept_thread(struct fixture *fixture)
+{
+    struct thread *thread = fake_recorder_begin(&fixture->recorder, 0, false);
+    assert_int_equal(fake_recorder_keep(&fixture->recorder, fixture->path, 1000), 0);
+    return thread;
+}
+
 /* ---- what is read ---- */
 
+/* In place of what was opened before. */
 static void open_store(struct fixture *fixture)
 {
+    recording_close(&fixture->recording);
     int status = recording_open(&fixture->recording, fixture->path);
     if (status < 0)
         fail_msg("%s", fixture->recording.reason);
@@ -117,7 +128,6 @@ static void a_thread_that_lived_has_its_time_up_to_the_last_beat(void **state)
     assert_int_equal(sum_of(&fixture->recording, 1).offcpu_ns, 2400);
     assert_int_equal(record_of(&fixture->recording, 1)->end_ns, FAKE_START_NS + 3200);
     assert_int_equal(fixture->recording.profile.duration_ns, 3200);
-    recording_close(&fixture->recording);
 }
 
 /* The moment of tick 4 is told by the last beat's, which was tick 7's. */
@@ -125,8 +135,7 @@ static void a_stretch_goes_on_to_its_end(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_tick(recorder, 2000);
     thread->schedule.begin = 4;
     fake_recorder_observe(recorder, thread, 2100, FOLD_GOES_ON, 0, false, "a");
@@ -134,31 +143,26 @@ static void a_stretch_goes_on_to_its_end(void **state)
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "a", 3000);
     assert_wall(&fixture->recording, 1, "?", 0);
-    recording_close(&fixture->recording);
     fake_recorder_tick(recorder, 7000);
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "a", 4000);
     assert_wall(&fixture->recording, 1, "?", 3000);
-    recording_close(&fixture->recording);
 }
 
 static void what_is_told_of_its_end_is_believed(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    begin_kept_thread(fixture);
     fake_recorder_tick(recorder, 5000);
     mapped_store_note_end(&recorder->sampler.mapped_store, STORE_END_EXIT, 7, FAKE_START_NS + 5600);
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 5600);
     assert_string_equal(fixture->recording.ending, "ended by _exit(7)");
-    recording_close(&fixture->recording);
     fake_recorder_tick(recorder, 5000 + 200000000); /* it has not ended */
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 200005000);
     assert_string_equal(fixture->recording.ending, "it had not ended");
-    recording_close(&fixture->recording);
 }
 
 /* The process may go on for hours, and end then. */
@@ -166,8 +170,7 @@ static void a_store_that_was_given_up_ends_there(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_tick(recorder, 5000);
     mapped_store_give_up(&recorder->sampler.mapped_store, -ENOSPC);
     recorder->fd = -1;
@@ -179,7 +182,6 @@ static void a_store_that_was_given_up_ends_there(void **state)
     assert_wall(&fixture->recording, 1, "abc", 0);
     assert_string_equal(fixture->recording.ending,
                         "no longer kept in this file from there on: No space left on device");
-    recording_close(&fixture->recording);
     assert_int_equal(fake_sum(&recorder->sampler.tree, thread->fold.root).wall_ns, 7000);
 }
 
@@ -187,8 +189,7 @@ static void new_nodes_that_nothing_leads_to_yet_are_unsampled(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_tick(recorder, 1500);
     fake_recorder_fold(recorder, thread, 2000, 2500, 0, false, "ac"); /* killed before it is shown */
@@ -196,15 +197,13 @@ static void new_nodes_that_nothing_leads_to_yet_are_unsampled(void **state)
     assert_wall(&fixture->recording, 1, "ab", 1000);
     assert_wall(&fixture->recording, 1, "ac", 0);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
-    recording_close(&fixture->recording);
 }
 
 static void values_without_the_state_of_their_thread_count(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_observe(recorder, thread, 2000, 2900, 0, false, "ac");
     fake_recorder_fold(recorder, thread, 4000, 4500, 0, false, "ab"); /* its state is the one before */
@@ -213,7 +212,6 @@ static void values_without_the_state_of_their_thread_count(void **state)
     assert_wall(&fixture->recording, 1, "ab", 2100);
     assert_wall(&fixture->recording, 1, "ac", 1900);
     assert_wall(&fixture->recording, 1, "?", 200);
-    recording_close(&fixture->recording);
 }
 
 static void a_thread_without_a_state_lived_if_it_has_no_end(void **state)
@@ -232,7 +230,6 @@ static void a_thread_without_a_state_lived_if_it_has_no_end(void **state)
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
     assert_wall(&fixture->recording, 1, "?", 2000);
     assert_int_equal(sum_of(&fixture->recording, 2).wall_ns, 2000);
-    recording_close(&fixture->recording);
 }
 
 /* What lies in it is another thread's, or nothing yet. */
@@ -240,8 +237,7 @@ static void a_state_that_was_just_taken_is_not_believed(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_begin(recorder, 2000, false);
     fake_recorder_tick(recorder, 3000);
     struct thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
@@ -249,7 +245,6 @@ static void a_state_that_was_just_taken_is_not_believed(void **state)
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
     assert_int_equal(sum_of(&fixture->recording, 2).wall_ns, 1000);
-    recording_close(&fixture->recording);
 }
 
 /* After the last beat: it has lived for no time. */
@@ -263,7 +258,6 @@ static void a_thread_does_not_end_before_it_begins(void **state)
     open_store(fixture);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 0);
     assert_int_equal(record_of(&fixture->recording, 1)->end_ns, FAKE_START_NS + 1700);
-    recording_close(&fixture->recording);
 }
 
 static void threads_that_share_a_tree_have_their_time_there(void **state)
@@ -280,7 +274,6 @@ static void threads_that_share_a_tree_have_their_time_there(void **state)
     assert_int_equal(sum.wall_ns, 2000 + 1500);
     assert_int_equal(sum.cpu_ns, 200);
     assert_int_equal(sum.offcpu_ns, 1800 + 1500);
-    recording_close(&fixture->recording);
 }
 
 /* The newest heads first: what they lead to may not be told of elsewhere yet. */
@@ -303,14 +296,12 @@ static void heads_that_are_of_two_moments_lose_what_is_new_only(void **state)
         open_store(fixture);
         assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
-        recording_close(&fixture->recording);
         torn = after;
         memcpy(&torn, &before, bytes);
         recorder->sampler.mapped_store.header->tree = torn;
         open_store(fixture);
         assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
-        recording_close(&fixture->recording);
     }
 }
 
@@ -329,8 +320,7 @@ static void records_that_have_moved_are_not_there_twice(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     const struct timeline *timeline = recorder->sampler.timeline;
     uint64_t time = 0;
     while (timeline->thinned == 0) {
@@ -342,12 +332,10 @@ static void records_that_have_moved_are_not_there_twice(void **state)
     open_store(fixture);
     timeline = fixture->recording.profile.timeline;
     assert_true(!timeline || timed_wall_of(timeline, 1) <= sum_of(&fixture->recording, 1).wall_ns);
-    recording_close(&fixture->recording);
     fake_recorder_tick(recorder, time);
     open_store(fixture);
     assert_non_null(fixture->recording.profile.timeline);
     assert_int_equal(timed_wall_of(fixture->recording.profile.timeline, 1), time);
-    recording_close(&fixture->recording);
 }
 
 /* ---- killed at every instruction ---- */
@@ -460,7 +448,6 @@ static void check_what_is_left(struct fixture *fixture, const struct truth *trut
     open_store(fixture);
     for (uint32_t number = 1; number <= truth->begun; number++)
         check_thread(&fixture->recording, truth, number);
-    recording_close(&fixture->recording);
 }
 
 /*
@@ -606,8 +593,7 @@ static void a_checkpoint_is_used_where_the_newest_lists_are_broken(void **state)
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
     const uint64_t minute_ns = UINT64_C(60000000000);
-    struct thread *thread = fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    struct thread *thread = begin_kept_thread(fixture);
     fake_recorder_observe(recorder, thread, 1000, 0, 0, false, "ab");
     fake_recorder_tick(recorder, 2000);
     fake_recorder_tick(recorder, 2 * minute_ns - 1000);
@@ -621,7 +607,6 @@ static void a_checkpoint_is_used_where_the_newest_lists_are_broken(void **state)
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "ab", 1000);
     assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 2 * minute_ns + 2000);
-    recording_close(&fixture->recording);
 }
 
 /* No checkpoint has more than the header that it is older than. */
@@ -629,8 +614,7 @@ static void a_checkpoint_that_is_larger_is_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
-    fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    begin_kept_thread(fixture);
     fake_recorder_tick(recorder, 1000);
     struct store_header *header = recorder->sampler.mapped_store.header;
     struct thread_record *record = arena_at(&recorder->sampler.arena, header->tree.newest_thread);
@@ -648,8 +632,7 @@ static void a_state_outside_the_file_is_refused(void **state)
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
     fake_recorder_begin(recorder, 0, false);
-    fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+    begin_kept_thread(fixture);
     fake_recorder_tick(recorder, 1000);
     struct thread_record *record = arena_at(&recorder->sampler.arena, recorder->threads.live[0]->record);
     record->state = (arena_ref)(ARENA_BYTES / ARENA_UNIT_BYTES) + 1;
@@ -662,8 +645,7 @@ static void times_that_add_up_to_too_much_are_refused(void **state)
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
     for (int i = 0; i < 12; i++)
-        fake_recorder_begin(recorder, 0, false);
-    assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
+        begin_kept_thread(fixture);
     fake_recorder_tick(recorder, (UINT64_C(1) << 61) - FAKE_START_NS - 1);
     assert_int_equal(recording_open(&fixture->recording, fixture->path), -EBADMSG);
 }
