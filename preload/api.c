@@ -1,7 +1,7 @@
 /* What a program can call: include/wallprof.h. */
 #define WALLPROF_CODES_ONLY
 #include "wallprof.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session_request.h"
 #include "sig/sys/sig_arch.h"
 

@@ -9,7 +9,7 @@
 #include "hook_thread.h"
 #include "account/labels.h"
 #include "account/thread_annotations.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_wait.h"

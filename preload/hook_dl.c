@@ -3,16 +3,16 @@
  * nothing, and must not be wrapped: the C library looks at its caller's address to find the library to search
  * from.
  */
-#include "real.h"
+#include "hook.h"
 #include "sig/ground/sig_unloads.h"
 #include "sig/signal/sig_process.h"
 
 WALLPROF_HOOK int dlclose(void *handle)
 {
     if (!sig_process_is_this()) /* a child of _Fork: no handler of ours runs in it */
-        return real_functions()->dlclose(handle);
+        return libc()->dlclose(handle);
     uint32_t begun_in = sig_unloads_begin();
-    int status = real_functions()->dlclose(handle);
+    int status = libc()->dlclose(handle);
     sig_unloads_end(begun_in);
     return status;
 }

@@ -7,7 +7,7 @@
  */
 #include "hook_environment.h"
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 #include "sig/signal/sig_setup.h"
 
@@ -47,14 +47,13 @@ static int end_failed_exec(struct exec_changes changes, int status)
 WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
     struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes, real_functions()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
+    return end_failed_exec(changes, libc()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
     struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes,
-                           real_functions()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
+    return end_failed_exec(changes, libc()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
@@ -70,15 +69,15 @@ WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
 WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
 {
     struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes, real_functions()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
+    return end_failed_exec(changes, libc()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
 }
 
 WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
                            int flags)
 {
     struct exec_changes changes = begin_exec();
-    return end_failed_exec(
-        changes, real_functions()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
+    return end_failed_exec(changes,
+                           libc()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
 /* For the functions that take a list: makes an array of the arguments up to NULL, on the stack, as the C

@@ -6,7 +6,7 @@
  * calls of these functions do not reach the hooks.
  */
 #include "hook_exit.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -25,17 +25,17 @@ WALLPROF_HOOK void hook_exit_now_c99(int status) __asm__("_Exit");
 void hook_abort(void)
 {
     session_note_abort();
-    real_functions()->abort();
+    libc()->abort();
 }
 
 void hook_exit_now(int status)
 {
     session_note_exit(status);
-    real_functions()->_exit(status);
+    libc()->_exit(status);
 }
 
 void hook_exit_now_c99(int status)
 {
     session_note_exit(status);
-    real_functions()->_exit(status);
+    libc()->_exit(status);
 }

@@ -8,7 +8,7 @@
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 #include "sig/sys/sig_clock.h"
 
@@ -29,7 +29,7 @@ WALLPROF_HOOK int unshare(int flags)
     struct session_absence absence = {0};
     if (flags & SINGLE_UNSHARE)
         session_stand_down(&absence);
-    int status = real_functions()->unshare(flags), error = errno;
+    int status = libc()->unshare(flags), error = errno;
     session_stand_up(&absence);
     errno = error;
     return status;
@@ -47,7 +47,7 @@ WALLPROF_HOOK int setns(int fd, int type)
     struct session_absence absence = {0};
     if (namespace_types(fd, type) & SINGLE_SETNS)
         session_stand_down(&absence);
-    int status = real_functions()->setns(fd, type), error = errno;
+    int status = libc()->setns(fd, type), error = errno;
     session_stand_up(&absence);
     errno = error;
     return status;
@@ -57,7 +57,7 @@ WALLPROF_HOOK int capset(void *header, const void *data)
 {
     struct session_absence absence;
     session_stand_down(&absence);
-    int status = real_functions()->capset(header, data), error = errno;
+    int status = libc()->capset(header, data), error = errno;
     session_stand_up(&absence);
     errno = error;
     return status;
@@ -88,7 +88,7 @@ WALLPROF_HOOK int prctl(int option, ...)
         hook_seccomp_before(NULL, 0);
     if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER && arguments[1])
         hook_seccomp_before((const struct sock_fprog *)arguments[1], 0);
-    int status = real_functions()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    int status = libc()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     int error = errno;
     session_stand_up(&absence);
     errno = error;

@@ -3,7 +3,7 @@
  * set (sig_numbers.h).
  */
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 #include "sig/signal/sig_action.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/signal/sig_setup.h"
@@ -151,24 +151,24 @@ static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t 
 
 WALLPROF_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
-    return change_mask(real_functions()->sigprocmask, how, set, old);
+    return change_mask(libc()->sigprocmask, how, set, old);
 }
 
 WALLPROF_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
-    return change_mask(real_functions()->pthread_sigmask, how, set, old);
+    return change_mask(libc()->pthread_sigmask, how, set, old);
 }
 
 /* The new thread renews what was made when other numbers were ours (hook_thread.c). */
 WALLPROF_HOOK int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 {
     sigset_t for_kernel;
-    return real_functions()->pthread_attr_setsigmask_np(attributes, hook_mask_for_kernel(set, &for_kernel));
+    return libc()->pthread_attr_setsigmask_np(attributes, hook_mask_for_kernel(set, &for_kernel));
 }
 
 WALLPROF_HOOK int pthread_attr_getsigmask_np(const pthread_attr_t *attributes, sigset_t *ret)
 {
-    int status = real_functions()->pthread_attr_getsigmask_np(attributes, ret);
+    int status = libc()->pthread_attr_getsigmask_np(attributes, ret);
     if (status == 0)
         sig_set_assign(ret, to_program(sig_set_bits(ret)));
     return status;

@@ -4,7 +4,7 @@
  */
 #include "hook_mask.h"
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 
 #include <poll.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ WALLPROF_WAIT static int poll_until(struct pollfd *fds, nfds_t count, uint64_t d
                                     const struct timespec *time, const sigset_t *mask)
 {
     struct timespec left = hook_wait_left(deadline_ns);
-    return real_functions()->ppoll(fds, count, deadline_ns ? &left : time, mask);
+    return libc()->ppoll(fds, count, deadline_ns ? &left : time, mask);
 }
 
 WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
@@ -37,7 +37,7 @@ WALLPROF_WAIT_HOOK int poll(struct pollfd *fds, nfds_t count, int ms)
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->poll(fds, count, ms);
+    int result = libc()->poll(fds, count, ms);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, ms == 0 ? &no_time : NULL, &wait.mask);
     hook_wait_end(&wait);
@@ -54,7 +54,7 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin_with(&wait, mask);
-    int result = real_functions()->ppoll(fds, count, time, mask);
+    int result = libc()->ppoll(fds, count, time, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, time, mask ? mask : &wait.mask);
     hook_wait_end(&wait);
@@ -100,11 +100,11 @@ WALLPROF_WAIT_HOOK int select(int count, fd_set *restrict reads, fd_set *restric
     uint64_t deadline_ns = 0;
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->select(count, reads, writes, others, time);
+    int result = libc()->select(count, reads, writes, others, time);
     while (hook_wait_holds(&wait, result < 0)) {
         deadline_ns = time && !deadline_ns ? deadline_of_rest(time) : deadline_ns;
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->pselect(count, reads, writes, others, time ? &left : NULL, &wait.mask);
+        result = libc()->pselect(count, reads, writes, others, time ? &left : NULL, &wait.mask);
     }
     hook_wait_end(&wait);
     if (deadline_ns)
@@ -123,11 +123,11 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin_with(&wait, mask);
-    int result = real_functions()->pselect(count, reads, writes, others, time, mask);
+    int result = libc()->pselect(count, reads, writes, others, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->pselect(count, reads, writes, others, deadline_ns ? &left : time,
-                                           mask ? mask : &wait.mask);
+        result = libc()->pselect(count, reads, writes, others, deadline_ns ? &left : time,
+                                 mask ? mask : &wait.mask);
     }
     hook_wait_end(&wait);
     return result;
@@ -141,10 +141,10 @@ WALLPROF_WAIT_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int co
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin_with(&wait, mask);
-    int result = real_functions()->epoll_pwait(epoll, events, count, ms, mask);
+    int result = libc()->epoll_pwait(epoll, events, count, ms, mask);
     while (hook_wait_holds(&wait, result < 0))
-        result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
-                                               mask ? mask : &wait.mask);
+        result = libc()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
+                                     mask ? mask : &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -154,10 +154,10 @@ WALLPROF_WAIT_HOOK int epoll_wait(int epoll, struct epoll_event *events, int cou
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->epoll_wait(epoll, events, count, ms);
+    int result = libc()->epoll_wait(epoll, events, count, ms);
     while (hook_wait_holds(&wait, result < 0))
-        result = real_functions()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
-                                               &wait.mask);
+        result =
+            libc()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms, &wait.mask);
     hook_wait_end(&wait);
     return result;
 }
@@ -168,17 +168,17 @@ WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int c
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = hook_wait_deadline(time);
-    if (!real_functions()->epoll_pwait2) { /* before glibc 2.35 */
+    if (!libc()->epoll_pwait2) { /* before glibc 2.35 */
         errno = ENOSYS;
         return -1;
     }
     struct hook_wait wait;
     hook_wait_begin_with(&wait, mask);
-    int result = real_functions()->epoll_pwait2(epoll, events, count, time, mask);
+    int result = libc()->epoll_pwait2(epoll, events, count, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time,
-                                                mask ? mask : &wait.mask);
+        result =
+            libc()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time, mask ? mask : &wait.mask);
     }
     hook_wait_end(&wait);
     return result;

@@ -9,7 +9,7 @@
 #include "hook_process.h"
 #include "hook_mask.h"
 #include "hook_thread.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 #include "sig/signal/sig_process.h"
 #include "sig/signal/sig_wait.h"
@@ -45,7 +45,7 @@ static void restart_in_child(void)
 
 WALLPROF_HOOK pid_t fork(void)
 {
-    pid_t pid = real_functions()->fork();
+    pid_t pid = libc()->fork();
     if (pid == 0)
         restart_in_child();
     return pid;
@@ -63,7 +63,7 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 {
     pid_t before = getpid();
     session_note_daemon();
-    int status = real_functions()->daemon(keep_directory, keep_streams);
+    int status = libc()->daemon(keep_directory, keep_streams);
     if (getpid() != before)
         restart_in_child();
     else
@@ -74,7 +74,7 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *termios,
                             const struct winsize *size)
 {
-    pid_t pid = real_functions()->forkpty(primary, name, termios, size);
+    pid_t pid = libc()->forkpty(primary, name, termios, size);
     if (pid == 0)
         restart_in_child();
     return pid;
@@ -83,7 +83,7 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
 WALLPROF_HOOK pid_t _Fork(void)
 {
     uint64_t mask = hook_mask_show();
-    pid_t pid = real_functions()->_Fork();
+    pid_t pid = libc()->_Fork();
     if (pid != 0)
         hook_mask_hide(mask);
     return pid;

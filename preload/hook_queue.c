@@ -1,6 +1,6 @@
 /* Waiting for semaphores, messages and asynchronous requests. A wait until a moment is simply made again. */
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 
 #include <aio.h>
 #include <semaphore.h>
@@ -23,33 +23,33 @@
 
 WALLPROF_WAIT_HOOK int sem_wait(sem_t *semaphore)
 {
-    WAIT_AGAIN(int, real_functions()->sem_wait(semaphore));
+    WAIT_AGAIN(int, libc()->sem_wait(semaphore));
 }
 
 WALLPROF_WAIT_HOOK int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict moment)
 {
-    WAIT_AGAIN(int, real_functions()->sem_timedwait(semaphore, moment));
+    WAIT_AGAIN(int, libc()->sem_timedwait(semaphore, moment));
 }
 
 WALLPROF_WAIT_HOOK int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
                                      const struct timespec *restrict moment)
 {
-    WAIT_AGAIN(int, real_functions()->sem_clockwait(semaphore, clock, moment));
+    WAIT_AGAIN(int, libc()->sem_clockwait(semaphore, clock, moment));
 }
 
 WALLPROF_WAIT_HOOK int semop(int set, struct sembuf *operations, size_t count)
 {
-    WAIT_AGAIN(int, real_functions()->semop(set, operations, count));
+    WAIT_AGAIN(int, libc()->semop(set, operations, count));
 }
 
 WALLPROF_WAIT_HOOK int msgsnd(int queue, const void *message, size_t bytes, int flags)
 {
-    WAIT_AGAIN(int, real_functions()->msgsnd(queue, message, bytes, flags));
+    WAIT_AGAIN(int, libc()->msgsnd(queue, message, bytes, flags));
 }
 
 WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, int flags)
 {
-    WAIT_AGAIN(ssize_t, real_functions()->msgrcv(queue, message, bytes, type, flags));
+    WAIT_AGAIN(ssize_t, libc()->msgrcv(queue, message, bytes, type, flags));
 }
 
 WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t count,
@@ -58,10 +58,10 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->semtimedop(set, operations, count, time);
+    int result = libc()->semtimedop(set, operations, count, time);
     while (hook_wait_goes_on(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->semtimedop(set, operations, count, deadline_ns ? &left : time);
+        result = libc()->semtimedop(set, operations, count, deadline_ns ? &left : time);
     }
     hook_wait_end(&wait);
     return result;
@@ -73,10 +73,10 @@ WALLPROF_WAIT static int wait_for_requests(const struct aiocb *const requests[],
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->aio_suspend(requests, count, time);
+    int result = libc()->aio_suspend(requests, count, time);
     while (hook_wait_goes_on(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->aio_suspend(requests, count, deadline_ns ? &left : time);
+        result = libc()->aio_suspend(requests, count, deadline_ns ? &left : time);
     }
     hook_wait_end(&wait);
     return result;

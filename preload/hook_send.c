@@ -5,7 +5,7 @@
  * take ours.
  */
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 
 #include <aio.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
     WALLPROF_HOOK int name parameters                                                                        \
     {                                                                                                        \
         hook_mask_give_back_number(number);                                                                  \
-        return real_functions()->name arguments;                                                             \
+        return libc()->name arguments;                                                                       \
     }
 
 SEND(raise, (int number), (number))
@@ -40,7 +40,7 @@ SEND(pthread_sigqueue, (pthread_t thread, int number, const union sigval value),
 WALLPROF_HOOK int pidfd_send_signal(int fd, int number, siginfo_t *info, unsigned flags)
 {
     hook_mask_give_back_number(number);
-    return (int)real_functions()->syscall(SYS_pidfd_send_signal, fd, number, info, flags);
+    return (int)libc()->syscall(SYS_pidfd_send_signal, fd, number, info, flags);
 }
 
 WALLPROF_HOOK int setitimer(enum __itimer_which which, const struct itimerval *restrict value,
@@ -49,7 +49,7 @@ WALLPROF_HOOK int setitimer(enum __itimer_which which, const struct itimerval *r
     hook_mask_give_back_number(which == ITIMER_PROF      ? SIGPROF
                                : which == ITIMER_VIRTUAL ? SIGVTALRM
                                                          : SIGALRM);
-    return real_functions()->setitimer(which, value, old);
+    return libc()->setitimer(which, value, old);
 }
 
 static void give_back_number_of(const struct sigevent *event)
@@ -63,20 +63,20 @@ WALLPROF_HOOK int timer_create(clockid_t clock, struct sigevent *restrict event,
     if (!event)
         hook_mask_give_back_number(SIGALRM);
     give_back_number_of(event);
-    return real_functions()->timer_create(clock, event, timer);
+    return libc()->timer_create(clock, event, timer);
 }
 
 WALLPROF_HOOK int mq_notify(mqd_t queue, const struct sigevent *event)
 {
     give_back_number_of(event);
-    return real_functions()->mq_notify(queue, event);
+    return libc()->mq_notify(queue, event);
 }
 
 WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int count,
                                 struct sigevent *restrict event)
 {
     give_back_number_of(event);
-    return real_functions()->getaddrinfo_a(mode, list, count, event);
+    return libc()->getaddrinfo_a(mode, list, count, event);
 }
 
 /* ---- when an asynchronous request is done ---- */
@@ -84,19 +84,19 @@ WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int coun
 WALLPROF_HOOK int aio_read(struct aiocb *request)
 {
     give_back_number_of(&request->aio_sigevent);
-    return real_functions()->aio_read(request);
+    return libc()->aio_read(request);
 }
 
 WALLPROF_HOOK int aio_write(struct aiocb *request)
 {
     give_back_number_of(&request->aio_sigevent);
-    return real_functions()->aio_write(request);
+    return libc()->aio_write(request);
 }
 
 WALLPROF_HOOK int aio_fsync(int how, struct aiocb *request)
 {
     give_back_number_of(&request->aio_sigevent);
-    return real_functions()->aio_fsync(how, request);
+    return libc()->aio_fsync(how, request);
 }
 
 WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int count,
@@ -107,7 +107,7 @@ WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int c
         if (list[i])
             give_back_number_of(&list[i]->aio_sigevent);
     }
-    return real_functions()->lio_listio(mode, list, count, event);
+    return libc()->lio_listio(mode, list, count, event);
 }
 
 /* The same on machines of 64 bits. */
@@ -145,7 +145,7 @@ WALLPROF_HOOK int fcntl(int fd, int command, ...)
     va_end(list);
     if (command == F_SETSIG)
         hook_mask_give_back_number((int)(intptr_t)argument);
-    return real_functions()->fcntl(fd, command, argument);
+    return libc()->fcntl(fd, command, argument);
 }
 
 WALLPROF_HOOK int fcntl64(int fd, int command, ...)
@@ -160,5 +160,5 @@ WALLPROF_HOOK int fcntl64(int fd, int command, ...)
 WALLPROF_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {
     sigset_t for_kernel;
-    return real_functions()->signalfd(fd, hook_mask_for_kernel(set, &for_kernel), flags);
+    return libc()->signalfd(fd, hook_mask_for_kernel(set, &for_kernel), flags);
 }

@@ -5,7 +5,7 @@
  * given to the kernel unchanged; the changes that its parent has made are hidden from it.
  */
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_trampolines.h"
@@ -47,7 +47,7 @@ static int set_action_with_ours(int number, struct sigaction *action, struct sig
     uint64_t mask = sig_action_lock();
     sig_numbers_expect_masks_to_change();
     sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_numbers_held_for_stacks());
-    int status = real_functions()->sigaction(number, action, old);
+    int status = libc()->sigaction(number, action, old);
     sig_action_unlock(mask);
     return status;
 }
@@ -66,7 +66,7 @@ static int change_kernel_action(int number, const struct sigaction *action, stru
     if (action && sig_trampoline_lets_in((uintptr_t)for_kernel.sa_handler) && sig_process_is_this())
         status = set_action_with_ours(number, &for_kernel, old);
     else
-        status = real_functions()->sigaction(number, action ? &for_kernel : NULL, old);
+        status = libc()->sigaction(number, action ? &for_kernel : NULL, old);
     if (status == 0 && old)
         show_action(number, old);
     return status;

@@ -9,7 +9,7 @@
  */
 #include "hook_mask.h"
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_handler.h"
 
@@ -83,13 +83,13 @@ WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, c
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->sigtimedwait(set, &seen, time);
+    int result = libc()->sigtimedwait(set, &seen, time);
     for (;;) {
         struct timespec left = hook_wait_left(deadline_ns);
         if (hook_wait_holds(&wait, result < 0))
             result = wait_for_any(&wait, set, &seen, deadline_ns);
         else if (took_our_signal(result, &seen))
-            result = real_functions()->sigtimedwait(set, &seen, deadline_ns ? &left : time);
+            result = libc()->sigtimedwait(set, &seen, deadline_ns ? &left : time);
         else
             break;
     }
@@ -133,7 +133,7 @@ WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
     hook_wait_begin_with(&wait, mask);
     int result;
     do
-        result = real_functions()->sigsuspend(mask);
+        result = libc()->sigsuspend(mask);
     while (hook_wait_holds(&wait, true));
     hook_wait_end(&wait);
     return result;
@@ -170,9 +170,9 @@ WALLPROF_WAIT_HOOK int pause(void)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = real_functions()->pause();
+    int result = libc()->pause();
     while (hook_wait_holds(&wait, true))
-        result = real_functions()->sigsuspend(&wait.mask);
+        result = libc()->sigsuspend(&wait.mask);
     hook_wait_end(&wait);
     return result;
 }

@@ -6,7 +6,7 @@
  * because they stand still.
  */
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 
 #include <stddef.h>
 
@@ -21,7 +21,7 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int error = real_functions()->clock_nanosleep(clock, 0, asked, left);
+    int error = libc()->clock_nanosleep(clock, 0, asked, left);
     if (is_steady(clock) && hook_wait_holds_after(&wait, error)) {
         uint64_t deadline_ns = sig_wait_here.time_ns + hook_wait_timespec_ns(left);
         error = hook_wait_until(&wait, deadline_ns);
@@ -29,7 +29,7 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked
     }
     while (hook_wait_goes_on_after(&wait, error)) {
         struct timespec rest = *left;
-        error = real_functions()->clock_nanosleep(clock, 0, &rest, left);
+        error = libc()->clock_nanosleep(clock, 0, &rest, left);
     }
     hook_wait_end(&wait);
     return error;
@@ -40,11 +40,11 @@ WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct ti
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
+    int error = libc()->clock_nanosleep(clock, flags, moment, NULL);
     if (clock == CLOCK_MONOTONIC && hook_wait_holds_after(&wait, error))
         error = hook_wait_until(&wait, hook_wait_timespec_ns(moment));
     while (hook_wait_goes_on_after(&wait, error))
-        error = real_functions()->clock_nanosleep(clock, flags, moment, NULL);
+        error = libc()->clock_nanosleep(clock, flags, moment, NULL);
     hook_wait_end(&wait);
     return error;
 }

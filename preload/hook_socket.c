@@ -4,7 +4,7 @@
  * and moves as much as without us.
  */
 #include "hook_transfer.h"
-#include "real.h"
+#include "hook.h"
 
 #include <sys/socket.h>
 
@@ -12,7 +12,7 @@ WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value
 {
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
         __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* only a hint, so no partner */
-    return real_functions()->setsockopt(fd, level, name, value, bytes);
+    return libc()->setsockopt(fd, level, name, value, bytes);
 }
 
 /* ---- connections ---- */
@@ -40,13 +40,13 @@ WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value
 
 WALLPROF_WAIT_HOOK int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
 {
-    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, real_functions()->accept(fd, address, length));
+    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, libc()->accept(fd, address, length));
 }
 
 WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
                                int flags)
 {
-    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, real_functions()->accept4(fd, address, length, flags));
+    CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, libc()->accept4(fd, address, length, flags));
 }
 
 /* A second call waits for the connection that the first one has begun (inet_stream_connect, SS_CONNECTING).
@@ -54,7 +54,7 @@ WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, sockle
 WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     CONNECT_AGAIN(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
-                  real_functions()->connect(fd, address, length));
+                  libc()->connect(fd, address, length));
 }
 
 WALLPROF_ALSO(__connect, connect);
@@ -86,7 +86,7 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->recv(fd, to, bytes, flags);
+    ssize_t result = libc()->recv(fd, to, bytes, flags);
     if (hook_wait_was_cut(&transfer.wait))
         result = receive_on(&transfer, to, bytes, result);
     hook_wait_end(&transfer.wait);
@@ -97,7 +97,7 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        ssize_t result = real_functions()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
+        ssize_t result = libc()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
         if (result >= 0 || errno != EAGAIN)
             return result;
     }
@@ -109,7 +109,7 @@ WALLPROF_WAIT_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->recvfrom(fd, to, bytes, flags, address, length);
+    ssize_t result = libc()->recvfrom(fd, to, bytes, flags, address, length);
     if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR && address) {
         struct iovec part = {.iov_base = to, .iov_len = bytes};
         struct msghdr message = {
@@ -126,7 +126,7 @@ WALLPROF_WAIT_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->recvmsg(fd, message, flags);
+    ssize_t result = libc()->recvmsg(fd, message, flags);
     if (hook_wait_was_cut(&transfer.wait)) {
         if (result < 0 && errno == EINTR)
             result = receive_message(&transfer, message);
@@ -178,7 +178,7 @@ WALLPROF_WAIT_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flag
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->send(fd, from, bytes, flags);
+    ssize_t result = libc()->send(fd, from, bytes, flags);
     if (hook_wait_was_cut(&transfer.wait) && goes_on_sending(&transfer, result, bytes))
         result = send_on(&transfer, from, bytes, result);
     hook_wait_end(&transfer.wait);
@@ -191,7 +191,7 @@ WALLPROF_ALSO(__send, send);
 WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        ssize_t result = real_functions()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
+        ssize_t result = libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
         if (result >= 0 || errno != EAGAIN)
             return result;
     }
@@ -237,7 +237,7 @@ WALLPROF_WAIT_HOOK ssize_t sendmsg(int fd, const struct msghdr *message, int fla
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->sendmsg(fd, message, flags);
+    ssize_t result = libc()->sendmsg(fd, message, flags);
     if (hook_wait_was_cut(&transfer.wait))
         result = send_message_on(&transfer, message, result);
     hook_wait_end(&transfer.wait);
@@ -249,7 +249,7 @@ WALLPROF_WAIT_HOOK ssize_t sendto(int fd, const void *from, size_t bytes, int fl
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    ssize_t result = real_functions()->sendto(fd, from, bytes, flags, address, length);
+    ssize_t result = libc()->sendto(fd, from, bytes, flags, address, length);
     if (hook_wait_was_cut(&transfer.wait)) {
         struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
         struct msghdr message = {
@@ -281,8 +281,8 @@ WALLPROF_WAIT static int receive_messages(struct hook_transfer *transfer, struct
 {
     unsigned done = result > 0 ? (unsigned)result : 0;
     while (done < count && !is_spent(time) && hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        int some = real_functions()->recvmmsg(transfer->fd, messages + done, count - done,
-                                              transfer->flags | MSG_DONTWAIT, time);
+        int some = libc()->recvmmsg(transfer->fd, messages + done, count - done,
+                                    transfer->flags | MSG_DONTWAIT, time);
         if (some < 0 && errno == EAGAIN)
             continue;
         if (some <= 0)
@@ -299,8 +299,8 @@ WALLPROF_WAIT static int send_messages(struct hook_transfer *transfer, struct mm
 {
     unsigned done = result > 0 ? (unsigned)result : 0;
     while (done < count && hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        int some = real_functions()->sendmmsg(transfer->fd, messages + done, count - done,
-                                              transfer->flags | MSG_DONTWAIT);
+        int some =
+            libc()->sendmmsg(transfer->fd, messages + done, count - done, transfer->flags | MSG_DONTWAIT);
         if (some < 0 && errno == EAGAIN)
             continue;
         if (some <= 0)
@@ -315,7 +315,7 @@ WALLPROF_WAIT_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    int result = real_functions()->recvmmsg(fd, messages, count, flags, time);
+    int result = libc()->recvmmsg(fd, messages, count, flags, time);
     if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
         result = receive_messages(&transfer, messages, count, time, result);
     hook_wait_end(&transfer.wait);
@@ -326,7 +326,7 @@ WALLPROF_WAIT_HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
-    int result = real_functions()->sendmmsg(fd, messages, count, flags);
+    int result = libc()->sendmmsg(fd, messages, count, flags);
     if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
         result = send_messages(&transfer, messages, count, result);
     hook_wait_end(&transfer.wait);

@@ -5,7 +5,7 @@
  */
 #include "hook_environment.h"
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_setup.h"
 #include "sig/signal/sig_process.h"
@@ -55,8 +55,7 @@ WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
                               char *const *restrict environment)
 {
     struct spawn_changes changes = begin_spawn();
-    int error = real_functions()->posix_spawn(pid, path, actions, attributes, arguments,
-                                              HOOK_ENVIRONMENT(environment));
+    int error = libc()->posix_spawn(pid, path, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));
     end_spawn(changes);
     return error;
 }
@@ -67,8 +66,8 @@ WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                                char *const *restrict environment)
 {
     struct spawn_changes changes = begin_spawn();
-    int error = real_functions()->posix_spawnp(pid, file, actions, attributes, arguments,
-                                               HOOK_ENVIRONMENT(environment));
+    int error =
+        libc()->posix_spawnp(pid, file, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));
     end_spawn(changes);
     return error;
 }
@@ -76,7 +75,7 @@ WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 {
     struct spawn_changes changes = begin_spawn();
-    FILE *stream = real_functions()->popen(command, mode);
+    FILE *stream = libc()->popen(command, mode);
     end_spawn(changes);
     return stream;
 }
@@ -86,7 +85,7 @@ WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 WALLPROF_HOOK int system(const char *command)
 {
     uint64_t mask = hook_mask_show();
-    int status = real_functions()->system(command);
+    int status = libc()->system(command);
     hook_mask_hide(mask);
     return status;
 }

@@ -6,7 +6,7 @@
  * ends with EINTR.
  */
 #include "hook_transfer.h"
-#include "real.h"
+#include "hook.h"
 
 #include <sys/random.h>
 #include <sys/sendfile.h>
@@ -63,7 +63,7 @@ WALLPROF_WAIT_HOOK ssize_t write(int fd, const void *from, size_t bytes)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
-    ssize_t result = real_functions()->write(fd, from, bytes);
+    ssize_t result = libc()->write(fd, from, bytes);
     if (hook_wait_was_cut(&transfer.wait) && is_short(result, bytes) && goes_on_writing(&transfer, result)) {
         struct iovec part = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
         result = write_rest(&transfer, &part, 1, result);
@@ -78,7 +78,7 @@ WALLPROF_WAIT_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
-    ssize_t result = real_functions()->writev(fd, parts, count);
+    ssize_t result = libc()->writev(fd, parts, count);
     if (hook_wait_was_cut(&transfer.wait) && (result >= 0 || errno == EINTR) &&
         is_short(result, bytes_in_parts(parts, count)) && goes_on_writing(&transfer, result))
         result = write_rest(&transfer, parts, count, result);
@@ -115,7 +115,7 @@ WALLPROF_WAIT_HOOK ssize_t read(int fd, void *to, size_t bytes)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
-    ssize_t result = real_functions()->read(fd, to, bytes);
+    ssize_t result = libc()->read(fd, to, bytes);
     if (hook_wait_was_cut(&transfer.wait))
         result = go_on_reading(&transfer, to, bytes, result);
     hook_wait_end(&transfer.wait);
@@ -139,7 +139,7 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, 0);
-    ssize_t result = real_functions()->readv(fd, parts, count);
+    ssize_t result = libc()->readv(fd, parts, count);
     if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR) {
         int first = 0;
         while (first < count - 1 && parts[first].iov_len == 0)
@@ -175,25 +175,24 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 
 WALLPROF_WAIT_HOOK ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
 {
-    TRANSFER_WHOLE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+    TRANSFER_WHOLE(to, bytes, libc()->sendfile(to, from, offset, rest));
 }
 
 /* The same on machines of 64 bits. */
 WALLPROF_WAIT_HOOK ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
 {
-    TRANSFER_WHOLE(to, bytes, real_functions()->sendfile(to, from, offset, rest));
+    TRANSFER_WHOLE(to, bytes, libc()->sendfile(to, from, offset, rest));
 }
 
 WALLPROF_WAIT_HOOK ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
                                            size_t bytes, unsigned flags)
 {
-    TRANSFER_WHOLE(to, bytes,
-                   real_functions()->copy_file_range(from, from_offset, to, to_offset, rest, flags));
+    TRANSFER_WHOLE(to, bytes, libc()->copy_file_range(from, from_offset, to, to_offset, rest, flags));
 }
 
 WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 {
-    TRANSFER_WHOLE(-1, bytes, real_functions()->getrandom((char *)to + (bytes - rest), rest, flags));
+    TRANSFER_WHOLE(-1, bytes, libc()->getrandom((char *)to + (bytes - rest), rest, flags));
 }
 
 /* ---- waiting until all is written ---- */
@@ -204,7 +203,7 @@ WALLPROF_WAIT_HOOK int tcdrain(int fd)
     hook_wait_begin(&wait);
     int result;
     do
-        result = real_functions()->tcdrain(fd);
+        result = libc()->tcdrain(fd);
     while (hook_wait_goes_on(&wait, result < 0));
     hook_wait_end(&wait);
     return result;

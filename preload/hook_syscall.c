@@ -6,7 +6,7 @@
 #include "hook_mask.h"
 #include "hook_seccomp.h"
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 
 #include <linux/aio_abi.h>
@@ -160,8 +160,8 @@ WALLPROF_WAIT static long argument_for(struct wait_form form, struct wait_rest *
 
 WALLPROF_WAIT static long make_call(long number, const long *arguments)
 {
-    return real_functions()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
-                                     arguments[4], arguments[5]);
+    return libc()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                           arguments[5]);
 }
 
 /* Takes six longs, not an array: with an array's address passed on, the hook could not end in a jump. */
@@ -217,7 +217,7 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
         session_note_exit((int)a);
     if (number == SYS_seccomp)
         hook_seccomp_before_call(a, b, c);
-    return real_functions()->syscall(number, a, b, c, d, e, f);
+    return libc()->syscall(number, a, b, c, d, e, f);
 }
 
 /* libaio returns the negative error number and leaves errno as it was. */

@@ -7,7 +7,7 @@
  */
 #include "hook_thread.h"
 #include "hook_mask.h"
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 #include "sample/thread.h"
 #include "sample/threads.h"
@@ -158,14 +158,13 @@ static void describe_stack(const pthread_attr_t *attributes, struct thread_start
 WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attributes,
                                  void *(*routine)(void *), void *argument)
 {
-    const struct libc *libc = real_functions();
     struct thread *thread = session_thread_prepare();
     if (!thread)
-        return libc->pthread_create(handle, attributes, routine, argument);
+        return libc()->pthread_create(handle, attributes, routine, argument);
     struct thread_start *start = start_in(thread);
     *start = (struct thread_start){.thread = thread, .routine.posix = routine, .argument = argument};
     describe_stack(attributes, start);
-    int error = libc->pthread_create(handle, attributes, start_posix_thread, start);
+    int error = libc()->pthread_create(handle, attributes, start_posix_thread, start);
     if (error)
         session_thread_discard(thread);
     return error;
@@ -173,14 +172,13 @@ WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attrib
 
 WALLPROF_HOOK int thrd_create(thrd_t *handle, thrd_start_t routine, void *argument)
 {
-    const struct libc *libc = real_functions();
     struct thread *thread = session_thread_prepare();
     if (!thread)
-        return libc->thrd_create(handle, routine, argument);
+        return libc()->thrd_create(handle, routine, argument);
     struct thread_start *start = start_in(thread);
     *start = (struct thread_start){.thread = thread, .routine.c11 = routine, .argument = argument};
     describe_stack(NULL, start);
-    int result = libc->thrd_create(handle, start_c11_thread, start);
+    int result = libc()->thrd_create(handle, start_c11_thread, start);
     if (result != thrd_success)
         session_thread_discard(thread);
     return result;

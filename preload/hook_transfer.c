@@ -1,5 +1,5 @@
 #include "hook_transfer.h"
-#include "real.h"
+#include "hook.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ WALLPROF_WAIT bool hook_transfer_await(struct hook_transfer *transfer, int limit
     int result;
     do {
         struct timespec left = hook_wait_left(deadline_ns);
-        result = real_functions()->ppoll(&ready, 1, deadline_ns ? &left : NULL, &transfer->wait.mask);
+        result = libc()->ppoll(&ready, 1, deadline_ns ? &left : NULL, &transfer->wait.mask);
     } while (hook_wait_holds(&transfer->wait, result < 0));
     if (result >= 0 && (result == 0 || has_passed(deadline_ns))) {
         errno = EAGAIN;
@@ -70,7 +70,7 @@ bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer)
 WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        ssize_t step = real_functions()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT);
+        ssize_t step = libc()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT);
         if (step >= 0 || errno != EAGAIN)
             return step;
     }
@@ -80,7 +80,7 @@ WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const voi
 WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
     while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        ssize_t step = real_functions()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT);
+        ssize_t step = libc()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT);
         if (step >= 0 || errno != EAGAIN)
             return step;
     }
@@ -99,7 +99,7 @@ WALLPROF_WAIT static bool may_call(struct hook_transfer *transfer)
 WALLPROF_WAIT static ssize_t write_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
     while (may_call(transfer)) {
-        ssize_t step = real_functions()->write(transfer->fd, from, bytes);
+        ssize_t step = libc()->write(transfer->fd, from, bytes);
         if (!hook_wait_was_cut(&transfer->wait) || step >= 0 || errno != EINTR)
             return step;
     }
@@ -109,7 +109,7 @@ WALLPROF_WAIT static ssize_t write_some(struct hook_transfer *transfer, const vo
 WALLPROF_WAIT static ssize_t read_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
     while (may_call(transfer)) {
-        ssize_t step = real_functions()->read(transfer->fd, to, bytes);
+        ssize_t step = libc()->read(transfer->fd, to, bytes);
         if (!hook_wait_was_cut(&transfer->wait) || step >= 0 || errno != EINTR)
             return step;
     }

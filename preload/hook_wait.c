@@ -1,5 +1,5 @@
 #include "hook_wait.h"
-#include "real.h"
+#include "hook.h"
 
 #include <stddef.h>
 
@@ -50,7 +50,7 @@ WALLPROF_WAIT int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
         if (now_ns >= deadline_ns)
             break;
         struct timespec step = step_towards(deadline_ns - now_ns);
-        result = real_functions()->ppoll(NULL, 0, &step, &wait->mask);
+        result = libc()->ppoll(NULL, 0, &step, &wait->mask);
         if (hook_wait_holds(wait, result < 0))
             result = 0;
     }

@@ -3,7 +3,7 @@
  * noted in the parent's store, for the tool that makes the profiles of both. The calls are not changed: the
  * kernel restarts them after our signal.
  */
-#include "real.h"
+#include "hook.h"
 #include "session/session.h"
 
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ static pid_t note_death(pid_t pid, int status)
 WALLPROF_HOOK pid_t wait4(pid_t pid, int *ret_status, int options, struct rusage *usage)
 {
     int own = 0, *status = ret_status ? ret_status : &own;
-    pid_t ended = real_functions()->wait4(pid, status, options, usage);
+    pid_t ended = libc()->wait4(pid, status, options, usage);
     return ended > 0 ? note_death(ended, *status) : ended;
 }
 
@@ -40,7 +40,7 @@ WALLPROF_HOOK pid_t wait(int *ret_status)
 
 WALLPROF_HOOK int waitid(idtype_t kind, id_t id, siginfo_t *info, int options)
 {
-    int status = real_functions()->waitid(kind, id, info, options);
+    int status = libc()->waitid(kind, id, info, options);
     if (status == 0 && info && (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) &&
         info->si_pid > 0)
         session_note_death(info->si_pid, info->si_status);

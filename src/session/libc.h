@@ -1,5 +1,10 @@
 /*
- * The C library's functions under our hooks (libc.def): what we call so as not to meet ourselves.
+ * The C library's functions under our hooks (libc.def). The hooks call them, and so does the session, whose
+ * own calls would otherwise meet the hooks.
+ *
+ * They are looked up at the first use, because hooks are called before our constructor runs (other libraries'
+ * constructors come first). dlsym allocates nothing on the way to a function that exists. Any thread;
+ * idempotent, hence without a lock.
  */
 #ifndef WALLPROF_LIBC_H
 #define WALLPROF_LIBC_H
@@ -37,5 +42,20 @@ struct libc {
 #undef HOOK
 #undef PUBLIC
 };
+
+/* Only for libc(). */
+extern struct libc_table {
+    struct libc functions;
+    int is_resolved; /* atomic; several threads may resolve at once, to the same values */
+} libc_table __attribute__((visibility("hidden")));
+
+const struct libc *libc_resolve(void);
+
+static inline const struct libc *libc(void)
+{
+    if (__builtin_expect(__atomic_load_n(&libc_table.is_resolved, __ATOMIC_ACQUIRE), 1)) /* partner: libc.c */
+        return &libc_table.functions;
+    return libc_resolve();
+}
 
 #endif

@@ -63,17 +63,16 @@ void session_make_current(struct session *session)
     sig_store_release(&current, session); /* partner: the acquire in session_current */
 }
 
-int session_create_thread(const struct session *session, pthread_t *ret, void *(*routine)(void *),
-                          void *argument)
+int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argument)
 {
     pthread_attr_t attributes;
     sigset_t all, old;
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
-    session->libc->pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = session->libc->pthread_create(ret, &attributes, routine, argument);
-    session->libc->pthread_sigmask(SIG_SETMASK, &old, NULL);
+    libc()->pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = libc()->pthread_create(ret, &attributes, routine, argument);
+    libc()->pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     return -error;
 }
@@ -105,12 +104,11 @@ static void fit_memory(struct session *session)
                 (unsigned long long)(share >> 10), (unsigned long long)(wanted >> 10), limit);
 }
 
-struct session *session_create(const struct libc *libc, uint64_t stack_low, uint64_t stack_high)
+struct session *session_create(uint64_t stack_low, uint64_t stack_high)
 {
     struct session *session = scratch_alloc_touched(sizeof(*session));
     if (!session)
         return NULL;
-    session->libc = libc;
     session_birth_init(&session->birth);
     session_outputs_forget_descriptors(&session->outputs);
     session->outputs.worth_writing_ns = session->birth.start_ns + SESSION_WORTH_NS;
@@ -165,7 +163,7 @@ static void find_tool(struct session *session)
 static void take_control_signal(struct session *session)
 {
     int number = session->config.control_signal;
-    if (number && !sig_control_install(number, session->libc->sigaction)) {
+    if (number && !sig_control_install(number, libc()->sigaction)) {
         log_add(&session->log, LOG_ERROR,
                 "WALLPROF_CONTROL_SIGNAL: signal %d is ignored or has a handler already; using none", number);
         session->config.control_signal = 0;
@@ -178,12 +176,12 @@ static int begin_recording(struct session *session)
 {
     int status = session_prepare(session);
     if (status == 0)
-        status = session_create_thread(session, &session->surroundings.thread, session_run, session);
+        status = session_create_thread(&session->surroundings.thread, session_run, session);
     if (status == 0) {
         session_state_await_other(&session->handshake.state, STATE_STARTING, 0);
         status = session->handshake.set_up_status;
         if (status < 0)
-            session->libc->pthread_join(session->surroundings.thread, NULL);
+            libc()->pthread_join(session->surroundings.thread, NULL);
     }
     if (status < 0)
         session_report_failure(session, status);
@@ -199,7 +197,7 @@ static bool knows_itself(struct session *session)
     return knows;
 }
 
-int session_start(const struct libc *libc, char **environment)
+int session_start(char **environment)
 {
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to look into */
@@ -207,7 +205,7 @@ int session_start(const struct libc *libc, char **environment)
         return -EPERM; /* nor do we profile ourselves, and that, and so on */
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
-    struct session *session = session_create(libc, stack_high - main_stack_reach_bytes, stack_high);
+    struct session *session = session_create(stack_high - main_stack_reach_bytes, stack_high);
     if (!session)
         return -ENOMEM;
     overhead_group_begin(&session->sampler.overhead_group);
@@ -257,7 +255,7 @@ void session_join_sampler(struct session *session)
     int cancel_state;
     session_wake(&session->requests);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
-    session->libc->pthread_join(session->surroundings.thread, NULL);
+    libc()->pthread_join(session->surroundings.thread, NULL);
     pthread_setcancelstate(cancel_state, NULL);
 }
 

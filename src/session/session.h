@@ -21,16 +21,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct libc; /* libc.h */
 struct label_table;
 
 /*
  * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
- * starts recording and returns when the sampler runs. libc is kept. The calling thread is registered
+ * starts recording and returns when the sampler runs. The calling thread is registered
  * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
  * nothing.
  */
-int session_start(const struct libc *libc, char **environment);
+int session_start(char **environment);
 
 /* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
  * signal handlers. */

@@ -54,8 +54,7 @@ void session_restart_in_child(const struct thread *forking)
     session_make_current(NULL);
     struct session *session = NULL;
     if (parent->config.follows_fork)
-        session =
-            session_create(parent->libc, forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
+        session = session_create(forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
     if (!session) {
         sig_control_uninstall();
         sig_setup_uninstall();
@@ -73,7 +72,7 @@ void session_restart_in_child(const struct thread *forking)
     session_control_inherit(&session->recording, &parent->recording);
     if (session->config.control_signal)
         sig_control_wake(&session->requests.page->wake);
-    int status = session_create_thread(session, &session->surroundings.thread, session_run, session);
+    int status = session_create_thread(&session->surroundings.thread, session_run, session);
     if (status == 0) {
         session_make_current(session);
         return;
@@ -105,7 +104,7 @@ static void *probe_main(void *argument)
 static void find_out_about_loader(struct session *session)
 {
     pthread_t probe;
-    if (session_create_thread(session, &probe, probe_main, session) < 0)
+    if (session_create_thread(&probe, probe_main, session) < 0)
         return;
     uint64_t deadline_ns = clock_monotonic_ns() + loader_patience_ns;
     while (!sig_load_seq_cst(&session->surroundings.loader_is_free) && clock_monotonic_ns() < deadline_ns)
@@ -114,7 +113,7 @@ static void find_out_about_loader(struct session *session)
     if (session->surroundings.has_probe)
         session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
     else
-        session->libc->pthread_join(probe, NULL);
+        libc()->pthread_join(probe, NULL);
 }
 
 /* What the child has of its ancestors' sessions is of no use to it. One that was at work at the fork is not

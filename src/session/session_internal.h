@@ -55,8 +55,7 @@ struct session_reported {
 };
 
 struct session {
-    const struct libc *libc; /* like config and birth: written before there is a sampler */
-    struct config config;
+    struct config config; /* like birth: written before there is a sampler */
     struct session_birth birth;
     struct log log;                     /* the sampler's, once the session is published */
     struct threads threads;             /* any thread's (threads.h) */
@@ -84,15 +83,14 @@ struct session *session_own(void);
  * The process's own: what it is called, when it began, and the calling thread, whose stack lies between the
  * two. NULL without memory.
  */
-struct session *session_create(const struct libc *libc, uint64_t stack_low, uint64_t stack_high);
+struct session *session_create(uint64_t stack_low, uint64_t stack_high);
 
 /* A copy of the parent's in a child too. No sampler runs. */
 void session_destroy(struct session *session);
 
 /* Creates a thread of ours with every signal blocked, so that it never runs a handler of the program. 0 or
  * -errno. */
-int session_create_thread(const struct session *session, pthread_t *ret, void *(*routine)(void *),
-                          void *argument);
+int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argument);
 
 /* Wakes the sampler, which the state tells to end, and joins it. For one thread. */
 void session_join_sampler(struct session *session);

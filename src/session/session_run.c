@@ -49,7 +49,7 @@ int session_prepare(struct session *session)
     sig_modules_use_loader(loader_find_object());
     sig_unloads_use_loader(loader_unloaded);
     status = sig_setup_install(session->config.signal, &session->sampler.observer.slots,
-                               (uint32_t)(seed >> 7), session->libc->sigaction);
+                               (uint32_t)(seed >> 7), libc()->sigaction);
     session->reported.signal = sig_numbers_current();
     return status;
 }

@@ -53,7 +53,7 @@ void session_stand_down(struct session_absence *absence)
     }
     pid_t tid = session->sampler.thread_scan.own_tid;
     session_wake(&session->requests);
-    session->libc->pthread_join(session->surroundings.thread, NULL);
+    libc()->pthread_join(session->surroundings.thread, NULL);
     wait_until_gone(session, tid);
 }
 
@@ -64,7 +64,7 @@ static int resume(struct session *session)
     session_outputs_forget_descriptors(&session->outputs);
     session->surroundings.stderr_handle = -1;
     session_state_move(&session->handshake.state, ON_RESUME, NULL);
-    int status = session_create_thread(session, &session->surroundings.thread, session_run, session);
+    int status = session_create_thread(&session->surroundings.thread, session_run, session);
     if (status == 0)
         session_state_await_other(&session->handshake.state, STATE_RESUMING, 0);
     return status;

@@ -29,7 +29,7 @@ if [ -n "$tls" ] || [ "$names" != sig_wait_here ]; then
     exit 1
 fi
 
-# Hooks that wait are known by where their code is (WALLPROF_WAIT in preload/real.h): none of it may lie elsewhere.
+# Hooks that wait are known by where their code is (WALLPROF_WAIT in preload/hook.h): none of it may lie elsewhere.
 for object in "$WALLPROF_BUILD"/preload/hook_*.o; do
     "${NM:-nm}" -u "$object" | grep -q ' hook_wait_personality$' || continue
     if readelf -SW "$object" | grep -E ' \.text[^ ]* +PROGBITS +0+ +[0-9a-f]+ +0*[1-9a-f][0-9a-f]* '; then

@@ -1,31 +1,10 @@
-/*
- * The C library's functions under our hooks.
- *
- * Resolved at the first use, because hooks are called before our constructor runs (other libraries'
- * constructors come first). dlsym allocates nothing on the way to a function that exists. Any thread;
- * idempotent, hence without a lock.
- */
-#ifndef WALLPROF_REAL_H
-#define WALLPROF_REAL_H
+/* What every hook is declared with. */
+#ifndef WALLPROF_HOOK_H
+#define WALLPROF_HOOK_H
 
 #include "session/libc.h"
 
 typedef void real_handler_fn(int);
-
-/* Only for real_functions. */
-extern struct real_table {
-    struct libc functions;
-    int is_resolved; /* atomic; several threads may resolve at once, to the same values */
-} real_table __attribute__((visibility("hidden")));
-
-const struct libc *real_resolve(void);
-
-static inline const struct libc *real_functions(void)
-{
-    if (__builtin_expect(__atomic_load_n(&real_table.is_resolved, __ATOMIC_ACQUIRE), 1)) /* see real.c */
-        return &real_table.functions;
-    return real_resolve();
-}
 
 /* What the functions of _FORTIFY_SOURCE call when a buffer is too small: ends the program. */
 extern void __chk_fail(void) __attribute__((noreturn));
