@@ -6,7 +6,6 @@
  */
 #define WALLPROF_CODES_ONLY
 #include "wallprof.h"
-#include "hook_thread.h"
 #include "account/labels.h"
 #include "account/thread_annotations.h"
 #include "hook.h"
@@ -20,7 +19,7 @@
 /* The calling thread's annotations; or NULL and *ret_error, which is 0 where nothing is recorded. */
 static struct thread_annotations *own_annotations(int *ret_error)
 {
-    struct thread_annotations *annotations = hook_thread_annotations();
+    struct thread_annotations *annotations = session_thread_annotations();
     if (annotations && sig_wait_here.lent_to_children == 0)
         return annotations;
     *ret_error = annotations ? WALLPROF_NOT_RECORDED : session_is_recording() ? WALLPROF_NO_THREAD : 0;

@@ -8,7 +8,6 @@
  */
 #include "hook_process.h"
 #include "hook_mask.h"
-#include "hook_thread.h"
 #include "hook.h"
 #include "session/session.h"
 #include "sig/signal/sig_process.h"
@@ -31,16 +30,12 @@ int hook_process_init(void)
  */
 static void restart_in_child(void)
 {
-    struct thread *forking = hook_thread_current();
     uint64_t meant = hook_mask_meant();
-    hook_thread_adopt(NULL);
-    session_restart_in_child(forking);
-    if (!sig_process_is_this()) { /* left alone */
+    session_restart_in_child();
+    if (sig_process_is_this())
+        hook_mask_renew();
+    else /* left alone */
         hook_mask_hide(meant);
-        return;
-    }
-    hook_mask_renew();
-    hook_thread_adopt(session_main_thread());
 }
 
 WALLPROF_HOOK pid_t fork(void)

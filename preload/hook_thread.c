@@ -1,27 +1,14 @@
 /*
- * pthread_create and thrd_create: a thread registers itself before its start routine and reports its end.
- *
- * The end is seen by the destructor of a thread-specific key, which runs for a return, pthread_exit and
- * cancellation alike. The destructor asks to be called again as long as the C library allows, so that it
- * comes after the destructors of the program's own keys.
+ * pthread_create and thrd_create: a thread registers itself before its start routine. The session sees it
+ * end.
  */
-#include "hook_thread.h"
-#include "hook_mask.h"
 #include "hook.h"
-#include "session/session.h"
+#include "hook_mask.h"
 #include "sample/thread.h"
-#include "sample/threads.h"
+#include "session/session.h"
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
-
-static pthread_key_t thread_key;
-static int has_key;
-static size_t default_stack_bytes;
-
-/* initial-exec: at a fixed offset from the thread pointer, so that a signal handler can read it. */
-static __thread struct thread_annotations *annotations_here __attribute__((tls_model("initial-exec")));
 
 /* What the creating thread passes to the new one, in the record's own memory (start_in). */
 struct thread_start {
@@ -35,62 +22,6 @@ struct thread_start {
     uint64_t stack_bytes; /* as asked for */
     bool has_attributes;  /* they may say with what mask the thread begins */
 };
-
-/*
- * The key's value is the thread's record, with the number of destructor rounds so far in its low bits.
- * Records are aligned to far more than that.
- */
-enum { ROUND_MASK = 7 };
-
-/* From now on nothing that runs in the thread, such as a handler of the program, changes the record. */
-static void leave_session(struct thread *thread)
-{
-    annotations_here = NULL;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    session_thread_leave(thread);
-}
-
-static void on_thread_end(void *value)
-{
-    uintptr_t rounds = ((uintptr_t)value & ROUND_MASK) + 1;
-    struct thread *thread = (struct thread *)((uintptr_t)value & ~(uintptr_t)ROUND_MASK);
-    if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-        pthread_setspecific(thread_key, (void *)((uintptr_t)thread | rounds));
-    else
-        leave_session(thread);
-}
-
-int hook_thread_init(void)
-{
-    pthread_attr_t attributes;
-    int error = pthread_key_create(&thread_key, on_thread_end);
-    has_key = error == 0;
-    if (pthread_getattr_default_np(&attributes) == 0) {
-        pthread_attr_getstacksize(&attributes, &default_stack_bytes);
-        pthread_attr_destroy(&attributes);
-    }
-    return error;
-}
-
-void hook_thread_adopt(struct thread *thread)
-{
-    if (!has_key)
-        return;
-    pthread_setspecific(thread_key, thread);
-    annotations_here = thread ? &thread->annotations : NULL;
-}
-
-struct thread_annotations *hook_thread_annotations(void)
-{
-    return annotations_here;
-}
-
-struct thread *hook_thread_current(void)
-{
-    if (!has_key)
-        return NULL;
-    return (struct thread *)((uintptr_t)pthread_getspecific(thread_key) & ~(uintptr_t)ROUND_MASK);
-}
 
 /* ---- in the new thread ---- */
 
@@ -111,7 +42,6 @@ static void enter_session(const struct thread_start *start)
     if (start->has_attributes)
         hook_mask_renew();
     session_thread_enter(start->thread, low, high);
-    hook_thread_adopt(start->thread);
 }
 
 static struct thread_start copy_start(void *argument)
@@ -135,10 +65,23 @@ static int start_c11_thread(void *argument)
 
 /* ---- in the creating thread ---- */
 
-/* The message lies in the record itself, which belongs to the new thread until it has entered. */
+/* In the record itself, which belongs to the new thread until it has entered. */
 static struct thread_start *start_in(struct thread *thread)
 {
-    return session_thread_start_space(thread, sizeof(struct thread_start));
+    _Static_assert(sizeof(struct thread_start) <= sizeof(thread->start_space), "it has room there");
+    return (struct thread_start *)(void *)thread->start_space;
+}
+
+/* Without attributes: with the default ones, which the program may change at any time. */
+static size_t default_stack_bytes(void)
+{
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_getattr_default_np(&attributes) == 0) {
+        pthread_attr_getstacksize(&attributes, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    return bytes;
 }
 
 static void describe_stack(const pthread_attr_t *attributes, struct thread_start *ret)
@@ -146,12 +89,10 @@ static void describe_stack(const pthread_attr_t *attributes, struct thread_start
     void *base = NULL;
     size_t bytes = 0;
     ret->has_attributes = attributes != NULL;
-    ret->stack_bytes = default_stack_bytes;
-    if (!attributes)
-        return;
-    if (pthread_attr_getstacksize(attributes, &bytes) == 0)
-        ret->stack_bytes = bytes;
-    if (pthread_attr_getstack(attributes, &base, &bytes) == 0 && base && (uintptr_t)base + bytes != 0)
+    ret->stack_bytes =
+        attributes && pthread_attr_getstacksize(attributes, &bytes) == 0 ? bytes : default_stack_bytes();
+    if (attributes && pthread_attr_getstack(attributes, &base, &bytes) == 0 && base &&
+        (uintptr_t)base + bytes != 0)
         ret->stack_low = (uint64_t)(uintptr_t)base;
 }
 

@@ -4,7 +4,6 @@
 #include "hook_exit.h"
 #include "hook_mask.h"
 #include "hook_process.h"
-#include "hook_thread.h"
 #include "hook.h"
 #include "session/session.h"
 #include "sig/signal/sig_wait.h"
@@ -19,9 +18,8 @@ extern const char __stop_wallprof_waits[] __attribute__((visibility("hidden")));
 __attribute__((constructor)) static void wallprof_start(void)
 {
     sig_wait_use_hooks((uintptr_t)__start_wallprof_waits, (uintptr_t)__stop_wallprof_waits);
-    if (hook_thread_init() != 0 || session_start(environ) < 0)
+    if (session_start(environ) < 0)
         return;
-    hook_thread_adopt(session_main_thread());
     hook_mask_renew();
     hook_process_init();
     hook_exit_init();

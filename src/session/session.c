@@ -203,6 +203,9 @@ int session_start(char **environment)
         return -EPERM; /* a program with raised privileges is not ours to look into */
     if (tool_export_is_tool(environment))
         return -EPERM; /* nor do we profile ourselves, and that, and so on */
+    int status = session_thread_init();
+    if (status < 0)
+        return status;
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
     struct session *session = session_create(stack_high - main_stack_reach_bytes, stack_high);
@@ -219,12 +222,13 @@ int session_start(char **environment)
         sig_memory_do_without_copies();
         sig_action_send_plainly();
     }
-    int status = knows_itself(session) ? begin_recording(session) : -EPERM;
+    status = knows_itself(session) ? begin_recording(session) : -EPERM;
     session_report_settings(session);
     log_flush(&session->log);
-    if (status == 0)
+    if (status == 0) {
         session_make_current(session);
-    else {
+        session_thread_adopt(session->birth.main_thread);
+    } else {
         sig_control_uninstall();
         session_destroy(session);
     }

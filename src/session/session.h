@@ -78,12 +78,12 @@ void session_note_death(pid_t child, int signal);
 void session_ignore_children(void);
 
 /*
- * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins; its
- * sampler sets the rest up some milliseconds later. forking: the parent's record of the thread that forked,
- * NULL if it had none; it is not valid afterwards. Its labels, and the name that it was given, the child's
- * has too. A child that is not to be followed is left without us: then sig_numbers_current() is 0.
+ * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. Its
+ * sampler sets the rest up some milliseconds later. The child's thread has the labels and the name that the
+ * thread which forked had. A child that is not to be followed is left without us: then sig_numbers_current()
+ * is 0.
  */
-void session_restart_in_child(const struct thread *forking);
+void session_restart_in_child(void);
 
 /*
  * Around fork: no signal is sent and none is outstanding between the two. Nests; any thread. A fork is not
@@ -117,19 +117,18 @@ void session_stand_down(struct session_absence *absence);
 void session_stand_up(const struct session_absence *absence);
 
 /*
- * A thread's life. prepare: in the creating thread; NULL is fine and makes the others do nothing. enter: in
- * the new thread, first thing. leave: in the ending thread, last thing. discard: when it could not be
- * created. stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high
- * while that pointer lies between the two; 0 and 0 when not known.
+ * A thread's life. prepare: in the creating thread. NULL: no record for it, and then the others are not
+ * called. discard: in the creating thread, when the thread could not be created. enter: in the new thread,
+ * first thing. The session sees the thread end by itself.
+ *
+ * stack_low and stack_high: the thread's own stack is mapped from its stack pointer up to stack_high while
+ * that pointer lies between the two; 0 and 0 when not known.
  */
 struct thread *session_thread_prepare(void);
-void *session_thread_start_space(struct thread *thread,
-                                 size_t bytes); /* in the record, until it is entered */
 void session_thread_discard(struct thread *thread);
 void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t stack_high);
-void session_thread_leave(struct thread *thread);
 
-/* The main thread's record, for the hook that sees it leave by pthread_exit. */
-struct thread *session_main_thread(void);
+/* What the program says of the calling thread, in its record; NULL without one. Also in signal handlers. */
+struct thread_annotations *session_thread_annotations(void);
 
 #endif

@@ -38,10 +38,13 @@ static void inherit_settings(struct session *session, const struct session *pare
  * (session_hold_for_fork): its memory is whole, but of no use here. Little is done at once, as many children
  * do not live to see more.
  */
-void session_restart_in_child(const struct thread *forking)
+void session_restart_in_child(void)
 {
     struct session *parent = session_current();
-    if (!parent || parent->birth.pid == getpid())
+    if (parent && parent->birth.pid == getpid())
+        return;
+    const struct thread *forking = session_thread_adopt(NULL);
+    if (!parent)
         return;
     session_forget_holds();
     sig_setup_forget_parent();
@@ -75,6 +78,7 @@ void session_restart_in_child(const struct thread *forking)
     int status = session_create_thread(&session->surroundings.thread, session_run, session);
     if (status == 0) {
         session_make_current(session);
+        session_thread_adopt(session->birth.main_thread);
         return;
     }
     sig_control_uninstall();

@@ -95,6 +95,14 @@ int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argume
 /* Wakes the sampler, which the state tells to end, and joins it. For one thread. */
 void session_join_sampler(struct session *session);
 
+/* ---- session_thread.c ---- */
+
+/* Once, before there is a session. 0 or -errno. */
+int session_thread_init(void);
+
+/* Makes a record the calling thread's own; NULL: it has none. Returns the one that it had. */
+struct thread *session_thread_adopt(struct thread *thread);
+
 /* ---- session_suspend.c ---- */
 
 /* Blocks the calling thread's signals, or sets them as they were; returns the mask before. Not by the C

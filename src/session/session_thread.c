@@ -4,21 +4,24 @@
 #include "session_internal.h"
 #include "sig/sys/sig_arch.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
 /* For a file that is being written, and for another thread's call without the sampler. */
 static const uint64_t leave_patience_ns = 5 * (uint64_t)NS_PER_S;
 
+/* Its destructor runs in each thread that ends: after a return, pthread_exit and cancellation alike. */
+static pthread_key_t end_key;
+
+/* initial-exec: at a fixed offset from the thread pointer, so that a signal handler can read it. */
+static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
+
 struct thread *session_thread_prepare(void)
 {
     struct session *session = session_own();
     return session ? threads_acquire(&session->threads) : NULL;
-}
-
-void *session_thread_start_space(struct thread *thread, size_t bytes)
-{
-    return bytes <= sizeof(thread->start_space) ? thread->start_space : NULL;
 }
 
 void session_thread_discard(struct thread *thread)
@@ -38,7 +41,15 @@ void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t st
     if (session)
         threads_enter(&session->threads, thread, (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0),
                       clock_monotonic_ns(), 0);
+    session_thread_adopt(thread);
 }
+
+struct thread_annotations *session_thread_annotations(void)
+{
+    return own_thread ? &own_thread->annotations : NULL;
+}
+
+/* ---- the end ---- */
 
 /*
  * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and
@@ -59,10 +70,12 @@ static void end_sampler(struct session *session)
         exit(EXIT_SUCCESS); /* as the C library does for the last thread, were it not for that one */
 }
 
-void session_thread_leave(struct thread *thread)
+static void leave_session(struct thread *thread)
 {
     struct session *session = session_own();
     char name[THREAD_NAME_BYTES] = "";
+    own_thread = NULL; /* from now on no handler of the program in this thread changes the record */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!session)
         return; /* a child of _Fork or raw clone: the record was its parent's */
     if (!thread_annotations_name(&thread->annotations, name))
@@ -76,8 +89,30 @@ void session_thread_leave(struct thread *thread)
         end_sampler(session);
 }
 
-struct thread *session_main_thread(void)
+/*
+ * The C library calls a destructor again as long as the key has a value, in so many rounds. The value is the
+ * number of the round. The record is given up in the last one, after the destructors of the program's own
+ * keys.
+ */
+static void on_thread_end(void *value)
 {
-    struct session *session = session_current();
-    return session ? session->birth.main_thread : NULL;
+    uintptr_t round = (uintptr_t)value;
+    if (round < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(end_key, (void *)(round + 1));
+    else
+        leave_session(own_thread);
+}
+
+int session_thread_init(void)
+{
+    return -pthread_key_create(&end_key, on_thread_end);
+}
+
+struct thread *session_thread_adopt(struct thread *thread)
+{
+    struct thread *before = own_thread;
+    if (thread != before)
+        pthread_setspecific(end_key, thread ? (void *)1 : NULL);
+    own_thread = thread;
+    return before;
 }
