@@ -1,20 +1,12 @@
 /*
- * Ends of the process that do not run our destructor. quick_exit has a list of handlers, and ours is the last
- * of it. _exit and abort end the process at once: they only leave a note in the store.
+ * Ends of the process that do not run our destructor. _exit and abort end the process at once: they only
+ * leave a note in the store. quick_exit calls a handler of ours (init.c).
  *
  * Called in signal handlers too, and in children of vfork, for which nothing is noted. The C library's own
  * calls of these functions do not reach the hooks.
  */
-#include "hook_exit.h"
 #include "hook.h"
 #include "session/session.h"
-
-#include <stdlib.h>
-
-int hook_exit_init(void)
-{
-    return at_quick_exit(session_finish);
-}
 
 /* These names in C let a function end in a jump to the real one, so that a debugger that looks at a crash
  * does not find our frame on the stack. */

@@ -6,7 +6,6 @@
  * A child of vfork or _Fork is never touched. It has the mask that the program believes it has, and its hooks
  * only call the C library.
  */
-#include "hook_process.h"
 #include "hook_mask.h"
 #include "hook.h"
 #include "session/session.h"
@@ -18,11 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
-
-int hook_process_init(void)
-{
-    return pthread_atfork(session_hold_for_fork, session_release, NULL);
-}
 
 /*
  * Called after all handlers of pthread_atfork, which run in the order of their registration. A session

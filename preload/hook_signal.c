@@ -6,6 +6,7 @@
  */
 #include "hook_mask.h"
 #include "hook.h"
+#include "session/hook_memory.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_trampolines.h"
@@ -97,9 +98,6 @@ WALLPROF_HOOK int __sigaction(int number, const struct sigaction *action, struct
 
 /* ---- older names of these ---- */
 
-/* Signals that siginterrupt was called for; signal() uses them. */
-static uint64_t interrupting;
-
 static real_handler_fn *change_action(int number, real_handler_fn *handler, int flags, bool is_masked)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
@@ -121,7 +119,8 @@ WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
 {
     if (is_refused(number, handler))
         return SIG_ERR;
-    bool is_interrupting = __atomic_load_n(&interrupting, __ATOMIC_RELAXED) & sig_numbers_bit(number);
+    bool is_interrupting =
+        __atomic_load_n(&hook_memory()->interrupting, __ATOMIC_RELAXED) & sig_numbers_bit(number);
     return change_action(number, handler, is_interrupting ? 0 : SA_RESTART, true);
 }
 
@@ -177,9 +176,9 @@ WALLPROF_HOOK int siginterrupt(int number, int is_interrupting)
 {
     struct sigaction action;
     if (is_interrupting)
-        __atomic_or_fetch(&interrupting, sig_numbers_bit(number), __ATOMIC_RELAXED);
+        __atomic_or_fetch(&hook_memory()->interrupting, sig_numbers_bit(number), __ATOMIC_RELAXED);
     else
-        __atomic_and_fetch(&interrupting, ~sig_numbers_bit(number), __ATOMIC_RELAXED);
+        __atomic_and_fetch(&hook_memory()->interrupting, ~sig_numbers_bit(number), __ATOMIC_RELAXED);
     if (sigaction(number, NULL, &action) < 0)
         return -1;
     action.sa_flags = is_interrupting ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;

@@ -11,7 +11,7 @@
 WALLPROF_WAIT_HOOK int setsockopt(int fd, int level, int name, const void *value, socklen_t bytes)
 {
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
-        __atomic_store_n(&hook_transfer_has_limits, true, __ATOMIC_RELAXED); /* only a hint, so no partner */
+        __atomic_store_n(&hook_memory()->has_time_limits, true, __ATOMIC_RELAXED);
     return libc()->setsockopt(fd, level, name, value, bytes);
 }
 

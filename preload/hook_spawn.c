@@ -14,24 +14,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How many threads need our signal to be ignored now. The action belongs to the whole process. Requests that
- * the sampler sends meanwhile are lost, and it sends them again. */
-static int32_t ignoring;
-
 /* What is undone after the spawn. */
 struct spawn_changes {
     uint64_t mask;   /* the kernel's, before; 0: unchanged */
-    bool is_ignored; /* this thread is counted in `ignoring` */
+    bool is_ignored; /* this thread is counted in hook_memory()->ignoring */
 };
 
+/* The action belongs to the whole process, so the threads that need it are counted. Requests that the sampler
+ * sends meanwhile are lost, and it sends them again. */
 static bool show_ignored(void)
 {
     if (!sig_process_is_this())
         return false;
-    sig_add_seq_cst(&ignoring, 1);
-    if (sig_setup_show_ignored() || sig_load_seq_cst(&ignoring) > 1)
+    sig_add_seq_cst(&hook_memory()->ignoring, 1);
+    if (sig_setup_show_ignored() || sig_load_seq_cst(&hook_memory()->ignoring) > 1)
         return true;
-    sig_sub_seq_cst(&ignoring, 1);
+    sig_sub_seq_cst(&hook_memory()->ignoring, 1);
     return false;
 }
 
@@ -44,7 +42,7 @@ static struct spawn_changes begin_spawn(void)
 
 static void end_spawn(struct spawn_changes changes)
 {
-    if (changes.is_ignored && sig_sub_seq_cst(&ignoring, 1) == 1)
+    if (changes.is_ignored && sig_sub_seq_cst(&hook_memory()->ignoring, 1) == 1)
         sig_setup_hide_ignored();
     hook_mask_hide(changes.mask);
 }

@@ -9,8 +9,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-bool hook_transfer_has_limits;
-
 enum { MEMORY_DEVICES = 1 }; /* the major number: Documentation/admin-guide/devices.txt */
 
 /* A socket's time limit in ns; 0 for none. limit: SO_RCVTIMEO or SO_SNDTIMEO. */

@@ -9,6 +9,7 @@
 #define WALLPROF_HOOK_TRANSFER_H
 
 #include "hook_wait.h"
+#include "session/hook_memory.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -19,17 +20,16 @@ struct hook_transfer {
     uint64_t begun_ns; /* 0: no socket of this process has a time limit that we know of */
 };
 
-/* Set once a socket is given a time limit: only then is the clock read at the start of a call. Atomic. */
-extern bool hook_transfer_has_limits;
-
+/* Only where a socket has a time limit is the clock read at the start of a call. */
 __attribute__((always_inline)) static inline void hook_transfer_begin(struct hook_transfer *transfer, int fd,
                                                                       int flags)
 {
     transfer->fd = fd;
     transfer->flags = flags;
-    transfer->begun_ns = __builtin_expect(__atomic_load_n(&hook_transfer_has_limits, __ATOMIC_RELAXED), 0)
-                             ? clock_monotonic_ns()
-                             : 0;
+    transfer->begun_ns =
+        __builtin_expect(__atomic_load_n(&hook_memory()->has_time_limits, __ATOMIC_RELAXED), 0)
+            ? clock_monotonic_ns()
+            : 0;
     hook_wait_begin(&transfer->wait);
     transfer->wait.waiting.may_be_short = true;
 }

@@ -1,14 +1,12 @@
 /* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
  * handlers. */
-#include "hook_environment.h"
-#include "hook_exit.h"
-#include "hook_mask.h"
-#include "hook_process.h"
 #include "hook.h"
+#include "hook_mask.h"
 #include "session/session.h"
 #include "sig/signal/sig_wait.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* The linker's: the section of WALLPROF_WAIT. */
@@ -21,10 +19,8 @@ __attribute__((constructor)) static void wallprof_start(void)
     if (session_start(environ) < 0)
         return;
     hook_mask_renew();
-    hook_process_init();
-    hook_exit_init();
-    if (session_hides_environment())
-        hook_environment_hide(environ);
+    pthread_atfork(session_hold_for_fork, session_release, NULL);
+    at_quick_exit(session_finish); /* it does not run destructors; our handler is the last one to run */
 }
 
 __attribute__((destructor)) static void wallprof_finish(void)

@@ -152,12 +152,12 @@ void environment_remove(const struct environment *ours, char **environment)
     *to = NULL;
 }
 
-/* What has been noted stays: an entry may have become one of its strings. */
-void environment_leave(char **environment, const char *library)
+struct environment *environment_leave(char **environment, const char *library)
 {
     struct environment *ours = environment_note(environment, library);
     if (ours)
         environment_remove(ours, environment);
+    return ours;
 }
 
 /* ---- for a program that is being started ---- */

@@ -18,11 +18,11 @@ struct environment;
  * last part counts. NULL without memory. It is never given back; a forked child goes on using it. */
 struct environment *environment_note(char *const *environment, const char *library);
 
-/* Takes ours out of an environment for good, as if noted and removed. */
-void environment_leave(char **environment, const char *library);
-
 /* Takes ours out of an environment, in place: what is left moves up. Its strings are not written to. */
 void environment_remove(const struct environment *ours, char **environment);
+
+/* Both: notes what is ours, takes it out, and returns the note. Without memory nothing is taken out. */
+struct environment *environment_leave(char **environment, const char *library);
 
 /* The bytes that an array made of this environment (NULL: an empty one) by environment_with may take. */
 size_t environment_bytes(const struct environment *ours, char *const *environment);

@@ -1,5 +1,6 @@
 /* One recording's beginning, its end, and its threads. See session_internal.h for the other parts. */
 #include "session_internal.h"
+#include "hook_memory.h"
 #include "libc.h"
 #include "account/labels.h"
 #include "base/clock.h"
@@ -45,6 +46,8 @@ struct label_table *session_labels(void)
 {
     return &labels;
 }
+
+struct hook_memory hook_memory_of_process;
 
 struct session *session_current(void)
 {
@@ -228,6 +231,8 @@ int session_start(char **environment)
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);
+        if (session->config.hides)
+            hook_memory()->hidden = environment_leave(environment, own_path());
     } else {
         sig_control_uninstall();
         session_destroy(session);
@@ -238,12 +243,6 @@ int session_start(char **environment)
 bool session_is_recording(void)
 {
     return session_current() != NULL;
-}
-
-bool session_hides_environment(void)
-{
-    struct session *session = session_current();
-    return session && session->config.hides;
 }
 
 bool session_is_strict(void)

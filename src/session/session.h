@@ -24,10 +24,10 @@
 struct label_table;
 
 /*
- * Reads the environment, and takes our part out of it if programs that are executed are not to be followed;
- * starts recording and returns when the sampler runs. The calling thread is registered
- * as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and every other call does
- * nothing.
+ * Reads the environment, and takes our part out of it if programs that are executed are not to be followed,
+ * or if it is to be hidden (hook_memory.h); starts recording and returns when the sampler runs. The calling
+ * thread is registered as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and
+ * every other call does nothing.
  */
 int session_start(char **environment);
 
@@ -38,9 +38,6 @@ bool session_is_recording(void);
 /* The labels of the process: there before a recording begins, after it has ended, and in a forked child. Any
  * thread, also in signal handlers. */
 struct label_table *session_labels(void);
-
-/* Whether the program's environment is to be without ours (WALLPROF_HIDE). */
-bool session_hides_environment(void);
 
 /* Whether the recording is to be kept in a file while it is made (WALLPROF_STORE). */
 bool session_wants_store(void);
