@@ -26,11 +26,11 @@ enum { SINGLE_SETNS = CLONE_NEWUSER | CLONE_NEWTIME };
 
 WALLPROF_HOOK int unshare(int flags)
 {
-    struct session_absence absence = {0};
+    struct session_suspension suspension = {0};
     if (flags & SINGLE_UNSHARE)
-        session_stand_down(&absence);
+        session_suspend(&suspension);
     int status = libc()->unshare(flags), error = errno;
-    session_stand_up(&absence);
+    session_resume(&suspension);
     errno = error;
     return status;
 }
@@ -44,21 +44,21 @@ static int namespace_types(int fd, int type)
 
 WALLPROF_HOOK int setns(int fd, int type)
 {
-    struct session_absence absence = {0};
+    struct session_suspension suspension = {0};
     if (namespace_types(fd, type) & SINGLE_SETNS)
-        session_stand_down(&absence);
+        session_suspend(&suspension);
     int status = libc()->setns(fd, type), error = errno;
-    session_stand_up(&absence);
+    session_resume(&suspension);
     errno = error;
     return status;
 }
 
 WALLPROF_HOOK int capset(void *header, const void *data)
 {
-    struct session_absence absence;
-    session_stand_down(&absence);
+    struct session_suspension suspension;
+    session_suspend(&suspension);
     int status = libc()->capset(header, data), error = errno;
-    session_stand_up(&absence);
+    session_resume(&suspension);
     errno = error;
     return status;
 }
@@ -71,7 +71,7 @@ static bool decides_capabilities(int option)
 
 WALLPROF_HOOK int prctl(int option, ...)
 {
-    struct session_absence absence = {0};
+    struct session_suspension suspension = {0};
     unsigned long arguments[4];
     va_list list;
     va_start(list, option);
@@ -79,7 +79,7 @@ WALLPROF_HOOK int prctl(int option, ...)
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
     if (decides_capabilities(option))
-        session_stand_down(&absence);
+        session_suspend(&suspension);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
         sig_clock_use(NULL); /* the counter would fault in our handler */
     if (option == PR_SET_PDEATHSIG)
@@ -90,7 +90,7 @@ WALLPROF_HOOK int prctl(int option, ...)
         hook_seccomp_before((const struct sock_fprog *)arguments[1], 0);
     int status = libc()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
     int error = errno;
-    session_stand_up(&absence);
+    session_resume(&suspension);
     errno = error;
     return status;
 }

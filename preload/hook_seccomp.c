@@ -69,7 +69,7 @@ static const struct call exotic_of_threads[] = {
 };
 
 /* In the sampler's thread, and where it is created. That happens in forked children too, and after it was
- * ended for a moment (session_stand_down). */
+ * ended for a moment (session_suspend). */
 static const struct call calls_of_sampler[] = {
     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE}},
     {SYS_mprotect, {0, 0, PROT_READ | PROT_WRITE}}, /* pthread_create, malloc */

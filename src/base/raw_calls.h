@@ -10,7 +10,9 @@
 #include "sig/sys/sig_arch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Turns the result of a system call into that of the C library: -1 and errno for an error. */
@@ -57,6 +59,15 @@ static inline ssize_t raw_getdents(int directory_fd, void *buffer, size_t bytes)
 static inline pid_t raw_waitpid(pid_t pid, int *status, int options)
 {
     return (pid_t)raw_result(sig_syscall4(SYS_wait4, pid, (long)status, options, 0));
+}
+
+/* Sets the calling thread's mask, and returns the one before. The C library's function leaves some signals out.
+ * errno is kept. */
+static inline uint64_t raw_set_mask(uint64_t mask)
+{
+    uint64_t before = 0;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask));
+    return before;
 }
 
 _Noreturn static inline void raw_exit(int status)

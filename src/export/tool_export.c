@@ -127,7 +127,7 @@ static void choose_environment(char *ret[ENVIRONMENT_MAX])
 /* ---- the two processes: bare system calls, lest they meet our hooks in the memory that they share ---- */
 
 struct launch {
-    const struct tool_export *handover;
+    const struct tool_export *export;
     int store_fd, reply_fd;
     char **environment;
     struct arguments *arguments;
@@ -193,14 +193,14 @@ static void offer_for_killing(void)
 static int become_tool(void *argument)
 {
     struct launch *launch = argument;
-    int directory = launch->handover->directory_fd;
+    int directory = launch->export->directory_fd;
     if (directory != AT_FDCWD && fchdir(directory) < 0)
         raw_exit(127);
     if (!arrange_descriptors(launch))
         raw_exit(127);
     arrange_signals();
     offer_for_killing();
-    sig_syscall4(SYS_execve, (long)launch->handover->tool, (long)launch->arguments->list,
+    sig_syscall4(SYS_execve, (long)launch->export->tool, (long)launch->arguments->list,
                  (long)launch->environment, 0);
     raw_exit(127);
 }
@@ -285,7 +285,7 @@ static int run_and_await(struct launch *launch)
     return status;
 }
 
-static void choose_arguments(const struct tool_export *handover, struct arguments *arguments)
+static void choose_arguments(const struct tool_export *export, struct arguments *arguments)
 {
     size_t count = 0;
     char **list = arguments->list;
@@ -293,11 +293,11 @@ static void choose_arguments(const struct tool_export *handover, struct argument
     list[count++] = "export";
     list[count++] = "--verbose";
     for (uint32_t i = 0; i < FILES_MAX; i++) {
-        const struct profile_path *more = i > 0 ? &handover->more[i - 1] : NULL;
-        if (!(handover->wanted >> i & 1))
+        const struct profile_path *more = i > 0 ? &export->more[i - 1] : NULL;
+        if (!(export->wanted >> i & 1))
             continue;
         snprintf(arguments->names[i], NAME_BYTES, "%s/%s", more ? more->directory : ".", /* no option */
-                 more ? more->name : handover->name);
+                 more ? more->name : export->name);
         list[count++] = "-o";
         list[count++] = arguments->names[i];
     }
@@ -305,31 +305,30 @@ static void choose_arguments(const struct tool_export *handover, struct argument
     list[count] = NULL;
 }
 
-static int write_by_tool(const struct tool_export *handover, int store, uint32_t *ret_written)
+static int write_by_tool(const struct tool_export *export, int store, uint32_t *ret_written)
 {
     char *environment[ENVIRONMENT_MAX];
     struct arguments *arguments = scratch_alloc(sizeof *arguments);
     if (!arguments)
         return -ENOMEM;
     choose_environment(environment);
-    choose_arguments(handover, arguments);
+    choose_arguments(export, arguments);
     struct launch launch = {
-        .handover = handover, .store_fd = store, .environment = environment, .arguments = arguments};
+        .export = export, .store_fd = store, .environment = environment, .arguments = arguments};
     int status = run_and_await(&launch);
     *ret_written = read_reply(arguments);
     scratch_free(arguments, sizeof *arguments);
-    if (*ret_written == handover->wanted)
+    if (*ret_written == export->wanted)
         return 0;
     return status < 0 ? status : -ECHILD;
 }
 
-int tool_export_write(const struct tool_export *handover, const struct profile *profile,
-                      uint32_t *ret_written)
+int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written)
 {
     int saved_errno = errno;
     int store = store_fd(profile);
     *ret_written = 0;
-    int status = store < 0 ? store : write_by_tool(handover, store, ret_written);
+    int status = store < 0 ? store : write_by_tool(export, store, ret_written);
     if (store >= 0)
         close(store);
     errno = saved_errno;

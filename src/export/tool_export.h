@@ -35,7 +35,6 @@ struct tool_export {
  * Bit i of *ret_written: file i has been written, whole. 0 when all wanted files have been; else -errno:
  * -ETIME when the tool took too long, -ECHILD when it failed. errno is kept.
  */
-int tool_export_write(const struct tool_export *handover, const struct profile *profile,
-                      uint32_t *ret_written);
+int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written);
 
 #endif

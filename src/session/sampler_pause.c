@@ -7,38 +7,38 @@
 #include "base/futex.h"
 #include "sig/sys/sig_atomic.h"
 
-void sampler_pause_ask(struct sampler_pause *standstill)
+void sampler_pause_ask(struct sampler_pause *pause)
 {
-    sig_add_seq_cst(&standstill->holds, 1);
+    sig_add_seq_cst(&pause->holds, 1);
 }
 
-void sampler_pause_await(struct sampler_pause *standstill, uint64_t deadline_ns)
+void sampler_pause_await(struct sampler_pause *pause, uint64_t deadline_ns)
 {
-    while (sig_load_seq_cst(&standstill->busy) != 0 && (!deadline_ns || clock_monotonic_ns() < deadline_ns))
-        futex_wait(&standstill->busy, 1, deadline_ns);
+    while (sig_load_seq_cst(&pause->busy) != 0 && (!deadline_ns || clock_monotonic_ns() < deadline_ns))
+        futex_wait(&pause->busy, 1, deadline_ns);
 }
 
-void sampler_pause_release(struct sampler_pause *standstill)
+void sampler_pause_release(struct sampler_pause *pause)
 {
-    if (sig_sub_seq_cst(&standstill->holds, 1) == 1)
-        futex_wake_all(&standstill->holds);
+    if (sig_sub_seq_cst(&pause->holds, 1) == 1)
+        futex_wake_all(&pause->holds);
 }
 
-void sampler_pause_work(struct sampler_pause *standstill)
+void sampler_pause_work(struct sampler_pause *pause)
 {
     for (;;) {
-        sig_store_seq_cst(&standstill->busy, 1);
-        uint32_t holds = sig_load_seq_cst(&standstill->holds);
+        sig_store_seq_cst(&pause->busy, 1);
+        uint32_t holds = sig_load_seq_cst(&pause->holds);
         if (holds == 0)
             return;
-        sampler_pause_rest(standstill);
-        futex_wait(&standstill->holds, holds, 0);
+        sampler_pause_rest(pause);
+        futex_wait(&pause->holds, holds, 0);
     }
 }
 
-void sampler_pause_rest(struct sampler_pause *standstill)
+void sampler_pause_rest(struct sampler_pause *pause)
 {
-    sig_store_seq_cst(&standstill->busy, 0);
-    if (sig_load_seq_cst(&standstill->holds) != 0)
-        futex_wake_all(&standstill->busy);
+    sig_store_seq_cst(&pause->busy, 0);
+    if (sig_load_seq_cst(&pause->holds) != 0)
+        futex_wake_all(&pause->busy);
 }

@@ -21,12 +21,12 @@ struct sampler_pause {
  * deadline (CLOCK_MONOTONIC, 0 for none), and then the sampler stands still as soon as it is done with what
  * it is at.
  */
-void sampler_pause_ask(struct sampler_pause *standstill);
-void sampler_pause_await(struct sampler_pause *standstill, uint64_t deadline_ns);
-void sampler_pause_release(struct sampler_pause *standstill);
+void sampler_pause_ask(struct sampler_pause *pause);
+void sampler_pause_await(struct sampler_pause *pause, uint64_t deadline_ns);
+void sampler_pause_release(struct sampler_pause *pause);
 
 /* The sampler: waits until nobody holds it, then works until sampler_pause_rest. */
-void sampler_pause_work(struct sampler_pause *standstill);
-void sampler_pause_rest(struct sampler_pause *standstill);
+void sampler_pause_work(struct sampler_pause *pause);
+void sampler_pause_rest(struct sampler_pause *pause);
 
 #endif

@@ -1,4 +1,4 @@
-/* One recording's beginning, its end, and its threads. See session_internal.h for the other parts. */
+/* One recording's beginning and its end. */
 #include "session_internal.h"
 #include "hook_memory.h"
 #include "libc.h"
@@ -34,8 +34,8 @@ enum { SAMPLER_STACK_BYTES = 1024 * 1024 };
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
-/* The one session of this process; NULL before the first start and after a failed one. Threads that were
- * there before it (of a library's constructor) find it when it is complete. */
+/* The one session of this process; NULL before the start and after a failed one. Threads of another library's
+ * constructor may exist earlier; they see it only when it is complete. */
 static struct session *current;
 
 /* Of the process and not of a session: labels are valid before a recording and after it, and a forked child
@@ -95,7 +95,7 @@ static void register_caller(struct session *session, uint64_t stack_low, uint64_
                   session->birth.start_ns, clock_read_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* Less memory than was asked for where the program is short of it. */
+/* Takes less memory than was asked for if the process's limits leave little. */
 static void fit_memory(struct session *session)
 {
     const char *limit;
@@ -163,7 +163,7 @@ static void find_tool(struct session *session)
         strcpy(tool, "");
 }
 
-static void take_control_signal(struct session *session)
+static void install_control_signal(struct session *session)
 {
     int number = session->config.control_signal;
     if (number && !sig_control_install(number, libc()->sigaction)) {
@@ -191,7 +191,7 @@ static int begin_recording(struct session *session)
     return status;
 }
 
-/* Nobody's sandbox is without these two; without them nothing works. */
+/* Every sandbox allows these two calls; without them nothing works. */
 static bool knows_itself(struct session *session)
 {
     bool knows = session->birth.pid > 0 && sig_syscall4(SYS_gettid, 0, 0, 0, 0) > 0;
@@ -203,9 +203,9 @@ static bool knows_itself(struct session *session)
 int session_start(char **environment)
 {
     if (getauxval(AT_SECURE))
-        return -EPERM; /* a program with raised privileges is not ours to look into */
+        return -EPERM; /* a program with raised privileges is not ours to profile */
     if (tool_export_is_tool(environment))
-        return -EPERM; /* nor do we profile ourselves, and that, and so on */
+        return -EPERM; /* profiling the tool would run the tool again, without an end */
     int status = session_thread_init();
     if (status < 0)
         return status;
@@ -218,8 +218,8 @@ int session_start(char **environment)
     perf_maps_init(&session->birth.perf_maps, session->birth.pid, session->birth.start_utc_ns, NULL);
     read_settings(session, environment);
     find_tool(session);
-    take_control_signal(session);
-    if (!session->config.follows_exec) /* programs that this one starts are started without us */
+    install_control_signal(session);
+    if (!session->config.follows_exec)
         environment_leave(environment, own_path());
     if (session->config.is_strict) {
         sig_memory_do_without_copies();
@@ -262,7 +262,7 @@ void session_join_sampler(struct session *session)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
-/* The sampler left before the last thread did; its descriptors went with it. */
+/* The sampler thread has ended, and its descriptors with it. */
 static void write_without_sampler(struct session *session)
 {
     if (session->handshake.set_up_status < 0)
@@ -275,10 +275,16 @@ static void write_without_sampler(struct session *session)
     session_outputs_close(&session->outputs);
 }
 
-/* why: what there is to say of it, or NULL. The sampler has ended before it is said: the log is its until
- * then. */
-static void finish(struct session *session, enum session_state before, const char *why)
+/* Whether the recording was not being ended already. why: for the log, or NULL. It is logged after the
+ * sampler has ended, because the log is the sampler's until then. */
+static bool finish(struct session *session, const char *why)
 {
+    enum session_state before;
+    if (!session)
+        return false;
+    session_let_go();
+    if (session_state_reach(&session->handshake.state, ON_END, &before) < 0)
+        return false;
     if (before == STATE_LEFT)
         write_without_sampler(session);
     else
@@ -287,29 +293,19 @@ static void finish(struct session *session, enum session_state before, const cha
     if (why)
         log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);
     log_flush(&session->log);
+    return true;
 }
 
 void session_finish(void)
 {
-    struct session *session = session_own();
-    enum session_state before;
-    if (!session)
-        return;
-    session_let_go();
-    if (session_state_reach(&session->handshake.state, ON_END, &before) == 0)
-        finish(session, before, NULL);
+    finish(session_own(), NULL);
 }
 
 void session_end(const char *why)
 {
     struct session *session = session_own();
-    enum session_state before;
-    if (!session)
+    if (!finish(session, why))
         return;
-    session_let_go();
-    if (session_state_reach(&session->handshake.state, ON_END, &before) < 0)
-        return;
-    finish(session, before, why);
     sched_yield(); /* what is queued is delivered */
     sig_setup_retire();
     session_state_move(&session->handshake.state, ON_RETIRE, NULL);

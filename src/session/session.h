@@ -1,13 +1,10 @@
 /*
- * The whole of one recording: who calls whom, in the order a sample flows.
+ * The life around one recording, as hooks see it. There is one session per process; a forked child begins a
+ * fresh one.
  *
- *     tick -> threads (choose) -> observe -> locate -> fold -> tree -> export
- *
- * Only this module sees all the others. One session per process; a forked child starts a fresh one.
- *
- * Threads of the program call session_thread_*, session_hold_* and session_release*, session_finish;
- * everything else runs in the sampler thread, which session_start creates. The sampler blocks all signals and
- * has a descriptor table of its own, so the program sees none of ours.
+ * Threads of the program call these functions. Everything else runs in the sampler thread, which
+ * session_start creates. The sampler blocks all signals and has a descriptor table of its own, so the program
+ * sees none of our descriptors.
  */
 #ifndef WALLPROF_SESSION_H
 #define WALLPROF_SESSION_H
@@ -24,10 +21,10 @@
 struct label_table;
 
 /*
- * Reads the environment, and takes our part out of it if programs that are executed are not to be followed,
- * or if it is to be hidden (hook_memory.h); starts recording and returns when the sampler runs. The calling
- * thread is registered as the main thread. 0, or -errno: then nothing is recorded, the log has said why, and
- * every other call does nothing.
+ * Reads the environment, starts recording, and returns when the sampler runs. Our part is taken out of the
+ * environment if programs that are executed are not to be followed, or if it is to be hidden (hook_memory.h).
+ * The calling thread is registered as the main thread. 0, or -errno: then nothing is recorded, the log has
+ * said why, and every other call does nothing.
  */
 int session_start(char **environment);
 
@@ -47,7 +44,7 @@ bool session_is_strict(void);
 
 /*
  * Ends the recording and writes the profile. Called from the exiting thread, once all of the program's own
- * exit handlers have run; later calls, and calls in a process that has not started one, do nothing.
+ * exit handlers have run. Later calls do nothing, nor do calls in a process that has not started a session.
  */
 void session_finish(void);
 
@@ -58,20 +55,20 @@ void session_finish(void);
 void session_end(const char *why);
 
 /*
- * The process is about to end without session_finish: what a store that is kept says of it. Where it went on
- * after its run had been gathered, which nobody will look at again, exit ends the recording as session_finish
- * does. daemon: it forks and ends; take_back: it has not. Any thread, also in a handler.
+ * Notes in the store, if there is one, that the process is about to end without session_finish. If its run
+ * has been gathered already, nobody will read the store again; then session_note_exit ends the recording as
+ * session_finish does. daemon: the process forks and ends; cancel: it goes on. Any thread, also in a handler.
  */
 void session_note_exit(int status);
 void session_note_daemon(void);
 void session_note_abort(void);
 void session_cancel_exit_note(void);
 
-/* A child of the process has been ended by a signal: the same. errno is kept. */
+/* Notes in the store that a signal has ended a child of the process. errno is kept. */
 void session_note_death(pid_t child, int signal);
 
-/* From now on no thread of ours can be created: forked children are not recorded, and what would end ours for
- * a moment ends the recording. */
+/* From now on no thread of ours can be created. Forked children are not recorded, and session_suspend ends
+ * the recording. */
 void session_ignore_children(void);
 
 /*
@@ -83,35 +80,36 @@ void session_ignore_children(void);
 void session_restart_in_child(void);
 
 /*
- * Around fork: no signal is sent and none is outstanding between the two. Nests; any thread. A fork is not
- * held up for longer than 100 ms: the sampler may be waiting for a lock that the forking thread has, the
- * loader's.
+ * Around fork: no signal is sent and none is outstanding between the two. Calls nest. Any thread. A fork is
+ * not held up for longer than 100 ms, because the sampler may be waiting for a lock of the forking thread,
+ * such as the loader's.
  */
 void session_hold_for_fork(void);
 void session_release(void);
 
 /*
- * Around exec the same, or the new program is killed by a signal that it does not know; release only where it
- * has failed. Before that what has been recorded so far is written, if it is 100 ms at least, to a file of
- * its own (profile_path.h) lest the new program's takes its place; or left in its store to who gathers it.
- * Any thread, also in a handler. Waits for each of the two for 5 s at most, as whatever the sampler waits for
- * may be the calling thread's. release keeps errno.
+ * Around exec the same, or the new program would be killed by a signal that it does not know. release is
+ * called only if the exec has failed, and keeps errno.
+ *
+ * Before that, a recording of 100 ms or more is written. It gets a file of its own (profile_path.h), lest the
+ * new program's replace it; in a run it is left in its store. Any thread, also in a handler. Waits for
+ * writing and for the hold for 5 s at most each, because the sampler may be waiting for the calling thread.
  */
 void session_hold_for_exec(void);
 void session_release_after_exec(void);
 
 /*
  * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
- * them: the sampler's thread is not there between the two. down says whether it has gone, and the calling
- * thread has all signals blocked until up. Where no thread can be created afterwards, the log says so and the
- * profile is that of the time until then.
+ * them: the sampler's thread does not exist between the two. is_suspended says whether it has ended; then all
+ * signals are blocked in the calling thread until session_resume. If no thread can be created afterwards, the
+ * log says so, and the profile is that of the time until then.
  */
-struct session_absence {
-    bool is_down;
-    uint64_t mask;
+struct session_suspension {
+    bool is_suspended;
+    uint64_t mask; /* the calling thread's before */
 };
-void session_stand_down(struct session_absence *absence);
-void session_stand_up(const struct session_absence *absence);
+void session_suspend(struct session_suspension *suspension);
+void session_resume(const struct session_suspension *suspension);
 
 /*
  * A thread's life. prepare: in the creating thread. NULL: no record for it, and then the others are not

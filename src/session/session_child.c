@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 /*
- * A forked child is recorded from the start, but the recorder is set up only when it has lived for so long,
- * or a period if that is less: most children execute another program or end before, and it takes ten times
- * as long as their fork.
+ * A forked child is recorded from the start, but its sampler is set up only after this time, which is a
+ * period within these limits. Most children execute another program or end before, and the set-up takes ten
+ * times as long as their fork.
  */
 static const uint64_t birth_min_ns = NS_PER_MS, birth_max_ns = 10 * NS_PER_MS;
 
-/* A loader's lock that has not been free for so long is one that nobody will ever release. */
+/* If the loader's lock has not been free for so long, nobody will ever release it. */
 static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 
 /* ---- in the thread that forked ---- */
@@ -33,39 +33,17 @@ static void inherit_settings(struct session *session, const struct session *pare
     strcpy(session->birth.command_text, parent->birth.command_text);
 }
 
-/*
- * In the child only this thread exists, and the parent's sampler stood still at the fork
- * (session_hold_for_fork): its memory is whole, but of no use here. Little is done at once, as many children
- * do not live to see more.
- */
-void session_restart_in_child(void)
+/* The child without us: the program's actions are the kernel's again. */
+static void leave_child_alone(void)
 {
-    struct session *parent = session_current();
-    if (parent && parent->birth.pid == getpid())
-        return;
-    const struct thread *forking = session_thread_adopt(NULL);
-    if (!parent)
-        return;
-    session_forget_holds();
-    sig_setup_forget_parent();
-    if (parent->handshake.ignores_children) {
-        sig_control_uninstall();
-        sig_setup_retire();
-        session_make_current(NULL);
-        return;
-    }
-    session_make_current(NULL);
-    struct session *session = NULL;
-    if (parent->config.follows_fork)
-        session = session_create(forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
-    if (!session) {
-        sig_control_uninstall();
-        sig_setup_uninstall();
-        return;
-    }
-    if (forking && session->birth.main_thread)
-        session->birth.main_thread->annotations =
-            forking->annotations; /* it goes on where the parent's thread was */
+    sig_control_uninstall();
+    sig_setup_uninstall();
+}
+
+static int begin_session(struct session *session, struct session *parent, const struct thread *forking)
+{
+    if (forking && session->birth.main_thread) /* it goes on where the parent's thread was */
+        session->birth.main_thread->annotations = forking->annotations;
     session->birth.is_child = true;
     session->birth.inherited = parent;
     sampler_inherit(&session->sampler, &parent->sampler);
@@ -75,16 +53,42 @@ void session_restart_in_child(void)
     session_control_inherit(&session->recording, &parent->recording);
     if (session->config.control_signal)
         sig_control_wake(&session->requests.page->wake);
-    int status = session_create_thread(&session->surroundings.thread, session_run, session);
-    if (status == 0) {
-        session_make_current(session);
-        session_thread_adopt(session->birth.main_thread);
+    return session_create_thread(&session->surroundings.thread, session_run, session);
+}
+
+/*
+ * In the child only this thread exists. The parent's sampler stood still at the fork (session_hold_for_fork),
+ * so the copy of its memory is consistent, but of no use here. Little is done at once, because many children
+ * do not live to see more.
+ */
+void session_restart_in_child(void)
+{
+    struct session *parent = session_current(), *session = NULL;
+    if (parent && parent->birth.pid == getpid())
+        return;
+    const struct thread *forking = session_thread_adopt(NULL);
+    if (!parent)
+        return;
+    session_forget_holds();
+    sig_setup_forget_parent();
+    session_make_current(NULL);
+    if (parent->handshake.ignores_children) {
+        sig_control_uninstall();
+        sig_setup_retire();
         return;
     }
-    sig_control_uninstall();
-    sig_setup_uninstall();
-    log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
-    log_flush(&session->log);
+    if (parent->config.follows_fork)
+        session = session_create(forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
+    int status = session ? begin_session(session, parent, forking) : 0;
+    if (!session || status < 0)
+        leave_child_alone();
+    if (session && status == 0) {
+        session_make_current(session);
+        session_thread_adopt(session->birth.main_thread);
+    } else if (session) {
+        log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
+        log_flush(&session->log);
+    }
 }
 
 /* ---- in the sampler ---- */
@@ -101,11 +105,12 @@ static void *probe_main(void *argument)
 }
 
 /*
- * In the child of a fork the loader's list may be locked for ever: by a thread that was looking at it, and is
- * not in the child. The C library does not mend that (glibc 2.36: _dl_load_write_lock). To find out, a thread
- * has to try; if it does not come back, the list is read without the lock: nobody can change it any more.
+ * In the child of a fork the loader's list may be locked for ever, by a thread that was reading it and is not
+ * in the child. The C library does not repair that (glibc 2.36: _dl_load_write_lock). To find out, a thread
+ * has to take the lock. If it does not come back, the list is read without the lock: nobody can change it any
+ * more.
  */
-static void find_out_about_loader(struct session *session)
+static void test_loader_lock(struct session *session)
 {
     pthread_t probe;
     if (session_create_thread(&probe, probe_main, session) < 0)
@@ -120,21 +125,19 @@ static void find_out_about_loader(struct session *session)
         libc()->pthread_join(probe, NULL);
 }
 
-/* What the child has of its ancestors' sessions is of no use to it. One that was at work at the fork is not
- * whole, and is left where it is. */
+/* The copies of its ancestors' sessions are of no use to a child. One that was at work at the fork is not
+ * consistent, and is left where it is. */
 static void discard_inherited(struct session *session)
 {
     struct session *ancestor = session->birth.inherited, *next;
     session->birth.inherited = NULL;
     for (; ancestor; ancestor = next) {
         next = ancestor->birth.inherited;
-        if (sig_load_seq_cst(&ancestor->handshake.pause.busy))
-            continue;
-        session_destroy(ancestor);
+        if (!sig_load_seq_cst(&ancestor->handshake.pause.busy))
+            session_destroy(ancestor);
     }
 }
 
-/* In a forked child's sampler: when the time has come, or somebody is in need of it. */
 int session_be_born(struct session *session)
 {
     uint64_t period_ns = NS_PER_S / session->config.sampler.hz;
@@ -142,9 +145,9 @@ int session_be_born(struct session *session)
                         : period_ns > birth_max_ns ? birth_max_ns
                                                    : period_ns;
     session_sleep_until(session, session->birth.start_ns + after_ns);
-    sampler_pause_work(
-        &session->handshake.pause); /* a fork meanwhile would leave its child our locks in the C library */
-    find_out_about_loader(session);
+    /* a fork meanwhile would leave its child our locks in the C library */
+    sampler_pause_work(&session->handshake.pause);
+    test_loader_lock(session);
     discard_inherited(session);
     int status = session_prepare(session);
     if (status == 0) /* its first tick, too, at random */

@@ -1,17 +1,16 @@
-/* See session_control.h. */
 #include "session_control.h"
 #include "base/clock.h"
 #include "session_internal.h"
 #include "sig/signal/sig_control.h"
 #include "sig/sys/sig_atomic.h"
 
-/* Handlers have not left the tables of the recording that is to be forgotten: then it goes on for so long. */
+/* While a handler still uses the tables of the old recording, it goes on for so long, and is renewed then. */
 static const uint64_t renew_again_ns = 10 * NS_PER_MS;
 
-/* While it is stopped: who has gone without a word, and may have left the process to us alone. */
+/* How often the sampler looks, while recording is stopped, for threads that have ended without their hook. */
 static const uint64_t idle_sample_ns = 60 * (uint64_t)NS_PER_S;
 
-/* And so many threads that have left are worth a look at once. */
+/* When so many threads have ended, it looks at once. */
 enum { LEFT_MANY = 1024 };
 
 static bool is_stopped(const struct session_recording *recording)
@@ -26,7 +25,7 @@ void session_control_note_left(struct session *session)
         session_wake(&session->requests);
 }
 
-/* What is still to come by the clock comes at the same moment. */
+/* A start or a stop that its parent waits for comes at the same moment in the child. */
 void session_control_inherit(struct session_recording *recording, const struct session_recording *parent)
 {
     recording->is_stopped = is_stopped(parent);
@@ -41,7 +40,6 @@ uint64_t session_recorded_ns(const struct session_recording *recording, uint64_t
     return recording->recorded_ns + (is_stopped(recording) ? 0 : now_ns - recording->span_ns);
 }
 
-/* A profile begins. */
 static void begin_profile(struct session_recording *recording, uint64_t now_ns)
 {
     recording->profile_ns = now_ns;
@@ -51,7 +49,7 @@ static void begin_profile(struct session_recording *recording, uint64_t now_ns)
     recording->has_begun = recording->has_recorded = !is_stopped(recording);
 }
 
-/* The clock of an interval stands still while it is stopped. */
+/* The clock of an interval stands still while recording is stopped. */
 static void begin_span(struct session_recording *recording, const struct config *config, uint64_t now_ns)
 {
     uint64_t left_ns =
@@ -98,7 +96,7 @@ int session_control_stop(struct session *session, uint64_t now_ns)
     return 0;
 }
 
-/* A session begins with everything recorded; what waits has nothing to do with what was until now. */
+/* A session begins by recording. A recording that waits forgets what was recorded until now. */
 static void wait_to_be_started(struct session *session, uint64_t start_at_ns)
 {
     struct session_recording *recording = &session->recording;
@@ -148,7 +146,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
     return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
 }
 
-/* By the clock, the next tick left aside; 0: nothing. */
+/* When something is due by the clock, ticks left aside; 0: never. */
 static uint64_t due_ns(const struct session_recording *recording)
 {
     uint64_t at_ns = earlier(recording->start_at_ns, earlier(recording->stop_at_ns, recording->renew_at_ns));
@@ -167,8 +165,7 @@ static bool has_come(uint64_t at_ns, uint64_t now_ns)
     return at_ns && now_ns >= at_ns;
 }
 
-/* One profile ends, and another begins at the same moment. A file that cannot be written does not stop that.
- */
+/* One profile ends, and another begins at the same moment, even if a file cannot be written. */
 static void renew_profile(struct session *session, uint64_t now_ns)
 {
     struct session_recording *recording = &session->recording;
@@ -183,7 +180,7 @@ static void renew_profile(struct session *session, uint64_t now_ns)
     if (recording->has_recorded)
         session_write_interval(session, now_ns);
     session_reopen_store(session);
-    if (sampler_begin_anew(&session->sampler, now_ns) < 0) /* it is written again, with what follows */
+    if (sampler_begin_anew(&session->sampler, now_ns) < 0) /* what was written is in the next file too */
         log_add(&session->log, LOG_ERROR, "no memory to begin another profile: this one goes on");
     else {
         begin_profile(recording, now_ns);
@@ -192,8 +189,8 @@ static void renew_profile(struct session *session, uint64_t now_ns)
     recording->renew_at_ns = is_stopped(recording) ? 0 : now_ns + session->config.interval_ns;
 }
 
-/* Its time has passed. The profile is written now: who asked for so much waits for no more; unless it is to
- * be one with others'. */
+/* WALLPROF_DURATION has passed. The profile is written now, because the user waits for no more, unless it is
+ * to be merged with others. */
 static void end_duration(struct session *session, uint64_t now_ns)
 {
     bool is_part = session->config.store_is_merged && sig_load_relaxed(&session->store.is_joined) &&

@@ -1,7 +1,8 @@
 /*
- * When it is recorded: starting and stopping, on request and by the clock, and one profile after another.
+ * When a process is recorded: starting and stopping, on request and by the clock, and one profile after
+ * another.
  *
- * All of it is done in the sampler, between ticks. Other threads read is_stopped, and count in `left`.
+ * All of it happens in the sampler, between ticks. Other threads read is_stopped, and count in `left`.
  */
 #ifndef WALLPROF_SESSION_CONTROL_H
 #define WALLPROF_SESSION_CONTROL_H
@@ -13,10 +14,10 @@ struct session;
 
 struct session_recording {
     uint32_t is_stopped; /* atomic, relaxed: nothing is recorded; no partner, it tells of nothing else */
-    uint32_t left;       /* atomic, relaxed: how many threads have ended while it was stopped; no partner */
+    uint32_t left;       /* atomic, relaxed: how many threads have ended since it was stopped; no partner */
 
     /* The sampler's own. */
-    bool has_recorded;       /* something that is in no file yet that will stay */
+    bool has_recorded;       /* something that is not in a file yet which stays */
     bool has_begun;          /* something has been recorded in this profile */
     uint64_t profile_ns;     /* the beginning of the profile, CLOCK_MONOTONIC */
     uint64_t profile_utc_ns; /* the same since the epoch */
@@ -30,13 +31,13 @@ struct session_recording {
     uint64_t idle_at_ns;     /* while it is stopped: when the sampler looks for threads that have ended */
 };
 
-/* A thread of the program has ended: while recording is stopped the sampler has to notice now and then. */
+/* In a thread of the program that ends. While recording is stopped the sampler has to notice now and then. */
 void session_control_note_left(struct session *session);
 
-/* In a forked child, which begins as its parent is. */
+/* In a forked child: it is stopped if its parent is. */
 void session_control_inherit(struct session_recording *recording, const struct session_recording *parent);
 
-/* In the sampler, once, when it has entered. */
+/* In the first sampler thread, once it is set up. */
 void session_control_begin(struct session *session);
 
 /* Any thread: whether the sampler's sleep is to end for a request. */

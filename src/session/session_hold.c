@@ -3,10 +3,10 @@
 #include "session_internal.h"
 #include "sig/sys/sig_atomic.h"
 
-/* For a fork; it gains little from being waited for by everybody. */
+/* A fork gains little from the sampler's pause, and must not be held up for longer. */
 static const uint64_t fork_patience_ns = 100 * NS_PER_MS;
 
-/* Whoever is not done by then sends no signals; it waits for something, of the thread's maybe. */
+/* A sampler that is not done by then sends no signals. It waits for something, maybe for this thread. */
 static const uint64_t exec_patience_ns = 5 * (uint64_t)NS_PER_S;
 
 void session_wait_for_writing(struct session_handshake *handshake)
@@ -15,12 +15,12 @@ void session_wait_for_writing(struct session_handshake *handshake)
         session_state_await_other(&handshake->state, STATE_WRITING, clock_monotonic_ns() + exec_patience_ns);
 }
 
-/* How often this thread holds the sampler, and is on its way to that or back. A handler that interrupts fork
- * finds both at 1, or at least the second. */
+/* How often this thread holds the sampler; and how often it holds it, is about to, or is releasing it. A
+ * handler that interrupts fork finds both at 1, or at least the second. */
 static __thread uint32_t holds_here __attribute__((tls_model("initial-exec")));
 static __thread uint32_t calls_here __attribute__((tls_model("initial-exec")));
 
-/* Volatile: a handler of this thread looks at them. */
+/* Volatile: a handler of this thread reads the counts. */
 static void count_here(volatile uint32_t *count, int by)
 {
     *count = *count + (uint32_t)by;
@@ -73,10 +73,10 @@ static void write_before_exec(struct session *session)
 {
     if (session_state_move(&session->handshake.state, ON_WRITE, NULL) == 0)
         session_wake(&session->requests);
-    session_wait_for_writing(&session->handshake); /* also for another thread's */
+    session_wait_for_writing(&session->handshake); /* also if another thread has asked for it */
 }
 
-/* The sampler may begin a store until it stands still. */
+/* The store is checked again once the sampler stands still, because it may have begun one until then. */
 void session_hold_for_exec(void)
 {
     struct session *session = session_own();

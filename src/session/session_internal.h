@@ -1,23 +1,13 @@
 /*
- * The session: its parts, and what its files call of one another.
+ * The session: its parts, and what its files call of one another. docs/design/session.md lists the files.
  *
- *     session.c          a recording's beginning and its end
- *     session_thread.c   the threads of the program, and the last one of them
- *     session_hold.c     fork and exec
- *     session_child.c    the session of a forked child
- *     session_suspend.c  without the sampler's thread for a moment
- *     session_run.c      the sampler thread
- *     session_write.c    writing the recording
- *     session_store.c    keeping it in a file while it is made
+ * Each part has a header, which says who owns it, and its functions take the part. The program's threads and
+ * the sampler thread share three parts: the handshake, the requests and the registry of threads. What else
+ * the program's threads touch are single words, which their part names as atomic.
  *
- * Each part has a header, which says who owns it, and a file of that name. Its functions take the part.
- *
- * The program's threads and the sampler thread share three parts. In the handshake they change the state and
- * hold the sampler; in the requests they ask it to start, to stop and to write; the threads have their own
- * rules. What else they touch are single words, each of which its part names as atomic. All the rest is the
- * sampler thread's as long as there is one. Before it is created, and after it was joined, that rest belongs
- * to the thread that does so: the state lets only one thread suspend, resume, leave or end at a time. A
- * thread that holds the sampler may also discard the store (session_hold.c).
+ * The other parts are the sampler thread's as long as there is one. Before it is created, and after it was
+ * joined, they belong to the thread that does so: the state lets only one thread suspend, resume, leave or
+ * end at a time. A thread that holds the sampler may also discard the store (session_hold.c).
  */
 #ifndef WALLPROF_SESSION_INTERNAL_H
 #define WALLPROF_SESSION_INTERNAL_H
@@ -43,8 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Less than that before an exec is not worth a file of its own: most processes that execute another program
- * were begun for nothing else. */
+/* A shorter recording is not worth a file of its own before an exec: most processes that execute another
+ * program were started for nothing else. */
 #define SESSION_WORTH_NS (100 * (uint64_t)NS_PER_MS)
 
 /* What has been said in the log, or noted on the timeline. The sampler's own. */
@@ -76,16 +66,13 @@ struct session {
 struct session *session_current(void);
 void session_make_current(struct session *session);
 
-/* The same without a parent's: NULL in whatever else has our memory. */
+/* This process's session only: NULL in a child that has its parent's memory. */
 struct session *session_own(void);
 
-/*
- * The process's own: what it is called, when it began, and the calling thread, whose stack lies between the
- * two. NULL without memory.
- */
+/* A session of the calling process and thread, whose stack lies between the two. NULL without memory. */
 struct session *session_create(uint64_t stack_low, uint64_t stack_high);
 
-/* A copy of the parent's in a child too. No sampler runs. */
+/* Also for a forked child's copy of its parent's session. No sampler runs. */
 void session_destroy(struct session *session);
 
 /* Creates a thread of ours with every signal blocked, so that it never runs a handler of the program. 0 or
@@ -103,77 +90,69 @@ int session_thread_init(void);
 /* Makes a record the calling thread's own; NULL: it has none. Returns the one that it had. */
 struct thread *session_thread_adopt(struct thread *thread);
 
-/* ---- session_suspend.c ---- */
-
-/* Blocks the calling thread's signals, or sets them as they were; returns the mask before. Not by the C
- * library, which leaves out some. */
-uint64_t session_set_mask(uint64_t mask);
-
 /* ---- session_run.c ---- */
 
-/* The sampler thread's routine; argument: the session. Another one takes over after it was suspended. */
+/* The sampler thread's routine; argument: the session. Another thread takes over after it was suspended. */
 void *session_run(void *argument);
 
 /* Chooses the output, and sets up the sampler and the handler. In the thread that starts the session, or in a
  * child's sampler. 0 or -errno. */
 int session_prepare(struct session *session);
 void session_report_settings(struct session *session);
-void session_report_failure(struct session *session,
-                            int status); /* but for what session_outputs_choose has said */
+void session_report_failure(struct session *session, int status);
 
-/* In the sampler: until then (CLOCK_MONOTONIC; 0: for ever), or until the state or a request
- * wants something of it. */
+/* In the sampler: until the deadline (CLOCK_MONOTONIC; 0: none), or until the state or a request wants
+ * something of it. */
 void session_sleep_until(struct session *session, uint64_t deadline_ns);
 
 /* ---- session_write.c ---- */
 
-/* In the sampler, in STATE_WRITING: what has been recorded so far, for a program that is about to become
- * another one. The recording goes on, and takes the file back when it ends after all. */
+/* In the sampler, in STATE_WRITING: writes what has been recorded so far, before an exec. The recording goes
+ * on; if it ends after all, the file is removed. */
 void session_write_so_far(struct session *session);
 
-/* The file that it is kept in is complete, with or without what only the process knows of names. */
+/* Completes the store, with or without the names that only the process knows. */
 void session_close_store(struct session *session, bool with_names);
 
-/* Ends the recording. In the sampler, or in the exiting thread when that is gone. */
+/* Ends the recording. In the sampler, or in the exiting thread when the sampler is gone. */
 void session_close_and_write(struct session *session);
 
-/* In the sampler, on a request: what has been recorded so far, to another path ("": the profile's own); it
- * goes on. 0 or -errno. */
+/* In the sampler, on a request: writes what has been recorded so far to another path ("": the profile's own).
+ * The recording goes on. 0 or -errno. */
 int session_write_dump(struct session *session, const char *path, uint64_t now_ns);
 
-/* In the sampler, while it is stopped: all of the profile, as at the end. */
+/* In the sampler, while recording is stopped: writes all of the profile, as at the end. */
 void session_write_stopped(struct session *session, uint64_t now_ns);
 
-/* What is written, of a recording that is settled, stopped or closed. */
-struct session_writing {
-    const char *name;      /* the file, in the output's directory, or in: */
-    int directory_fd;      /* that one, or -1 */
+/* Files of a recording that is settled, stopped or closed. */
+struct session_write_request {
+    const char *name;      /* the first file, in the output's directory, or in: */
+    int directory_fd;      /* another directory, or -1 */
     const char *directory; /* its absolute path */
     uint64_t end_ns;       /* the recording's, so far */
     const struct profile_path *more;
     uint32_t more_count;
-    bool by_tool; /* if it may be */
+    bool may_use_tool;
 };
 
 /* 0 or -errno, which the log has. */
-int session_write(struct session *session, const struct session_writing *writing);
+int session_write(struct session *session, const struct session_write_request *request);
 
-/* Calls one of those that write; the descriptor that lets a file be written later, and the directory's, are
- * as they were. */
+/* Calls a function that writes while the recording goes on. The descriptors of the output are as before
+ * afterwards, so that a file can be written later. */
 void session_write_on_the_way(struct session *session, uint64_t now_ns,
                               void write(struct session *session, uint64_t now_ns));
 
 /* ---- session_store.c ---- */
 
-/* Settles where the recording is kept while it is made, if at all. 0, or -errno, which has been reported:
- * then it is in memory only. */
-int session_choose_store(struct session *session);
+/* Settles where the recording is kept while it is made, if at all. A failure is reported: then the recording
+ * is in memory only. */
+void session_choose_store(struct session *session);
 
-/* In the sampler, at a tick: begins to keep it if that is wanted and due. What stood in the way is reported.
- */
+/* In the sampler, at a tick: begins a store if one is wanted and due. A failure is reported. */
 void session_keep(struct session *session, uint64_t now_ns);
 
-/* At the end, when all threads' time is closed: whether the recording is left to who gathers it. */
+/* At the end, when all threads' time is closed: whether the store is left to `wallprof gather`. */
 bool session_leave_store(struct session *session);
 
 /* The sampler's descriptors are gone, and this thread goes on with the recording: opens the store again. */
@@ -181,15 +160,14 @@ void session_keep_on(struct session *session);
 
 /*
  * Before an exec, in the thread that makes it: a store of a run is left as it is. True: nothing else is to be
- * done. Another one is put away, that is removed, when the profile so far is written, or is not worth it; and
- * begun anew if the process is still the same after a second. So it is in the sampler when the recording was
- * stopped and written.
+ * done. Another store is discarded when the profile so far is written, or is not worth it. It is begun anew
+ * if the process is still the same program after a second. The sampler discards the store too when the
+ * recording was stopped and written.
  */
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns);
 void session_discard_store(struct session *session, uint64_t now_ns);
 
-/* The recording is about to begin anew: what is kept of it goes, and what comes is kept in another file. In
- * the sampler. */
+/* In the sampler: the recording is about to begin anew, so its store is removed, and another one is begun. */
 void session_reopen_store(struct session *session);
 
 /* There is a profile, or will be. Any thread. */
@@ -197,7 +175,7 @@ void session_remove_store(const struct session *session);
 
 /* ---- session_child.c ---- */
 
-/* In a forked child's sampler: sets the session up when the time has come, or somebody is in need of it. 0 or
+/* In a forked child's sampler: sets the session up when the time has come, or when it is needed earlier. 0 or
  * -errno. */
 int session_be_born(struct session *session);
 

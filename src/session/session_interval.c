@@ -1,4 +1,3 @@
-/* A profile for each interval: numbered files, the oldest of which are removed. */
 #include "export/export_store.h"
 #include "session_internal.h"
 #include "base/clock.h"
@@ -12,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Sooner than that no process has written one: what is older is of the run before. */
+/* No process writes its first file sooner than this after its start. An older file is of an earlier run. */
 static const uint64_t first_file_ns = 50 * NS_PER_MS;
 
-/* app.pb.gz and 12 -> app.000012.pb.gz; a device or a FIFO has no number. What needs the tool is left as a
- * store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
+/* app.pb.gz and 12 -> app.000012.pb.gz. A device or a FIFO has no number. A format that needs the tool is
+ * left as a store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
 static int insert_number(struct profile_path *output, int directory_fd, uint32_t number)
 {
     char text[16];
@@ -54,7 +53,7 @@ static int name_outputs(struct session_intervals *intervals, const struct sessio
     return status;
 }
 
-/* By this process as another program, before an exec; or by another process that has the same names. */
+/* Whether the name was used by this process before an exec, or by another process that has the same names. */
 static bool is_taken(const struct profile_path *named, uint64_t process_utc_ns)
 {
     struct stat status;
@@ -80,7 +79,7 @@ int session_name_interval(struct session *session, uint32_t *ret_number)
     return status;
 }
 
-/* ---- those that are too many ---- */
+/* ---- files that are too many ---- */
 
 static size_t bytes_of(const struct session_intervals *intervals)
 {
@@ -98,7 +97,7 @@ void session_intervals_discard(struct session_intervals *intervals)
     scratch_free(intervals->kept, bytes_of(intervals));
 }
 
-/* Nobody else's file, though it has the name now. */
+/* Unless the name is another file's by now. */
 static void remove_if_same(const struct profile_path *output, int directory_fd,
                            const struct interval_file *file)
 {
@@ -108,8 +107,9 @@ static void remove_if_same(const struct profile_path *output, int directory_fd,
         unlinkat(directory_fd, output->name, 0);
 }
 
-/* The new file's record replaces that of the file which is `keep` older, and which is removed. */
-static void keep_file(struct session_intervals *intervals, uint32_t index, const struct profile_path *output)
+/* Notes the new file in the place of the file `keep` intervals before it, and removes that one. */
+static void replace_oldest(struct session_intervals *intervals, uint32_t index,
+                           const struct profile_path *output)
 {
     const struct profile_path *named = &intervals->numbered[index];
     int directory_fd = intervals->kept ? open_output(named) : -1;
@@ -131,7 +131,7 @@ static void keep_file(struct session_intervals *intervals, uint32_t index, const
 
 /* ---- writing ---- */
 
-/* How to go on with the stores of a recording is said of the first. */
+/* Says how to go on with the stores; once, for those of the first interval. */
 static void explain_stores(struct session *session)
 {
     for (uint32_t i = 0; i < session->outputs.count; i++) {
@@ -142,21 +142,21 @@ static void explain_stores(struct session *session)
     }
 }
 
-/* Not by the tool: nothing would be recorded meanwhile, and the files of a recording are alike. */
+/* Not by the tool, since nothing would be recorded meanwhile. */
 static void write_numbered(struct session *session, uint64_t end_ns)
 {
     struct session_intervals *intervals = &session->intervals;
     const struct session_outputs *outputs = &session->outputs;
-    const struct session_writing writing = {.name = intervals->numbered[0].name,
-                                            .directory_fd = -1,
-                                            .end_ns = end_ns,
-                                            .more = &intervals->numbered[1],
-                                            .more_count = outputs->count - 1};
-    if (session_write(session, &writing) < 0)
+    const struct session_write_request request = {.name = intervals->numbered[0].name,
+                                                  .directory_fd = -1,
+                                                  .end_ns = end_ns,
+                                                  .more = &intervals->numbered[1],
+                                                  .more_count = outputs->count - 1};
+    if (session_write(session, &request) < 0)
         return;
     session_outputs_forget_exec(&session->outputs);
     for (uint32_t i = 0; i < outputs->count; i++)
-        keep_file(intervals, i, &outputs->paths[i]);
+        replace_oldest(intervals, i, &outputs->paths[i]);
 }
 
 void session_write_interval(struct session *session, uint64_t end_ns)

@@ -10,7 +10,7 @@
 
 struct session;
 
-/* Who has written the files of an interval. */
+/* A file that was written, so that only it is removed later. */
 struct interval_file {
     uint32_t number; /* 0: none */
     dev_t device;
@@ -19,8 +19,8 @@ struct interval_file {
 
 struct session_intervals {
     uint32_t files;             /* so far */
-    uint32_t keep;              /* config.interval_keep, when kept is there */
-    struct interval_file *kept; /* the last ones of each output, or NULL for all */
+    uint32_t keep;              /* config.interval_keep */
+    struct interval_file *kept; /* the last `keep` files of each output; NULL: all files stay */
     struct profile_path numbered[1 + CONFIG_MORE_OUTS_MAX]; /* the outputs of the present interval */
 };
 
@@ -28,10 +28,11 @@ struct session_intervals {
 void session_intervals_init(struct session_intervals *intervals, uint32_t keep);
 void session_intervals_discard(struct session_intervals *intervals);
 
-/* The next number that is free, and with it `numbered`. 0 or -errno. */
+/* Finds the next number that is free, and fills in `numbered`. 0 or -errno. */
 int session_name_interval(struct session *session, uint32_t *ret_number);
 
-/* Writes the profile of the interval that ends at end_ns, and removes those that are too many. */
+/* Writes the profile of the interval that ends at end_ns, and removes the oldest one if there are too many.
+ */
 void session_write_interval(struct session *session, uint64_t end_ns);
 
 #endif

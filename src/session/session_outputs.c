@@ -1,4 +1,3 @@
-/* See session_outputs.h. */
 #include "session_outputs.h"
 #include "base/clock.h"
 #include "base/sink.h"
@@ -78,7 +77,7 @@ void session_outputs_check(struct session_outputs *outputs, bool has_own_descrip
         session_outputs_report(outputs, name, error, birth, log);
     else if (has_own_descriptors)
         outputs->spare_fd = sink_spare(outputs->directory_fd, name);
-    if (!has_own_descriptors) /* the program may do with its descriptors as it likes */
+    if (!has_own_descriptors) /* the program might close it */
         session_outputs_close(outputs);
 }
 

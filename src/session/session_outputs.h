@@ -2,7 +2,7 @@
  * Where the profile goes: the first output, which the recording cannot do without, and further ones.
  *
  * Owned by the sampler thread, or by its successor (session_state.h); worth_writing_ns alone is read by
- * threads that exec. The descriptors are in the sampler's own table.
+ * threads before an exec. The descriptors are in the sampler's own table.
  */
 #ifndef WALLPROF_SESSION_OUTPUTS_H
 #define WALLPROF_SESSION_OUTPUTS_H
@@ -26,7 +26,7 @@ struct session_outputs {
     uint64_t worth_writing_ns; /* atomic, relaxed: an exec is worth a file from then on; needs no partner */
 };
 
-/* 0, or -errno of the first one. What could not be settled is reported. */
+/* Fills in the paths. 0, or -errno of the first one. Failures are reported. */
 int session_outputs_choose(struct session_outputs *outputs, const struct config *config,
                            const struct session_birth *birth, struct log *log);
 
@@ -34,25 +34,26 @@ int session_outputs_choose(struct session_outputs *outputs, const struct config 
 int session_outputs_open(struct session_outputs *outputs);
 void session_outputs_close(struct session_outputs *outputs);
 
-/* The descriptors were in a table that is no more. */
+/* The sampler's descriptor table, which the descriptors were in, has gone. */
 void session_outputs_forget_descriptors(struct session_outputs *outputs);
 
-/* Whether the first one could be written now; keeps the means to write it later, or closes all. */
+/* Reports it if the first one could not be written now. Without descriptors of our own, all are closed again.
+ */
 void session_outputs_check(struct session_outputs *outputs, bool has_own_descriptors,
                            const struct session_birth *birth, struct log *log);
 
-/* One line for one problem: a failure is reported once. error: 0 or -errno. name: the file. */
+/* Says whether the first output was written. A failure is said once. error: 0 or -errno. name: the file. */
 void session_outputs_report(struct session_outputs *outputs, const char *name, int error,
                             const struct session_birth *birth, struct log *log);
 
-/* For a file before an exec: name_before_exec, unless it may have the output's own. 0 or -errno. */
+/* Chooses name_before_exec; it stays "" if the file may have the output's own name. 0 or -errno. */
 int session_outputs_name_before_exec(struct session_outputs *outputs, bool follows_exec,
                                      const struct session_birth *birth);
 
-/* The exec failed: what is in its file is in a later one too. */
+/* The exec failed: removes its file, as a later one has the same in it. */
 void session_outputs_forget_exec(struct session_outputs *outputs);
 
-/* Inserts the process id where another program of a run has written to the name since our start. */
+/* Inserts the process id into the names to which another program of the run has written since our start. */
 void session_outputs_leave_others(struct session_outputs *outputs, const struct session_birth *birth);
 
 #endif

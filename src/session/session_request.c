@@ -1,4 +1,3 @@
-/* See session_request.h. What the program's threads do comes first, then what the sampler does. */
 #include "session_request.h"
 #include "base/clock.h"
 #include "base/raw_calls.h"
@@ -16,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long a thread of the program waits. What the sampler waits for may be that thread's. */
+/* How long a thread of the program waits. The sampler may be waiting for that thread. */
 static const uint64_t patience_ns = 10 * (uint64_t)NS_PER_S;
 
-/* Whoever waits checks this often whether the process ends meanwhile. */
-static const uint64_t wait_ns = 100 * NS_PER_MS;
+/* How often a waiting thread checks whether the recording ends meanwhile. */
+static const uint64_t check_ns = 100 * NS_PER_MS;
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -42,7 +41,8 @@ static struct session *recorded_session(void)
     return session && !session_state_is_final(&session->handshake.state) ? session : NULL;
 }
 
-/* The right to send one. A handler that interrupts its own thread's request would wait for ever. */
+/* Gets the right to send a request. A handler that interrupts its own thread's request would wait for ever.
+ */
 static int take_turn(struct session_request *request, const uint32_t *state, uint64_t deadline_ns)
 {
     uint32_t tid = (uint32_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0), turn = 0;
@@ -54,7 +54,7 @@ static int take_turn(struct session_request *request, const uint32_t *state, uin
             return CONTROL_NOT_RECORDED;
         if (now_ns >= deadline_ns)
             return CONTROL_TIMED_OUT;
-        futex_wait(&request->turn, turn, now_ns + wait_ns);
+        futex_wait(&request->turn, turn, now_ns + check_ns);
         turn = 0;
     }
     return 0;
@@ -67,7 +67,7 @@ static void end_turn(struct session_request *request)
     futex_wake_all(&request->turn);
 }
 
-/* What is being carried out goes on without us: the sampler ends the turn then. */
+/* A request that is being carried out goes on without this thread; then the sampler ends the turn. */
 static int abandon(struct session_request *request, bool is_final)
 {
     uint32_t sent = REQUEST_SENT, taken = REQUEST_TAKEN;
@@ -88,7 +88,7 @@ static int wait_for_reply(struct session_request *request, const uint32_t *state
         bool is_final = session_state_is_final(state);
         if (now_ns >= deadline_ns || (now == REQUEST_SENT && is_final))
             return abandon(request, is_final);
-        futex_wait(&request->state, now, now_ns + wait_ns);
+        futex_wait(&request->state, now, now_ns + check_ns);
     }
     int result = request->result;
     end_turn(request);
@@ -100,7 +100,7 @@ int session_send_request(enum control_kind kind, const char *path)
     struct session *session = recorded_session();
     if (!session)
         return CONTROL_NOT_RECORDED;
-    if (session_is_held_here()) /* by the fork that this handler interrupts: the sampler could not reply */
+    if (session_is_held_here()) /* this handler interrupts a fork: the sampler could not reply */
         return CONTROL_BUSY;
     uint64_t deadline_ns = clock_monotonic_ns() + patience_ns;
     struct session_request *request = &session->requests.request;
@@ -133,8 +133,8 @@ void session_requests_discard(struct session_requests *requests)
     scratch_free(requests->page, CONTROL_PAGE_BYTES);
 }
 
-/* A nameless file that nobody can make smaller under our hands. Kernels that do not know the one flag want it
- * left out (before 6.3), and later ones complain where it is. */
+/* A nameless file that nobody can make smaller while it is mapped. Kernels before 6.3 refuse MFD_NOEXEC_SEAL;
+ * later ones complain if it is missing. */
 static int open_page(void)
 {
     int fd = memfd_create(CONTROL_PAGE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
@@ -152,8 +152,8 @@ static int open_page(void)
 
 /*
  * The file takes the place of the memory that was there, so the address stays. A wake at this moment may be
- * lost with the old memory, but what it is for stands elsewhere, and is read after this. The tool finds the
- * page by the descriptor, which stays open.
+ * lost with the old memory. That does no harm, because the state and the requests are read after this. The
+ * tool finds the page by the descriptor, which stays open.
  */
 void session_requests_open(struct session_requests *requests)
 {
@@ -165,14 +165,14 @@ void session_requests_open(struct session_requests *requests)
         close(fd);
         return;
     }
-    requests->answered = 0;
+    requests->replied = 0;
     sig_store_seq_cst(&page->layout, CONTROL_PAGE_LAYOUT);
 }
 
 bool session_requests_are_pending(const struct session_requests *requests)
 {
     return sig_load_seq_cst(&requests->request.state) == REQUEST_SENT ||
-           sig_load_seq_cst(&requests->page->request_number) != requests->answered ||
+           sig_load_seq_cst(&requests->page->request_number) != requests->replied ||
            sig_control_count() != requests->toggles;
 }
 
@@ -195,16 +195,26 @@ static int carry_out(struct session *session, enum control_kind kind, const char
     }
 }
 
-static void act_on_request(struct session *session)
+static bool take_request(struct session_request *request)
 {
-    struct session_request *request = &session->requests.request;
-    uint32_t sent = REQUEST_SENT, taken = REQUEST_TAKEN;
-    if (!sig_cas_acq_rel(&request->state, &sent, REQUEST_TAKEN))
-        return;
-    request->result = carry_out(session, request->kind, request->path);
+    uint32_t sent = REQUEST_SENT;
+    return sig_cas_acq_rel(&request->state, &sent, REQUEST_TAKEN);
+}
+
+static void reply(struct session_request *request, int result)
+{
+    uint32_t taken = REQUEST_TAKEN;
+    request->result = result;
     if (!sig_cas_acq_rel(&request->state, &taken, REQUEST_DONE))
         end_turn(request); /* nobody waits any more */
     futex_wake_all(&request->state);
+}
+
+static void act_on_request(struct session *session)
+{
+    struct session_request *request = &session->requests.request;
+    if (take_request(request))
+        reply(request, carry_out(session, request->kind, request->path));
 }
 
 static void act_on_signal(struct session *session)
@@ -247,7 +257,7 @@ static void act_on_page(struct session *session)
     struct control_page *page = session->requests.page;
     char path[PATH_MAX];
     uint32_t number = sig_load_seq_cst(&page->request_number);
-    if (number == session->requests.answered)
+    if (number == session->requests.replied)
         return;
     uint32_t kind = sig_load_relaxed(&page->kind);
     memcpy(path, page->path, sizeof(path));
@@ -255,7 +265,7 @@ static void act_on_page(struct session *session)
     bool is_bad = kind == CONTROL_DUMP && *path && *path != '/';
     page->result = is_bad ? EINVAL : carry_out(session, (enum control_kind)kind, path);
     tell_status(session, &page->status);
-    session->requests.answered = number;
+    session->requests.replied = number;
     sig_store_seq_cst(&page->reply_number, number);
     futex_wake_all_shared(&page->reply_number);
 }
@@ -269,12 +279,6 @@ void session_requests_act(struct session *session)
 
 void session_requests_end(struct session_requests *requests)
 {
-    struct session_request *request = &requests->request;
-    uint32_t sent = REQUEST_SENT, taken = REQUEST_TAKEN;
-    if (!sig_cas_acq_rel(&request->state, &sent, REQUEST_TAKEN))
-        return;
-    request->result = CONTROL_NOT_RECORDED;
-    if (!sig_cas_acq_rel(&request->state, &taken, REQUEST_DONE))
-        end_turn(request);
-    futex_wake_all(&request->state);
+    if (take_request(&requests->request))
+        reply(&requests->request, CONTROL_NOT_RECORDED);
 }

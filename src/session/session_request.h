@@ -28,8 +28,8 @@ enum control_result {
 
 enum request_state { REQUEST_NONE, REQUEST_SENT, REQUEST_TAKEN, REQUEST_ABANDONED, REQUEST_DONE };
 
-/* The request of a thread of the program. Who has the turn writes kind and path before REQUEST_SENT, the
- * sampler writes result before REQUEST_DONE. */
+/* The request of a thread of the program. The thread that has the turn writes kind and path before
+ * REQUEST_SENT, and the sampler writes result before REQUEST_DONE. */
 struct session_request {
     uint32_t turn;  /* atomic, futex: the tid of the thread whose request it is, 0: free */
     uint32_t state; /* atomic, futex: enum request_state */
@@ -43,14 +43,15 @@ struct session_requests {
     struct control_page *page; /* memory, shared with the tool when the sampler has opened it */
 
     /* The sampler's own. */
-    uint32_t answered;     /* of the page's requests */
+    uint32_t replied;      /* the number of the page's last request that has a reply */
     uint32_t toggles;      /* sig_control_count when it was read last */
     bool is_loss_reported; /* the program has taken the control signal */
 };
 
 /* ---- threads of the program ---- */
 
-/* What wallprof.h promises of them. path: absolute, NULL for the profile's own. */
+/* As wallprof.h promises of wallprof_start, _stop, _dump and _is_active. path: absolute, NULL for the
+ * profile's own. */
 int session_send_request(enum control_kind kind, const char *path);
 int session_is_active(void);
 
@@ -59,20 +60,20 @@ void session_wake(struct session_requests *requests);
 
 /* ---- the life of a session ---- */
 
-/* With the session. 0 or -ENOMEM. discard: with it, or with a copy of it in a child. */
+/* init: 0 or -ENOMEM. discard: also for a forked child's copy. */
 int session_requests_init(struct session_requests *requests);
 void session_requests_discard(struct session_requests *requests);
 
-/* In the sampler, every time that one enters: other processes find the page from now on. */
+/* In each sampler thread at its beginning: from now on other processes find the page. */
 void session_requests_open(struct session_requests *requests);
 
-/* Any thread: whether there is a request that is not carried out yet. */
+/* Any thread: whether a request has not been carried out yet. */
 bool session_requests_are_pending(const struct session_requests *requests);
 
 /* In the sampler, between ticks: carries them out. */
 void session_requests_act(struct session *session);
 
-/* In the sampler's successor: a request that was sent is not carried out any more. */
+/* In the thread that ends the recording, after the sampler: a request that was sent is refused. */
 void session_requests_end(struct session_requests *requests);
 
 #endif

@@ -17,10 +17,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* An answer that has not come by then is taken at a later tick. */
-static const uint64_t answer_patience_ns = 20 * NS_PER_MS;
+/* A reply that has not come by then is taken at a later tick. */
+static const uint64_t reply_patience_ns = 20 * NS_PER_MS;
 
-/* let_threads_come_back. On a busy machine a tick may be late, too, but hardly that late. */
+/* For let_threads_come_back. On a busy machine a tick may be late too, but hardly that late. */
 static const uint64_t stopped_ns = 50 * NS_PER_MS, coming_back_ns = 10 * NS_PER_MS;
 
 /* ---- before the first tick ---- */
@@ -102,7 +102,7 @@ void session_sleep_until(struct session *session, uint64_t deadline_ns)
     }
 }
 
-/* What signal threads are asked with from now on, if that has changed; and that some are not asked. */
+/* Says with which signal threads are sampled from now on, if that has changed, and that some cannot be. */
 static void report_signal(struct session *session)
 {
     const struct observer *observer = &session->sampler.observer;
@@ -112,8 +112,7 @@ static void report_signal(struct session *session)
     if (before != now && now == 0)
         log_add(&session->log, LOG_WARNING,
                 "signal %d was taken away by a system call of the program's, and no other is free: from now "
-                "on only "
-                "waiting threads are seen",
+                "on only waiting threads are seen",
                 before);
     else if (before != now && taken)
         log_add(&session->log, LOG_WARNING,
@@ -131,9 +130,9 @@ static void report_signal(struct session *session)
 }
 
 /*
- * A tick that is very late is one that the process was stopped over (SIGSTOP). What its threads waited in
- * ends with EINTR then, some of it (signal(7)): they are to come back from it before they are asked, or it
- * would be taken for our doing.
+ * A tick is very late if the process was stopped meanwhile (SIGSTOP). Some of the calls in which its threads
+ * waited end with EINTR then (signal(7)). The threads get time to return from them before they are signalled,
+ * or the EINTR would be taken for ours.
  */
 static void let_threads_come_back(struct session *session)
 {
@@ -142,7 +141,7 @@ static void let_threads_come_back(struct session *session)
         session_sleep_until(session, now_ns + coming_back_ns);
 }
 
-/* At the tick after: the one before it was held up until the fork was over, or came before it. */
+/* At the first tick after a fork, since no tick comes while a fork holds the sampler. */
 static void note_forks(struct session *session, uint64_t now_ns)
 {
     struct timeline *timeline = session->sampler.timeline;
@@ -175,7 +174,7 @@ static void one_tick(struct session *session)
     }
     sampler_pause_rest(&session->handshake.pause);
 
-    uint64_t patience_ns = now_ns + answer_patience_ns;
+    uint64_t patience_ns = now_ns + reply_patience_ns;
     observe_wait(&sampler->observer,
                  sampler->tick.deadline_ns < patience_ns ? sampler->tick.deadline_ns : patience_ns);
     sampler_pause_work(&session->handshake.pause);
@@ -192,8 +191,8 @@ static bool is_recording(const struct session *session)
 }
 
 /*
- * The C library calls exit() when the last thread ends; but it still counts those that have ended by the bare
- * system call, and then never does.
+ * The C library calls exit() when the last thread ends. But it still counts threads that have ended by the
+ * bare system call, and then never calls it.
  */
 static bool is_to_write(struct session *session)
 {
@@ -203,7 +202,7 @@ static bool is_to_write(struct session *session)
             session_state_move(&session->handshake.state, ON_TAKE_OVER, NULL) == 0);
 }
 
-/* While it is kept in a file it says all the time that it is there; but not while it is stopped. */
+/* A recording with a store says regularly that the process is there, but not while it is stopped. */
 static void sleep_until_tick(struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
@@ -241,30 +240,24 @@ static bool is_tick_due(const struct session *session)
     return !sampler->is_stopped && clock_monotonic_ns() >= sampler->tick.deadline_ns;
 }
 
-void *session_run(void *argument)
+/* 0 or -errno. */
+static int set_up(struct session *session)
 {
-    struct session *session = argument;
-    raw_prctl(PR_SET_NAME, (long)"wallprof");
-    int status = session->birth.is_child && !session->surroundings.is_resumed ? session_be_born(session) : 0;
-    session->handshake.set_up_status = status == 0 ? enter(session) : status;
-    if (session->handshake.set_up_status == 0 && !session->surroundings.is_resumed)
+    bool is_resumed = session->surroundings.is_resumed;
+    int status = session->birth.is_child && !is_resumed ? session_be_born(session) : 0;
+    if (status == 0)
+        status = enter(session);
+    session->handshake.set_up_status = status;
+    if (status == 0 && !is_resumed)
         session_control_begin(session);
-    session_state_move(&session->handshake.state, session->handshake.set_up_status < 0 ? ON_FAIL : ON_SET_UP,
-                       NULL);
-    if (session->handshake.set_up_status < 0) {
-        if (session->birth.is_child)
-            session_report_failure(session, session->handshake.set_up_status);
-        return NULL;
-    }
-    while (goes_on(session)) {
-        sleep_until_tick(session);
-        if (is_recording(session))
-            session_control_act(session);
-        if (is_recording(session) && is_tick_due(session))
-            one_tick(session);
-        if (sampler_is_deserted(&session->sampler))
-            session_state_move(&session->handshake.state, ON_DESERT, NULL);
-    }
+    session_state_move(&session->handshake.state, status < 0 ? ON_FAIL : ON_SET_UP, NULL);
+    if (status < 0 && session->birth.is_child)
+        session_report_failure(session, status);
+    return status;
+}
+
+static void leave(struct session *session)
+{
     sampler_pause_work(&session->handshake.pause);
     if (is_to_write(session)) {
         session_surroundings_free_descriptors(&session->surroundings);
@@ -275,5 +268,23 @@ void *session_run(void *argument)
         sampler_pause(&session->sampler);
     mapped_store_lose_file(&session->sampler.mapped_store);
     sampler_pause_rest(&session->handshake.pause);
+}
+
+void *session_run(void *argument)
+{
+    struct session *session = argument;
+    raw_prctl(PR_SET_NAME, (long)"wallprof");
+    if (set_up(session) < 0)
+        return NULL;
+    while (goes_on(session)) {
+        sleep_until_tick(session);
+        if (is_recording(session))
+            session_control_act(session);
+        if (is_recording(session) && is_tick_due(session))
+            one_tick(session);
+        if (sampler_is_deserted(&session->sampler))
+            session_state_move(&session->handshake.state, ON_DESERT, NULL);
+    }
+    leave(session);
     return NULL;
 }

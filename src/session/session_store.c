@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What became another program by exec has let go of its store. One that did not is kept again by then. */
+/* A process whose exec has failed has its recording in a file again after this time. */
 static const uint64_t again_after_ns = NS_PER_S;
 
 /* ---- where it is ---- */
@@ -27,19 +27,19 @@ static bool is_directory(const char *path)
     return path[strlen(path) - 1] == '/' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
-int session_choose_store(struct session *session)
+void session_choose_store(struct session *session)
 {
     char pattern[PATH_MAX + sizeof STORE_LIVE_PATTERN];
     struct session_store *store = &session->store;
     const struct session_birth *birth = &session->birth;
-    const char *asked = session->config.store;
+    const char *wanted = session->config.store;
     store->is_run = session->config.store_is_run;
-    if (!*asked)
-        return 0;
-    if (strcmp(asked, "auto") == 0)
+    if (!*wanted)
+        return;
+    if (strcmp(wanted, "auto") == 0)
         snprintf(pattern, sizeof(pattern), "%s/", session->outputs.paths[0].directory);
     else
-        snprintf(pattern, sizeof(pattern), "%s", asked);
+        snprintf(pattern, sizeof(pattern), "%s", wanted);
     store->is_named = !is_directory(pattern);
     for (size_t length = strlen(pattern); length > 1 && pattern[length - 1] == '/'; length--)
         pattern[length - 1] = '\0';
@@ -50,13 +50,12 @@ int session_choose_store(struct session *session)
                                            birth->start_utc_ns, birth->is_child)
                      : -ENAMETOOLONG;
     if (status < 0)
-        log_add(&session->log, LOG_ERROR, "the recording cannot be kept in %s: %s", asked,
+        log_add(&session->log, LOG_ERROR, "the recording cannot be kept in %s: %s", wanted,
                 strerrordesc_np(-status));
     sig_store_release(&store->plan, status == 0 ? STORE_FIRST : STORE_UNWANTED);
-    return status;
 }
 
-/* Where the profile of this recording would go: of an interval, under its number. */
+/* Where the profile of this recording would go; with its number if it is of an interval. */
 static arena_ref add_path(struct session *session, uint32_t index)
 {
     const struct profile_path *output = &session->outputs.paths[index];
@@ -112,8 +111,7 @@ static int begin_store(struct session *session, int directory, uint64_t now_ns)
     return status;
 }
 
-/* All processes of a run are one family; those that were not forked from one another meet in the run's file.
- */
+/* All processes of a run share their limit on overhead, through the run's file. */
 static void join_run(struct session *session, int directory)
 {
     struct stat status;
@@ -131,7 +129,7 @@ static void begin_keeping(struct session *session, bool is_first, uint64_t now_n
 {
     int directory = session_store_open_directory(&session->store);
     int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
-    bool is_over = status == -ENOENT && session->config.store_is_run; /* the run that it was a part of */
+    bool is_over = status == -ENOENT && session->config.store_is_run; /* the run has ended */
     if (status < 0)
         log_add(&session->log, is_over ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
                 session->store.path.directory, session->store.path.name, strerrordesc_np(-status));
@@ -152,37 +150,35 @@ void session_keep(struct session *session, uint64_t now_ns)
         return;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     sig_store_release(&store->plan, STORE_SETTLED);
-    if (mapped_store_is_kept(
-            &session->sampler.mapped_store)) /* the exec has failed that it was removed for */
+    if (mapped_store_is_kept(&session->sampler.mapped_store)) /* it was removed for an exec that has failed */
         mapped_store_give_up(&session->sampler.mapped_store, 0);
     begin_keeping(session, plan == STORE_FIRST && !session->birth.is_child, now_ns);
-    session->sampler.upkeep_cpu_ns +=
-        clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns; /* looks are no dearer */
+    session->sampler.upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     if (session->log.used_bytes > 0)
         log_flush_through(&session->log, session->surroundings.stderr_handle);
 }
 
 /* ---- in the thread that takes over from a sampler ---- */
 
-/* It may be out of reach by now, or be somebody else's: then the recording goes on in memory. */
+/* The file may be out of reach by now, or another one: then the recording goes on in memory. */
 void session_keep_on(struct session *session)
 {
-    struct mapped_store *live = &session->sampler.mapped_store;
-    if (!mapped_store_is_kept(live))
+    struct mapped_store *mapped = &session->sampler.mapped_store;
+    if (!mapped_store_is_kept(mapped))
         return;
     int fd = session->surroundings.has_own_descriptors ? session_store_reopen(&session->store) : -EMFILE;
-    int status = fd < 0 ? fd : mapped_store_take_file(live, fd);
+    int status = fd < 0 ? fd : mapped_store_take_file(mapped, fd);
     if (status == 0)
         return;
     if (fd >= 0)
         close(fd);
-    mapped_store_give_up(live, status);
+    mapped_store_give_up(mapped, status);
 }
 
 /* ---- the end ---- */
 
-/* Code that is in no file, and files that were replaced: what else there is to know of names, the file tells
- * as well afterwards. */
+/* Whether there is code that is in no file, or a file that was replaced. All other names can be read from the
+ * files afterwards. */
 static bool knows_more_than_files(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
@@ -206,25 +202,24 @@ static bool knows_more_than_files(const struct session *session)
 
 bool session_leave_store(struct session *session)
 {
-    struct mapped_store *live = &session->sampler.mapped_store;
+    struct mapped_store *mapped = &session->sampler.mapped_store;
     struct session_store *store = &session->store;
     bool can_open = session->surroundings.has_own_descriptors && store->plan != STORE_UNWANTED;
     int directory = can_open ? session_store_open_directory(store) : -1;
     if (directory < 0) {
-        if (session->store
-                .is_joined) /* whose user may have no way there any more: who gathers finds it whole */
+        if (store->is_joined) /* this user may have lost access to the directory; `wallprof gather` has not */
             session_close_store(session, true);
         return false;
     }
-    if (store->plan == STORE_FIRST && session_store_is_gathered(directory)) { /* before its first tick */
+    if (store->plan == STORE_FIRST && session_store_is_gathered(directory)) { /* there was no tick yet */
         sig_store_release(&store->plan, STORE_SETTLED);
         begin_keeping(session, false, session->recording.end_ns);
     }
-    bool leaves = session->store.is_joined && mapped_store_is_kept(live);
+    bool leaves = store->is_joined && mapped_store_is_kept(mapped);
     if (leaves) {
         session_close_store(session, knows_more_than_files(session));
-        leaves = session_store_is_gathered(
-            directory); /* after closing it: who gathers unlocks the run, then looks for closed stores */
+        /* after closing it: `wallprof gather` unlocks the run, and then looks for closed stores */
+        leaves = session_store_is_gathered(directory);
     }
     close(directory);
     return leaves;
@@ -245,7 +240,7 @@ static void note_end(enum store_end kind, int value)
     overhead_group_pause(&session->sampler.overhead_group);
 }
 
-/* Who gathers the run's stores may have done so since. 0 or 1, or -errno where there is no telling. */
+/* Whether the run's stores are still to be gathered: 0 or 1, or -errno if it cannot be told. */
 static int is_still_gathered(const struct session_store *store)
 {
     int directory = session_store_open_directory(store);
@@ -291,9 +286,9 @@ void session_note_death(pid_t child, int signal)
 
 bool session_leave_store_at_exec(struct session *session, uint64_t now_ns)
 {
-    struct mapped_store *live = &session->sampler.mapped_store;
-    mapped_store_note_end(live, STORE_END_EXEC, 0, now_ns);
-    return mapped_store_is_kept(live) && sig_load_relaxed(&session->store.is_joined) &&
+    struct mapped_store *mapped = &session->sampler.mapped_store;
+    mapped_store_note_end(mapped, STORE_END_EXEC, 0, now_ns);
+    return mapped_store_is_kept(mapped) && sig_load_relaxed(&session->store.is_joined) &&
            is_still_gathered(&session->store) == 1;
 }
 
@@ -308,12 +303,12 @@ void session_discard_store(struct session *session, uint64_t now_ns)
 
 void session_reopen_store(struct session *session)
 {
-    struct mapped_store *live = &session->sampler.mapped_store;
-    if (!live->header)
+    struct mapped_store *mapped = &session->sampler.mapped_store;
+    if (!mapped->header)
         return;
-    if (mapped_store_is_kept(live)) /* it is not when the disk was full; it may have room by now */
-        mapped_store_give_up(live, 0);
-    session_store_unlink(&session->store, &session->sampler.mapped_store);
+    if (mapped_store_is_kept(mapped)) /* it is not after the disk was full */
+        mapped_store_give_up(mapped, 0);
+    session_store_unlink(&session->store, mapped);
     session->store.again_ns = 0;
     sig_store_release(&session->store.plan, STORE_AGAIN);
 }

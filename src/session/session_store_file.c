@@ -1,12 +1,12 @@
 /*
- * The file of a recording that is kept: its name and its lock, those that others have left, and runs.
+ * The file of a store: its name and its lock, stores that others have left, and runs.
  *
- * A store is locked (fcntl, by the sampler's descriptor) as long as its process lives: who can lock it knows
- * that no process will finish it. Such locks end with the sampler's descriptor table, so with the process
- * however it ends, and with exec; children do not have them.
+ * A store is locked (fcntl, by the sampler's descriptor) as long as its process lives. Whoever can lock it
+ * knows that no process will finish it. The lock ends with the sampler's descriptor table: with the process,
+ * however it ends, and with an exec. Children do not have it.
  *
- * In a run (wallprof-run) all stores are in one directory. A file in there is kept locked (flock) by the
- * program that gathers them.
+ * In a run (wallprof-run) all stores are in one directory. `wallprof gather` keeps a file in there locked
+ * (flock).
  */
 #include "account/mapped_store.h"
 #include "base/clock.h"
@@ -15,8 +15,8 @@
 #include "base/trusted_path.h"
 #include "profile/store.h"
 #include "session_store.h"
-#include "sig/sys/sig_arch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,7 +46,8 @@ static bool lock_store(int fd)
     return raw_fcntl(fd, F_SETLK, (long)&lock) == 0;
 }
 
-/* A name that nobody could know beforehand, but for the one that was asked for, unless that is taken. */
+/* A name that nobody can know beforehand. The first attempt is the name that was asked for, if there is one.
+ */
 static int choose_store_name(struct session_store *store, int attempt)
 {
     uint32_t random = 0;
@@ -64,7 +65,7 @@ static int choose_store_name(struct session_store *store, int attempt)
     return length < (int)sizeof(store->name) ? 0 : -ENAMETOOLONG;
 }
 
-/* Tries one name after the other. What try_name returns: -EEXIST for a name that is taken. */
+/* Tries one name after the other. Returns what try_name returns: -EEXIST for a name that is taken. */
 static int with_a_name(struct session_store *store, int directory_fd, int fd,
                        int try_name(int directory_fd, const char *name, int fd))
 {
@@ -97,8 +98,8 @@ static int give_name(int directory_fd, const char *name, int fd)
     return linkat(AT_FDCWD, path, directory_fd, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* Without a name nobody sees it before it is a store. Not all file systems have that, nor all have /proc; and
- * it takes twice as long as a file with a name, which will do where nobody looks before the end of a run. */
+/* Without a name nobody sees the file before it is a store. Not all file systems can do that, nor is there
+ * always a /proc. It takes twice as long as a file with a name. */
 static int create_nameless(int directory_fd)
 {
     char path[PROC_PATH_BYTES];
@@ -119,6 +120,7 @@ int session_store_give_name(struct session_store *store, int directory_fd, int f
 
 int session_store_create(struct session_store *store, int directory_fd, bool *ret_is_named)
 {
+    /* in a run nobody reads the file before the end, so it may have its name at once */
     int fd = store->is_run ? -ENOTSUP : create_nameless(directory_fd);
     *ret_is_named = fd < 0;
     if (fd < 0)
@@ -133,9 +135,9 @@ int session_store_create(struct session_store *store, int directory_fd, bool *re
     return fd;
 }
 
-/* ---- those that were left ---- */
+/* ---- stores that were left ---- */
 
-/* Nobody's any more, and not of a program that ended as it wanted to. */
+/* Whether it is a store of ours whose process has gone without finishing it. */
 static bool is_waiting(int directory_fd, const char *name)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -166,26 +168,19 @@ static void report_waiting(const struct session_store *store, struct log *log, c
             count, store->path.directory, store->path.directory);
 }
 
-/* The process's own is left out: to close it for a second time would end its lock. Not by readdir, which
- * allocates with the program's malloc. */
+/* The process's own is left out: opening and closing it would end its lock. Not by readdir, which allocates
+ * with the program's malloc. */
 static unsigned count_waiting(const struct session_store *store, int directory_fd, char first[NAME_MAX + 1])
 {
-    struct directory_entry { /* the kernel's struct linux_dirent64 */
-        uint64_t inode, offset;
-        uint16_t bytes;
-        uint8_t type;
-        char name[];
-    };
     char entries[ENTRIES_BYTES] __attribute__((aligned(8)));
     unsigned count = 0;
-    for (long got;
-         (got = sig_syscall4(SYS_getdents64, directory_fd, (long)entries, sizeof(entries), 0)) > 0;) {
-        for (long at = 0; at < got && count < WAITING_MAX;) {
-            const struct directory_entry *entry = (const void *)(entries + at);
-            at += entry->bytes;
-            if (store_is_live_name(entry->name) && strcmp(entry->name, store->name) != 0 &&
-                is_waiting(directory_fd, entry->name) && count++ == 0)
-                snprintf(first, NAME_MAX + 1, "%s", entry->name);
+    for (ssize_t got; (got = raw_getdents(directory_fd, entries, sizeof(entries))) > 0;) {
+        for (ssize_t at = 0; at < got && count < WAITING_MAX;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            at += entry->d_reclen;
+            if (store_is_live_name(entry->d_name) && strcmp(entry->d_name, store->name) != 0 &&
+                is_waiting(directory_fd, entry->d_name) && count++ == 0)
+                snprintf(first, NAME_MAX + 1, "%s", entry->d_name);
         }
     }
     return count;
@@ -206,8 +201,7 @@ void session_store_report_waiting(const struct session_store *store, int directo
 
 /* ---- runs ---- */
 
-/* The file of a run that somebody gathers the stores of in this directory_fd, or -1. Whoever does has locked
- * it from before this process's start. */
+/* `wallprof gather` locked the file before this process started. */
 int session_store_open_run(int directory_fd, int access)
 {
     int fd = openat(directory_fd, STORE_RUN_NAME, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -238,7 +232,6 @@ int session_store_reopen(const struct session_store *store)
     return status;
 }
 
-/* The profile may have replaced it by now, or another process's store may have its name. */
 void session_store_unlink(const struct session_store *store, const struct mapped_store *mapped)
 {
     char path[PATH_MAX + NAME_MAX + 2];
@@ -248,7 +241,7 @@ void session_store_unlink(const struct session_store *store, const struct mapped
         unlink(path);
 }
 
-/* The directory stays as long as there are others' stores in it. */
+/* The directory stays as long as other stores are in it. */
 void session_store_remove_run(const struct session_store *store)
 {
     int directory_fd = session_store_open_directory(store);

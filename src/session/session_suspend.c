@@ -1,8 +1,8 @@
-/* Standing down: the sampler's thread ends for a moment, and another takes over. */
+/* The sampler's thread ends for a moment, and another one takes over. */
 #include "session_internal.h"
 #include "libc.h"
 #include "base/clock.h"
-#include "base/futex.h"
+#include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /*
- * pthread_join returns when the thread has let go of its memory, which is before the kernel counts it out.
- * What asks for the whole process group afterwards waits for the lock under which that is done
- * (kernel/exit.c: release_task).
+ * pthread_join returns when the thread has released its memory, which is before the kernel removes it from
+ * the process. A signal to the process group waits for the lock under which that is done (kernel/exit.c:
+ * release_task).
  */
 static void wait_until_gone(const struct session *session, pid_t tid)
 {
@@ -23,18 +23,11 @@ static void wait_until_gone(const struct session *session, pid_t tid)
     sig_syscall4(SYS_kill, 0, 0, 0, 0);
 }
 
-uint64_t session_set_mask(uint64_t mask)
-{
-    uint64_t before = 0;
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask));
-    return before;
-}
-
-/* One thread at a time; not while another ends the session, nor for a second time within one. */
-void session_stand_down(struct session_absence *absence)
+/* For one thread at a time. Refused while another thread ends the session, and within a suspension. */
+void session_suspend(struct session_suspension *suspension)
 {
     struct session *session = session_own();
-    *absence = (struct session_absence){0};
+    *suspension = (struct session_suspension){0};
     if (!session)
         return;
     if (session->handshake.ignores_children) {
@@ -42,23 +35,22 @@ void session_stand_down(struct session_absence *absence)
         return;
     }
     session_let_go();
-    session_state_await_other(&session->handshake.state, STATE_STARTING,
-                              0); /* a child's sampler may not be born yet */
+    /* a child's sampler may not be set up yet */
+    session_state_await_other(&session->handshake.state, STATE_STARTING, 0);
     session_wait_for_writing(&session->handshake);
-    absence->mask = session_set_mask(~(uint64_t)0);
-    absence->is_down = session_state_move(&session->handshake.state, ON_SUSPEND, NULL) == 0;
-    if (!absence->is_down) {
-        session_set_mask(absence->mask);
+    suspension->mask = raw_set_mask(~(uint64_t)0);
+    suspension->is_suspended = session_state_move(&session->handshake.state, ON_SUSPEND, NULL) == 0;
+    if (!suspension->is_suspended) {
+        raw_set_mask(suspension->mask);
         return;
     }
     pid_t tid = session->sampler.thread_scan.own_tid;
-    session_wake(&session->requests);
-    libc()->pthread_join(session->surroundings.thread, NULL);
+    session_join_sampler(session);
     wait_until_gone(session, tid);
 }
 
-/* The sampler's thread, for what is left of the run. */
-static int resume(struct session *session)
+/* Creates another sampler thread. */
+static int start_sampler(struct session *session)
 {
     session->surroundings.is_resumed = true;
     session_outputs_forget_descriptors(&session->outputs);
@@ -70,12 +62,12 @@ static int resume(struct session *session)
     return status;
 }
 
-void session_stand_up(const struct session_absence *absence)
+void session_resume(const struct session_suspension *suspension)
 {
     struct session *session = session_current();
-    if (!absence->is_down)
+    if (!suspension->is_suspended)
         return;
-    int status = resume(session);
+    int status = start_sampler(session);
     if (status < 0) {
         log_add(&session->log, LOG_WARNING,
                 "recording ends here, no thread can be created after unshare(), setns() or capset(): %s",
@@ -83,5 +75,5 @@ void session_stand_up(const struct session_absence *absence)
         session->recording.end_ns = clock_monotonic_ns();
         session_state_move(&session->handshake.state, ON_GONE, NULL);
     }
-    session_set_mask(absence->mask);
+    raw_set_mask(suspension->mask);
 }

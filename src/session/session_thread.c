@@ -52,22 +52,23 @@ struct thread_annotations *session_thread_annotations(void)
 /* ---- the end ---- */
 
 /*
- * When the last registered thread ends, the C library's exit() runs as soon as no other thread is left, and
- * the sampler must not be that other thread: so it leaves, and the profile is written by session_finish. No
- * handler of this thread may end the process meanwhile: it would wait for the sampler to have left.
+ * After the last thread of the program has ended, the C library calls exit() as soon as no other thread is
+ * left. The sampler must not be that other thread, so it leaves, and session_finish writes the profile.
+ * Meanwhile no handler of this thread may end the process, because it would wait for the sampler to have
+ * left.
  */
 static void end_sampler(struct session *session)
 {
     session_state_await(&session->handshake.state, ON_LEAVE, clock_monotonic_ns() + leave_patience_ns);
-    uint64_t mask = session_set_mask(~(uint64_t)0);
+    uint64_t mask = raw_set_mask(~(uint64_t)0);
     bool has_left = session_state_move(&session->handshake.state, ON_LEAVE, NULL) == 0;
     if (has_left) {
         session_join_sampler(session);
         session_state_move(&session->handshake.state, ON_GONE, NULL);
     }
-    session_set_mask(mask);
+    raw_set_mask(mask);
     if (has_left && session->surroundings.has_probe)
-        exit(EXIT_SUCCESS); /* as the C library does for the last thread, were it not for that one */
+        exit(EXIT_SUCCESS); /* the C library would, if the probe were not there */
 }
 
 static void leave_session(struct thread *thread)

@@ -16,92 +16,90 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Shells try one directory after the other: after an exec that has failed, others are soon to follow. */
+/* An exec that fails is often followed by others, as a shell tries one directory after the other. So the next
+ * one is worth a file only after a pause of this many times what the last file cost. */
 static const uint64_t write_cost_factor = 10;
 
-/* Not under a filter of system calls, which would be the tool's too. */
+/* Not under a filter of system calls, which would apply to the tool too. */
 static bool may_run_tool(const struct session *session)
 {
     return *session->config.tool && strcmp(session->config.tool, "off") != 0 && !session->config.is_strict &&
            !session->handshake.ignores_children && raw_prctl(PR_GET_SECCOMP, 0) == 0;
 }
 
-static struct export_request describe_recording(struct session *session, const struct process_record *process,
-                                                uint64_t end_ns, const char *restraint)
+/* What an export says besides the samples. */
+struct description {
+    char restraint[OVERHEAD_LIMIT_TEXT_BYTES], program[PATH_MAX];
+    struct process_record process;
+};
+
+static struct export_request describe_recording(struct session *session, uint64_t end_ns,
+                                                struct description *description)
 {
-    uint64_t recorded_ns = session_recorded_ns(&session->recording, end_ns);
+    overhead_limit_describe(&session->sampler.overhead_limit, session->recording.profile_ns, end_ns,
+                            description->restraint);
+    description->process =
+        session_birth_describe(&session->birth, session->config.rank, description->program);
     return (struct export_request){
         .sampler = &session->sampler,
         .labels = session->config.labels,
         .has_timed_samples = session->config.timeline == TIMELINE_PPROF,
         .start_utc_ns = session->recording.profile_utc_ns,
-        .duration_ns = recorded_ns,
+        .duration_ns = session_recorded_ns(&session->recording, end_ns),
         .process_utc_ns = session->birth.start_utc_ns,
-        .restraint = restraint,
+        .restraint = description->restraint,
         .command = session->birth.command_text,
-        .process = process,
+        .process = &description->process,
         .perf_maps = &session->birth.perf_maps,
         .log = &session->log,
     };
 }
 
-static int write_profile(struct session *session, const struct session_writing *writing,
-                         const char *restraint)
+static int write_profile(struct session *session, const struct session_write_request *request,
+                         struct export_request *export)
 {
-    uint64_t recorded_ns = session_recorded_ns(&session->recording, writing->end_ns);
-    bool is_elsewhere = writing->directory_fd >= 0;
-    char program[PATH_MAX];
-    const struct process_record process =
-        session_birth_describe(&session->birth, session->config.rank, program);
-    struct export_request request = describe_recording(session, &process, writing->end_ns, restraint);
-    request.tool = writing->by_tool && may_run_tool(session) ? session->config.tool : NULL;
-    request.is_short = recorded_ns < SESSION_WORTH_NS;
-    request.directory_fd = is_elsewhere ? writing->directory_fd : session->outputs.directory_fd;
-    request.directory = is_elsewhere ? writing->directory : session->outputs.paths[0].directory;
-    request.name = writing->name;
-    request.more = writing->more;
-    request.more_count = writing->more_count;
-    request.spare_fd = is_elsewhere ? -1 : session->outputs.spare_fd;
+    bool is_elsewhere = request->directory_fd >= 0;
+    export->tool = request->may_use_tool && may_run_tool(session) ? session->config.tool : NULL;
+    export->is_short = export->duration_ns < SESSION_WORTH_NS;
+    export->directory_fd = is_elsewhere ? request->directory_fd : session->outputs.directory_fd;
+    export->directory = is_elsewhere ? request->directory : session->outputs.paths[0].directory;
+    export->name = request->name;
+    export->more = request->more;
+    export->more_count = request->more_count;
+    export->spare_fd = is_elsewhere ? -1 : session->outputs.spare_fd;
     if (!is_elsewhere)
         session->outputs.spare_fd = -1;
-    return export_write(&request);
+    return export_write(export);
 }
 
 void session_close_store(struct session *session, bool with_names)
 {
-    struct mapped_store *live = &session->sampler.mapped_store;
-    char restraint[OVERHEAD_LIMIT_TEXT_BYTES], program[PATH_MAX];
+    struct mapped_store *store = &session->sampler.mapped_store;
+    struct description description;
     struct store_part names = {0};
-    if (!mapped_store_is_kept(live))
+    if (!mapped_store_is_kept(store))
         return;
     sampler_show(&session->sampler, session->recording.end_ns); /* the ends of all threads too */
-    overhead_limit_describe(&session->sampler.overhead_limit, session->recording.profile_ns,
-                            session->recording.end_ns, restraint);
-    const struct process_record process =
-        session_birth_describe(&session->birth, session->config.rank, program);
-    const struct export_request request =
-        describe_recording(session, &process, session->recording.end_ns, restraint);
-    names.offset = mapped_store_cut(live);
+    const struct export_request export = describe_recording(session, session->recording.end_ns, &description);
+    names.offset = mapped_store_cut(store);
     if (with_names)
-        export_names(&request, live->fd, &names);
-    mapped_store_close(live, request.duration_ns, restraint, &names);
+        export_names(&export, store->fd, &names);
+    mapped_store_close(store, export.duration_ns, export.restraint, &names);
 }
 
-int session_write(struct session *session, const struct session_writing *writing)
+int session_write(struct session *session, const struct session_write_request *request)
 {
-    char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
-    overhead_limit_describe(&session->sampler.overhead_limit, session->recording.profile_ns, writing->end_ns,
-                            restraint);
-    int error = writing->directory_fd >= 0 ? 0 : session_outputs_open(&session->outputs);
+    struct description description;
+    struct export_request export = describe_recording(session, request->end_ns, &description);
+    int error = request->directory_fd >= 0 ? 0 : session_outputs_open(&session->outputs);
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     if (error == 0)
-        error = write_profile(session, writing, restraint);
-    session->sampler.upkeep_cpu_ns +=
-        clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns; /* looks are no dearer */
-    if (writing->directory_fd < 0 && error != EXPORT_LEFT_STORE)
-        session_outputs_report(&session->outputs, writing->name, error, &session->birth, &session->log);
-    if (*restraint)
-        log_add(&session->log, LOG_INFO, "%s", restraint);
+        error = write_profile(session, request, &export);
+    session->sampler.upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    if (request->directory_fd < 0 && error != EXPORT_LEFT_STORE)
+        session_outputs_report(&session->outputs, request->name, error, &session->birth, &session->log);
+    if (*export.restraint)
+        log_add(&session->log, LOG_INFO, "%s", export.restraint);
     if (session->sampler.tree.overflows > 0)
         log_add(
             &session->log, LOG_WARNING,
@@ -110,26 +108,26 @@ int session_write(struct session *session, const struct session_writing *writing
     return error < 0 ? error : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- at the end ---- */
 
 static void write_whole(struct session *session, uint64_t end_ns)
 {
     if (session->config.store_is_run && !session->outputs.has_written)
         session_outputs_leave_others(&session->outputs, &session->birth);
-    const struct session_writing writing = {.name = session->outputs.paths[0].name,
-                                            .directory_fd = -1,
-                                            .end_ns = end_ns,
-                                            .more = &session->outputs.paths[1],
-                                            .more_count = session->outputs.count - 1,
-                                            .by_tool = true};
-    if (session_write(session, &writing) < 0) {
+    const struct session_write_request request = {.name = session->outputs.paths[0].name,
+                                                  .directory_fd = -1,
+                                                  .end_ns = end_ns,
+                                                  .more = &session->outputs.paths[1],
+                                                  .more_count = session->outputs.count - 1,
+                                                  .may_use_tool = true};
+    if (session_write(session, &request) < 0) {
         if (session->recording.end_ns)
             session_close_store(session, true);
         return;
     }
     if (session->recording.end_ns)
         session_remove_store(session);
-    else if (!session->store.is_joined) /* until there is more */
+    else if (!session->store.is_joined) /* it has no more than the file, until recording starts again */
         session_discard_store(session, end_ns);
     session_outputs_forget_exec(&session->outputs);
     session->outputs.has_written = true;
@@ -192,27 +190,27 @@ static int open_directory_of(const char *path, char directory[PATH_MAX], const c
 int session_write_dump(struct session *session, const char *path, uint64_t now_ns)
 {
     char own[2 * PATH_MAX], directory[PATH_MAX];
-    struct session_writing writing = {.directory = directory, .end_ns = now_ns};
+    struct session_write_request request = {.directory = directory, .end_ns = now_ns};
     if (!*path) {
         snprintf(own, sizeof(own), "%s/%s", session->outputs.paths[0].directory,
                  session->outputs.paths[0].name);
         path = own;
     }
-    writing.directory_fd = open_directory_of(path, directory, &writing.name);
-    if (writing.directory_fd < 0)
-        return writing.directory_fd;
+    request.directory_fd = open_directory_of(path, directory, &request.name);
+    if (request.directory_fd < 0)
+        return request.directory_fd;
     if (!sig_load_relaxed(&session->recording.is_stopped))
         sampler_settle(&session->sampler, now_ns);
-    int status = session_write(session, &writing);
-    close(writing.directory_fd);
-    if (status == 0 && !export_needs_tool(writing.name))
+    int status = session_write(session, &request);
+    close(request.directory_fd);
+    if (status == 0 && !export_needs_tool(request.name))
         log_add(&session->log, LOG_INFO, "what was recorded so far is written to %s", path);
     return status;
 }
 
 /* ---- before an exec ---- */
 
-/* Not into a device or a FIFO: its reader waits for one profile, the new program's. */
+/* Not into a device or a FIFO, whose reader waits for one profile: the new program's. */
 static void write_before_exec(struct session *session, uint64_t now_ns)
 {
     const char *name = session->outputs.paths[0].name;
@@ -227,8 +225,8 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
         return;
     }
     const char *chosen = session->outputs.name_before_exec, *written = *chosen ? chosen : name;
-    const struct session_writing writing = {.name = written, .directory_fd = -1, .end_ns = now_ns};
-    if (session_write(session, &writing) < 0)
+    const struct session_write_request request = {.name = written, .directory_fd = -1, .end_ns = now_ns};
+    if (session_write(session, &request) < 0)
         return;
     if (export_needs_tool(name))
         export_store_explain(&session->log, session->outputs.paths[0].directory, written,
@@ -243,14 +241,14 @@ static void note_exec(struct session *session, uint64_t now_ns)
         timeline_event(session->sampler.timeline, &event);
 }
 
-/* Before its first tick: a store of a run is what is left at an exec. */
+/* Before the first tick: a process of a run leaves its store at an exec, so one is begun. */
 static bool leaves_first_store(struct session *session, uint64_t now_ns)
 {
-    const struct mapped_store *live = &session->sampler.mapped_store;
-    if (!session->config.store_is_run || live->header)
+    const struct mapped_store *store = &session->sampler.mapped_store;
+    if (!session->config.store_is_run || store->header)
         return false;
     session_keep(session, now_ns);
-    if (!mapped_store_is_kept(live) || !session->store.is_joined)
+    if (!mapped_store_is_kept(store) || !session->store.is_joined)
         return false;
     sampler_show(&session->sampler, now_ns);
     return true;
