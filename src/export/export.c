@@ -27,11 +27,11 @@ static bool has_cxx_runtime(const struct modules *modules)
     return false;
 }
 
-/* The program's own demangler, if it carries one. A dlsym that finds nothing allocates its error message with
- * the program's malloc, so it is asked only where there is something to find. */
+/* The program's own demangler, if it has one. A dlsym that finds nothing allocates its error message with the
+ * program's malloc, so it is called only if there is a C++ runtime. */
 static symbolize_demangle_fn *program_demangler(const struct modules *modules)
 {
-    if (!has_cxx_runtime(modules) || !modules_can_lock_loader(modules)) /* dlsym locks it */
+    if (!has_cxx_runtime(modules) || !modules_can_lock_loader(modules)) /* dlsym would wait for it */
         return NULL;
     return (symbolize_demangle_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "__cxa_demangle");
 }
@@ -47,9 +47,11 @@ static void index_threads(const struct sampler *sampler, arena_ref *thread_of_nu
     }
 }
 
-typedef int use_fn(const struct profile *profile, const struct export_request *request, void *context);
+typedef int export_profile_fn(const struct profile *profile, const struct export_request *request,
+                              void *context);
 
-static int with_profile(const struct export_request *request, use_fn *use, void *context)
+static int with_profile(const struct export_request *request, export_profile_fn *export_profile,
+                        void *context)
 {
     const struct sampler *sampler = request->sampler;
     uint32_t thread_count = sampler->thread_count;
@@ -84,14 +86,14 @@ static int with_profile(const struct export_request *request, use_fn *use, void 
             .restraint = request->restraint,
             .command = request->command,
         };
-        status = use(&profile, request, context);
+        status = export_profile(&profile, request, context);
     }
     symbolize_destroy(symbols);
     scratch_free(thread_of_number, index_bytes);
     return status;
 }
 
-/* ---- the files: 0 is the one in directory_fd, 1, 2 ... are in `more` ---- */
+/* ---- the files: file 0 is in directory_fd, files 1, 2 ... are those of `more` ---- */
 
 struct export_writer {
     const struct profile *profile;
@@ -121,26 +123,20 @@ static void close_directory(uint32_t index, int fd)
         close(fd);
 }
 
-static int write_to(const struct profile *profile, int spare_fd, int directory_fd, const char *name)
+/* Writes file `index` under this name. The spare descriptor is for the first file. */
+static int write_file(struct export_writer *writer, uint32_t index, int directory_fd, const char *name)
 {
-    int error;
+    int error, spare_fd = index == 0 ? writer->spare_fd : -1;
     enum file_format format = format_of_name(name);
+    if (index == 0)
+        writer->spare_fd = -1;
     struct sink *sink = sink_create_with(spare_fd, directory_fd, name, format_coding(format, name), &error);
     if (!sink)
         return error;
-    int status = format_write(format, profile, sink);
+    int status = format_write(format, writer->profile, sink);
     if (status < 0)
         sink_fail(sink, status);
     return sink_commit(sink);
-}
-
-/* Under that name, in the directory of a file. The spare descriptor is for the directory of the first. */
-static int write_file(struct export_writer *writer, uint32_t index, int directory_fd, const char *name)
-{
-    int spare_fd = index == 0 ? writer->spare_fd : -1;
-    if (index == 0)
-        writer->spare_fd = -1;
-    return write_to(writer->profile, spare_fd, directory_fd, name);
 }
 
 static int write_own_format(struct export_writer *writer, uint32_t index)
@@ -153,7 +149,7 @@ static int write_own_format(struct export_writer *writer, uint32_t index)
     return status;
 }
 
-/* For a file whose format needs the tool. */
+/* Leaves a store in place of a file whose format needs the tool. */
 static int leave_store(struct export_writer *writer, uint32_t index, const char *reason)
 {
     char store[NAME_MAX + 1];
@@ -180,7 +176,8 @@ static int write_one(struct export_writer *writer, uint32_t index, const char *r
     return export_needs_tool(name) ? leave_store(writer, index, reason) : write_own_format(writer, index);
 }
 
-/* All but those that are written already. What becomes of the first is returned, of others said. */
+/* Writes the files that the tool has not written. Returns what became of the first; logs failures of the
+ * others. */
 static int write_rest(struct export_writer *writer, uint32_t written, const char *reason)
 {
     const struct export_request *request = writer->request;
@@ -194,9 +191,9 @@ static int write_rest(struct export_writer *writer, uint32_t written, const char
 }
 
 /*
- * Not what the library writes as well: a short recording, which takes less time than a start of the tool; a
- * store, which holds everything already, by itself; and into what is special (a FIFO), which is opened once
- * only.
+ * The library writes three kinds of files as well as the tool: of a short recording, which takes less time
+ * than starting the tool; a store that is the only file; and a special file (a FIFO), which can be opened
+ * only once.
  */
 static bool is_for_tool(const struct export_request *request, uint32_t index)
 {
@@ -253,24 +250,24 @@ struct names_target {
 
 static int write_names(const struct profile *profile, const struct export_request *request, void *context)
 {
-    struct names_target *place = context;
+    struct names_target *target = context;
     (void)request;
-    struct sink *sink = lseek(place->fd, (off_t)place->part->offset, SEEK_SET) < 0
+    struct sink *sink = lseek(target->fd, (off_t)target->part->offset, SEEK_SET) < 0
                             ? NULL
-                            : sink_create_on(place->fd, SINK_PLAIN);
+                            : sink_create_on(target->fd, SINK_PLAIN);
     if (!sink)
         return -ENOMEM;
-    int status = enc_store_write_names(profile, sink, &place->part->bytes);
+    int status = enc_store_write_names(profile, sink, &target->part->bytes);
     if (status < 0)
         sink_fail(sink, status);
     status = sink_commit(sink);
     if (status < 0)
-        place->part->bytes = 0;
+        target->part->bytes = 0;
     return status;
 }
 
 int export_names(const struct export_request *request, int fd, struct store_part *part)
 {
-    struct names_target place = {fd, part};
-    return with_profile(request, write_names, &place);
+    struct names_target target = {fd, part};
+    return with_profile(request, write_names, &target);
 }

@@ -26,8 +26,8 @@ static bool is_own_file(int fd)
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* A pid may have been another process's before: its recording began before this process did, by more than two
- * readings of the clock are apart. */
+/* Whether this process left the store. Another process may have had its pid before; the recording of such a
+ * process began earlier, by more than two readings of the clock differ. */
 static bool was_left_before(int directory_fd, const char *name, pid_t pid, uint64_t process_utc_ns)
 {
     struct store_header header;

@@ -13,7 +13,7 @@
 
 static const unsigned names_before_exec_max = 100;
 
-/* Ranks may have one directory on several machines, and on two of them one pid. */
+/* Ranks on several machines may share a directory, and two of them may have the same pid. */
 static const char *default_pattern(int32_t rank)
 {
     return rank >= 0 ? "wallprof.%r.%h.%p.pb.gz" : "wallprof.%p.pb.gz";
@@ -56,7 +56,7 @@ void profile_path_anchor(char *pattern, size_t capacity, int32_t rank)
 const char *profile_path_program_name(char *buffer, size_t capacity)
 {
     ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
-    if (length <= 0) /* when the main thread has ended */
+    if (length <= 0) /* the main thread has ended */
         length = readlink("/proc/thread-self/exe", buffer, capacity - 1);
     if (length <= 0)
         return "program";
@@ -65,7 +65,7 @@ const char *profile_path_program_name(char *buffer, size_t capacity)
     return slash ? slash + 1 : buffer;
 }
 
-/* "", or a directory with a slash behind it: the default name in there. */
+/* The pattern, with the default name if it is "" or a directory with a slash after it. */
 static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH_MAX])
 {
     size_t length = strlen(pattern);
@@ -142,7 +142,7 @@ void profile_path_insert_pid(struct profile_path *output, pid_t pid)
     output->has_pid = true;
 }
 
-/* The first of sh, sh-2, sh-3 ... that is not there yet with this ending; the last one in any case. */
+/* Inserts the first of sh, sh-2, sh-3 ... whose file is not there yet; the last one in any case. */
 static int insert_free_name(char path[NAME_MAX + 1], const char *ending, int directory_fd,
                             const char *program)
 {

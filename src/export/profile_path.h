@@ -1,6 +1,6 @@
 /*
- * Where the profile goes, settled at the start: the program may change its directory, its root or its name
- * later.
+ * Where the profile goes. This is settled at the start, because the program may change its directory, its
+ * root or its name later.
  *
  * Called from: the starting thread.
  */
@@ -20,32 +20,33 @@ struct profile_path {
 };
 
 /*
- * Expands a pattern (name_pattern_expand; "" or a directory and a slash: the default name, in there) and
- * makes it absolute. In a forked child a pattern without %p gets the pid inserted, so that it does not
- * overwrite its parent's. 0 or -errno.
+ * Expands a pattern (name_pattern_expand) and makes it absolute. "" or a directory and a slash stand for the
+ * default name in there. In a forked child a pattern without %p gets the pid inserted, so that the child does
+ * not overwrite its parent's file. 0 or -errno.
  */
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
                         uint64_t start_utc_ns, bool is_child);
 
-/* The same afterwards: a name that does not tell of the process does. One that would be too long stays. */
+/* Inserts the pid later. A name that would become too long stays as it is. */
 void profile_path_insert_pid(struct profile_path *output, pid_t pid);
 
 /*
- * app.pb.gz -> app.1234.sh.pb.gz: what the file of a process is called that was sh and becomes the program
- * whose file will have the name itself. The ending is added to it. One that is in the directory already is
- * not used again. 0 or -errno.
+ * app.pb.gz -> app.1234.sh.pb.gz: the file of a process that was sh, before it executes the program whose
+ * file will be app.pb.gz. The ending is added. A name that is in the directory already is not used again. 0
+ * or -errno.
  */
 int profile_path_name_before_exec(const struct profile_path *output, int directory_fd, pid_t pid,
                                   const char *ending, char ret[NAME_MAX + 1]);
 
-/* Makes a pattern ("": the default) absolute: the program, and the children it forks, may go elsewhere. One
- * that does not fit is left as it is. */
+/* Makes a pattern ("": the default) absolute, because the program and its children may change their
+ * directory. A pattern that does not fit is left as it is. */
 void profile_path_anchor(char *pattern, size_t capacity, int32_t rank);
 
-/* The program's base name, into a buffer or "program". */
+/* The program's base name, which is in the buffer, or "program". */
 const char *profile_path_program_name(char *buffer, size_t capacity);
 
-/* The command line, for people: arguments separated by blanks, cut to capacity, no control characters. */
+/* The command line for people: its arguments with blanks between them, cut to capacity, no control
+ * characters. */
 void profile_path_command_line(char *ret, size_t capacity);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The tool is a grandchild. A child that executes a program becomes one that ends with SIGCHLD, whatever it
- * was cloned with (begin_new_exec), and belongs to any wait of the program. So the child that we wait for
- * (__WCLONE: the program's waits do not find it) only clones the one that executes, and ends; how the tool
- * fares is known from a pipe. Both share our memory until then, as with vfork: a fork of a large process
- * would take long.
+ * The tool is a grandchild. A child that executes a program ends with SIGCHLD, whatever it was cloned with
+ * (begin_new_exec), and any wait of the program would find it. So our child only clones the grandchild, which
+ * executes the tool, and ends. We wait for the child with __WCLONE; the program's waits do not find it. A
+ * pipe tells what the tool has written. Both processes share our memory until then, as with vfork, because a
+ * fork of a large process would take long.
  */
 #include "tool_export.h"
 #include "base/arena.h"
@@ -35,21 +35,16 @@ enum {
     NAME_BYTES = PATH_MAX + NAME_MAX + 2
 };
 
-static const char reply_word[] =
-    "written: "; /* what `wallprof export --verbose` says of a file, then its name */
+/* What `wallprof export --verbose` says of a file; then comes its name. */
+static const char reply_word[] = "written: ";
 
 extern char **environ;
 
 /* ---- where it is ---- */
 
-static bool is_there(const char *path)
-{
-    return access(path, X_OK) == 0;
-}
-
 int tool_export_find(const char *library, char *ret, size_t capacity)
 {
-    /* built; installed as PREFIX/lib and PREFIX/bin; and with a directory for the machine in between */
+    /* as built; installed as PREFIX/lib and PREFIX/bin; and as PREFIX/lib/MACHINE and PREFIX/bin */
     static const char *const places[] = {"wallprof", "../bin/wallprof", "../../bin/wallprof"};
     char here[PATH_MAX] = "";
     const char *slash = strrchr(library, '/');
@@ -60,7 +55,7 @@ int tool_export_find(const char *library, char *ret, size_t capacity)
                               slash ? (int)(slash - library) : 1, slash ? library : ".", places[i]);
         if (length < 0 || (size_t)length >= capacity)
             return -ENAMETOOLONG;
-        if (is_there(ret))
+        if (access(ret, X_OK) == 0)
             return 0;
     }
     return -ENOENT;
@@ -70,13 +65,13 @@ int tool_export_find(const char *library, char *ret, size_t capacity)
 
 struct arguments {
     char *list[2 * FILES_MAX + 5];
-    char names[FILES_MAX][NAME_BYTES]; /* "" for one that is not wanted */
+    char names[FILES_MAX][NAME_BYTES]; /* "" for a file that is not wanted */
     char reply[FILES_MAX * (sizeof reply_word + NAME_BYTES) + 1];
     size_t reply_bytes;
 };
 
-/* A nameless file with the store, from its beginning; or -errno. */
-static int store_fd(const struct profile *profile)
+/* Writes the store into a nameless file, open at its beginning. The descriptor, or -errno. */
+static int make_store_file(const struct profile *profile)
 {
     int fd = memfd_create("wallprof", MFD_CLOEXEC);
     if (fd < 0)
@@ -93,7 +88,7 @@ static int store_fd(const struct profile *profile)
     return status;
 }
 
-/* What the tool is told by that it is ours, where it gets the library too (/etc/ld.so.preload). */
+/* Marks the tool that we run, which may get the library too (/etc/ld.so.preload). */
 static char tool_mark[] = "WALLPROF_HANDOVER=1";
 
 bool tool_export_is_tool(char *const *environment)
@@ -105,7 +100,7 @@ bool tool_export_is_tool(char *const *environment)
     return false;
 }
 
-/* Of the program's environment only what the tool goes by. */
+/* The part of the program's environment that the tool reads. */
 static void choose_environment(char *ret[ENVIRONMENT_MAX])
 {
     static const char *const names[] = {
@@ -124,7 +119,7 @@ static void choose_environment(char *ret[ENVIRONMENT_MAX])
     ret[count] = NULL;
 }
 
-/* ---- the two processes: bare system calls, lest they meet our hooks in the memory that they share ---- */
+/* ---- the two processes: they share our memory, so they make raw system calls, which meet no hook ---- */
 
 struct launch {
     const struct tool_export *export;
@@ -135,31 +130,24 @@ struct launch {
     int error;            /* why there is no grandchild */
 };
 
-/* All of them out of the way of the numbers they are to have. Below, nothing is closed that is in use. */
+/* A copy with a number that is not one of 0 to 2, so that dup3 to those does not close it. */
 static long move_up(int fd)
 {
     return fd < 0 ? fd : sig_syscall4(SYS_fcntl, fd, F_DUPFD, FIRST_SPARE_FD, 0);
 }
 
-static bool put(long fd, int number)
+static bool put_at(long fd, int number)
 {
     return fd >= 0 && sig_syscall4(SYS_dup3, fd, number, 0, 0) >= 0;
 }
 
-/* The store as its input, the reply as its output. What it has to say is in the reply, too. */
+/* The store is the tool's input, and the pipe its output. Its messages are dropped. */
 static bool arrange_descriptors(const struct launch *launch)
 {
     long store = move_up(launch->store_fd), reply = move_up(launch->reply_fd);
     long notes = sig_syscall4(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0);
-    return put(store, STDIN_FILENO) && put(reply, STDOUT_FILENO) && put(notes, STDERR_FILENO) &&
+    return put_at(store, STDIN_FILENO) && put_at(reply, STDOUT_FILENO) && put_at(notes, STDERR_FILENO) &&
            sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, 0, 0) == 0;
-}
-
-static uint64_t set_mask(uint64_t mask)
-{
-    uint64_t old = 0;
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&old, sizeof mask);
-    return old;
 }
 
 /* What is sent to the program's process group is not meant for the tool, which ends by itself. */
@@ -173,12 +161,12 @@ static void arrange_signals(void)
         mask |= UINT64_C(1) << (left_out[i] - 1);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         sig_syscall4(SYS_rt_sigaction, wanted[i], (long)default_action, 0, sizeof mask);
-    set_mask(mask);
+    raw_set_mask(mask);
     alarm(TIME_MAX_S);
 }
 
-/* Debug information can take much memory: where there is too little for both, it is not the program that is
- * to be killed for it. */
+/* Debug information can take much memory. If there is too little for both, the kernel is to kill the tool,
+ * not the program. */
 static void offer_for_killing(void)
 {
     static const char most[] = "1000";
@@ -214,26 +202,26 @@ static int launch_tool(void *argument)
     raw_exit(0);
 }
 
-/* 0 once the tool runs, or has failed to. */
-static int run(struct launch *launch)
+/* Returns when the tool runs, or could not be started: 0 or -errno. */
+static int start_tool(struct launch *launch)
 {
     unsigned char *stacks = scratch_alloc((size_t)2 * STACK_BYTES);
     if (!stacks)
         return -ENOMEM;
     launch->stack = stacks;
-    uint64_t mask = set_mask(UINT64_MAX); /* no handler of the program's in what shares its memory */
+    uint64_t mask = raw_set_mask(UINT64_MAX); /* no handler of the program runs in these processes */
     pid_t child = clone(launch_tool, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
     int status = child < 0 ? -errno : 0;
     while (child >= 0 && raw_waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
         ;
-    set_mask(mask);
+    raw_set_mask(mask);
     scratch_free(stacks, (size_t)2 * STACK_BYTES);
     return status < 0 ? status : launch->error;
 }
 
-/* ---- how it fares ---- */
+/* ---- what it replies ---- */
 
-/* Everything that the tool says until it ends: 0 or -errno. */
+/* Reads what the tool writes until it ends: 0 or -errno. */
 static int await_reply(int fd, struct arguments *arguments)
 {
     uint64_t deadline_ns = clock_monotonic_ns() + (TIME_MAX_S + 1) * (uint64_t)NS_PER_S;
@@ -255,7 +243,7 @@ static int await_reply(int fd, struct arguments *arguments)
     }
 }
 
-/* The tool says a line for each file that it has written, in the order of its arguments. */
+/* The tool writes a line for each file that it has written, in the order of its arguments. */
 static uint32_t read_reply(const struct arguments *arguments)
 {
     uint32_t written = 0;
@@ -271,13 +259,13 @@ static uint32_t read_reply(const struct arguments *arguments)
     return written;
 }
 
-static int run_and_await(struct launch *launch)
+static int run_tool(struct launch *launch)
 {
     int reply[2];
     if (pipe2(reply, O_CLOEXEC) < 0)
         return -errno;
     launch->reply_fd = reply[1];
-    int status = run(launch);
+    int status = start_tool(launch);
     close(reply[1]);
     if (status == 0)
         status = await_reply(reply[0], launch->arguments);
@@ -296,7 +284,8 @@ static void choose_arguments(const struct tool_export *export, struct arguments 
         const struct profile_path *more = i > 0 ? &export->more[i - 1] : NULL;
         if (!(export->wanted >> i & 1))
             continue;
-        snprintf(arguments->names[i], NAME_BYTES, "%s/%s", more ? more->directory : ".", /* no option */
+        snprintf(arguments->names[i], NAME_BYTES, "%s/%s",
+                 more ? more->directory : ".", /* "./": no name is taken for an option */
                  more ? more->name : export->name);
         list[count++] = "-o";
         list[count++] = arguments->names[i];
@@ -315,7 +304,7 @@ static int write_by_tool(const struct tool_export *export, int store, uint32_t *
     choose_arguments(export, arguments);
     struct launch launch = {
         .export = export, .store_fd = store, .environment = environment, .arguments = arguments};
-    int status = run_and_await(&launch);
+    int status = run_tool(&launch);
     *ret_written = read_reply(arguments);
     scratch_free(arguments, sizeof *arguments);
     if (*ret_written == export->wanted)
@@ -326,7 +315,7 @@ static int write_by_tool(const struct tool_export *export, int store, uint32_t *
 int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written)
 {
     int saved_errno = errno;
-    int store = store_fd(profile);
+    int store = make_store_file(profile);
     *ret_written = 0;
     int status = store < 0 ? store : write_by_tool(export, store, ret_written);
     if (store >= 0)

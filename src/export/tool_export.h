@@ -1,9 +1,8 @@
 /*
- * The finished recording handed to the tool, which knows debug information: `wallprof export`, run by us.
+ * Hands the finished recording to the tool (`wallprof export`), which reads debug information.
  *
  * The program sees nothing of it: no child that its wait would find, no SIGCHLD, no descriptor. The tool gets
- * the store in a nameless file, none of the program's environment but what concerns itself, and half a
- * minute.
+ * the store in a nameless file, only those variables of the program that concern it, and half a minute.
  *
  * Called from: the exporting thread.
  */
@@ -17,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the tool is if it was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
+/* Finds the tool that was installed with the library of that path: 0 or -errno (-ENOENT: not there). */
 int tool_export_find(const char *library, char *ret, size_t capacity);
 
-/* Whether this process is the tool, run by us. It is not profiled: we may be preloaded into every program. */
+/* Whether this process is the tool, run by us. It is not profiled, though we may be preloaded into it. */
 bool tool_export_is_tool(char *const *environment);
 
 struct tool_export {
@@ -32,8 +31,8 @@ struct tool_export {
 };
 
 /*
- * Bit i of *ret_written: file i has been written, whole. 0 when all wanted files have been; else -errno:
- * -ETIME when the tool took too long, -ECHILD when it failed. errno is kept.
+ * Bit i of *ret_written: file i has been written completely. 0 if all wanted files have been; else -errno:
+ * -ETIME if the tool took too long, -ECHILD if it failed. errno is kept.
  */
 int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written);
 

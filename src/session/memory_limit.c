@@ -1,5 +1,4 @@
-/* /proc/self/statm is read only where there is a limit: it takes a descriptor of the program's for a moment.
- */
+/* /proc/self/statm is read only if there is a limit, because that takes one of the program's descriptors. */
 #include "memory_limit.h"
 #include "base/raw_calls.h"
 

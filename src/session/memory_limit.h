@@ -8,11 +8,11 @@
 
 /*
  * Bytes that may still be mapped under RLIMIT_AS and RLIMIT_DATA (private writable memory counts for both);
- * UINT64_MAX without a limit, or when it cannot be told. *ret_limit names the limit that is the tighter one.
+ * UINT64_MAX without a limit. *ret_limit names the tighter of the two.
  */
 uint64_t memory_limit_left_bytes(const char **ret_limit);
 
-/* What we may take of wanted bytes when so many are left: a part that leaves the program the most of it. */
+/* How many of the wanted bytes we take if so many are left: most of them stay the program's. */
 uint64_t memory_limit_share(uint64_t wanted_bytes, uint64_t left_bytes);
 
 #endif

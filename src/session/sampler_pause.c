@@ -1,6 +1,6 @@
 /*
- * Dekker's protocol: the sampler raises `busy`, then looks at `holds`; the others raise `holds`, then look at
- * `busy`. With sequential consistency at least one sees the other.
+ * Dekker's protocol: the sampler raises `busy`, then reads `holds`. Other threads raise `holds`, then read
+ * `busy`. With sequential consistency at least one side sees what the other has written.
  */
 #include "sampler_pause.h"
 #include "base/clock.h"

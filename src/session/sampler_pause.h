@@ -1,10 +1,10 @@
 /*
- * Keeping the sampler still for a moment: around fork, so that the child's copy of our memory is whole, and
- * around exec, so that no signal of ours is on its way to the new program.
+ * Pausing the sampler: around fork, so that the child's copy of our memory is consistent, and around exec, so
+ * that no signal of ours is on its way to the new program.
  *
- * The sampler works in stretches of microseconds between sampler_pause_work and sampler_pause_rest. Threads
- * of the program hold it; holds nest and add up. Nobody waits for longer than one stretch, or than the
- * holders hold.
+ * The sampler works for microseconds at a time, between sampler_pause_work and sampler_pause_rest. Threads of
+ * the program hold it; holds nest and add up. A thread waits until the sampler rests, and the sampler until
+ * all holds are released.
  */
 #ifndef WALLPROF_SAMPLER_PAUSE_H
 #define WALLPROF_SAMPLER_PAUSE_H
@@ -17,9 +17,9 @@ struct sampler_pause {
 };
 
 /*
- * Any thread: ask holds the sampler until the matching release. await returns when it stands still; or at the
- * deadline (CLOCK_MONOTONIC, 0 for none), and then the sampler stands still as soon as it is done with what
- * it is at.
+ * Any thread: ask holds the sampler until the matching release. await returns when the sampler rests, or at
+ * the deadline (CLOCK_MONOTONIC, 0: none). After the deadline the sampler still rests as soon as its work is
+ * done.
  */
 void sampler_pause_ask(struct sampler_pause *pause);
 void sampler_pause_await(struct sampler_pause *pause, uint64_t deadline_ns);

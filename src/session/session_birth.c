@@ -1,4 +1,3 @@
-/* See session_birth.h. */
 #include "session_birth.h"
 #include "base/clock.h"
 #include "export/profile_path.h"

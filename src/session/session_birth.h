@@ -1,8 +1,8 @@
 /*
- * Who the process is: when it and its recording began, who started it, and what it is a child of.
+ * Who the process is: when it and its recording began, who started it, and whose child it is.
  *
  * Written by the thread that starts the recording or forks, before the sampler thread is created. Afterwards
- * nothing changes but what is the sampler's, or its successor's.
+ * only the members that say so change.
  */
 #ifndef WALLPROF_SESSION_BIRTH_H
 #define WALLPROF_SESSION_BIRTH_H
@@ -21,25 +21,26 @@ enum { SESSION_COMMAND_TEXT_BYTES = 512 };
 
 struct session_birth {
     pid_t pid;
-    uid_t user;                /* effective */
-    uint64_t start_ns;         /* of the recording, CLOCK_MONOTONIC */
-    uint64_t start_utc_ns;     /* the same since the epoch */
-    uint64_t process_utc_ns;   /* of the process, maybe as another program; the sampler's, 0: not known yet */
-    bool is_child;             /* of a fork */
-    struct session *inherited; /* the parent's, in a child's copy of it; the sampler's, NULL when set up */
+    uid_t user;              /* effective */
+    uint64_t start_ns;       /* of the recording, CLOCK_MONOTONIC */
+    uint64_t start_utc_ns;   /* the same since the epoch */
+    uint64_t process_utc_ns; /* of the process, maybe as another program; the sampler sets it; 0: unknown */
+    bool is_child;           /* of a fork */
+    struct session
+        *inherited; /* a child's copy of its parent's session; the sampler discards it, then NULL */
     struct thread *main_thread; /* the record of the thread that started the recording or forked */
     struct perf_maps perf_maps;
     char command_text[SESSION_COMMAND_TEXT_BYTES];
 };
 
-/* Of the process that calls, now; all that is not given here is 0. */
+/* For the calling process, now. The other members stay 0. */
 void session_birth_init(struct session_birth *birth);
 
-/* What a recording says of the process. Its name is in `program`. */
+/* Describes the process for a recording. program: memory for its name. */
 struct process_record session_birth_describe(const struct session_birth *birth, int32_t rank,
                                              char program[PATH_MAX]);
 
-/* In the sampler. task_directory: a descriptor of /proc/self/task, or -1. */
+/* In the sampler: when the process began. task_directory: a descriptor of /proc/self/task, or -1. */
 uint64_t session_birth_process_utc_ns(struct session_birth *birth, int task_directory);
 
 #endif

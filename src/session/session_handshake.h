@@ -19,17 +19,17 @@ struct session_handshake {
     uint32_t state; /* atomic, futex: enum session_state */
     int set_up_status;
     struct sampler_pause pause;
-    uint32_t forks; /* atomic, relaxed: begun so far. The partner is the pause: a tick is after a fork. */
+    uint32_t forks;        /* atomic, relaxed: begun so far; the pause orders it before the next tick */
     bool ignores_children; /* session_ignore_children */
 };
 
-/* Waits until no file is written for an exec, for at most 5 s. */
+/* Waits while a file is written before an exec, for 5 s at most. */
 void session_wait_for_writing(struct session_handshake *handshake);
 
 /*
- * Whether this thread holds the sampler (session_hold_*), or is about to. A handler that interrupts fork must
- * not wait for the sampler then. Who ends or replaces the process in there lets go first. A forked child has
- * its parent's count, and forgets it: it holds nothing.
+ * Whether this thread holds the sampler (session_hold_*), or is about to. Then it runs a handler that
+ * interrupts fork, and must not wait for the sampler. If the handler ends or replaces the process, it
+ * releases its holds first (let_go). A forked child has a copy of its parent's count, and forgets it.
  */
 bool session_is_held_here(void);
 void session_let_go(void);

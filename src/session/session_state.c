@@ -1,17 +1,17 @@
 /*
- * The table of states and events. What does not stand in it is refused.
+ * The table of states and events. An event without an entry is refused.
  *
  *   - ON_END is accepted once, from the first thread that ends the recording. The sampler finishes what it is
  *     doing, writes the profile and ends. ON_END waits only where a sampler thread is being ended or created:
  *     then there is no thread that could be joined. In STATE_LEFT there is no sampler, and the thread that
- * ends the recording writes the profile itself.
+ *     ends the recording writes the profile itself.
  *   - ON_WRITE is accepted only while recording. A recording that ends has its own profile, and a sampler
- * that is being set up has nothing to write yet.
+ *     that is being set up has nothing to write yet.
  *   - ON_SUSPEND is for one thread at a time. It waits until the sampler is set up, or a file is written.
  *   - ON_LEAVE and ON_END do not wait for the set-up of the first sampler. It sets itself up, sees that it is
  *     to end, and ends: its ON_SET_UP is refused.
- *   - ON_TAKE_OVER is for the case that the last thread ended by the bare system call. The C library counts
- *     such a thread still, and never calls exit().
+ *   - ON_TAKE_OVER is for a thread that has ended by the bare system call. The C library still counts such a
+ *     thread, and never calls exit().
  */
 #include "session_state.h"
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* An entry of the table. A state that follows is kept with one added: 0 is for what is refused. */
+/* An entry of the table: what is refused is 0, so the next state is kept with one added. */
 enum { REFUSED = 0, WAITS = UINT8_MAX };
 #define TO(state) ((state) + 1)
 

@@ -1,4 +1,3 @@
-/* See session_surroundings.h. */
 #include "session_surroundings.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -13,9 +12,9 @@
 enum { DESCRIPTORS_PLENTY = 32 };
 
 /*
- * A root and a working directory of our own: what we open at the end is found where it was at the start. With
- * none of the program's we are not in the way of setns(2), which wants them unshared. The directory itself is
- * let go of, so that its file system can be unmounted.
+ * A root and a working directory of our own, so that the paths of the start are right at the end too. It also
+ * lets the program call setns(2), which wants them unshared. The working directory becomes the root, so that
+ * the file system of the program's can be unmounted.
  */
 static void leave_directories(void)
 {
@@ -23,7 +22,7 @@ static void leave_directories(void)
         return; /* a root that may not be entered: then we stay */
 }
 
-/* 0 to 2, so that no file of ours gets one of these numbers, unless there are hardly any others. */
+/* Opens 0 to 2, so that no file of ours gets one of these numbers, unless there are hardly any others. */
 static void fill_standard_descriptors(struct session_surroundings *surroundings)
 {
     struct rlimit files = {.rlim_cur = 0};
@@ -36,23 +35,21 @@ static void fill_standard_descriptors(struct session_surroundings *surroundings)
     }
 }
 
-/*
- * A descriptor table of our own: the program sees none of ours, and we hold none of its open. False when
- * there is no table to be had.
- */
+/* A descriptor table of our own: the program sees none of our descriptors, and we hold none of its open.
+ * False if there is none. */
 static bool leave_descriptors(struct session_surroundings *surroundings, bool is_strict)
 {
     surroundings->stderr_handle = -1;
     if (is_strict || sig_syscall4(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE, 0) < 0)
-        return false; /* before Linux 5.9: none of ours is open between the start and the end */
+        return false; /* before Linux 5.9; then none of ours is open between the start and the end */
     surroundings->stderr_handle = log_open_stderr_handle();
     fill_standard_descriptors(surroundings);
     return true;
 }
 
 /*
- * A short time slice lets the scheduler run us soon after the deadline even where all cores are busy; it
- * takes nothing from anybody. Linux 6.12 and later take sched_runtime as a wish (man sched_setattr); others
+ * With a short time slice the scheduler runs us soon after the deadline even if all cores are busy. Our share
+ * of the CPU stays the same. Linux 6.12 and later take sched_runtime as a wish (man sched_setattr); others
  * ignore it. The structure is the kernel's SCHED_ATTR_SIZE_VER0; the C library has none.
  */
 static void ask_for_short_slices(void)

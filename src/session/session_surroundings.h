@@ -1,8 +1,7 @@
 /*
  * What the sampler thread has around it: its directories and its descriptor table, apart from the program's.
  *
- * Owned by the sampler thread, from its creation to its join. Before and afterwards it belongs to the one
- * thread that creates or has joined it (session_state.h lets only one).
+ * Owned by the sampler thread, or by the thread that creates or has joined it (session_internal.h).
  */
 #ifndef WALLPROF_SESSION_SURROUNDINGS_H
 #define WALLPROF_SESSION_SURROUNDINGS_H
@@ -18,14 +17,14 @@ struct session_surroundings {
     bool has_fillers;        /* /dev/null as 0, 1 and 2 of these */
     int stderr_handle;       /* of the program's stderr, among them; -1: none */
     uint32_t loader_is_free; /* atomic, futex: the probe has come back (session_child.c) */
-    bool has_probe;          /* it never will: a thread that waits for the loader's lock for ever */
+    bool has_probe;          /* the probe waits for the loader's lock for ever */
 };
 
-/* Gives the calling thread a short time slice and directories of its own, unless everyday calls only are
- * allowed; and descriptors. */
+/* Gives the calling thread a short time slice, directories and descriptors of its own; is_strict: nothing of
+ * it, as that takes unusual system calls. */
 void session_surroundings_enter(struct session_surroundings *surroundings, bool is_strict);
 
-/* Before a file is written: by now the limit may be so low that every number counts. */
+/* Before a file is written: closes 0 to 2 if RLIMIT_NOFILE is so low by now that every number counts. */
 void session_surroundings_free_descriptors(struct session_surroundings *surroundings);
 
 #endif
