@@ -1,4 +1,4 @@
-/* Reads the variables of options.def: how each is read, and what is said when a value cannot be used. */
+/* How each variable of options.def is read, and what is logged when a value cannot be used. */
 #include "config.h"
 #include "base/clock.h"
 #include "config_values.h"
@@ -19,12 +19,12 @@ struct config_reading {
     struct config *config;
     struct log *log;
     const char *name;
-    const char *words;    /* all values that there are, for read_word */
-    const char *standard; /* the default; it has been read before the user's value */
+    const char *words;    /* all values that are allowed, for read_word */
+    const char *standard; /* the default; it is read before the user's value */
     const char *value;
 };
 
-/* Whether it could be used; else ret is as it was. */
+/* Whether the value could be used; else *ret stays as it is. */
 static bool read_count(const struct config_reading *reading, uint32_t max, uint32_t *ret)
 {
     uint64_t number;
@@ -56,7 +56,8 @@ static void read_span(const struct config_reading *reading, uint64_t min_ns, con
                 reading->value, min_ns ? " of 100ms at least" : "", consequence);
 }
 
-/* The value's place among the words of the variable; else the default's. instead: how that is called. */
+/* The value's index among the words of the variable; else the default's. instead: the default, for the
+ * message. */
 static uint32_t read_word_or(const struct config_reading *reading, const char *instead)
 {
     int index = find_word(reading->words, reading->value, strlen(reading->value));
@@ -74,8 +75,8 @@ static uint32_t read_word(const struct config_reading *reading)
     return read_word_or(reading, reading->standard);
 }
 
-/* The length of a list's first element: up to a comma after a name that says its format, because
- * directories may have commas. A comma after a % belongs to the name. */
+/* The length of a list's first element. It ends at a comma only after an ending that says a format, because
+ * directories may have commas in their names. A comma after a % belongs to the name. */
 static size_t element_length(const char *list)
 {
     size_t length = 0;
@@ -84,7 +85,7 @@ static size_t element_length(const char *list)
     return length;
 }
 
-/* Where the next name of the list is to be kept; NULL when there are too many. */
+/* Memory for the next name of the list; NULL if there are too many. */
 static char *next_out(struct config *config)
 {
     if (!*config->out)
@@ -119,7 +120,8 @@ static void read_out(const struct config_reading *reading)
     }
 }
 
-/* A rate that is asked for is kept, whatever it costs, unless a limit is set too (read_overhead). */
+/* A rate that the user sets is kept, whatever it costs, unless an overhead limit is set too (read_overhead).
+ */
 static void read_hz(const struct config_reading *reading)
 {
     if (read_count(reading, HZ_MAX, &reading->config->sampler.hz))
@@ -290,7 +292,7 @@ static void read_value(const struct config_reading *reading, enum variable varia
     }
 }
 
-/* An empty value is as none. */
+/* An empty value counts as none. */
 static void read_variable(struct config *config, struct log *log, enum variable variable, const char *value)
 {
     const struct config_reading reading = {
@@ -321,7 +323,7 @@ static bool is_known(const char *entry)
     return false;
 }
 
-/* A rank as it stands there, or PROCESS_NO_RANK. */
+/* The rank in a variable, or PROCESS_NO_RANK. */
 static int32_t rank_in(char *const *environment, const char *name)
 {
     uint64_t number;
@@ -331,9 +333,10 @@ static int32_t rank_in(char *const *environment, const char *name)
 }
 
 /*
- * MPI's own launchers first: Open MPI, PMIx (Open MPI 5, Slurm's --mpi=pmix), PMI (MPICH, Intel MPI, Slurm's
- * --mpi=pmi2), MVAPICH2. Slurm's is set in a batch script too, and inherited by what mpirun starts there: it
- * is a rank only in a step of several tasks.
+ * MPI's own launchers come first: Open MPI, PMIx (Open MPI 5, Slurm's --mpi=pmix), PMI (MPICH, Intel MPI,
+ * Slurm's
+ * --mpi=pmi2), MVAPICH2. Slurm sets its variable in batch scripts too, and what mpirun starts there inherits
+ * it. So it is a rank only in a step of several tasks.
  */
 static int32_t find_rank(char *const *environment)
 {
@@ -357,7 +360,7 @@ static void name_unknown(struct log *log, char *const *environment)
     }
 }
 
-/* By what the files end in. */
+/* By the endings of the files. */
 static bool needs_timeline(const struct config *config)
 {
     bool needs = format_needs_timeline(format_of_name(config->out));
@@ -372,7 +375,7 @@ void config_read(struct config *config, struct log *log, char *const *environmen
     config->rank = find_rank(environment);
     for (int i = 0; i < VARIABLE_COUNT; i++)
         read_variable(config, log, (enum variable)i, variables[i].standard);
-    /* First, because its level holds for complaints about the others. */
+    /* WALLPROF_LOG comes first, because its level applies to messages about the others. */
     read_variable(config, log, VARIABLE_LOG, look_up(environment, variables[VARIABLE_LOG].name));
     for (int i = 0; i < VARIABLE_COUNT; i++) {
         if (i != VARIABLE_LOG)

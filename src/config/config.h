@@ -1,8 +1,8 @@
 /*
- * What the user asked for with the variables of options.def, which has their values and defaults. Read once,
- * at the start, in the program's main thread.
+ * The user's settings: the variables of options.def, which has their values and defaults. Read once, at the
+ * start, in the program's main thread.
  *
- * A value that cannot be used is named on stderr, with what is used instead. The program runs on in any case.
+ * A value that cannot be used is logged, with what is used instead. The program runs on in any case.
  */
 #ifndef WALLPROF_CONFIG_H
 #define WALLPROF_CONFIG_H
@@ -31,15 +31,15 @@ struct config {
     bool follows_fork, follows_exec; /* WALLPROF_FOLLOW */
     bool hides;                      /* the program's environment is without these variables */
     bool is_strict;                  /* WALLPROF_SECCOMP=strict: only everyday system calls */
-    char store[PATH_MAX];          /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
-    bool store_is_run;             /* it was "run:" and the directory of a run (wallprof-run) */
-    bool store_is_merged;          /* or "merge:", for a run with one profile at its end */
-    char tool[PATH_MAX];           /* the path of `wallprof`, "off", or "" for the one beside the library */
-    enum config_timeline timeline; /* as asked for, or as the endings of the outputs need it */
+    char store[PATH_MAX]; /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
+    bool store_is_run;    /* the value was "run:" or "merge:" and the directory of a run (wallprof-run) */
+    bool store_is_merged; /* it was "merge:": the run has one profile at its end */
+    char tool[PATH_MAX];  /* the path of `wallprof`, "off", or "" for the one beside the library */
+    enum config_timeline timeline; /* as the user wants it, or as the endings of the outputs need it */
     uint64_t timeline_bytes;       /* memory for the timeline */
     bool waits;                    /* WALLPROF_START=0: nothing is recorded until it is started */
-    uint64_t delay_ns;             /* nothing is recorded before; 0: at once */
-    uint64_t duration_ns;          /* then the recording is stopped and written; 0: at the end */
+    uint64_t delay_ns;             /* the recording starts after it; 0: at once */
+    uint64_t duration_ns;          /* the recording is stopped and written after it; 0: at the end */
     uint64_t interval_ns;          /* a profile for each; 0: one for all */
     uint32_t interval_keep;        /* how many of these profiles are kept; 0: all */
     int control_signal;            /* starts and stops the recording; 0: none */

@@ -10,8 +10,7 @@ static const uint64_t size_min_bytes = 1U << 20;
 static const uint64_t size_max_bytes = (uint64_t)32 << 30;
 static const uint64_t span_max_ns = 10000 * 3600 * (uint64_t)NS_PER_S;
 
-/* A whole number without sign or blanks at the start of a text; false for anything else, overflow included.
- */
+/* A whole number at the start of a text. */
 static bool parse_leading_number(const char *text, uint64_t *ret, const char **ret_end)
 {
     uint64_t value = 0;
@@ -51,7 +50,7 @@ bool parse_percentage(const char *text, uint64_t *ret_ppm)
     return *ret_ppm <= percentage_max_ppm && !strcmp(end, *end == '%' ? "%" : "");
 }
 
-/* 64 for what is no suffix. */
+/* 64 for an unknown suffix. */
 static unsigned suffix_shift(const char *suffix)
 {
     if (!strcasecmp(suffix, "k") || !strcasecmp(suffix, "kb") || !strcasecmp(suffix, "kib"))

@@ -1,6 +1,6 @@
 /*
- * What a variable's text means: numbers, percentages, sizes, times and signals. Pure functions; false or 0
- * for a text that is none.
+ * Reads the text of variables: numbers, percentages, sizes, times and signals. Pure functions; false or 0 for
+ * a text that is not one.
  */
 #ifndef WALLPROF_CONFIG_VALUES_H
 #define WALLPROF_CONFIG_VALUES_H
@@ -23,13 +23,13 @@ bool parse_size(const char *text, uint64_t *ret_bytes);
 /* 500ms, 30s, 10m, 1h; a bare number is seconds. False for more than 10,000 hours, too. */
 bool parse_span(const char *text, uint64_t *ret_ns);
 
-/* PROF, SIGPROF, 27, RTMIN+3, RTMAX-2; 0 for what is no signal. */
+/* PROF, SIGPROF, 27, RTMIN+3, RTMAX-2; 0 for another text. */
 int parse_signal(const char *text);
 
 /* False for signals whose handler cannot be set, that tell of a fault, or that job control needs. */
 bool is_usable_signal(int number);
 
-/* The place of a word of this length among words with blanks between them, from 0, or -1. */
+/* The index of a word of this length among words with blanks between them, or -1. */
 int find_word(const char *words, const char *word, size_t length);
 
 /* "0 1 pprof" -> "0, 1 or pprof" */

@@ -1,6 +1,6 @@
 /*
- * The loader separates the elements of LD_PRELOAD by colons and blanks (ld.so(8)), and an element may name
- * our library by a path, a link or the bare name: so it is known by the last part of the name.
+ * The loader separates the elements of LD_PRELOAD by colons and blanks (ld.so(8)). An element may name our
+ * library by a path, a link or the bare name, so it is recognised by the last part of the name.
  */
 #include "environment.h"
 #include "base/arena.h"
@@ -16,10 +16,10 @@ enum { PRELOAD_NAME_LENGTH = sizeof(preload_name) - 1, OUR_PREFIX_LENGTH = sizeo
 
 struct environment {
     const char *library;  /* the last part of its name */
-    const char *element;  /* of LD_PRELOAD, as the user wrote it; "" when it was not there */
-    const char *preloads; /* the whole entry of the start, NULL without */
-    char *others;         /* the same without us, NULL when nothing is left */
-    size_t count;         /* of the WALLPROF_ variables */
+    const char *element;  /* of LD_PRELOAD, as the user wrote it; "" if it was not there */
+    const char *preloads; /* the whole LD_PRELOAD entry at the start, NULL without */
+    char *others;         /* the same without our elements, NULL if nothing is left */
+    size_t count;         /* of the WALLPROF_ variables, which are in `entries` */
     const char *entries[];
 };
 
@@ -59,7 +59,7 @@ static const char *find_element(const char *entry, const char *library, size_t *
     return at;
 }
 
-/* An LD_PRELOAD entry without our elements, to ret, which has room for it; false when nothing is left. */
+/* Copies an LD_PRELOAD entry without our elements to ret, which is as long. False if nothing is left. */
 static bool write_others(const char *entry, const char *library, char *ret)
 {
     size_t length, used = PRELOAD_NAME_LENGTH;
@@ -86,7 +86,7 @@ static size_t count_of(char *const *environment)
     return count;
 }
 
-static char *copy(char **at, const char *text, size_t length)
+static char *copy_text(char **at, const char *text, size_t length)
 {
     char *start = *at;
     memcpy(start, text, length);
@@ -95,7 +95,7 @@ static char *copy(char **at, const char *text, size_t length)
     return start;
 }
 
-/* An upper bound of what all the copies take. */
+/* An upper bound of the bytes of all copies. */
 static size_t text_bytes(char *const *environment, const char *library)
 {
     size_t bytes = strlen(library) + 2;
@@ -112,8 +112,8 @@ static void note_preload(struct environment *ours, const char *entry, char **at)
     const char *element = find_element(entry, ours->library, &length);
     if (!element)
         return;
-    ours->element = copy(at, element, length);
-    ours->preloads = copy(at, entry, strlen(entry));
+    ours->element = copy_text(at, element, length);
+    ours->preloads = copy_text(at, entry, strlen(entry));
     ours->others = *at;
     *at += strlen(entry) + 1;
     if (!write_others(entry, ours->library, ours->others))
@@ -129,11 +129,11 @@ struct environment *environment_note(char *const *environment, const char *libra
     if (!ours)
         return NULL;
     char *at = (char *)ours + fixed;
-    ours->library = copy(&at, library, strlen(library));
+    ours->library = copy_text(&at, library, strlen(library));
     ours->element = "";
     for (; *environment; environment++) {
         if (is_our_variable(*environment))
-            ours->entries[ours->count++] = copy(&at, *environment, strlen(*environment));
+            ours->entries[ours->count++] = copy_text(&at, *environment, strlen(*environment));
         else if (is_preload(*environment) && !ours->preloads)
             note_preload(ours, *environment, &at);
     }
@@ -183,8 +183,7 @@ static bool sets(char *const *environment, const char *entry)
     return false;
 }
 
-/* An LD_PRELOAD entry with our element: the entry itself, that of the start, or one that is written to *text.
- */
+/* An LD_PRELOAD entry with our element: the entry itself, the one of the start, or a new one at *text. */
 static char *preload_with(const struct environment *ours, char *entry, char **text)
 {
     size_t length;
