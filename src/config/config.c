@@ -120,8 +120,7 @@ static void read_out(const struct config_reading *reading)
     }
 }
 
-/* A rate that the user sets is kept, whatever it costs, unless an overhead limit is set too (read_overhead).
- */
+/* A rate that the user sets is kept whatever it costs, unless WALLPROF_OVERHEAD is set too. */
 static void read_hz(const struct config_reading *reading)
 {
     if (read_count(reading, HZ_MAX, &reading->config->sampler.hz))

@@ -31,8 +31,7 @@ void session_intervals_discard(struct session_intervals *intervals);
 /* Finds the next number that is free, and fills in `numbered`. 0 or -errno. */
 int session_name_interval(struct session *session, uint32_t *ret_number);
 
-/* Writes the profile of the interval that ends at end_ns, and removes the oldest one if there are too many.
- */
+/* Writes the profile of the interval that ends at end_ns, and removes the oldest one beyond `keep`. */
 void session_write_interval(struct session *session, uint64_t end_ns);
 
 #endif

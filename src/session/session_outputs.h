@@ -37,8 +37,7 @@ void session_outputs_close(struct session_outputs *outputs);
 /* The sampler's descriptor table, which the descriptors were in, has gone. */
 void session_outputs_forget_descriptors(struct session_outputs *outputs);
 
-/* Reports it if the first one could not be written now. Without descriptors of our own, all are closed again.
- */
+/* Reports it if the first one could not be written now. Closes it if the descriptors are the program's. */
 void session_outputs_check(struct session_outputs *outputs, bool has_own_descriptors,
                            const struct session_birth *birth, struct log *log);
 

@@ -41,8 +41,7 @@ static struct session *recorded_session(void)
     return session && !session_state_is_final(&session->handshake.state) ? session : NULL;
 }
 
-/* Gets the right to send a request. A handler that interrupts its own thread's request would wait for ever.
- */
+/* Gets the right to send a request. A handler within its own thread's request would wait for ever. */
 static int take_turn(struct session_request *request, const uint32_t *state, uint64_t deadline_ns)
 {
     uint32_t tid = (uint32_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0), turn = 0;

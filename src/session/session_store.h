@@ -38,8 +38,7 @@ struct session_store {
 
 int session_store_open_directory(const struct session_store *store);
 
-/* Creates and locks the file. *ret_is_named: it has its name already; else session_store_give_name gives it.
- */
+/* Creates and locks the file. *ret_is_named: it has its name; else session_store_give_name gives it. */
 int session_store_create(struct session_store *store, int directory_fd, bool *ret_is_named);
 int session_store_give_name(struct session_store *store, int directory_fd, int fd);
 

@@ -46,8 +46,7 @@ static bool lock_store(int fd)
     return raw_fcntl(fd, F_SETLK, (long)&lock) == 0;
 }
 
-/* A name that nobody can know beforehand. The first attempt is the name that was asked for, if there is one.
- */
+/* A name that nobody can know beforehand. The first attempt is the user's name, if there is one. */
 static int choose_store_name(struct session_store *store, int attempt)
 {
     uint32_t random = 0;
