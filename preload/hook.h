@@ -17,8 +17,15 @@ extern void __chk_fail(void) __attribute__((noreturn));
 #define WALLPROF_WAIT      __attribute__((section("wallprof_waits")))
 #define WALLPROF_WAIT_HOOK WALLPROF_HOOK WALLPROF_WAIT
 
-/* Another name of a hook that may wait, as the C library exports it. */
+/* Another name of a hook. In C it is also_NAME, because headers may declare NAME with other types. copy: gcc
+ * wants an alias to have the attributes of its function. */
+#ifdef __clang__
+#define WALLPROF_ALIAS(function) alias(#function)
+#else
+#define WALLPROF_ALIAS(function) alias(#function), copy(function)
+#endif
 #define WALLPROF_ALSO(name, function)                                                                        \
-    extern __typeof__(function) name __attribute__((alias(#function), visibility("default")))
+    extern __typeof__(function) also_##name __asm__(#name)                                                   \
+        __attribute__((WALLPROF_ALIAS(function), visibility("default")))
 
 #endif

@@ -80,8 +80,8 @@ WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, cha
                            libc()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
-/* For the functions that take a list: makes an array of the arguments up to NULL, on the stack, as the C
- * library does. */
+/* For the functions that take a list of arguments up to NULL: makes an array of it on the stack, as the C
+ * library does. The list goes on after NULL. */
 #define COLLECT(array, first, list)                                                                          \
     do {                                                                                                     \
         va_list counting;                                                                                    \
@@ -96,33 +96,19 @@ WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, cha
             array[i] = va_arg(list, char *);                                                                 \
     } while (0)
 
-WALLPROF_HOOK int execl(const char *path, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execve(path, arguments, environ);
-}
+/* get_environment: an expression, which may read on in the list. */
+#define EXEC_LIST(name, function, get_environment)                                                           \
+    WALLPROF_HOOK int name(const char *path, const char *first, ...)                                         \
+    {                                                                                                        \
+        char **arguments;                                                                                    \
+        va_list list;                                                                                        \
+        va_start(list, first);                                                                               \
+        COLLECT(arguments, first, list);                                                                     \
+        char *const *environment = get_environment;                                                          \
+        va_end(list);                                                                                        \
+        return function(path, arguments, environment);                                                       \
+    }
 
-WALLPROF_HOOK int execlp(const char *file, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    va_end(list);
-    return execvpe(file, arguments, environ);
-}
-
-WALLPROF_HOOK int execle(const char *path, const char *first, ...)
-{
-    char **arguments;
-    va_list list;
-    va_start(list, first);
-    COLLECT(arguments, first, list);
-    char *const *environment = va_arg(list, char *const *);
-    va_end(list);
-    return execve(path, arguments, environment);
-}
+EXEC_LIST(execl, execve, environ)
+EXEC_LIST(execlp, execvpe, environ)
+EXEC_LIST(execle, execve, va_arg(list, char *const *))

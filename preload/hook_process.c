@@ -40,12 +40,7 @@ WALLPROF_HOOK pid_t fork(void)
     return pid;
 }
 
-extern pid_t __fork(void);
-
-WALLPROF_HOOK pid_t __fork(void)
-{
-    return fork();
-}
+WALLPROF_ALSO(__fork, fork);
 
 /* These fork inside the C library, without our hook of fork. */
 WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)

@@ -67,8 +67,8 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
     return result;
 }
 
-WALLPROF_WAIT static int wait_for_requests(const struct aiocb *const requests[], int count,
-                                           const struct timespec *time)
+WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int count,
+                                   const struct timespec *time)
 {
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
@@ -82,15 +82,4 @@ WALLPROF_WAIT static int wait_for_requests(const struct aiocb *const requests[],
     return result;
 }
 
-WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int count,
-                                   const struct timespec *time)
-{
-    return wait_for_requests(requests, count, time);
-}
-
-/* The same structure on machines of 64 bits. */
-WALLPROF_WAIT_HOOK int aio_suspend64(const struct aiocb64 *const requests[], int count,
-                                     const struct timespec *time)
-{
-    return wait_for_requests((const struct aiocb *const *)requests, count, time);
-}
+WALLPROF_ALSO(aio_suspend64, aio_suspend); /* the same on machines of 64 bits */

@@ -112,27 +112,10 @@ WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int c
 
 /* The same on machines of 64 bits. */
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "one request for both");
-
-WALLPROF_HOOK int aio_read64(struct aiocb64 *request)
-{
-    return aio_read((struct aiocb *)request);
-}
-
-WALLPROF_HOOK int aio_write64(struct aiocb64 *request)
-{
-    return aio_write((struct aiocb *)request);
-}
-
-WALLPROF_HOOK int aio_fsync64(int how, struct aiocb64 *request)
-{
-    return aio_fsync(how, (struct aiocb *)request);
-}
-
-WALLPROF_HOOK int lio_listio64(int mode, struct aiocb64 *const list[restrict], int count,
-                               struct sigevent *restrict event)
-{
-    return lio_listio(mode, (struct aiocb *const *)list, count, event);
-}
+WALLPROF_ALSO(aio_read64, aio_read);
+WALLPROF_ALSO(aio_write64, aio_write);
+WALLPROF_ALSO(aio_fsync64, aio_fsync);
+WALLPROF_ALSO(lio_listio64, lio_listio);
 
 /* ---- signals of descriptors ---- */
 
@@ -148,14 +131,7 @@ WALLPROF_HOOK int fcntl(int fd, int command, ...)
     return libc()->fcntl(fd, command, argument);
 }
 
-WALLPROF_HOOK int fcntl64(int fd, int command, ...)
-{
-    va_list list;
-    va_start(list, command);
-    void *argument = va_arg(list, void *);
-    va_end(list);
-    return fcntl(fd, command, argument);
-}
+WALLPROF_ALSO(fcntl64, fcntl);
 
 WALLPROF_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {

@@ -89,12 +89,7 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
     return 0;
 }
 
-extern int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
-
-WALLPROF_HOOK int __sigaction(int number, const struct sigaction *action, struct sigaction *old)
-{
-    return sigaction(number, action, old);
-}
+WALLPROF_ALSO(__sigaction, sigaction);
 
 /* ---- older names of these ---- */
 
@@ -124,18 +119,10 @@ WALLPROF_HOOK real_handler_fn *signal(int number, real_handler_fn *handler)
     return change_action(number, handler, is_interrupting ? 0 : SA_RESTART, true);
 }
 
-extern real_handler_fn *bsd_signal(int number, real_handler_fn *handler);
+WALLPROF_ALSO(bsd_signal, signal);
+WALLPROF_ALSO(ssignal, signal);
+
 extern real_handler_fn *__sysv_signal(int number, real_handler_fn *handler);
-
-WALLPROF_HOOK real_handler_fn *bsd_signal(int number, real_handler_fn *handler)
-{
-    return signal(number, handler);
-}
-
-WALLPROF_HOOK real_handler_fn *ssignal(int number, real_handler_fn *handler)
-{
-    return signal(number, handler);
-}
 
 /* System V semantics: calls are interrupted, the first signal resets the action, and nothing is blocked. */
 WALLPROF_HOOK real_handler_fn *__sysv_signal(int number, real_handler_fn *handler)
@@ -145,10 +132,7 @@ WALLPROF_HOOK real_handler_fn *__sysv_signal(int number, real_handler_fn *handle
     return change_action(number, handler, (int)(SA_RESETHAND | SA_NODEFER), false);
 }
 
-WALLPROF_HOOK real_handler_fn *sysv_signal(int number, real_handler_fn *handler)
-{
-    return __sysv_signal(number, handler);
-}
+WALLPROF_ALSO(sysv_signal, __sysv_signal);
 
 WALLPROF_HOOK int sigignore(int number)
 {

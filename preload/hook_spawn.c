@@ -47,28 +47,20 @@ static void end_spawn(struct spawn_changes changes)
     hook_mask_hide(changes.mask);
 }
 
-WALLPROF_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
-                              const posix_spawn_file_actions_t *restrict actions,
-                              const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
-                              char *const *restrict environment)
-{
-    struct spawn_changes changes = begin_spawn();
-    int error = libc()->posix_spawn(pid, path, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));
-    end_spawn(changes);
-    return error;
-}
+#define SPAWN(name)                                                                                          \
+    WALLPROF_HOOK int name(pid_t *restrict pid, const char *restrict path,                                   \
+                           const posix_spawn_file_actions_t *restrict actions,                               \
+                           const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,    \
+                           char *const *restrict environment)                                                \
+    {                                                                                                        \
+        struct spawn_changes changes = begin_spawn();                                                        \
+        int error = libc()->name(pid, path, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));  \
+        end_spawn(changes);                                                                                  \
+        return error;                                                                                        \
+    }
 
-WALLPROF_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
-                               const posix_spawn_file_actions_t *restrict actions,
-                               const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,
-                               char *const *restrict environment)
-{
-    struct spawn_changes changes = begin_spawn();
-    int error =
-        libc()->posix_spawnp(pid, file, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));
-    end_spawn(changes);
-    return error;
-}
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
 
 WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 {

@@ -178,11 +178,7 @@ WALLPROF_WAIT_HOOK ssize_t sendfile(int to, int from, off_t *offset, size_t byte
     TRANSFER_WHOLE(to, bytes, libc()->sendfile(to, from, offset, rest));
 }
 
-/* The same on machines of 64 bits. */
-WALLPROF_WAIT_HOOK ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
-{
-    TRANSFER_WHOLE(to, bytes, libc()->sendfile(to, from, offset, rest));
-}
+WALLPROF_ALSO(sendfile64, sendfile); /* the same on machines of 64 bits */
 
 WALLPROF_WAIT_HOOK ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
                                            size_t bytes, unsigned flags)
