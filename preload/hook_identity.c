@@ -29,9 +29,8 @@ WALLPROF_HOOK int unshare(int flags)
     struct session_suspension suspension = {0};
     if (flags & SINGLE_UNSHARE)
         session_suspend(&suspension);
-    int status = libc()->unshare(flags), error = errno;
+    int status = libc()->unshare(flags);
     session_resume(&suspension);
-    errno = error;
     return status;
 }
 
@@ -47,9 +46,8 @@ WALLPROF_HOOK int setns(int fd, int type)
     struct session_suspension suspension = {0};
     if (namespace_types(fd, type) & SINGLE_SETNS)
         session_suspend(&suspension);
-    int status = libc()->setns(fd, type), error = errno;
+    int status = libc()->setns(fd, type);
     session_resume(&suspension);
-    errno = error;
     return status;
 }
 
@@ -57,9 +55,8 @@ WALLPROF_HOOK int capset(void *header, const void *data)
 {
     struct session_suspension suspension;
     session_suspend(&suspension);
-    int status = libc()->capset(header, data), error = errno;
+    int status = libc()->capset(header, data);
     session_resume(&suspension);
-    errno = error;
     return status;
 }
 
@@ -84,13 +81,9 @@ WALLPROF_HOOK int prctl(int option, ...)
         sig_clock_use(NULL); /* the counter would fault in our handler */
     if (option == PR_SET_PDEATHSIG)
         hook_mask_give_back_number((int)arguments[0]);
-    if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_STRICT)
-        hook_seccomp_before(NULL, 0);
-    if (option == PR_SET_SECCOMP && arguments[0] == SECCOMP_MODE_FILTER && arguments[1])
-        hook_seccomp_before((const struct sock_fprog *)arguments[1], 0);
+    if (option == PR_SET_SECCOMP) /* the modes are the operations of seccomp(2), counted from 1 */
+        hook_seccomp_before((long)arguments[0] - SECCOMP_MODE_STRICT, 0, (long)arguments[1]);
     int status = libc()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-    int error = errno;
     session_resume(&suspension);
-    errno = error;
     return status;
 }

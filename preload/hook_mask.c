@@ -4,6 +4,7 @@
  */
 #include "hook_mask.h"
 #include "hook.h"
+#include "base/raw_calls.h"
 #include "sig/signal/sig_action.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/signal/sig_setup.h"
@@ -22,18 +23,13 @@ static uint64_t kernel_mask(void)
     return mask;
 }
 
-static void set_kernel_mask(uint64_t mask)
-{
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
-}
-
 void hook_mask_renew(void)
 {
     if (sig_numbers_current() == 0)
         return;
     uint64_t mask = kernel_mask(), renewed = sig_numbers_renew(mask);
     if (renewed != mask)
-        set_kernel_mask(renewed);
+        raw_set_mask(renewed);
 }
 
 uint64_t hook_mask_meant(void)
@@ -48,14 +44,14 @@ uint64_t hook_mask_show(void)
     uint64_t mask = kernel_mask(), shown = sig_numbers_to_program(mask);
     if (shown == mask || !sig_process_is_this())
         return 0;
-    set_kernel_mask(shown);
+    raw_set_mask(shown);
     return mask;
 }
 
 void hook_mask_hide(uint64_t mask)
 {
     if (mask)
-        set_kernel_mask(mask);
+        raw_set_mask(mask);
 }
 
 /* A vfork child has a mask and actions of its own, but its parent's memory. */
@@ -124,7 +120,7 @@ static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, 
     if (sig_numbers_is_held_for_stack(mask) && !sig_altstack_is_here())
         renewed = sig_numbers_to_program(mask);
     if (renewed != mask && how != SIG_SETMASK && sig_process_is_this()) {
-        set_kernel_mask(renewed);
+        raw_set_mask(renewed);
         real(how, change, NULL);
     }
 }

@@ -142,7 +142,8 @@ static bool is_wide_enough_for_sampler(const struct sock_fprog *program)
            (!session_wants_store() || call_filter_allows_all(program, calls_of_stores));
 }
 
-void hook_seccomp_before(const struct sock_fprog *program, unsigned long flags)
+/* The filter is for the calling thread, or for all threads (SECCOMP_FILTER_FLAG_TSYNC). NULL: strict mode. */
+static void examine_filter(const struct sock_fprog *program, long flags)
 {
     if (!program || !is_wide_enough_for_threads(program))
         session_end("a seccomp filter allows too few system calls");
@@ -153,10 +154,10 @@ void hook_seccomp_before(const struct sock_fprog *program, unsigned long flags)
     }
 }
 
-void hook_seccomp_before_call(long operation, long flags, long program)
+void hook_seccomp_before(long operation, long flags, long program)
 {
     if (operation == SECCOMP_SET_MODE_STRICT)
-        hook_seccomp_before(NULL, (unsigned long)flags);
+        examine_filter(NULL, flags);
     if (operation == SECCOMP_SET_MODE_FILTER && program)
-        hook_seccomp_before((const struct sock_fprog *)program, (unsigned long)flags);
+        examine_filter((const struct sock_fprog *)program, flags);
 }

@@ -35,10 +35,9 @@ WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct
 /* Gives a signal that was taken to its handler. Whether a handler of the program has run. */
 WALLPROF_WAIT static bool deliver_signal(struct hook_wait *wait, int number, siginfo_t *info)
 {
-    uint64_t all;
     sig_action_queue(gettid(), number, info);
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, (long)&all, KERNEL_SIGSET_BYTES);
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_SIGSET_BYTES);
+    uint64_t all = raw_set_mask(wait->mask.__val[0]);
+    raw_set_mask(all);
     return hook_wait_was_handled(wait);
 }
 

@@ -216,7 +216,7 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
     if (number == SYS_exit_group)
         session_note_exit((int)a);
     if (number == SYS_seccomp)
-        hook_seccomp_before_call(a, b, c);
+        hook_seccomp_before(a, b, c);
     return libc()->syscall(number, a, b, c, d, e, f);
 }
 

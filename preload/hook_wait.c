@@ -5,9 +5,8 @@
 
 bool hook_wait_resume(const struct hook_wait *wait)
 {
-    uint64_t mask = sig_wait_here.mask;
     sig_wait_here.was_interrupted = false;
-    sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask));
+    raw_set_mask(sig_wait_here.mask);
     return !hook_wait_was_handled(wait);
 }
 
@@ -27,7 +26,7 @@ bool hook_wait_release(struct hook_wait *wait)
     if (wait->is_holding) {
         wait->is_holding = false;
         wait->waiting.mask = NULL; /* a mask of the caller's stays to the end */
-        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
+        raw_set_mask(wait->mask.__val[0]);
     }
     return !hook_wait_was_handled(wait);
 }

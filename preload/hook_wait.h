@@ -25,6 +25,7 @@
 #define WALLPROF_HOOK_WAIT_H
 
 #include "base/clock.h"
+#include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/signal/sig_wait.h"
 
@@ -72,7 +73,7 @@ static inline void hook_wait_end(const struct hook_wait *wait)
 {
     sig_wait_here.waits = wait->waiting.outer;
     if (__builtin_expect(wait->is_holding, 0))
-        sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&wait->mask, 0, sizeof(uint64_t));
+        raw_set_mask(wait->mask.__val[0]);
 }
 
 /* The rare parts: resume puts the mask back, hold keeps it for the next call and the end. */
@@ -119,18 +120,12 @@ static inline bool hook_wait_goes_on_after(const struct hook_wait *wait, int err
 /* The same for a call with a mask: the caller's, or wait->mask if the caller gave none. */
 static inline bool hook_wait_holds(struct hook_wait *wait, bool failed)
 {
-    if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
-        return false;
-    hook_wait_hold(wait);
-    return failed && errno == EINTR;
+    return hook_wait_was_cut(wait) && failed && errno == EINTR;
 }
 
 static inline bool hook_wait_holds_after(struct hook_wait *wait, int error)
 {
-    if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
-        return false;
-    hook_wait_hold(wait);
-    return error == EINTR;
+    return hook_wait_was_cut(wait) && error == EINTR;
 }
 
 /* ---- what is left ---- */

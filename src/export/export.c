@@ -47,50 +47,56 @@ static void index_threads(const struct sampler *sampler, arena_ref *thread_of_nu
     }
 }
 
-typedef int export_profile_fn(const struct profile *profile, const struct export_request *request,
-                              void *context);
+/* The recording as the encoders see it, and what it is made of. */
+struct made_profile {
+    struct profile profile;
+    struct symbols *symbols;
+    arena_ref *thread_of_number;
+    size_t index_bytes;
+};
 
-static int with_profile(const struct export_request *request, export_profile_fn *export_profile,
-                        void *context)
+/* 0 or -ENOMEM. To be discarded in either case. */
+static int make_profile(const struct export_request *request, struct made_profile *ret)
 {
     const struct sampler *sampler = request->sampler;
-    uint32_t thread_count = sampler->thread_count;
-    size_t index_bytes = sizeof(arena_ref) * ((size_t)thread_count + 1);
-    arena_ref *thread_of_number = scratch_alloc(index_bytes);
     const struct symbolize_process process = {.modules = &sampler->modules,
                                               .perf_maps = request->perf_maps,
                                               .start_utc_ns = request->process_utc_ns,
                                               .log = request->log};
-    struct symbols *symbols = symbolize_create(&sampler->tree, &sampler->modules.list,
-                                               program_demangler(&sampler->modules), &process);
-    int status = -ENOMEM;
-    if (thread_of_number && symbols) {
-        index_threads(sampler, thread_of_number);
-        const struct profile profile = {
-            .arena = &sampler->arena,
-            .tree = &sampler->tree,
-            .modules = &sampler->modules.list,
-            .symbols = symbols,
-            .timeline = sampler->timeline,
-            .thread_of_number = thread_of_number,
-            .thread_count = thread_count,
-            .processes = request->process,
-            .process_count = 1,
-            .labels = request->labels,
-            .has_timed_samples = request->has_timed_samples,
-            .start_utc_ns = request->start_utc_ns,
-            .duration_ns = request->duration_ns,
-            .period_ns = sampler->account.fold.period_ns,
-            .threads_per_tick = sampler->schedule.samples_per_tick,
-            .counters = sampler->counters,
-            .restraint = request->restraint,
-            .command = request->command,
-        };
-        status = export_profile(&profile, request, context);
-    }
-    symbolize_destroy(symbols);
-    scratch_free(thread_of_number, index_bytes);
-    return status;
+    ret->index_bytes = sizeof(arena_ref) * ((size_t)sampler->thread_count + 1);
+    ret->thread_of_number = scratch_alloc(ret->index_bytes);
+    ret->symbols = symbolize_create(&sampler->tree, &sampler->modules.list,
+                                    program_demangler(&sampler->modules), &process);
+    if (!ret->thread_of_number || !ret->symbols)
+        return -ENOMEM;
+    index_threads(sampler, ret->thread_of_number);
+    ret->profile = (struct profile){
+        .arena = &sampler->arena,
+        .tree = &sampler->tree,
+        .modules = &sampler->modules.list,
+        .symbols = ret->symbols,
+        .timeline = sampler->timeline,
+        .thread_of_number = ret->thread_of_number,
+        .thread_count = sampler->thread_count,
+        .processes = request->process,
+        .process_count = 1,
+        .labels = request->labels,
+        .has_timed_samples = request->has_timed_samples,
+        .start_utc_ns = request->start_utc_ns,
+        .duration_ns = request->duration_ns,
+        .period_ns = sampler->account.fold.period_ns,
+        .threads_per_tick = sampler->schedule.samples_per_tick,
+        .counters = sampler->counters,
+        .restraint = request->restraint,
+        .command = request->command,
+    };
+    return 0;
+}
+
+static void discard_profile(struct made_profile *made)
+{
+    symbolize_destroy(made->symbols);
+    scratch_free(made->thread_of_number, made->index_bytes);
 }
 
 /* ---- the files: file 0 is in directory_fd, files 1, 2 ... are those of `more` ---- */
@@ -213,7 +219,7 @@ static uint32_t choose_for_tool(const struct export_request *request)
     return chosen;
 }
 
-static int write_files(const struct profile *profile, const struct export_request *request, void *unused)
+static int write_files(const struct profile *profile, const struct export_request *request)
 {
     const char *reason = "was not run";
     uint32_t written = 0;
@@ -223,7 +229,6 @@ static int write_files(const struct profile *profile, const struct export_reques
                                        .name = request->name,
                                        .more = request->more,
                                        .wanted = choose_for_tool(request)};
-    (void)unused;
     int status = export.wanted ? tool_export_write(&export, profile, &written) : 0;
     if (status < 0) {
         log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
@@ -238,36 +243,36 @@ static int write_files(const struct profile *profile, const struct export_reques
 
 int export_write(const struct export_request *request)
 {
-    return with_profile(request, write_files, NULL);
+    struct made_profile made;
+    int status = make_profile(request, &made);
+    if (status == 0)
+        status = write_files(&made.profile, request);
+    discard_profile(&made);
+    return status;
 }
 
 /* ---- only the names ---- */
 
-struct names_target {
-    int fd;
-    struct store_part *part;
-};
-
-static int write_names(const struct profile *profile, const struct export_request *request, void *context)
+static int write_names(const struct profile *profile, int fd, struct store_part *part)
 {
-    struct names_target *target = context;
-    (void)request;
-    struct sink *sink = lseek(target->fd, (off_t)target->part->offset, SEEK_SET) < 0
-                            ? NULL
-                            : sink_create_on(target->fd, SINK_PLAIN);
+    struct sink *sink = lseek(fd, (off_t)part->offset, SEEK_SET) < 0 ? NULL : sink_create_on(fd, SINK_PLAIN);
     if (!sink)
         return -ENOMEM;
-    int status = enc_store_write_names(profile, sink, &target->part->bytes);
+    int status = enc_store_write_names(profile, sink, &part->bytes);
     if (status < 0)
         sink_fail(sink, status);
     status = sink_commit(sink);
     if (status < 0)
-        target->part->bytes = 0;
+        part->bytes = 0;
     return status;
 }
 
 int export_names(const struct export_request *request, int fd, struct store_part *part)
 {
-    struct names_target target = {fd, part};
-    return with_profile(request, write_names, &target);
+    struct made_profile made;
+    int status = make_profile(request, &made);
+    if (status == 0)
+        status = write_names(&made.profile, fd, part);
+    discard_profile(&made);
+    return status;
 }

@@ -102,7 +102,7 @@ void session_release_after_exec(void);
  * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
  * them: the sampler's thread does not exist between the two. is_suspended says whether it has ended; then all
  * signals are blocked in the calling thread until session_resume. If no thread can be created afterwards, the
- * log says so, and the profile is that of the time until then.
+ * log says so, and the profile is that of the time until then. session_resume keeps errno.
  */
 struct session_suspension {
     bool is_suspended;

@@ -6,6 +6,7 @@
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static int start_sampler(struct session *session)
 void session_resume(const struct session_suspension *suspension)
 {
     struct session *session = session_current();
+    int error = errno;
     if (!suspension->is_suspended)
         return;
     int status = start_sampler(session);
@@ -76,4 +78,5 @@ void session_resume(const struct session_suspension *suspension)
         session_state_move(&session->handshake.state, ON_GONE, NULL);
     }
     raw_set_mask(suspension->mask);
+    errno = error;
 }
