@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A system call and those of its arguments by which filters tell it apart. */
+/* A system call, and the arguments of it that filters test. */
 struct call {
     int number;
     uint64_t arguments[3];

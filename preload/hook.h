@@ -4,8 +4,6 @@
 
 #include "session/libc.h"
 
-typedef void real_handler_fn(int);
-
 /* What the functions of _FORTIFY_SOURCE call when a buffer is too small: ends the program. */
 extern void __chk_fail(void) __attribute__((noreturn));
 

@@ -1,6 +1,6 @@
 /*
- * dlclose is counted, so that an answer can be told to come from before or after it (modules.h). dlopen needs
- * nothing, and must not be wrapped: the C library looks at its caller's address to find the library to search
+ * dlclose is counted, so that a reply can be told to come from before or after it (modules.h). dlopen needs
+ * nothing, and must not be wrapped: the C library takes its caller's address to find the library to search
  * from.
  */
 #include "hook.h"

@@ -8,8 +8,8 @@
 #include "hook.h"
 #include "session/session.h"
 
-/* These names in C let a function end in a jump to the real one, so that a debugger that looks at a crash
- * does not find our frame on the stack. */
+/* With these names in C a function ends in a jump to the real one, so that a debugger does not find our frame
+ * on the stack of a crash. */
 WALLPROF_HOOK void hook_abort(void) __asm__("abort");
 WALLPROF_HOOK void hook_exit_now(int status) __asm__("_exit");
 

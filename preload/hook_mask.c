@@ -105,15 +105,15 @@ const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
 
 typedef int sigmask_fn(int how, const sigset_t *set, sigset_t *old);
 
-/* What a mask that the kernel has is to the program. */
+/* The program's form of a mask of the kernel. */
 static uint64_t to_program(uint64_t mask)
 {
     bool is_kernels = !(mask & sig_numbers_all()) || !sig_process_is_this();
     return is_kernels ? mask : sig_numbers_to_program(mask);
 }
 
-/* Renews a mask before the change, if it was made when other numbers were ours, or for a small stack that the
- * thread has left by a jump. */
+/* Before the change: renews the mask if it was made when other numbers were ours, or for a small stack that
+ * the thread has left by a jump. */
 static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, uint64_t mask)
 {
     uint64_t renewed = sig_numbers_renew(mask);
@@ -129,8 +129,8 @@ static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, 
  * it is needed. */
 static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-    sigset_t kernels, unasked;
-    sigset_t *was = old || !sig_numbers_has_masks_to_change() ? old : &unasked;
+    sigset_t kernels, unused;
+    sigset_t *was = old || !sig_numbers_has_masks_to_change() ? old : &unused;
     const sigset_t *change = hook_mask_for_kernel(set, &kernels);
     uint64_t bits = change ? sig_set_bits(change) : 0; /* old may be the same object */
     int status = real(how, change, was);

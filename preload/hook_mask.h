@@ -1,5 +1,4 @@
-/* What other hooks need of the mask hooks. sig_numbers.h says how a mask differs for the kernel and for the
- * program. */
+/* Masks, for other hooks. sig_numbers.h says how a mask differs for the kernel and for the program. */
 #ifndef WALLPROF_HOOK_MASK_H
 #define WALLPROF_HOOK_MASK_H
 
@@ -16,10 +15,10 @@ void hook_mask_renew(void);
 uint64_t hook_mask_meant(void);
 
 /*
- * Called around what starts a process or another program, which inherits the mask. show makes the kernel's
- * mask of the calling thread what the program believes it to be, and returns the mask that hide puts back in
- * the parent; 0: nothing to do. hide also takes what hook_mask_meant returned. Neither does anything in a
- * process that is not ours: a child of vfork or _Fork has begun with the program's mask. errno is kept.
+ * Called around a call that starts a process or another program, which inherits the mask. show gives the
+ * calling thread the mask that the program believes it has, and returns the mask that hide puts back in the
+ * parent; 0: nothing to do. hide also takes what hook_mask_meant returned. In a process that is not ours
+ * neither does anything: a child of vfork or _Fork has begun with the program's mask. errno is kept.
  */
 uint64_t hook_mask_show(void);
 void hook_mask_hide(uint64_t mask);
@@ -27,7 +26,7 @@ void hook_mask_hide(uint64_t mask);
 /* The program uses this signal itself. If it was one of ours, it is the program's from now on. */
 void hook_mask_give_back_number(int number);
 
-/* Gives back those of our signals that a set of the program's singles out. */
+/* Gives back those of our signals that a set of the program singles out. */
 void hook_mask_give_back_set(const sigset_t *set);
 
 /* The same, and returns the set to give to the kernel: `set` itself, or *ret. NULL for NULL. */

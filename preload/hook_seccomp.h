@@ -1,4 +1,4 @@
-/* What the hooks of prctl and syscall need to know of seccomp. */
+/* Filters, for the hooks of prctl and syscall. */
 #ifndef WALLPROF_HOOK_SECCOMP_H
 #define WALLPROF_HOOK_SECCOMP_H
 

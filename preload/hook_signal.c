@@ -16,14 +16,16 @@
 #include <errno.h>
 #include <stdbool.h>
 
+typedef void real_handler_fn(int);
+
 /* Whether the program's action is kept in our memory. Called after the number has been given back. */
 static bool is_kept(int number)
 {
     return sig_action_is_held(number) && sig_process_is_this();
 }
 
-/* What an action's mask in the kernel is to the program. In a child of vfork or _Fork, a mask with all of our
- * signals was set by the child itself. */
+/* The program's form of a mask in an action of the kernel. In a child of vfork or _Fork, a mask with all of
+ * our signals was set by the child itself. */
 static uint64_t mask_to_program(uint64_t mask)
 {
     uint64_t all = sig_numbers_all();
@@ -31,7 +33,7 @@ static uint64_t mask_to_program(uint64_t mask)
     return is_childs ? mask : sig_numbers_to_program(mask);
 }
 
-/* Makes of an action that the kernel has what the program had set. */
+/* Turns an action of the kernel into the one that the program has set. */
 static void show_action(int number, struct sigaction *action)
 {
     sig_control_hide(number, action);

@@ -17,11 +17,11 @@ WALLPROF_WAIT static bool is_steady(clockid_t clock)
 }
 
 /* As clock_nanosleep for a time. *left: what is left when it returns EINTR. */
-WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked, struct timespec *left)
+WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *time, struct timespec *left)
 {
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int error = libc()->clock_nanosleep(clock, 0, asked, left);
+    int error = libc()->clock_nanosleep(clock, 0, time, left);
     if (is_steady(clock) && hook_wait_holds_after(&wait, error)) {
         uint64_t deadline_ns = sig_wait_here.time_ns + hook_wait_timespec_ns(left);
         error = hook_wait_until(&wait, deadline_ns);
@@ -35,7 +35,8 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *asked
     return error;
 }
 
-/* Only for CLOCK_MONOTONIC the moment is waited for otherwise: another clock may be set, or stand still. */
+/* Only a moment of CLOCK_MONOTONIC is waited for by hook_wait_until: other clocks may be set, or stand still.
+ */
 WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
     struct hook_wait wait;
@@ -49,13 +50,13 @@ WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct ti
     return error;
 }
 
-WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked,
+WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                        struct timespec *rest)
 {
     struct timespec left = {0};
     if (flags & TIMER_ABSTIME)
-        return sleep_until(clock, flags, asked);
-    int error = sleep_for(clock, asked, &left);
+        return sleep_until(clock, flags, time);
+    int error = sleep_for(clock, time, &left);
     if (error == EINTR && rest)
         *rest = left;
     return error;
@@ -63,9 +64,9 @@ WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct 
 
 WALLPROF_ALSO(__nanosleep, nanosleep);
 
-WALLPROF_WAIT_HOOK int nanosleep(const struct timespec *asked, struct timespec *rest)
+WALLPROF_WAIT_HOOK int nanosleep(const struct timespec *time, struct timespec *rest)
 {
-    int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, time, rest);
     if (error == 0)
         return 0;
     errno = error;
@@ -74,23 +75,23 @@ WALLPROF_WAIT_HOOK int nanosleep(const struct timespec *asked, struct timespec *
 
 WALLPROF_WAIT_HOOK int usleep(useconds_t us)
 {
-    struct timespec asked = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
-    return nanosleep(&asked, NULL);
+    struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    return nanosleep(&time, NULL);
 }
 
 /* Returns the whole seconds that are left; errno stays as it was when there are none. */
 WALLPROF_WAIT_HOOK unsigned sleep(unsigned seconds)
 {
-    struct timespec asked = {.tv_sec = seconds}, left = {0};
-    int error = sleep_for(CLOCK_REALTIME, &asked, &left);
+    struct timespec time = {.tv_sec = seconds}, left = {0};
+    int error = sleep_for(CLOCK_REALTIME, &time, &left);
     if (error == 0)
         return 0;
     errno = error;
     return (unsigned)left.tv_sec;
 }
 
-WALLPROF_WAIT_HOOK int thrd_sleep(const struct timespec *asked, struct timespec *rest)
+WALLPROF_WAIT_HOOK int thrd_sleep(const struct timespec *time, struct timespec *rest)
 {
-    int error = clock_nanosleep(CLOCK_REALTIME, 0, asked, rest);
+    int error = clock_nanosleep(CLOCK_REALTIME, 0, time, rest);
     return error == 0 ? 0 : error == EINTR ? -1 : -2;
 }

@@ -1,6 +1,6 @@
 /*
  * Sockets. On a socket with a time limit (SO_RCVTIMEO, SO_SNDTIMEO) any handler ends a call with EINTR, and a
- * call that moves much data may end with less than asked for. The hooks go on, so that a call takes as long
+ * call that moves much data may end early. The hooks go on, so that a call takes as long
  * and moves as much as without us.
  */
 #include "hook_transfer.h"
@@ -67,7 +67,7 @@ WALLPROF_WAIT static bool waits_for_all(const struct hook_transfer *transfer, ss
            (size_t)result < bytes && !hook_transfer_is_nonblocking(transfer);
 }
 
-/* Goes on after EINTR, or after a part of what MSG_WAITALL has asked for. */
+/* Goes on after EINTR, or after a part of the bytes that MSG_WAITALL waits for. */
 WALLPROF_WAIT static ssize_t receive_on(struct hook_transfer *transfer, void *to, size_t bytes,
                                         ssize_t result)
 {
@@ -96,12 +96,8 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 /* Receives a message with the sender's address, or in several parts, in one call. */
 WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
-    while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        ssize_t result = libc()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
-        if (result >= 0 || errno != EAGAIN)
-            return result;
-    }
-    return -1;
+    TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
+                        libc()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
@@ -187,15 +183,11 @@ WALLPROF_WAIT_HOOK ssize_t send(int fd, const void *from, size_t bytes, int flag
 
 WALLPROF_ALSO(__send, send);
 
-/* Sends a message with an address or several parts again, as a whole, of which nothing was sent. */
+/* Sends a message with an address or several parts again, after a call that sent nothing of it. */
 WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
 {
-    while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        ssize_t result = libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT);
-        if (result >= 0 || errno != EAGAIN)
-            return result;
-    }
-    return -1;
+    TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
+                        libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message,
@@ -274,8 +266,8 @@ WALLPROF_WAIT static bool is_spent(const struct timespec *time)
     return time && time->tv_sec == 0 && time->tv_nsec == 0;
 }
 
-/* Receives as many messages as there are, again and again. The kernel reads the time only after a message
- * (recvmmsg(2), BUGS), and writes what is left into it. */
+/* Receives all messages that are there, again and again. The kernel checks the time only after a message
+ * (recvmmsg(2), BUGS), and writes into it what is left. */
 WALLPROF_WAIT static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
                                           unsigned count, struct timespec *time, int result)
 {

@@ -1,9 +1,8 @@
 /*
  * Reading and writing: as much as without our signal.
  *
- * When a signal comes, a large write to a pipe or a socket ends with less than was asked for, and so does a
- * read of /dev/zero or /dev/urandom. Many programs do not expect that. A call on a socket with a time limit
- * ends with EINTR.
+ * When a signal comes, a large write to a pipe or a socket ends early, and so does a read of /dev/zero or
+ * /dev/urandom. Many programs do not expect that. A call on a socket with a time limit ends with EINTR.
  */
 #include "hook_transfer.h"
 #include "hook.h"
@@ -134,7 +133,7 @@ WALLPROF_WAIT_HOOK ssize_t __read_chk(int fd, void *to, size_t bytes, size_t roo
     return read(fd, to, bytes);
 }
 
-/* After our signal only the first part that has room is read, which is as much as a call may give. */
+/* After our signal only the first part with a length is read. A call may return so little. */
 WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 {
     struct hook_transfer transfer;
@@ -152,18 +151,18 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
 
 /* ---- calls that are made again with the rest ---- */
 
-/* Makes a call again until all of `asked` is done. real: the call, for `rest` bytes; 0 at a file's end. The
+/* Makes a call again until all of `wanted` is done. real: the call, for `rest` bytes; 0 at a file's end. The
  * kernel moves the offsets. */
-#define TRANSFER_WHOLE(fd, asked, real)                                                                      \
+#define TRANSFER_WHOLE(fd, wanted, real)                                                                     \
     do {                                                                                                     \
         struct hook_transfer transfer;                                                                       \
         hook_transfer_begin(&transfer, fd, 0);                                                               \
-        size_t rest = (asked);                                                                               \
+        size_t rest = (wanted);                                                                              \
         ssize_t result = (real);                                                                             \
-        while (hook_wait_was_cut(&transfer.wait) && is_short(result, asked) && result != 0 &&                \
+        while (hook_wait_was_cut(&transfer.wait) && is_short(result, wanted) && result != 0 &&               \
                hook_wait_release(&transfer.wait)) {                                                          \
             size_t done = result > 0 ? (size_t)result : 0;                                                   \
-            rest = (asked)-done;                                                                             \
+            rest = (wanted)-done;                                                                            \
             ssize_t step = (real);                                                                           \
             result = step >= 0 ? (ssize_t)done + step : done ? (ssize_t)done : step;                         \
             if (step == 0)                                                                                   \

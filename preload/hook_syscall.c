@@ -1,7 +1,7 @@
 /*
  * syscall(): calls by number that the kernel never restarts. The C library's functions of the same name are
- * cancellation points and do more than the call, so they are not used: the call itself is made
- * again. libaio's io_getevents is here as well, because it is nothing but its system call.
+ * cancellation points and do more than the call, so the call itself is made again. libaio's
+ * io_getevents is here as well, because it is nothing but its system call.
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
@@ -168,16 +168,16 @@ WALLPROF_WAIT static long make_call(long number, const long *arguments)
 __attribute__((noinline)) WALLPROF_WAIT static long
 wait_by_number(long number, long a, long b, long c, long d, long e, long f, struct wait_form form)
 {
-    const long asked[ARGUMENTS] = {a, b, c, d, e, f};
+    const long given[ARGUMENTS] = {a, b, c, d, e, f};
     long arguments[ARGUMENTS] = {a, b, c, d, e, f};
-    struct wait_rest rest = {.deadline_ns = deadline_before(form, asked[form.at])};
+    struct wait_rest rest = {.deadline_ns = deadline_before(form, given[form.at])};
     struct hook_wait wait;
     hook_wait_begin(&wait);
     long result = make_call(number, arguments);
     while (hook_wait_goes_on(&wait, result < 0)) {
         if (!rest.deadline_ns)
-            rest.deadline_ns = deadline_after(form, asked[form.at]);
-        arguments[form.at] = argument_for(form, &rest, asked[form.at]);
+            rest.deadline_ns = deadline_after(form, given[form.at]);
+        arguments[form.at] = argument_for(form, &rest, given[form.at]);
         result = make_call(number, arguments);
     }
     hook_wait_end(&wait);
@@ -249,9 +249,9 @@ WALLPROF_WAIT_HOOK int io_pgetevents(aio_context_t context, long least, long mos
     struct {
         sigset_t *mask;
         size_t bytes;
-    } given = {.mask = mask, .bytes = sizeof(uint64_t)};
+    } mask_argument = {.mask = mask, .bytes = sizeof(uint64_t)};
     int before = errno;
-    return events_or_error(
-        hook_syscall(SYS_io_pgetevents, (long)context, least, most, (long)events, (long)time, (long)&given),
-        before);
+    return events_or_error(hook_syscall(SYS_io_pgetevents, (long)context, least, most, (long)events,
+                                        (long)time, (long)&mask_argument),
+                           before);
 }

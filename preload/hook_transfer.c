@@ -21,7 +21,7 @@ WALLPROF_WAIT static uint64_t time_limit_ns(int fd, int limit)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
-/* A deadline ends the wait even if the socket is ready: other threads may take what is ready every time. */
+/* A deadline ends the wait even if the socket is ready, because other threads may be faster every time. */
 WALLPROF_WAIT static bool has_passed(uint64_t deadline_ns)
 {
     return deadline_ns && clock_monotonic_ns() >= deadline_ns;
@@ -63,26 +63,16 @@ bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer)
     return transfer->flags & MSG_DONTWAIT || fcntl(transfer->fd, F_GETFL) & O_NONBLOCK;
 }
 
-/* On a socket the wait holds the other signals all the time. What is ready is moved without waiting; EAGAIN
- * says that another thread was faster. */
 WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
-    while (hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        ssize_t step = libc()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT);
-        if (step >= 0 || errno != EAGAIN)
-            return step;
-    }
-    return -1;
+    TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
+                        libc()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
-    while (hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        ssize_t step = libc()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT);
-        if (step >= 0 || errno != EAGAIN)
-            return step;
-    }
-    return -1;
+    TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
+                        libc()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT));
 }
 
 /* Whether a call that has no mask may be made again; errno is EINTR if not. */

@@ -1,6 +1,6 @@
 /*
- * Goes on with a transfer that our signal has cut short. The rest is sent or received within what is left of
- * the socket's time limit (SO_RCVTIMEO, SO_SNDTIMEO).
+ * Goes on with a transfer that our signal has cut short. The rest is sent or received within the time that is
+ * left of the socket's limit (SO_RCVTIMEO, SO_SNDTIMEO).
  *
  * Called from: the hooks of functions that transfer data, after hook_wait_was_cut was true. The wait holds on
  * entry.
@@ -40,6 +40,19 @@ __attribute__((always_inline)) static inline void hook_transfer_begin(struct hoo
  */
 bool hook_transfer_await(struct hook_transfer *transfer, int limit);
 
+/* Ends the function with the result of a call on a socket that does not wait, once the socket is ready.
+ * EAGAIN says that another thread was faster. On a socket the wait holds the other signals all the time.
+ * real: the call. */
+#define TRANSFER_WHEN_READY(transfer, limit, real)                                                           \
+    do {                                                                                                     \
+        while (hook_transfer_await(transfer, limit)) {                                                       \
+            ssize_t moved = (real);                                                                          \
+            if (moved >= 0 || errno != EAGAIN)                                                               \
+                return moved;                                                                                \
+        }                                                                                                    \
+        return -1;                                                                                           \
+    } while (0)
+
 enum hook_transfer_kind {
     HOOK_TRANSFER_OTHER,
     HOOK_TRANSFER_PIPE,
@@ -51,7 +64,7 @@ enum hook_transfer_kind {
  * character device. */
 enum hook_transfer_kind hook_transfer_kind(const struct hook_transfer *transfer);
 
-/* Whether a call on the descriptor does not wait: then it is not our signal that makes it short. */
+/* Whether a call on the descriptor does not wait. Then our signal is not the reason that it is short. */
 bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer);
 
 /* Sends or writes all bytes. Returns how many; -1 and errno for none. */

@@ -80,8 +80,7 @@ static inline void hook_wait_end(const struct hook_wait *wait)
 bool hook_wait_resume(const struct hook_wait *wait);
 void hook_wait_hold(struct hook_wait *wait);
 
-/* For calls that do less than they were asked for when a signal comes: whether ours came during the call. The
- * wait holds then. */
+/* For calls that end early when a signal comes: whether ours came during the call. The wait holds then. */
 static inline bool hook_wait_was_cut(struct hook_wait *wait)
 {
     if (__builtin_expect(!sig_wait_here.was_interrupted, 1))
