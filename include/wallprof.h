@@ -1,11 +1,12 @@
 /*
  * What a program can tell wallprof, the preloaded profiler: when to record, and what its threads do.
  *
- * Include this and link nothing: the functions are looked for when the program starts, and where they are not
- * there, because the program runs without wallprof or is linked statically, every call does nothing. None of
- * them allocates with malloc, touches errno, or is a cancellation point; each may be made from any thread, in
- * a signal handler, from a destructor while the program ends, and in a forked child, where it works or
- * returns an error.
+ * Include this and link nothing. The functions are looked up when the program starts. Where they are missing,
+ * because the program runs without wallprof or is linked statically, every call does nothing.
+ *
+ * No function allocates with malloc, touches errno, or is a cancellation point. Each may be called from any
+ * thread, in a signal handler, from a destructor while the program ends, and in a forked child, where it
+ * works or returns an error.
  *
  *     wallprof_start();
  *     work();
@@ -17,25 +18,25 @@
  *     WALLPROF_START=0 wallprof-run ./program
  *
  * C (from C89 with GNU extensions on) and C++, gcc and clang. wallprof(7) has the variables that do the same
- * from outside, wallprof(1) the command (wallprof ctl).
+ * from outside, and wallprof(1) the command (wallprof ctl).
  */
 #ifndef WALLPROF_H
 #define WALLPROF_H
 
-/* What is returned below 0. */
+/* Results below 0. */
 enum {
     WALLPROF_ABSENT = -1,       /* the program runs without the library */
-    WALLPROF_NOT_RECORDED = -2, /* this process is not recorded: it has ended its recording, exit has come so
-                                 * far, or it is a child that is not followed */
-    WALLPROF_ALREADY = -3,      /* started, or stopped, already */
+    WALLPROF_NOT_RECORDED = -2, /* the process is not recorded: its recording has ended, it is exiting, or it
+                                 * is a child that is not followed */
+    WALLPROF_ALREADY = -3,      /* recording was started, or stopped, already */
     WALLPROF_BUSY = -4,      /* in a handler: it interrupts such a call of this thread, or its fork or exec */
-    WALLPROF_TIMED_OUT = -5, /* no answer in 10 seconds: it may be done yet */
+    WALLPROF_TIMED_OUT = -5, /* no reply in 10 seconds: it may still be done */
     WALLPROF_NOTHING = -6,   /* nothing has been recorded that could be written */
-    WALLPROF_NO_LABEL = -7,  /* what was given is no label, or no token of one */
+    WALLPROF_NO_LABEL = -7,  /* the argument is no label, or no token of one */
     WALLPROF_FULL = -8,      /* the thread has 16 labels; or the process has had too many different ones */
-    WALLPROF_NO_THREAD = -9, /* this thread is not recorded: its start passed wallprof by, or it has all but
-                              * ended */
-    WALLPROF_NOT_THERE = -10 /* the label has been taken back already */
+    WALLPROF_NO_THREAD =
+        -9, /* this thread is not recorded: wallprof did not see its start, or it is ending */
+    WALLPROF_NOT_THERE = -10 /* the label was taken back already */
 };
 
 #ifndef WALLPROF_CODES_ONLY
@@ -44,12 +45,12 @@ enum {
 extern "C" {
 #endif
 
-/* ---- when to record: 0, a negative WALLPROF_ code, or the positive errno of what went wrong with a file.
- * These wait for the profiler, for 10 seconds at most. ---- */
+/* ---- when to record: 0, a negative WALLPROF_ code, or the positive errno of a failure with a file. These
+ * functions wait for the profiler, for 10 seconds at most. ---- */
 
 /*
- * From now on threads are recorded, after wallprof_stop or where WALLPROF_START=0 lets the process wait. What
- * was recorded before is kept, and the time in between is in nobody's account.
+ * From now on threads are recorded, after wallprof_stop or if the process waits because of WALLPROF_START=0.
+ * What was recorded before is kept. The time in between counts for no thread.
  */
 static __inline__ int wallprof_start(void);
 
@@ -61,62 +62,64 @@ static __inline__ int wallprof_is_active(void);
 
 /*
  * Writes what has been recorded so far; the recording goes on, or stays stopped. The path's ending says the
- * format, as in WALLPROF_OUT (without its %-sequences); a relative one is taken from the working directory.
+ * format, as in WALLPROF_OUT (without its %-sequences). A relative path is taken from the working directory.
  * NULL: the name that the profile will have at the end. The file appears when it is complete.
  *
- * Pprof files and stores only. For another format, as in work.html, the store work.html.store is written, and
- * a message says how `wallprof export` makes work.html of it. If a file has that name that this process has
- * not dumped, the store is work.html.2.store, and so on. ENODATA for a Firefox profile without a timeline.
+ * Only pprof files and stores are written. For another format, as in work.html, the store work.html.store is
+ * written, and a message says how `wallprof export` makes work.html of it. If another file than a dump of
+ * this process has that name, the store is work.html.2.store, and so on. ENODATA for a Firefox profile
+ * without a timeline.
  */
 static __inline__ int wallprof_dump(const char *path);
 
-/* ---- labels, and what is said of threads: below 0 is a WALLPROF_ code; without wallprof all return 0. None
+/* ---- labels and threads: results below 0 are WALLPROF_ codes; without wallprof all return 0. No function
  * waits. ---- */
 
 /*
- * A label is a key and a value, as "phase" and "parse". What a thread does while it has one is shown with it:
- * in pprof files as a label of the samples (pprof -tagfocus=phase=parse, -tagroot=phase), in flame graphs as
- * a frame {phase=parse}, and by `wallprof top --by label` and `--label phase=parse`.
+ * A label is a key and a value, as "phase" and "parse". What a thread does while it has a label is shown with
+ * it: in pprof files as a label of the samples (pprof -tagfocus=phase=parse, -tagroot=phase), in flame graphs
+ * as a frame {phase=parse}, and by `wallprof top --by label` and `--label phase=parse`.
  *
- * wallprof_label makes one, or finds it if it was made before: 40 ns, so keep it. Of no more than 63 and 255
- * bytes, and 8,192 of them in a process, which are never given back: for kinds of work, not for the number of
- * a request. Not to be used as keys: thread, thread_id, process, pid, rank, end_timestamp_ns, and anything
- * with '='. NULL where it cannot be had, and without wallprof; every function takes a NULL.
+ * wallprof_label makes a label, or finds it if it was made before. It takes 40 ns, so keep the result. A key
+ * has up to 63 bytes, a value up to 255. A process can have 8,192 labels, which are never freed: they are for
+ * kinds of work, not for the number of a request. Not allowed as keys: thread, thread_id, process, pid, rank,
+ * end_timestamp_ns, and anything with '='. NULL for a label that cannot be made, and without wallprof; every
+ * function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
 static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);
 
 /*
- * Gives the calling thread a label, in a few ns. The result is what wallprof_pop is to be given: a positive
- * token, 0 without wallprof; or WALLPROF_NO_LABEL, WALLPROF_FULL (16 are there already; or the process has
- * had 49,152 different stacks of labels), WALLPROF_NO_THREAD, WALLPROF_NOT_RECORDED (in a child of vfork too,
- * which would give it to its parent).
+ * Gives the calling thread a label, in a few ns. The result is for wallprof_pop: a positive token, 0 without
+ * wallprof; or WALLPROF_NO_LABEL, WALLPROF_FULL (the thread has 16 labels, or the process has had 49,152
+ * different stacks of labels), WALLPROF_NO_THREAD, WALLPROF_NOT_RECORDED (also in a child of vfork, which
+ * would give the label to its parent).
  *
- * Of several labels with one key the last one given counts, until it is taken back. What order labels of
- * different keys come in makes no difference.
+ * Of several labels with one key the last one given counts, until it is taken back. The order of labels with
+ * different keys makes no difference.
  */
 static __inline__ int wallprof_push(const wallprof_label_t *label);
 
 /*
- * Takes that label back, also when others have been given since. 0; WALLPROF_NOT_THERE if it is not there any
- * more, and otherwise as above. WALLPROF_NO_LABEL for what was an error of wallprof_push's: so its result can
- * be handed on as it is.
+ * Takes the label back, also when others have been given since. 0; WALLPROF_NOT_THERE if it was taken back
+ * before; otherwise as above. An error of wallprof_push may be passed on without a test: the result is
+ * WALLPROF_NO_LABEL.
  *
  * A thread begins without labels. A forked child begins with those of the thread that forked.
  */
 static __inline__ int wallprof_pop(int token);
 
 /*
- * The calling thread's name in the profile, 15 bytes of it at most, whatever the kernel's is; NULL or "" for
- * that one again. 0, or as above. Not from a signal handler that may have interrupted it.
+ * Sets the calling thread's name in the profile, 15 bytes of it at most. NULL or "": the kernel's name again.
+ * 0, or as above. Not from a signal handler that may have interrupted this function.
  */
 static __inline__ int wallprof_thread_name(const char *name);
 
 /*
- * Whether the calling thread is left alone from now on: it is not looked at, costs nothing, and all it does
- * is [uninteresting]. (Its time is not left out: sums would not be true any more. What to leave out is
- * decided when a profile is read: `wallprof top --ignore '^\[uninteresting\]$'`, pprof
- * -ignore=uninteresting.) 0, or as above.
+ * Whether the calling thread is left alone from now on. Such a thread is not sampled and costs nothing, and
+ * all its time is [uninteresting]. (The time is not left out, or sums would not be true any more. A reader
+ * can leave it out: `wallprof top --ignore '^\[uninteresting\]$'`, pprof -ignore=uninteresting.) 0, or as
+ * above.
  */
 static __inline__ int wallprof_thread_uninteresting(int yes);
 
@@ -137,9 +140,9 @@ struct wallprof_api_ {
 static struct wallprof_api_ wallprof_api_ __attribute__((unused));
 
 /*
- * The C library's dlsym, if the program has it, without asking for it: in a static program it is not linked
- * in for this. (Weak references to the functions themselves would not do: where code has a fixed address the
- * linker decides that there are none.)
+ * The C library's dlsym, if the program has it. A weak reference does not link it into a static program.
+ * (Weak references to the functions themselves would not do: in code with a fixed address the linker makes
+ * them NULL.)
  */
 static void *wallprof_dlsym_(void *, const char *) __attribute__((__weakref__("dlsym")));
 static char *wallprof_dlerror_(void) __attribute__((__weakref__("dlerror")));
@@ -153,7 +156,7 @@ static char *wallprof_dlerror_(void) __attribute__((__weakref__("dlerror")));
 #define WALLPROF_FIND_(pointer, name)                                                                        \
     ((pointer) = __extension__(__typeof__(pointer)) wallprof_dlsym_((void *)0, name))
 
-/* Before anything else of this file's is run, and so before any thread or handler could. */
+/* Runs before any other code that includes this file, and so before any of its threads or handlers. */
 __attribute__((constructor(101), unused)) static void wallprof_find_functions_(void)
 {
     struct wallprof_api_ found;
@@ -172,7 +175,7 @@ __attribute__((constructor(101), unused)) static void wallprof_find_functions_(v
         found.pop && found.thread_name && found.thread_uninteresting)
         wallprof_api_ = found;
     else if (wallprof_dlerror_)
-        wallprof_dlerror_(); /* what the program has not asked for is no error of its own */
+        wallprof_dlerror_(); /* a failed lookup of ours is no error of the program */
 }
 
 static __inline__ int wallprof_start(void)
@@ -220,7 +223,7 @@ static __inline__ int wallprof_thread_uninteresting(int yes)
     return wallprof_api_.thread_uninteresting ? wallprof_api_.thread_uninteresting(yes) : 0;
 }
 
-/* What the macros below are made of. */
+/* For the macros below. */
 static __inline__ const wallprof_label_t *wallprof_kept_label_(const wallprof_label_t **kept, const char *key,
                                                                const char *value)
 {
@@ -244,7 +247,7 @@ static __inline__ void wallprof_leave_(const int *token)
 #define WALLPROF_JOIN_(a, b)  a##b
 #define WALLPROF_NAMED_(a, b) WALLPROF_JOIN_(a, b)
 
-/* A label whose key and value are the same each time this is run; it is made once:
+/* A label whose key and value are the same at each run of the expression. It is made once:
  * token = wallprof_push(WALLPROF_LABEL("phase", "parse")); */
 #define WALLPROF_LABEL(key, value)                                                                           \
     (__extension__({                                                                                         \
@@ -252,7 +255,7 @@ static __inline__ void wallprof_leave_(const int *token)
         wallprof_kept_label_(&wallprof_kept_, key, value);                                                   \
     }))
 
-/* As a declaration: the label is the thread's up to the end of the block, however that is left. Not by
+/* A declaration: the thread has the label up to the end of the block, however the block is left. Not by
  * longjmp. */
 #define WALLPROF_SCOPE(key, value)                                                                           \
     __attribute__((cleanup(wallprof_leave_), unused)) const int WALLPROF_NAMED_(wallprof_token_, __LINE__) = \
@@ -264,7 +267,8 @@ static __inline__ void wallprof_leave_(const int *token)
 namespace wallprof
 {
 
-/* The label is the thread's as long as this lives: wallprof::label_scope scope("tenant", name.c_str()); */
+/* The thread has the label as long as this object lives: wallprof::label_scope scope("tenant", name.c_str());
+ */
 class label_scope
 {
   public:
