@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <pty.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 

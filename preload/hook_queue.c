@@ -8,48 +8,35 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 
-/* Makes a call again, with the same arguments, as long as only our signal ends it. real: the call. */
-#define WAIT_AGAIN(type, real)                                                                               \
-    do {                                                                                                     \
-        struct hook_wait wait;                                                                               \
-        hook_wait_begin(&wait);                                                                              \
-        type result;                                                                                         \
-        do                                                                                                   \
-            result = (real);                                                                                 \
-        while (hook_wait_goes_on(&wait, result < 0));                                                        \
-        hook_wait_end(&wait);                                                                                \
-        return result;                                                                                       \
-    } while (0)
-
 WALLPROF_WAIT_HOOK int sem_wait(sem_t *semaphore)
 {
-    WAIT_AGAIN(int, libc()->sem_wait(semaphore));
+    HOOK_WAIT_AGAIN(int, libc()->sem_wait(semaphore));
 }
 
 WALLPROF_WAIT_HOOK int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict moment)
 {
-    WAIT_AGAIN(int, libc()->sem_timedwait(semaphore, moment));
+    HOOK_WAIT_AGAIN(int, libc()->sem_timedwait(semaphore, moment));
 }
 
 WALLPROF_WAIT_HOOK int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
                                      const struct timespec *restrict moment)
 {
-    WAIT_AGAIN(int, libc()->sem_clockwait(semaphore, clock, moment));
+    HOOK_WAIT_AGAIN(int, libc()->sem_clockwait(semaphore, clock, moment));
 }
 
 WALLPROF_WAIT_HOOK int semop(int set, struct sembuf *operations, size_t count)
 {
-    WAIT_AGAIN(int, libc()->semop(set, operations, count));
+    HOOK_WAIT_AGAIN(int, libc()->semop(set, operations, count));
 }
 
 WALLPROF_WAIT_HOOK int msgsnd(int queue, const void *message, size_t bytes, int flags)
 {
-    WAIT_AGAIN(int, libc()->msgsnd(queue, message, bytes, flags));
+    HOOK_WAIT_AGAIN(int, libc()->msgsnd(queue, message, bytes, flags));
 }
 
 WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long type, int flags)
 {
-    WAIT_AGAIN(ssize_t, libc()->msgrcv(queue, message, bytes, type, flags));
+    HOOK_WAIT_AGAIN(ssize_t, libc()->msgrcv(queue, message, bytes, type, flags));
 }
 
 WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t count,

@@ -96,8 +96,8 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
 /* Receives a message with the sender's address, or in several parts, in one call. */
 WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
-    TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
-                        libc()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
+    HOOK_TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
+                             libc()->recvmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
@@ -186,8 +186,8 @@ WALLPROF_ALSO(__send, send);
 /* Sends a message with an address or several parts again, after a call that sent nothing of it. */
 WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const struct msghdr *message)
 {
-    TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
-                        libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
+    HOOK_TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
+                             libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message,
@@ -266,38 +266,25 @@ WALLPROF_WAIT static bool is_spent(const struct timespec *time)
     return time && time->tv_sec == 0 && time->tv_nsec == 0;
 }
 
-/* Receives all messages that are there, again and again. The kernel checks the time only after a message
- * (recvmmsg(2), BUGS), and writes into it what is left. */
-WALLPROF_WAIT static int receive_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
-                                          unsigned count, struct timespec *time, int result)
+/* Receives or sends (limit: SO_RCVTIMEO or SO_SNDTIMEO) all messages that the socket is ready for, again and
+ * again. The kernel checks the time only after a message that it received (recvmmsg(2), BUGS), and writes
+ * into it what is left. */
+WALLPROF_WAIT static int move_messages(struct hook_transfer *transfer, int limit, struct mmsghdr *messages,
+                                       unsigned count, struct timespec *time, int result)
 {
     unsigned done = result > 0 ? (unsigned)result : 0;
-    while (done < count && !is_spent(time) && hook_transfer_await(transfer, SO_RCVTIMEO)) {
-        int some = libc()->recvmmsg(transfer->fd, messages + done, count - done,
-                                    transfer->flags | MSG_DONTWAIT, time);
+    bool receives = limit == SO_RCVTIMEO;
+    while (done < count && !is_spent(time) && hook_transfer_await(transfer, limit)) {
+        int flags = transfer->flags | MSG_DONTWAIT;
+        int some = receives ? libc()->recvmmsg(transfer->fd, messages + done, count - done, flags, time)
+                            : libc()->sendmmsg(transfer->fd, messages + done, count - done, flags);
         if (some < 0 && errno == EAGAIN)
             continue;
         if (some <= 0)
             break;
         done += (unsigned)some;
-        if (transfer->flags & MSG_WAITFORONE)
+        if (receives && flags & MSG_WAITFORONE)
             break;
-    }
-    return done ? (int)done : -1;
-}
-
-WALLPROF_WAIT static int send_messages(struct hook_transfer *transfer, struct mmsghdr *messages,
-                                       unsigned count, int result)
-{
-    unsigned done = result > 0 ? (unsigned)result : 0;
-    while (done < count && hook_transfer_await(transfer, SO_SNDTIMEO)) {
-        int some =
-            libc()->sendmmsg(transfer->fd, messages + done, count - done, transfer->flags | MSG_DONTWAIT);
-        if (some < 0 && errno == EAGAIN)
-            continue;
-        if (some <= 0)
-            break;
-        done += (unsigned)some;
     }
     return done ? (int)done : -1;
 }
@@ -309,7 +296,7 @@ WALLPROF_WAIT_HOOK int recvmmsg(int fd, struct mmsghdr *messages, unsigned count
     hook_transfer_begin(&transfer, fd, flags);
     int result = libc()->recvmmsg(fd, messages, count, flags, time);
     if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
-        result = receive_messages(&transfer, messages, count, time, result);
+        result = move_messages(&transfer, SO_RCVTIMEO, messages, count, time, result);
     hook_wait_end(&transfer.wait);
     return result;
 }
@@ -320,7 +307,7 @@ WALLPROF_WAIT_HOOK int sendmmsg(int fd, struct mmsghdr *messages, unsigned count
     hook_transfer_begin(&transfer, fd, flags);
     int result = libc()->sendmmsg(fd, messages, count, flags);
     if (hook_wait_was_cut(&transfer.wait) && waits_for_more(&transfer, result, count))
-        result = send_messages(&transfer, messages, count, result);
+        result = move_messages(&transfer, SO_SNDTIMEO, messages, count, NULL, result);
     hook_wait_end(&transfer.wait);
     return result;
 }

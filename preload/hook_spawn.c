@@ -12,7 +12,6 @@
 
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* What is undone after the spawn. */
 struct spawn_changes {

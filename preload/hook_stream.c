@@ -194,12 +194,5 @@ WALLPROF_WAIT_HOOK ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 
 WALLPROF_WAIT_HOOK int tcdrain(int fd)
 {
-    struct hook_wait wait;
-    hook_wait_begin(&wait);
-    int result;
-    do
-        result = libc()->tcdrain(fd);
-    while (hook_wait_goes_on(&wait, result < 0));
-    hook_wait_end(&wait);
-    return result;
+    HOOK_WAIT_AGAIN(int, libc()->tcdrain(fd));
 }

@@ -65,14 +65,14 @@ bool hook_transfer_is_nonblocking(const struct hook_transfer *transfer)
 
 WALLPROF_WAIT static ssize_t send_some(struct hook_transfer *transfer, const void *from, size_t bytes)
 {
-    TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
-                        libc()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT));
+    HOOK_TRANSFER_WHEN_READY(transfer, SO_SNDTIMEO,
+                             libc()->send(transfer->fd, from, bytes, transfer->flags | MSG_DONTWAIT));
 }
 
 WALLPROF_WAIT static ssize_t receive_some(struct hook_transfer *transfer, void *to, size_t bytes)
 {
-    TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
-                        libc()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT));
+    HOOK_TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
+                             libc()->recv(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT));
 }
 
 /* Whether a call that has no mask may be made again; errno is EINTR if not. */

@@ -43,7 +43,7 @@ bool hook_transfer_await(struct hook_transfer *transfer, int limit);
 /* Ends the function with the result of a call on a socket that does not wait, once the socket is ready.
  * EAGAIN says that another thread was faster. On a socket the wait holds the other signals all the time.
  * real: the call. */
-#define TRANSFER_WHEN_READY(transfer, limit, real)                                                           \
+#define HOOK_TRANSFER_WHEN_READY(transfer, limit, real)                                                      \
     do {                                                                                                     \
         while (hook_transfer_await(transfer, limit)) {                                                       \
             ssize_t moved = (real);                                                                          \

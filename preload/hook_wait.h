@@ -26,7 +26,6 @@
 
 #include "base/clock.h"
 #include "base/raw_calls.h"
-#include "sig/sys/sig_arch.h"
 #include "sig/signal/sig_wait.h"
 
 #include <errno.h>
@@ -126,6 +125,20 @@ static inline bool hook_wait_holds_after(struct hook_wait *wait, int error)
 {
     return hook_wait_was_cut(wait) && error == EINTR;
 }
+
+/* The whole of a hook that makes its call again, with the same arguments, as long as only our signal ends it.
+ * real: the call. */
+#define HOOK_WAIT_AGAIN(type, real)                                                                          \
+    do {                                                                                                     \
+        struct hook_wait wait;                                                                               \
+        hook_wait_begin(&wait);                                                                              \
+        type result;                                                                                         \
+        do                                                                                                   \
+            result = (real);                                                                                 \
+        while (hook_wait_goes_on(&wait, result < 0));                                                        \
+        hook_wait_end(&wait);                                                                                \
+        return result;                                                                                       \
+    } while (0)
 
 /* ---- what is left ---- */
 

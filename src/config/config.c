@@ -4,10 +4,7 @@
 #include "config_values.h"
 #include "encode/format.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HZ_MAX = 10000, KEEP_MAX = 100000 };

@@ -13,7 +13,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { CONFIG_MORE_OUTS_MAX = 7 };

@@ -21,10 +21,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */

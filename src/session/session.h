@@ -9,16 +9,13 @@
 #ifndef WALLPROF_SESSION_H
 #define WALLPROF_SESSION_H
 
-#include "sample/thread.h"
-#include "sample/threads.h"
-#include "sig/signal/sig_action.h"
-
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct label_table;
+struct label_table;        /* account/labels.h */
+struct thread;             /* sample/thread.h */
+struct thread_annotations; /* account/thread_annotations.h */
 
 /*
  * Reads the environment, starts recording, and returns when the sampler runs. Our part is taken out of the

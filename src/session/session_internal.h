@@ -28,7 +28,6 @@
 #include "session_store.h"
 #include "session_surroundings.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>

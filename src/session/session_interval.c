@@ -4,7 +4,6 @@
 #include "base/name_pattern.h"
 #include "base/sink.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

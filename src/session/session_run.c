@@ -5,17 +5,14 @@
 #include "base/futex.h"
 #include "modules/loader.h"
 #include "sig/ground/sig_unloads.h"
-#include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 #include "base/raw_calls.h"
 
-#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 /* A reply that has not come by then is taken at a later tick. */
 static const uint64_t reply_patience_ns = 20 * NS_PER_MS;

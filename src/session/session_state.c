@@ -19,7 +19,6 @@
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
-#include <stddef.h>
 
 /* An entry of the table: what is refused is 0, so the next state is kept with one added. */
 enum { REFUSED = 0, WAITS = UINT8_MAX };

@@ -1,16 +1,13 @@
 /* The sampler's thread ends for a moment, and another one takes over. */
 #include "session_internal.h"
-#include "libc.h"
 #include "base/clock.h"
 #include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
-#include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * pthread_join returns when the thread has released its memory, which is before the kernel removes it from

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "export/export.h"
 #include "export/export_store.h"
-#include "base/trusted_path.h"
 #include "sig/sys/sig_atomic.h"
 #include "base/sink.h"
 #include "base/raw_calls.h"
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* An exec that fails is often followed by others, as a shell tries one directory after the other. So the next
