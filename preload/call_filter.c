@@ -155,23 +155,13 @@ static uint32_t filter_action(const struct sock_fprog *program, const struct cal
     return run_filter(program, &machine) & SECCOMP_RET_ACTION_FULL;
 }
 
-bool call_filter_allows(const struct sock_fprog *program, const struct call *call)
+bool call_filter_passes(const struct sock_fprog *program, const struct call *calls, bool may_fail)
 {
-    uint32_t action = filter_action(program, call);
-    return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
-}
-
-bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls)
-{
-    while (calls->number >= 0 && call_filter_allows(program, calls))
-        calls++;
-    return calls->number < 0;
-}
-
-bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls)
-{
-    while (calls->number >= 0 &&
-           (call_filter_allows(program, calls) || filter_action(program, calls) == SECCOMP_RET_ERRNO))
-        calls++;
-    return calls->number < 0;
+    for (; calls->number >= 0; calls++) {
+        uint32_t action = filter_action(program, calls);
+        bool is_made = action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+        if (!is_made && !(may_fail && action == SECCOMP_RET_ERRNO))
+            return false;
+    }
+    return true;
 }

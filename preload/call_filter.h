@@ -17,13 +17,8 @@ struct call {
     uint64_t arguments[3];
 };
 
-/* Whether the filter lets the call be made. False also for a program that the kernel would refuse. */
-bool call_filter_allows(const struct sock_fprog *program, const struct call *call);
-
-/* The same for a list of calls that ends with number -1. */
-bool call_filter_allows_all(const struct sock_fprog *program, const struct call *calls);
-
-/* Whether each call of such a list is made or fails with an error; none ends the thread or the process. */
-bool call_filter_answers_all(const struct sock_fprog *program, const struct call *calls);
+/* Whether the filter allows each call of a list that ends with number -1. may_fail: a call may also fail with
+ * an error; none ends the thread or the process. False for a program that the kernel would refuse. */
+bool call_filter_passes(const struct sock_fprog *program, const struct call *calls, bool may_fail);
 
 #endif

@@ -44,17 +44,21 @@ static int end_failed_exec(struct exec_changes changes, int status)
     return status;
 }
 
-WALLPROF_HOOK int execve(const char *path, char *const *arguments, char *const *environment)
-{
-    struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes, libc()->execve(path, arguments, HOOK_ENVIRONMENT(environment)));
-}
+#define EXEC(name, parameters, arguments)                                                                    \
+    WALLPROF_HOOK int name parameters                                                                        \
+    {                                                                                                        \
+        struct exec_changes changes = begin_exec();                                                          \
+        return end_failed_exec(changes, libc()->name arguments);                                             \
+    }
 
-WALLPROF_HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
-{
-    struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes, libc()->execvpe(file, arguments, HOOK_ENVIRONMENT(environment)));
-}
+EXEC(execve, (const char *path, char *const *list, char *const *environment),
+     (path, list, HOOK_ENVIRONMENT(environment)))
+EXEC(execvpe, (const char *file, char *const *list, char *const *environment),
+     (file, list, HOOK_ENVIRONMENT(environment)))
+EXEC(fexecve, (int fd, char *const *list, char *const *environment),
+     (fd, list, HOOK_ENVIRONMENT(environment)))
+EXEC(execveat, (int fd, const char *path, char *const *list, char *const *environment, int flags),
+     (fd, path, list, HOOK_ENVIRONMENT(environment), flags))
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
 {
@@ -64,20 +68,6 @@ WALLPROF_HOOK int execv(const char *path, char *const *arguments)
 WALLPROF_HOOK int execvp(const char *file, char *const *arguments)
 {
     return execvpe(file, arguments, environ);
-}
-
-WALLPROF_HOOK int fexecve(int fd, char *const *arguments, char *const *environment)
-{
-    struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes, libc()->fexecve(fd, arguments, HOOK_ENVIRONMENT(environment)));
-}
-
-WALLPROF_HOOK int execveat(int fd, const char *path, char *const *arguments, char *const *environment,
-                           int flags)
-{
-    struct exec_changes changes = begin_exec();
-    return end_failed_exec(changes,
-                           libc()->execveat(fd, path, arguments, HOOK_ENVIRONMENT(environment), flags));
 }
 
 /* For the functions that take a list of arguments up to NULL: makes an array of it on the stack, as the C

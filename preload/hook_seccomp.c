@@ -128,17 +128,17 @@ static const struct call exotic_of_sampler[] = {
  * library then does not try clone. Children have no recording then, and the log says so. */
 static bool is_wide_enough_for_threads(const struct sock_fprog *program)
 {
-    return call_filter_allows_all(program, calls_of_threads) &&
-           call_filter_answers_all(program, optional_of_threads) &&
-           (session_is_strict() || call_filter_answers_all(program, exotic_of_threads));
+    return call_filter_passes(program, calls_of_threads, false) &&
+           call_filter_passes(program, optional_of_threads, true) &&
+           (session_is_strict() || call_filter_passes(program, exotic_of_threads, true));
 }
 
 static bool is_wide_enough_for_sampler(const struct sock_fprog *program)
 {
-    return call_filter_allows_all(program, calls_of_sampler) &&
-           call_filter_answers_all(program, optional_of_sampler) &&
-           (session_is_strict() || call_filter_answers_all(program, exotic_of_sampler)) &&
-           (!session_wants_store() || call_filter_allows_all(program, calls_of_stores));
+    return call_filter_passes(program, calls_of_sampler, false) &&
+           call_filter_passes(program, optional_of_sampler, true) &&
+           (session_is_strict() || call_filter_passes(program, exotic_of_sampler, true)) &&
+           (!session_wants_store() || call_filter_passes(program, calls_of_stores, false));
 }
 
 /* The filter is for the calling thread, or for all threads (SECCOMP_FILTER_FLAG_TSYNC). NULL: strict mode. */

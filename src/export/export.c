@@ -223,12 +223,8 @@ static int write_files(const struct profile *profile, const struct export_reques
     const char *reason = "was not run";
     uint32_t written = 0;
     struct export_writer writer = {profile, request, request->spare_fd};
-    const struct tool_export export = {.tool = request->tool,
-                                       .directory_fd = request->directory_fd,
-                                       .name = request->name,
-                                       .more = request->more,
-                                       .wanted = choose_for_tool(request)};
-    int status = export.wanted ? tool_export_write(&export, profile, &written) : 0;
+    uint32_t wanted = choose_for_tool(request);
+    int status = wanted ? tool_export_write(request, wanted, profile, &written) : 0;
     if (status < 0) {
         log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
                 request->tool, strerrordesc_np(-status));

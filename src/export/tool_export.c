@@ -122,7 +122,7 @@ static void choose_environment(char *ret[ENVIRONMENT_MAX])
 /* ---- the two processes: they share our memory, so they make raw system calls, which meet no hook ---- */
 
 struct launch {
-    const struct tool_export *export;
+    const struct export_request *request;
     int store_fd, reply_fd;
     char **environment;
     struct arguments *arguments;
@@ -181,14 +181,14 @@ static void offer_for_killing(void)
 static int become_tool(void *argument)
 {
     struct launch *launch = argument;
-    int directory = launch->export->directory_fd;
+    int directory = launch->request->directory_fd;
     if (directory != AT_FDCWD && fchdir(directory) < 0)
         raw_exit(127);
     if (!arrange_descriptors(launch))
         raw_exit(127);
     arrange_signals();
     offer_for_killing();
-    sig_syscall4(SYS_execve, (long)launch->export->tool, (long)launch->arguments->list,
+    sig_syscall4(SYS_execve, (long)launch->request->tool, (long)launch->arguments->list,
                  (long)launch->environment, 0);
     raw_exit(127);
 }
@@ -273,7 +273,8 @@ static int run_tool(struct launch *launch)
     return status;
 }
 
-static void choose_arguments(const struct tool_export *export, struct arguments *arguments)
+static void choose_arguments(const struct export_request *request, uint32_t wanted,
+                             struct arguments *arguments)
 {
     size_t count = 0;
     char **list = arguments->list;
@@ -281,12 +282,12 @@ static void choose_arguments(const struct tool_export *export, struct arguments 
     list[count++] = "export";
     list[count++] = "--verbose";
     for (uint32_t i = 0; i < FILES_MAX; i++) {
-        const struct profile_path *more = i > 0 ? &export->more[i - 1] : NULL;
-        if (!(export->wanted >> i & 1))
+        const struct profile_path *more = i > 0 ? &request->more[i - 1] : NULL;
+        if (!(wanted >> i & 1))
             continue;
         snprintf(arguments->names[i], NAME_BYTES, "%s/%s",
                  more ? more->directory : ".", /* "./": no name is taken for an option */
-                 more ? more->name : export->name);
+                 more ? more->name : request->name);
         list[count++] = "-o";
         list[count++] = arguments->names[i];
     }
@@ -294,30 +295,32 @@ static void choose_arguments(const struct tool_export *export, struct arguments 
     list[count] = NULL;
 }
 
-static int write_by_tool(const struct tool_export *export, int store, uint32_t *ret_written)
+static int write_by_tool(const struct export_request *request, uint32_t wanted, int store,
+                         uint32_t *ret_written)
 {
     char *environment[ENVIRONMENT_MAX];
     struct arguments *arguments = scratch_alloc(sizeof *arguments);
     if (!arguments)
         return -ENOMEM;
     choose_environment(environment);
-    choose_arguments(export, arguments);
+    choose_arguments(request, wanted, arguments);
     struct launch launch = {
-        .export = export, .store_fd = store, .environment = environment, .arguments = arguments};
+        .request = request, .store_fd = store, .environment = environment, .arguments = arguments};
     int status = run_tool(&launch);
     *ret_written = read_reply(arguments);
     scratch_free(arguments, sizeof *arguments);
-    if (*ret_written == export->wanted)
+    if (*ret_written == wanted)
         return 0;
     return status < 0 ? status : -ECHILD;
 }
 
-int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written)
+int tool_export_write(const struct export_request *request, uint32_t wanted, const struct profile *profile,
+                      uint32_t *ret_written)
 {
     int saved_errno = errno;
     int store = make_store_file(profile);
     *ret_written = 0;
-    int status = store < 0 ? store : write_by_tool(export, store, ret_written);
+    int status = store < 0 ? store : write_by_tool(request, wanted, store, ret_written);
     if (store >= 0)
         close(store);
     errno = saved_errno;

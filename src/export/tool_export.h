@@ -9,7 +9,7 @@
 #ifndef WALLPROF_TOOL_EXPORT_H
 #define WALLPROF_TOOL_EXPORT_H
 
-#include "profile_path.h"
+#include "export.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -22,18 +22,12 @@ int tool_export_find(const char *library, char *ret, size_t capacity);
 /* Whether this process is the tool, run by us. It is not profiled, though we may be preloaded into it. */
 bool tool_export_is_tool(char *const *environment);
 
-struct tool_export {
-    const char *tool;                /* its path */
-    int directory_fd;                /* where to, AT_FDCWD included */
-    const char *name;                /* file 0, in that directory; its ending says the format */
-    const struct profile_path *more; /* files 1, 2 ..., at most CONFIG_MORE_OUTS_MAX */
-    uint32_t wanted;                 /* bit i: file i is to be written */
-};
-
 /*
- * Bit i of *ret_written: file i has been written completely. 0 if all wanted files have been; else -errno:
- * -ETIME if the tool took too long, -ECHILD if it failed. errno is kept.
+ * wanted: bit i: file i of the request is to be written, where file 0 is the one in directory_fd. Likewise
+ * *ret_written: file i has been written completely. 0 if all wanted files have been; else -errno: -ETIME if
+ * the tool took too long, -ECHILD if it failed. errno is kept.
  */
-int tool_export_write(const struct tool_export *export, const struct profile *profile, uint32_t *ret_written);
+int tool_export_write(const struct export_request *request, uint32_t wanted, const struct profile *profile,
+                      uint32_t *ret_written);
 
 #endif

@@ -13,13 +13,28 @@
 /* No process writes its first file sooner than this after its start. An older file is of an earlier run. */
 static const uint64_t first_file_ns = 50 * NS_PER_MS;
 
-/* app.pb.gz and 12 -> app.000012.pb.gz. A device or a FIFO has no number. A format that needs the tool is
- * left as a store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
-static int insert_number(struct profile_path *output, int directory_fd, uint32_t number)
+static int open_output(const struct profile_path *output)
+{
+    return open(output->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* A device or a FIFO. */
+static bool is_special(const struct profile_path *output)
+{
+    int directory_fd = open_output(output);
+    bool is_special = sink_is_special(directory_fd, output->name);
+    if (directory_fd >= 0)
+        close(directory_fd);
+    return is_special;
+}
+
+/* app.pb.gz and 12 -> app.000012.pb.gz. A special file has no number. A format that needs the tool is left as
+ * a store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
+static int insert_number(struct profile_path *output, uint32_t number)
 {
     char text[16];
     const char *ending = export_needs_tool(output->name) ? EXPORT_STORE_ENDING : "";
-    if (!*ending && sink_is_special(directory_fd, output->name))
+    if (!*ending && is_special(output))
         return 0;
     snprintf(text, sizeof(text), "%06u", number);
     int status = name_pattern_insert(output->name, sizeof(output->name) - strlen(ending), text);
@@ -28,27 +43,14 @@ static int insert_number(struct profile_path *output, int directory_fd, uint32_t
     return status;
 }
 
-static int open_output(const struct profile_path *output)
-{
-    return open(output->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int name_output(const struct profile_path *output, uint32_t number, struct profile_path *ret)
-{
-    *ret = *output;
-    int directory_fd = open_output(ret);
-    int status = insert_number(ret, directory_fd, number);
-    if (directory_fd >= 0)
-        close(directory_fd);
-    return status;
-}
-
 static int name_outputs(struct session_intervals *intervals, const struct session_outputs *outputs,
                         uint32_t number)
 {
     int status = 0;
-    for (uint32_t i = 0; i < outputs->count && status == 0; i++)
-        status = name_output(&outputs->paths[i], number, &intervals->numbered[i]);
+    for (uint32_t i = 0; i < outputs->count && status == 0; i++) {
+        intervals->numbered[i] = outputs->paths[i];
+        status = insert_number(&intervals->numbered[i], number);
+    }
     return status;
 }
 
@@ -119,7 +121,7 @@ static void replace_oldest(struct session_intervals *intervals, uint32_t index,
     struct interval_file *file = &intervals->kept[(size_t)index * keep + number % keep];
     if (file->number) {
         struct profile_path old = *output;
-        if (insert_number(&old, directory_fd, file->number) == 0)
+        if (insert_number(&old, file->number) == 0)
             remove_if_same(&old, directory_fd, file);
     }
     *file = (struct interval_file){0};

@@ -38,9 +38,9 @@ static bool kernel_allows(const struct sock_fprog *program)
 
 static void assert_same_as_the_kernel(const struct sock_fprog *program, bool expected)
 {
-    struct call call = {SYS_getpriority, {1, 2, 3}};
+    struct call calls[] = {{SYS_getpriority, {1, 2, 3}}, {-1, {0}}};
     assert_int_equal(kernel_allows(program), expected);
-    assert_int_equal(call_filter_allows(program, &call), expected);
+    assert_int_equal(call_filter_passes(program, calls, false), expected);
 }
 
 static void by_number_and_arguments(void **state)
@@ -74,17 +74,17 @@ static void arithmetic(void **state)
 
 static void what_is_no_filter_allows_nothing(void **state)
 {
-    struct call call = {SYS_getpriority, {0}};
+    struct call calls[] = {{SYS_getpriority, {0}}, {-1, {0}}};
     struct sock_fprog endless = PROGRAM(LOAD(nr)),
                       outside = PROGRAM(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64), ALLOW),
                       by_zero = PROGRAM(BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 0), ALLOW),
                       memory = PROGRAM(BPF_STMT(BPF_ST, 16), ALLOW),
                       far = PROGRAM(BPF_STMT(BPF_JMP | BPF_JA, ~0U), ALLOW);
-    assert_false(call_filter_allows(&endless, &call));
-    assert_false(call_filter_allows(&outside, &call));
-    assert_false(call_filter_allows(&by_zero, &call));
-    assert_false(call_filter_allows(&memory, &call));
-    assert_false(call_filter_allows(&far, &call));
+    assert_false(call_filter_passes(&endless, calls, false));
+    assert_false(call_filter_passes(&outside, calls, false));
+    assert_false(call_filter_passes(&by_zero, calls, false));
+    assert_false(call_filter_passes(&memory, calls, false));
+    assert_false(call_filter_passes(&far, calls, false));
 }
 
 int main(void)
