@@ -123,19 +123,13 @@ int session_write_dump(struct session *session, const char *path, uint64_t now_n
 /* In the sampler, while recording is stopped: writes all of the profile, as at the end. */
 void session_write_stopped(struct session *session, uint64_t now_ns);
 
-/* Files of a recording that is settled, stopped or closed. */
-struct session_write_request {
-    const char *name;      /* the first file, in the output's directory, or in: */
-    int directory_fd;      /* another directory, or -1 */
-    const char *directory; /* its absolute path */
-    uint64_t end_ns;       /* the recording's, so far */
-    const struct profile_path *more;
-    uint32_t more_count;
-    bool may_use_tool;
-};
-
-/* 0 or -errno, which the log has. */
-int session_write(struct session *session, const struct session_write_request *request);
+/*
+ * Writes files of a recording that is settled, stopped or closed; end_ns: its end so far. The request says
+ * which files (name, more, more_count), where (directory_fd and directory; -1: the first output's), and with
+ * which tool. The rest is filled in. 0 or -errno, which the log has.
+ */
+struct export_request;
+int session_write(struct session *session, struct export_request *request, uint64_t end_ns);
 
 /* Calls a function that writes while the recording goes on. The descriptors of the output are as before
  * afterwards, so that a file can be written later. */

@@ -1,3 +1,4 @@
+#include "export/export.h"
 #include "export/export_store.h"
 #include "session_internal.h"
 #include "base/clock.h"
@@ -148,12 +149,11 @@ static void write_numbered(struct session *session, uint64_t end_ns)
 {
     struct session_intervals *intervals = &session->intervals;
     const struct session_outputs *outputs = &session->outputs;
-    const struct session_write_request request = {.name = intervals->numbered[0].name,
-                                                  .directory_fd = -1,
-                                                  .end_ns = end_ns,
-                                                  .more = &intervals->numbered[1],
-                                                  .more_count = outputs->count - 1};
-    if (session_write(session, &request) < 0)
+    struct export_request request = {.name = intervals->numbered[0].name,
+                                     .directory_fd = -1,
+                                     .more = &intervals->numbered[1],
+                                     .more_count = outputs->count - 1};
+    if (session_write(session, &request, end_ns) < 0)
         return;
     session_outputs_forget_exec(&session->outputs);
     for (uint32_t i = 0; i < outputs->count; i++)

@@ -18,11 +18,13 @@
  * one is worth a file only after a pause of this many times what the last file cost. */
 static const uint64_t write_cost_factor = 10;
 
-/* Not under a filter of system calls, which would apply to the tool too. */
-static bool may_run_tool(const struct session *session)
+/* The path of the tool, or NULL. Not under a filter of system calls, which would apply to the tool too. */
+static const char *usable_tool(const struct session *session)
 {
-    return *session->config.tool && strcmp(session->config.tool, "off") != 0 && !session->config.is_strict &&
-           !session->handshake.ignores_children && raw_prctl(PR_GET_SECCOMP, 0) == 0;
+    const char *tool = session->config.tool;
+    bool may_run = *tool && strcmp(tool, "off") != 0 && !session->config.is_strict &&
+                   !session->handshake.ignores_children && raw_prctl(PR_GET_SECCOMP, 0) == 0;
+    return may_run ? tool : NULL;
 }
 
 /* What an export says besides the samples. */
@@ -31,73 +33,71 @@ struct description {
     struct process_record process;
 };
 
-static struct export_request describe_recording(struct session *session, uint64_t end_ns,
-                                                struct description *description)
+static void describe_recording(struct session *session, uint64_t end_ns, struct description *description,
+                               struct export_request *ret)
 {
     overhead_limit_describe(&session->sampler.overhead_limit, session->recording.profile_ns, end_ns,
                             description->restraint);
     description->process =
         session_birth_describe(&session->birth, session->config.rank, description->program);
-    return (struct export_request){
-        .sampler = &session->sampler,
-        .labels = session->config.labels,
-        .has_timed_samples = session->config.timeline == TIMELINE_PPROF,
-        .start_utc_ns = session->recording.profile_utc_ns,
-        .duration_ns = session_recorded_ns(&session->recording, end_ns),
-        .process_utc_ns = session->birth.start_utc_ns,
-        .restraint = description->restraint,
-        .command = session->birth.command_text,
-        .process = &description->process,
-        .perf_maps = &session->birth.perf_maps,
-        .log = &session->log,
-    };
-}
-
-static int write_profile(struct session *session, const struct session_write_request *request,
-                         struct export_request *export)
-{
-    bool is_elsewhere = request->directory_fd >= 0;
-    export->tool = request->may_use_tool && may_run_tool(session) ? session->config.tool : NULL;
-    export->is_short = export->duration_ns < SESSION_WORTH_NS;
-    export->directory_fd = is_elsewhere ? request->directory_fd : session->outputs.directory_fd;
-    export->directory = is_elsewhere ? request->directory : session->outputs.paths[0].directory;
-    export->name = request->name;
-    export->more = request->more;
-    export->more_count = request->more_count;
-    export->spare_fd = is_elsewhere ? -1 : session->outputs.spare_fd;
-    if (!is_elsewhere)
-        session->outputs.spare_fd = -1;
-    return export_write(export);
+    ret->sampler = &session->sampler;
+    ret->labels = session->config.labels;
+    ret->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
+    ret->start_utc_ns = session->recording.profile_utc_ns;
+    ret->duration_ns = session_recorded_ns(&session->recording, end_ns);
+    ret->process_utc_ns = session->birth.start_utc_ns;
+    ret->restraint = description->restraint;
+    ret->command = session->birth.command_text;
+    ret->process = &description->process;
+    ret->perf_maps = &session->birth.perf_maps;
+    ret->log = &session->log;
+    ret->is_short = ret->duration_ns < SESSION_WORTH_NS;
 }
 
 void session_close_store(struct session *session, bool with_names)
 {
     struct mapped_store *store = &session->sampler.mapped_store;
     struct description description;
+    struct export_request request = {0};
     struct store_part names = {0};
     if (!mapped_store_is_kept(store))
         return;
     sampler_show(&session->sampler, session->recording.end_ns); /* the ends of all threads too */
-    const struct export_request export = describe_recording(session, session->recording.end_ns, &description);
+    describe_recording(session, session->recording.end_ns, &description, &request);
     names.offset = mapped_store_cut(store);
     if (with_names)
-        export_names(&export, store->fd, &names);
-    mapped_store_close(store, export.duration_ns, export.restraint, &names);
+        export_names(&request, store->fd, &names);
+    mapped_store_close(store, request.duration_ns, request.restraint, &names);
 }
 
-int session_write(struct session *session, const struct session_write_request *request)
+/* Fills in the directory of the first output. */
+static int use_own_directory(struct session_outputs *outputs, struct export_request *request)
+{
+    int status = session_outputs_open(outputs);
+    request->directory_fd = outputs->directory_fd;
+    request->directory = outputs->paths[0].directory;
+    if (status == 0) {
+        request->spare_fd = outputs->spare_fd;
+        outputs->spare_fd = -1;
+    }
+    return status;
+}
+
+int session_write(struct session *session, struct export_request *request, uint64_t end_ns)
 {
     struct description description;
-    struct export_request export = describe_recording(session, request->end_ns, &description);
-    int error = request->directory_fd >= 0 ? 0 : session_outputs_open(&session->outputs);
+    bool is_own = request->directory_fd < 0;
+    describe_recording(session, end_ns, &description, request);
+    request->spare_fd = -1;
+    int error = is_own ? use_own_directory(&session->outputs, request) : 0;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     if (error == 0)
-        error = write_profile(session, request, &export);
+        error = export_write(request);
     session->sampler.upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    if (request->directory_fd < 0 && error != EXPORT_LEFT_STORE)
+    if (is_own && error != EXPORT_LEFT_STORE)
         session_outputs_report(&session->outputs, request->name, error, &session->birth, &session->log);
-    if (*export.restraint)
-        log_add(&session->log, LOG_INFO, "%s", export.restraint);
+    if (*request->restraint)
+        log_add(&session->log, LOG_INFO, "%s", request->restraint);
     if (session->sampler.tree.overflows > 0)
         log_add(
             &session->log, LOG_WARNING,
@@ -112,13 +112,12 @@ static void write_whole(struct session *session, uint64_t end_ns)
 {
     if (session->config.store_is_run && !session->outputs.has_written)
         session_outputs_leave_others(&session->outputs, &session->birth);
-    const struct session_write_request request = {.name = session->outputs.paths[0].name,
-                                                  .directory_fd = -1,
-                                                  .end_ns = end_ns,
-                                                  .more = &session->outputs.paths[1],
-                                                  .more_count = session->outputs.count - 1,
-                                                  .may_use_tool = true};
-    if (session_write(session, &request) < 0) {
+    struct export_request request = {.name = session->outputs.paths[0].name,
+                                     .directory_fd = -1,
+                                     .more = &session->outputs.paths[1],
+                                     .more_count = session->outputs.count - 1,
+                                     .tool = usable_tool(session)};
+    if (session_write(session, &request, end_ns) < 0) {
         if (session->recording.end_ns)
             session_close_store(session, true);
         return;
@@ -188,7 +187,7 @@ static int open_directory_of(const char *path, char directory[PATH_MAX], const c
 int session_write_dump(struct session *session, const char *path, uint64_t now_ns)
 {
     char own[2 * PATH_MAX], directory[PATH_MAX];
-    struct session_write_request request = {.directory = directory, .end_ns = now_ns};
+    struct export_request request = {.directory = directory};
     if (!*path) {
         snprintf(own, sizeof(own), "%s/%s", session->outputs.paths[0].directory,
                  session->outputs.paths[0].name);
@@ -199,7 +198,7 @@ int session_write_dump(struct session *session, const char *path, uint64_t now_n
         return request.directory_fd;
     if (!sig_load_relaxed(&session->recording.is_stopped))
         sampler_settle(&session->sampler, now_ns);
-    int status = session_write(session, &request);
+    int status = session_write(session, &request, now_ns);
     close(request.directory_fd);
     if (status == 0 && !export_needs_tool(request.name))
         log_add(&session->log, LOG_INFO, "what was recorded so far is written to %s", path);
@@ -223,8 +222,8 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
         return;
     }
     const char *chosen = session->outputs.name_before_exec, *written = *chosen ? chosen : name;
-    const struct session_write_request request = {.name = written, .directory_fd = -1, .end_ns = now_ns};
-    if (session_write(session, &request) < 0)
+    struct export_request request = {.name = written, .directory_fd = -1};
+    if (session_write(session, &request, now_ns) < 0)
         return;
     if (export_needs_tool(name))
         export_store_explain(&session->log, session->outputs.paths[0].directory, written,
