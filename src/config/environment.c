@@ -120,7 +120,7 @@ static void note_preload(struct environment *ours, const char *entry, char **at)
         ours->others = NULL;
 }
 
-struct environment *environment_note(char *const *environment, const char *library)
+static struct environment *note_ours(char *const *environment, const char *library)
 {
     const char *slash = strrchr(library, '/');
     size_t count = count_of(environment), fixed = sizeof(struct environment) + count * sizeof(char *);
@@ -140,7 +140,7 @@ struct environment *environment_note(char *const *environment, const char *libra
     return ours;
 }
 
-void environment_remove(const struct environment *ours, char **environment)
+static void remove_ours(const struct environment *ours, char **environment)
 {
     char **to = environment;
     for (; *environment; environment++) {
@@ -154,9 +154,9 @@ void environment_remove(const struct environment *ours, char **environment)
 
 struct environment *environment_leave(char **environment, const char *library)
 {
-    struct environment *ours = environment_note(environment, library);
+    struct environment *ours = note_ours(environment, library);
     if (ours)
-        environment_remove(ours, environment);
+        remove_ours(ours, environment);
     return ours;
 }
 

@@ -5,7 +5,7 @@
  * once, at the start, from the environment that the program was given.
  *
  * Called from: the starting thread; later any thread that starts another program, also in a child of vfork.
- * Only environment_note allocates; nothing locks or writes to static memory.
+ * Only environment_leave allocates; nothing locks or writes to static memory.
  */
 #ifndef WALLPROF_ENVIRONMENT_H
 #define WALLPROF_ENVIRONMENT_H
@@ -14,14 +14,11 @@
 
 struct environment;
 
-/* Copies our entries of an environment (environ's form). library: our file's name, of which the last part
- * counts. NULL without memory. The copy is never freed; a forked child goes on using it. */
-struct environment *environment_note(char *const *environment, const char *library);
-
-/* Takes our entries out of an environment, in place: the others move up. Its strings are not written to. */
-void environment_remove(const struct environment *ours, char **environment);
-
-/* Notes our entries, takes them out, and returns the note. Without memory nothing is taken out. */
+/*
+ * Notes our entries of an environment (environ's form), and takes them out in place: the others move up. Its
+ * strings are not written to. library: our file's name, of which the last part counts. NULL without memory:
+ * then nothing is taken out. The note is never freed; a forked child goes on using it.
+ */
 struct environment *environment_leave(char **environment, const char *library);
 
 /* The bytes that environment_with needs for this environment (NULL: an empty one). */

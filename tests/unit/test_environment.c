@@ -32,8 +32,7 @@ static char **add_ours(const struct environment *ours, char *const *environment)
 static void ours_alone_leaves_nothing(void **state)
 {
     char **environment = ENVIRONMENT("A=1", "WALLPROF_HZ=10", "LD_PRELOAD=/lib/libwallprof.so", "B=2");
-    struct environment *ours = environment_note(environment, "/usr/lib/libwallprof.so");
-    environment_remove(ours, environment);
+    struct environment *ours = environment_leave(environment, "/usr/lib/libwallprof.so");
     ASSERT_ENTRIES(environment, "A=1", "B=2");
     ASSERT_ENTRIES(add_ours(ours, environment), "A=1", "B=2", "LD_PRELOAD=/lib/libwallprof.so",
                    "WALLPROF_HZ=10");
@@ -52,8 +51,7 @@ static void other_preloads_stay(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char **environment = ENVIRONMENT("A=1", rows[i].with);
-        struct environment *ours = environment_note(environment, "libwallprof.so");
-        environment_remove(ours, environment);
+        struct environment *ours = environment_leave(environment, "libwallprof.so");
         ASSERT_ENTRIES(environment, "A=1", rows[i].without);
         ASSERT_ENTRIES(add_ours(ours, environment), "A=1", rows[i].with);
     }
@@ -61,8 +59,8 @@ static void other_preloads_stay(void **state)
 
 static void what_the_program_sets_itself_stays(void **state)
 {
-    char **start = ENVIRONMENT("WALLPROF_HZ=10", "WALLPROF_OUT=a", "LD_PRELOAD=libwallprof.so");
-    struct environment *ours = environment_note(start, "libwallprof.so");
+    char *start[] = {"WALLPROF_HZ=10", "WALLPROF_OUT=a", "LD_PRELOAD=libwallprof.so", NULL};
+    struct environment *ours = environment_leave(ENVIRONMENT(start[0], start[1], start[2]), "libwallprof.so");
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("WALLPROF_OUT=b", "LD_PRELOAD=mine.so")), "WALLPROF_OUT=b",
                    "LD_PRELOAD=libwallprof.so:mine.so", "WALLPROF_HZ=10");
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=")), "LD_PRELOAD=libwallprof.so", "WALLPROF_HZ=10",
@@ -70,28 +68,25 @@ static void what_the_program_sets_itself_stays(void **state)
     ASSERT_ENTRIES(add_ours(ours, start), start[0], start[1], start[2]);
     /* What only begins with a name of ours is not ours. */
     char **others = ENVIRONMENT("WALLPROF=1", "LD_PRELOADS=libwallprof.so");
-    environment_remove(ours, others);
+    environment_leave(others, "libwallprof.so");
     ASSERT_ENTRIES(others, "WALLPROF=1", "LD_PRELOADS=libwallprof.so");
 }
 
 static void an_empty_environment_is_one(void **state)
 {
     char *nothing[] = {NULL};
-    struct environment *ours = environment_note(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
-    environment_remove(ours, nothing);
-    ASSERT_ENTRIES(nothing, );
+    struct environment *ours = environment_leave(ENVIRONMENT("LD_PRELOAD=libwallprof.so"), "libwallprof.so");
     ASSERT_ENTRIES(add_ours(ours, NULL), "LD_PRELOAD=libwallprof.so");
-    ours = environment_note(nothing, "libwallprof.so");
+    ours = environment_leave(nothing, "libwallprof.so");
+    ASSERT_ENTRIES(nothing, );
     ASSERT_ENTRIES(add_ours(ours, NULL), );
-    environment_remove(ours, nothing);
-    assert_null(nothing[0]);
 }
 
 /* A program may write over what it was given (setproctitle). */
 static void the_note_is_a_copy(void **state)
 {
     char preload[] = "LD_PRELOAD=libwallprof.so:a.so", hz[] = "WALLPROF_HZ=10";
-    struct environment *ours = environment_note(ENVIRONMENT(preload, hz), "libwallprof.so");
+    struct environment *ours = environment_leave(ENVIRONMENT(preload, hz), "libwallprof.so");
     memset(preload, 'x', sizeof(preload));
     memset(hz, 'x', sizeof(hz));
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=libwallprof.so:a.so",
@@ -103,7 +98,7 @@ static void the_note_is_a_copy(void **state)
 static void without_an_element_there_is_none_to_add(void **state)
 {
     struct environment *ours =
-        environment_note(ENVIRONMENT("LD_PRELOAD=a.so", "WALLPROF_HZ=1"), "libwallprof.so");
+        environment_leave(ENVIRONMENT("LD_PRELOAD=a.so", "WALLPROF_HZ=1"), "libwallprof.so");
     ASSERT_ENTRIES(add_ours(ours, ENVIRONMENT("LD_PRELOAD=a.so")), "LD_PRELOAD=a.so", "WALLPROF_HZ=1");
 }
 
