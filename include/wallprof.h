@@ -72,8 +72,7 @@ static __inline__ int wallprof_is_active(void);
  */
 static __inline__ int wallprof_dump(const char *path);
 
-/* ---- labels and threads: results below 0 are WALLPROF_ codes; without wallprof all return 0. No function
- * waits. ---- */
+/* ---- labels and threads: none waits; below 0 are WALLPROF_ codes; without wallprof all return 0 ---- */
 
 /*
  * A label is a key and a value, as "phase" and "parse". What a thread does while it has a label is shown with
@@ -117,9 +116,8 @@ static __inline__ int wallprof_thread_name(const char *name);
 
 /*
  * Whether the calling thread is left alone from now on. Such a thread is not sampled and costs nothing, and
- * all its time is [uninteresting]. (The time is not left out, or sums would not be true any more. A reader
- * can leave it out: `wallprof top --ignore '^\[uninteresting\]$'`, pprof -ignore=uninteresting.) 0, or as
- * above.
+ * all its time is [uninteresting]. (The time is not left out, or sums would not be true. A reader can leave
+ * it out: `wallprof top --ignore '^\[uninteresting\]$'`, pprof -ignore=uninteresting.) 0, or as above.
  */
 static __inline__ int wallprof_thread_uninteresting(int yes);
 
@@ -141,8 +139,7 @@ static struct wallprof_api_ wallprof_api_ __attribute__((unused));
 
 /*
  * The C library's dlsym, if the program has it. A weak reference does not link it into a static program.
- * (Weak references to the functions themselves would not do: in code with a fixed address the linker makes
- * them NULL.)
+ * (Weak references to the functions would not do: in code with a fixed address the linker makes them NULL.)
  */
 static void *wallprof_dlsym_(void *, const char *) __attribute__((__weakref__("dlsym")));
 static char *wallprof_dlerror_(void) __attribute__((__weakref__("dlerror")));
@@ -247,7 +244,7 @@ static __inline__ void wallprof_leave_(const int *token)
 #define WALLPROF_JOIN_(a, b)  a##b
 #define WALLPROF_NAMED_(a, b) WALLPROF_JOIN_(a, b)
 
-/* A label whose key and value are the same at each run of the expression. It is made once:
+/* A label whose key and value are the same each time; it is made once. For example:
  * token = wallprof_push(WALLPROF_LABEL("phase", "parse")); */
 #define WALLPROF_LABEL(key, value)                                                                           \
     (__extension__({                                                                                         \
@@ -255,8 +252,7 @@ static __inline__ void wallprof_leave_(const int *token)
         wallprof_kept_label_(&wallprof_kept_, key, value);                                                   \
     }))
 
-/* A declaration: the thread has the label up to the end of the block, however the block is left. Not by
- * longjmp. */
+/* A declaration: the thread has the label to the end of the block, however that is left, but by longjmp. */
 #define WALLPROF_SCOPE(key, value)                                                                           \
     __attribute__((cleanup(wallprof_leave_), unused)) const int WALLPROF_NAMED_(wallprof_token_, __LINE__) = \
         wallprof_push(WALLPROF_LABEL(key, value))
@@ -267,8 +263,7 @@ static __inline__ void wallprof_leave_(const int *token)
 namespace wallprof
 {
 
-/* The thread has the label as long as this object lives: wallprof::label_scope scope("tenant", name.c_str());
- */
+/* The thread has the label while this lives: wallprof::label_scope scope("tenant", name.c_str()); */
 class label_scope
 {
   public:

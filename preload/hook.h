@@ -10,8 +10,7 @@ extern void __chk_fail(void) __attribute__((noreturn));
 /* An interposed function: visible from outside, whatever the other functions are compiled with. */
 #define WALLPROF_HOOK __attribute__((visibility("default")))
 
-/* A hook that waits, or a part of it that waits. The handler knows it by the section of its code
- * (sig_wait.h). */
+/* A hook that waits, or a part of one. The handler knows it by the section of its code (sig_wait.h). */
 #define WALLPROF_WAIT      __attribute__((section("wallprof_waits")))
 #define WALLPROF_WAIT_HOOK WALLPROF_HOOK WALLPROF_WAIT
 

@@ -1,7 +1,6 @@
 /*
  * dlclose is counted, so that a reply can be told to come from before or after it (modules.h). dlopen needs
- * nothing, and must not be wrapped: the C library takes its caller's address to find the library to search
- * from.
+ * nothing, and must not be wrapped: its caller's address tells the C library where to search.
  */
 #include "hook.h"
 #include "sig/ground/sig_unloads.h"

@@ -1,8 +1,7 @@
 /*
  * Functions that send a signal, set a timer that sends one, or read signals from a descriptor. A program that
  * names one of our signals uses it, and gets it back first. Otherwise the kernel would merge the program's
- * signal with ours (of a standard signal only one can be pending), and a call with a set of signals would
- * take ours.
+ * signal with ours (of a standard signal only one can be pending), and a set of signals would include ours.
  */
 #include "hook_mask.h"
 #include "hook.h"

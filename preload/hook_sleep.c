@@ -35,8 +35,7 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *time,
     return error;
 }
 
-/* Only a moment of CLOCK_MONOTONIC is waited for by hook_wait_until: other clocks may be set, or stand still.
- */
+/* Only a moment of CLOCK_MONOTONIC suits hook_wait_until: other clocks may be set, or stand still. */
 WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
     struct hook_wait wait;

@@ -1,7 +1,6 @@
 /*
  * Sockets. On a socket with a time limit (SO_RCVTIMEO, SO_SNDTIMEO) any handler ends a call with EINTR, and a
- * call that moves much data may end early. The hooks go on, so that a call takes as long
- * and moves as much as without us.
+ * call that moves much data may end early. The hooks go on, so a call takes and moves as much as without us.
  */
 #include "hook_transfer.h"
 #include "hook.h"
@@ -49,8 +48,8 @@ WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, sockle
     CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, libc()->accept4(fd, address, length, flags));
 }
 
-/* A second call waits for the connection that the first one has begun (inet_stream_connect, SS_CONNECTING).
- */
+/* A second call waits for the connection that the first one has begun (inet_stream_connect,
+ * SS_CONNECTING). */
 WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     CONNECT_AGAIN(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,

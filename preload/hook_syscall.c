@@ -1,7 +1,7 @@
 /*
  * syscall(): calls by number that the kernel never restarts. The C library's functions of the same name are
- * cancellation points and do more than the call, so the call itself is made again. libaio's
- * io_getevents is here as well, because it is nothing but its system call.
+ * cancellation points and do more than the call, so the call itself is made again. libaio's io_getevents is
+ * here as well, because it is nothing but its system call.
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
@@ -202,9 +202,9 @@ static int number_sent(long number, long b, long c)
 }
 
 /*
- * Ends in a jump to the real function, with the stack as the caller left it, because a child that the
- * call makes returns to the caller too, possibly on another stack. It takes as many arguments as there
- * may be, as the C library's function does.
+ * Ends in a jump to the real function, with the stack as the caller left it, because a child that the call
+ * makes returns to the caller too, possibly on another stack. It takes as many arguments as there may be, as
+ * the C library's function does.
  */
 long hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e, long f)

@@ -1,6 +1,5 @@
 /*
- * pthread_create and thrd_create: a thread registers itself before its start routine. The session sees it
- * end.
+ * pthread_create and thrd_create: a thread registers before its start routine. The session sees it end.
  */
 #include "hook.h"
 #include "hook_mask.h"

@@ -2,8 +2,7 @@
  * Goes on with a transfer that our signal has cut short. The rest is sent or received within the time that is
  * left of the socket's limit (SO_RCVTIMEO, SO_SNDTIMEO).
  *
- * Called from: the hooks of functions that transfer data, after hook_wait_was_cut was true. The wait holds on
- * entry.
+ * Called from: hooks of functions that transfer data, after hook_wait_was_cut was true. The wait holds then.
  */
 #ifndef WALLPROF_HOOK_TRANSFER_H
 #define WALLPROF_HOOK_TRANSFER_H

@@ -18,8 +18,7 @@
  *
  * When a thread is cancelled it is unwound through the hook, and hook_wait_personality ends the wait.
  *
- * Called from: any thread of the program, handlers included; waits nest. errno is what the last real function
- * has set.
+ * Called from: any thread of the program, handlers included; waits nest. errno is the last real function's.
  */
 #ifndef WALLPROF_HOOK_WAIT_H
 #define WALLPROF_HOOK_WAIT_H
@@ -59,8 +58,7 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     sig_wait_here.waits = &wait->waiting;
 }
 
-/* The same, with a mask for the length of the wait (the kernel's form; or NULL), which a handler may change.
- */
+/* The same, with a mask during the wait (the kernel's form; or NULL), which a handler may change. */
 __attribute__((always_inline)) static inline void hook_wait_begin_with(struct hook_wait *wait,
                                                                        const sigset_t *mask)
 {
@@ -98,8 +96,7 @@ static inline bool hook_wait_was_handled(const struct hook_wait *wait)
     return wait->waiting.handled != sig_wait_here.handled;
 }
 
-/* Waits until a moment by CLOCK_MONOTONIC, while the wait holds. 0, or EINTR when a handler of the program
- * has run. */
+/* Waits until a moment of CLOCK_MONOTONIC, while the wait holds. 0, or EINTR after a program's handler. */
 int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns);
 
 /* Whether to make the call again, for what was left at sig_wait_here.time_ns. */

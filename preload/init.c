@@ -1,5 +1,4 @@
-/* Start and end: a session from our constructor to our destructor, which runs after the program's own exit
- * handlers. */
+/* Our constructor starts the session. Our destructor finishes it, after the program's own exit handlers. */
 #include "hook.h"
 #include "hook_mask.h"
 #include "session/session.h"

@@ -53,8 +53,7 @@ static void read_span(const struct config_reading *reading, uint64_t min_ns, con
                 reading->value, min_ns ? " of 100ms at least" : "", consequence);
 }
 
-/* The value's index among the words of the variable; else the default's. instead: the default, for the
- * message. */
+/* The value's index among the variable's words; else the default's. instead: the default, in the message. */
 static uint32_t read_word_or(const struct config_reading *reading, const char *instead)
 {
     int index = find_word(reading->words, reading->value, strlen(reading->value));
@@ -329,10 +328,9 @@ static int32_t rank_in(char *const *environment, const char *name)
 }
 
 /*
- * MPI's own launchers come first: Open MPI, PMIx (Open MPI 5, Slurm's --mpi=pmix), PMI (MPICH, Intel MPI,
- * Slurm's
- * --mpi=pmi2), MVAPICH2. Slurm sets its variable in batch scripts too, and what mpirun starts there inherits
- * it. So it is a rank only in a step of several tasks.
+ * MPI's own launchers come first: Open MPI, PMIx (Open MPI 5, Slurm with --mpi=pmix), PMI (MPICH, Intel MPI,
+ * Slurm with --mpi=pmi2), MVAPICH2. Slurm sets its variable in batch scripts too, and what mpirun starts
+ * there inherits it. So it is a rank only in a step of several tasks.
  */
 static int32_t find_rank(char *const *environment)
 {

@@ -181,8 +181,7 @@ static int write_one(struct export_writer *writer, uint32_t index, const char *r
     return export_needs_tool(name) ? leave_store(writer, index, reason) : write_own_format(writer, index);
 }
 
-/* Writes the files that the tool has not written. Returns what became of the first; logs failures of the
- * others. */
+/* Writes the files that the tool has not written. Returns the first one's status; logs others' failures. */
 static int write_rest(struct export_writer *writer, uint32_t written, const char *reason)
 {
     const struct export_request *request = writer->request;
@@ -196,9 +195,8 @@ static int write_rest(struct export_writer *writer, uint32_t written, const char
 }
 
 /*
- * The library writes three kinds of files as well as the tool: of a short recording, which takes less time
- * than starting the tool; a store that is the only file; and a special file (a FIFO), which can be opened
- * only once.
+ * The library itself writes a short recording, which takes less time than starting the tool; a store that is
+ * the only file; and a special file (a FIFO), which can be opened only once.
  */
 static bool is_for_tool(const struct export_request *request, uint32_t index)
 {

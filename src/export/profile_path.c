@@ -80,7 +80,7 @@ static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH
 }
 
 /* Splits a path, made absolute, into directory and name. */
-static int split(struct profile_path *output, const char *path)
+static int split_path(struct profile_path *output, const char *path)
 {
     char absolute[PATH_MAX] = "";
     size_t length = 0;
@@ -129,7 +129,7 @@ int profile_path_choose(struct profile_path *output, const char *pattern, pid_t 
     output->has_pid = has_pid || is_child;
     if (status == 0 && is_child && !has_pid)
         status = insert_number(path, sizeof(path), "", names.pid);
-    return status == 0 ? split(output, path) : status;
+    return status == 0 ? split_path(output, path) : status;
 }
 
 void profile_path_insert_pid(struct profile_path *output, pid_t pid)

@@ -32,7 +32,7 @@ static uint64_t used_bytes(int field)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t left(uint64_t limit_bytes, int field)
+static uint64_t bytes_left(uint64_t limit_bytes, int field)
 {
     if (limit_bytes == UINT64_MAX)
         return UINT64_MAX;
@@ -43,7 +43,8 @@ static uint64_t left(uint64_t limit_bytes, int field)
 uint64_t memory_limit_left_bytes(const char **ret_limit)
 {
     enum { STATM_SIZE = 0, STATM_DATA = 5 };
-    uint64_t space = left(limit_of(RLIMIT_AS), STATM_SIZE), data = left(limit_of(RLIMIT_DATA), STATM_DATA);
+    uint64_t space = bytes_left(limit_of(RLIMIT_AS), STATM_SIZE),
+             data = bytes_left(limit_of(RLIMIT_DATA), STATM_DATA);
     *ret_limit = space <= data ? "RLIMIT_AS" : "RLIMIT_DATA";
     return space <= data ? space : data;
 }

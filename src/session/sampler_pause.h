@@ -18,8 +18,7 @@ struct sampler_pause {
 
 /*
  * Any thread: ask holds the sampler until the matching release. await returns when the sampler rests, or at
- * the deadline (CLOCK_MONOTONIC, 0: none). After the deadline the sampler still rests as soon as its work is
- * done.
+ * the deadline (CLOCK_MONOTONIC, 0: none). After that the sampler still rests as soon as its work is done.
  */
 void sampler_pause_ask(struct sampler_pause *pause);
 void sampler_pause_await(struct sampler_pause *pause, uint64_t deadline_ns);

@@ -275,7 +275,7 @@ static void write_without_sampler(struct session *session)
 
 /* Whether the recording was not being ended already. why: for the log, or NULL. It is logged after the
  * sampler has ended, because the log is the sampler's until then. */
-static bool finish(struct session *session, const char *why)
+static bool finish_recording(struct session *session, const char *why)
 {
     enum session_state before;
     if (!session)
@@ -296,13 +296,13 @@ static bool finish(struct session *session, const char *why)
 
 void session_finish(void)
 {
-    finish(session_own(), NULL);
+    finish_recording(session_own(), NULL);
 }
 
 void session_end(const char *why)
 {
     struct session *session = session_own();
-    if (!finish(session, why))
+    if (!finish_recording(session, why))
         return;
     sched_yield(); /* what is queued is delivered */
     sig_setup_retire();

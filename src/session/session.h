@@ -1,6 +1,5 @@
 /*
- * The life around one recording, as hooks see it. There is one session per process; a forked child begins a
- * fresh one.
+ * The life around one recording, as hooks see it. A process has one session; a forked child begins its own.
  *
  * Threads of the program call these functions. Everything else runs in the sampler thread, which
  * session_start creates. The sampler blocks all signals and has a descriptor table of its own, so the program
@@ -71,8 +70,7 @@ void session_ignore_children(void);
 /*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. Its
  * sampler sets the rest up some milliseconds later. The child's thread has the labels and the name that the
- * thread which forked had. A child that is not to be followed is left without us: then sig_numbers_current()
- * is 0.
+ * thread which forked had. In a child that is not to be followed, sig_numbers_current() is 0 afterwards.
  */
 void session_restart_in_child(void);
 

@@ -107,8 +107,7 @@ static void *probe_main(void *argument)
 /*
  * In the child of a fork the loader's list may be locked for ever, by a thread that was reading it and is not
  * in the child. The C library does not repair that (glibc 2.36: _dl_load_write_lock). To find out, a thread
- * has to take the lock. If it does not come back, the list is read without the lock: nobody can change it any
- * more.
+ * has to take the lock. If it does not return, the list is read without the lock, as nobody can change it.
  */
 static void test_loader_lock(struct session *session)
 {

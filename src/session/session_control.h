@@ -1,6 +1,5 @@
 /*
- * When a process is recorded: starting and stopping, on request and by the clock, and one profile after
- * another.
+ * When a process is recorded: starting, stopping and renewing the profile, on request and by the clock.
  *
  * All of it happens in the sampler, between ticks. Other threads read is_stopped, and count in `left`.
  */

@@ -69,7 +69,7 @@ void session_forget_holds(void)
     holds_here = calls_here = 0;
 }
 
-static void write_before_exec(struct session *session)
+static void request_writing(struct session *session)
 {
     if (session_state_move(&session->handshake.state, ON_WRITE, NULL) == 0)
         session_wake(&session->requests);
@@ -88,7 +88,7 @@ void session_hold_for_exec(void)
     bool is_left = session_leave_store_at_exec(session, now_ns);
     bool is_worth_a_file = now_ns >= sig_load_relaxed(&session->outputs.worth_writing_ns);
     if (!is_left && is_worth_a_file)
-        write_before_exec(session);
+        request_writing(session);
     hold_sampler(&session->handshake.pause, exec_patience_ns);
     if (!is_left && !is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
         session_discard_store(session, now_ns);

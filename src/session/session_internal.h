@@ -74,8 +74,7 @@ struct session *session_create(uint64_t stack_low, uint64_t stack_high);
 /* Also for a forked child's copy of its parent's session. No sampler runs. */
 void session_destroy(struct session *session);
 
-/* Creates a thread of ours with every signal blocked, so that it never runs a handler of the program. 0 or
- * -errno. */
+/* Creates a thread of ours with all signals blocked, so that no program's handler runs in it. 0 or -errno. */
 int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argument);
 
 /* Wakes the sampler, which the state tells to end, and joins it. For one thread. */
@@ -168,8 +167,7 @@ void session_remove_store(const struct session *session);
 
 /* ---- session_child.c ---- */
 
-/* In a forked child's sampler: sets the session up when the time has come, or when it is needed earlier. 0 or
- * -errno. */
+/* In a forked child's sampler: sets the session up after some time, or when it is needed. 0 or -errno. */
 int session_be_born(struct session *session);
 
 #endif

@@ -31,7 +31,7 @@ static bool is_special(const struct profile_path *output)
 
 /* app.pb.gz and 12 -> app.000012.pb.gz. A special file has no number. A format that needs the tool is left as
  * a store: app.html and 12 -> app.000012.html.store. 0 or -errno. */
-static int insert_number(struct profile_path *output, uint32_t number)
+static int insert_interval(struct profile_path *output, uint32_t number)
 {
     char text[16];
     const char *ending = export_needs_tool(output->name) ? EXPORT_STORE_ENDING : "";
@@ -50,7 +50,7 @@ static int name_outputs(struct session_intervals *intervals, const struct sessio
     int status = 0;
     for (uint32_t i = 0; i < outputs->count && status == 0; i++) {
         intervals->numbered[i] = outputs->paths[i];
-        status = insert_number(&intervals->numbered[i], number);
+        status = insert_interval(&intervals->numbered[i], number);
     }
     return status;
 }
@@ -122,7 +122,7 @@ static void replace_oldest(struct session_intervals *intervals, uint32_t index,
     struct interval_file *file = &intervals->kept[(size_t)index * keep + number % keep];
     if (file->number) {
         struct profile_path old = *output;
-        if (insert_number(&old, file->number) == 0)
+        if (insert_interval(&old, file->number) == 0)
             remove_if_same(&old, directory_fd, file);
     }
     *file = (struct interval_file){0};

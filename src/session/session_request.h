@@ -50,8 +50,7 @@ struct session_requests {
 
 /* ---- threads of the program ---- */
 
-/* As wallprof.h promises of wallprof_start, _stop, _dump and _is_active. path: absolute, NULL for the
- * profile's own. */
+/* As wallprof.h promises of wallprof_start and its like. path: absolute, NULL for the profile's own. */
 int session_send_request(enum control_kind kind, const char *path);
 int session_is_active(void);
 

@@ -66,7 +66,7 @@ void session_report_failure(struct session *session, int status)
         log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
 }
 
-static int enter(struct session *session)
+static int enter_surroundings(struct session *session)
 {
     session_surroundings_enter(&session->surroundings, session->config.is_strict);
     bool has_own_descriptors = session->surroundings.has_own_descriptors;
@@ -243,7 +243,7 @@ static int set_up(struct session *session)
     bool is_resumed = session->surroundings.is_resumed;
     int status = session->birth.is_child && !is_resumed ? session_be_born(session) : 0;
     if (status == 0)
-        status = enter(session);
+        status = enter_surroundings(session);
     session->handshake.set_up_status = status;
     if (status == 0 && !is_resumed)
         session_control_begin(session);
@@ -253,7 +253,7 @@ static int set_up(struct session *session)
     return status;
 }
 
-static void leave(struct session *session)
+static void finish_sampling(struct session *session)
 {
     sampler_pause_work(&session->handshake.pause);
     if (is_to_write(session)) {
@@ -282,6 +282,6 @@ void *session_run(void *argument)
         if (sampler_is_deserted(&session->sampler))
             session_state_move(&session->handshake.state, ON_DESERT, NULL);
     }
-    leave(session);
+    finish_sampling(session);
     return NULL;
 }

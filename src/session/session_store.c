@@ -76,7 +76,7 @@ static void describe_outputs(struct session *session, struct store_live *live)
     memcpy(live->perf_maps, session->birth.perf_maps.sources, sizeof(live->perf_maps));
 }
 
-static void describe_recording(struct session *session, struct store_header *header)
+static void fill_header(struct session *session, struct store_header *header)
 {
     char program[PATH_MAX];
     const struct process_record process =
@@ -96,7 +96,7 @@ static int begin_store(struct session *session, int directory, uint64_t now_ns)
     int fd = session_store_create(&session->store, directory, &is_named);
     if (fd < 0)
         return fd;
-    describe_recording(session, &header);
+    fill_header(session, &header);
     int status = sampler_keep(&session->sampler, fd, &header, now_ns);
     if (status < 0) {
         if (is_named)

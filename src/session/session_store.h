@@ -2,8 +2,7 @@
  * The store that the recording is kept in while it is made: whether there is one, and where.
  *
  * The plan says whether a store is to be begun. Owned by the sampler thread, or by its successor
- * (session_state.h). A thread before an exec holds the sampler when it discards the store and changes the
- * plan.
+ * (session_state.h). A thread before an exec holds the sampler while it discards the store.
  */
 #ifndef WALLPROF_SESSION_STORE_H
 #define WALLPROF_SESSION_STORE_H

@@ -5,8 +5,7 @@
  * knows that no process will finish it. The lock ends with the sampler's descriptor table: with the process,
  * however it ends, and with an exec. Children do not have it.
  *
- * In a run (wallprof-run) all stores are in one directory. `wallprof gather` keeps a file in there locked
- * (flock).
+ * In a run (wallprof-run) all stores are in one directory. `wallprof gather` locks a file in there (flock).
  */
 #include "account/mapped_store.h"
 #include "base/clock.h"

@@ -10,9 +10,8 @@
 #include <string.h>
 
 /*
- * pthread_join returns when the thread has released its memory, which is before the kernel removes it from
- * the process. A signal to the process group waits for the lock under which that is done (kernel/exit.c:
- * release_task).
+ * pthread_join returns when the thread has released its memory. The kernel removes it from the process later,
+ * under a lock for which a signal to the process group waits (kernel/exit.c: release_task).
  */
 static void wait_until_gone(const struct session *session, pid_t tid)
 {

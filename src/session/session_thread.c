@@ -54,8 +54,7 @@ struct thread_annotations *session_thread_annotations(void)
 /*
  * After the last thread of the program has ended, the C library calls exit() as soon as no other thread is
  * left. The sampler must not be that other thread, so it leaves, and session_finish writes the profile.
- * Meanwhile no handler of this thread may end the process, because it would wait for the sampler to have
- * left.
+ * Meanwhile no handler of this thread may end the process, as it would wait for the sampler to leave.
  */
 static void end_sampler(struct session *session)
 {
@@ -92,8 +91,7 @@ static void leave_session(struct thread *thread)
 
 /*
  * The C library calls a destructor again as long as the key has a value, in so many rounds. The value is the
- * number of the round. The record is given up in the last one, after the destructors of the program's own
- * keys.
+ * number of the round. In the last one the record is given up, after the destructors of the program's keys.
  */
 static void on_thread_end(void *value)
 {
