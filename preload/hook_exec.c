@@ -1,7 +1,7 @@
 /*
- * exec. The sampler stands still around it, so that no signal of ours is pending when the new program starts:
- * it would kill the program. A system call before the exec lets the kernel deliver what is already queued.
- * The new program inherits the mask and the ignored signals that this program believes it has.
+ * exec. The sampler is paused around it, so that no signal of ours is pending when the new program starts: it
+ * would kill the program. A system call before the exec lets the kernel deliver what is already queued. The
+ * new program inherits the mask and the ignored signals that this program believes it has.
  *
  * Called in children of vfork too. They have their parent's memory, so nothing in it is changed for them.
  */

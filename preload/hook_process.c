@@ -1,6 +1,6 @@
 /*
- * fork, vfork, _Fork, daemon and forkpty. The sampler stands still around a fork, for two reasons. The
- * child's copy of our memory is consistent. No signal restarts the fork (each did before Linux 4.19).
+ * fork, vfork, _Fork, daemon and forkpty. The sampler is paused around a fork, for two reasons. The child's
+ * copy of our memory is consistent. No signal restarts the fork (each did before Linux 4.19).
  *
  * A child of vfork or _Fork is never touched. It has the mask that the program believes it has, and its hooks
  * only call the C library.

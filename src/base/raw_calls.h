@@ -61,7 +61,7 @@ static inline pid_t raw_waitpid(pid_t pid, int *status, int options)
     return (pid_t)raw_result(sig_syscall4(SYS_wait4, pid, (long)status, options, 0));
 }
 
-/* Sets the calling thread's mask, and returns the one before. The C library's function leaves some signals out.
+/* Sets the calling thread's mask, and returns the old one. The C library's function leaves out some signals.
  * errno is kept. */
 static inline uint64_t raw_set_mask(uint64_t mask)
 {

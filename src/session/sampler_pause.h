@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct sampler_pause {
-    uint32_t holds; /* atomic, futex: threads that want the sampler to stand still */
+    uint32_t holds; /* atomic, futex: threads that want the sampler to rest */
     uint32_t busy;  /* atomic, futex: the sampler is at work */
 };
 

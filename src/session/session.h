@@ -86,9 +86,10 @@ void session_release(void);
  * Around exec the same, or the new program would be killed by a signal that it does not know. release is
  * called only if the exec has failed, and keeps errno.
  *
- * Before that, a recording of 100 ms or more is written. It gets a file of its own (profile_path.h), lest the
- * new program's replace it; in a run it is left in its store. Any thread, also in a handler. Waits for
- * writing and for the hold for 5 s at most each, because the sampler may be waiting for the calling thread.
+ * Before that, a recording of 100 ms or more is written. It gets a file of its own (profile_path.h), so that
+ * the new program's does not replace it; in a run it is left in its store. Any thread, also in a handler.
+ * Waits for writing and for the hold for 5 s at most each, because the sampler may be waiting for the calling
+ * thread.
  */
 void session_hold_for_exec(void);
 void session_release_after_exec(void);

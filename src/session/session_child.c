@@ -57,7 +57,7 @@ static int begin_session(struct session *session, struct session *parent, const 
 }
 
 /*
- * In the child only this thread exists. The parent's sampler stood still at the fork (session_hold_for_fork),
+ * In the child only this thread exists. The parent's sampler was paused at the fork (session_hold_for_fork),
  * so the copy of its memory is consistent, but of no use here. Little is done at once, because many children
  * do not live to see more.
  */

@@ -1,4 +1,4 @@
-/* Fork and exec: the sampler stands still around them, and before an exec it writes. */
+/* Fork and exec: the sampler is paused around them, and before an exec it writes. */
 #include "base/clock.h"
 #include "session_internal.h"
 #include "sig/sys/sig_atomic.h"
@@ -76,7 +76,7 @@ static void request_writing(struct session *session)
     session_wait_for_writing(&session->handshake); /* also if another thread has asked for it */
 }
 
-/* The store is checked again once the sampler stands still, because it may have begun one until then. */
+/* The store is checked again once the sampler rests, because it may have begun one until then. */
 void session_hold_for_exec(void)
 {
     struct session *session = session_own();

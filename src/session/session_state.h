@@ -29,7 +29,7 @@ enum session_state {
     STATE_RESUMING,  /* the same thread has another sampler created, which sets itself up */
     STATE_DESERTED,  /* the sampler has seen the last thread go, and ends the recording by itself */
     STATE_LEAVING,   /* the last thread ends the sampler, which leaves the profile to exit() */
-    STATE_LEFT,      /* there is no sampler: whoever ends the recording writes the profile */
+    STATE_LEFT,      /* there is no sampler: the thread that ends the recording writes the profile */
     STATE_FAILED,    /* the sampler could not be set up, and has ended */
     STATE_ENDING,    /* a thread ends the recording; the last state if the process ends too */
     STATE_OVER,      /* the recording has ended before the process: no hook does anything any more */

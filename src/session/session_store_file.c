@@ -1,9 +1,9 @@
 /*
  * The file of a store: its name and its lock, stores that others have left, and runs.
  *
- * A store is locked (fcntl, by the sampler's descriptor) as long as its process lives. Whoever can lock it
- * knows that no process will finish it. The lock ends with the sampler's descriptor table: with the process,
- * however it ends, and with an exec. Children do not have it.
+ * A store is locked (fcntl, by the sampler's descriptor) as long as its process lives. A process that can
+ * lock it knows that no process will finish it. The lock ends with the sampler's descriptor table: with the
+ * process, however it ends, and with an exec. Children do not have it.
  *
  * In a run (wallprof-run) all stores are in one directory. `wallprof gather` locks a file in there (flock).
  */

@@ -13,8 +13,8 @@ enum { DESCRIPTORS_PLENTY = 32 };
 
 /*
  * A root and a working directory of our own, so that the paths of the start are right at the end too. It also
- * lets the program call setns(2), which wants them unshared. The working directory becomes the root, so that
- * the file system of the program's can be unmounted.
+ * lets the program call setns(2), which wants them unshared. The working directory becomes /, so that the
+ * file system of the old one can be unmounted.
  */
 static void leave_directories(void)
 {

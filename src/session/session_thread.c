@@ -91,7 +91,7 @@ static void leave_session(struct thread *thread)
 
 /*
  * The C library calls a destructor again as long as the key has a value, in so many rounds. The value is the
- * number of the round. In the last one the record is given up, after the destructors of the program's keys.
+ * number of the round. In the last one the thread leaves, after the destructors of the program's keys.
  */
 static void on_thread_end(void *value)
 {
