@@ -2,8 +2,6 @@
 #ifndef WALLPROF_CLOCK_H
 #define WALLPROF_CLOCK_H
 
-#include "sig/sys/sig_clock.h"
-
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -20,17 +18,11 @@ static inline struct timespec clock_ns_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* The clock's time; 0 if the clock cannot be read, as that of a thread that is gone. */
-static inline uint64_t clock_read_ns(clockid_t clock)
-{
-    struct timespec now;
-    return sig_clock_read(clock, &now) == 0 ? clock_timespec_ns(&now) : 0;
-}
+/* The clock's time, whatever the program has put in the place of clock_gettime; 0 if the clock cannot be
+ * read, as that of a thread that is gone. */
+uint64_t clock_read_ns(clockid_t clock);
 
-static inline uint64_t clock_monotonic_ns(void)
-{
-    return clock_read_ns(CLOCK_MONOTONIC);
-}
+uint64_t clock_monotonic_ns(void);
 
 /* The CPU clock of any thread of this process, as Linux makes it (MAKE_THREAD_CPUCLOCK, CPUCLOCK_SCHED). */
 static inline clockid_t clock_of_thread(pid_t tid)

@@ -3,6 +3,7 @@
 #include "thread.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "sig/sys/sig_clock.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
