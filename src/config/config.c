@@ -151,7 +151,7 @@ static void read_control_signal(const struct config_reading *reading)
     int number = parse_signal(reading->value);
     const char *why = !number                     ? "is not a signal (USR2, SIGUSR2, 12, RTMIN+1 are)"
                       : !is_usable_signal(number) ? "cannot be had for that"
-                      : number == config->signal  ? "is what threads are asked with"
+                      : number == config->signal  ? "is what threads are sampled with"
                                                   : NULL;
     if (why)
         log_add(reading->log, LOG_ERROR, "%s=%s %s; using none", reading->name, reading->value, why);

@@ -74,18 +74,19 @@ static void emit_counters(const struct notes_writer *writer)
     emit_note(writer, "wallprof %s", WALLPROF_VERSION);
     emit_note(writer, "command: %s", profile->command);
     emit_process(writer);
-    emit_note(
-        writer, "%.5g ticks a second asked, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
-        1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks, profile->threads_per_tick);
+    emit_note(writer,
+              "%.5g ticks a second requested, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
+              1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,
+              profile->threads_per_tick);
     if (*profile->restraint)
         writer->add(writer->context, profile->restraint);
     emit_note(writer,
-              "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " unanswered; %" PRIu64
+              "%" PRIu64 " samples: %" PRIu64 " not whole, %" PRIu64 " without a reply; %" PRIu64
               " late signals dropped",
               counters->samples, counters->truncated, counters->missing_replies, counters->stray);
     emit_note(writer,
-              "looks: %" PRIu64 " unchanged, %" PRIu64 " walked from outside, %" PRIu64 " by signal, %" PRIu64
-              " without an answer: %.2f %% without a signal",
+              "samples taken: %" PRIu64 " unchanged, %" PRIu64 " walked from outside, %" PRIu64
+              " by signal, %" PRIu64 " without a reply: %.2f %% without a signal",
               counters->unchanged, counters->walked, counters->replies, counters->missing_replies,
               100 * without_signal(counters));
     if (counters->full_walks > 0)

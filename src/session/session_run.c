@@ -108,17 +108,16 @@ static void report_signal(struct session *session)
     session->reported.signal = now;
     if (before != now && now == 0)
         log_add(&session->log, LOG_WARNING,
-                "signal %d was taken away by a system call of the program's, and no other is free: from now "
-                "on only waiting threads are seen",
+                "the program took signal %d away by a system call, and no other is free: from now on only "
+                "waiting threads are seen",
                 before);
     else if (before != now && taken)
         log_add(&session->log, LOG_WARNING,
-                "signal %d was taken away by a system call of the program's: threads are asked with signal "
-                "%d now",
+                "the program took signal %d away by a system call: threads are sampled with signal %d now",
                 before, now);
     else if (before != now)
         log_add(&session->log, LOG_INFO,
-                "the program uses signal %d itself: threads are asked with signal %d now", before, now);
+                "the program uses signal %d itself: threads are sampled with signal %d now", before, now);
     if (observer->filled_below && !session->reported.is_filled_below)
         log_add(&session->log, LOG_INFO,
                 "a thread blocks all signals past the C library: it is seen while it waits, and else [not "

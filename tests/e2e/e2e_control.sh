@@ -203,9 +203,9 @@ wait "$program" || fail "own: status $?"
 grep -q 'the program uses signal 10 itself' "$TMP/log3" || fail "nothing is said of the lost signal: $(cat "$TMP/log3")"
 [ -s "$TMP/own.pb.gz" ] || fail 'no profile'
 
-# One that is ignored, or what threads are asked with, is not to be had.
+# One that is ignored, or what threads are sampled with, is not to be had.
 (trap '' USR2 && WALLPROF_CONTROL_SIGNAL=USR2 profile_run "$TMP/ignored.pb.gz" "$target" >/dev/null 2>"$TMP/err") || fail ignored
 grep -q 'signal 12 is ignored or has a handler' "$TMP/err" || fail "nothing is said of an ignored signal: $(cat "$TMP/err")"
 WALLPROF_CONTROL_SIGNAL=PROF profile_run "$TMP/asked.pb.gz" "$target" >/dev/null 2>"$TMP/err" || fail asked
-grep -q 'is what threads are asked with' "$TMP/err" || fail 'nothing is said of SIGPROF'
+grep -q 'is what threads are sampled with' "$TMP/err" || fail 'nothing is said of SIGPROF'
 exit "$bad"

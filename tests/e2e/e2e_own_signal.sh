@@ -73,7 +73,7 @@ assert_it_replies() {
 }
 
 for what in default ignore handler block; do
-    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' || continue
+    taken_away "$what" 'the program took signal 27 away by a system call: .* signal [0-9]+ now' || continue
     [ "$what" = block ] || assert_it_replies "$what"
 done
 taken_away fill 'blocks all signals past the C library'
@@ -99,7 +99,7 @@ SOURCE
 "${CC:-gcc}" -shared -fPIC -O2 -o "$TMP/library.so" "$TMP/library.c" || fail "the library does not compile"
 is_long && all='default ignore handler block' || all=ignore
 for what in $all; do
-    taken_away "$what" 'signal 27 was taken away by a system call .* signal [0-9]+ now' "$TMP/library.so" || continue
+    taken_away "$what" 'the program took signal 27 away by a system call: .* signal [0-9]+ now' "$TMP/library.so" || continue
     [ "$what" = block ] || assert_it_replies "$what"
 done
 taken_away fill 'blocks all signals past the C library' "$TMP/library.so"

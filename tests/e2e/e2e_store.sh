@@ -126,7 +126,7 @@ unwritten() {
     yes 'of the program' | head -c 300000 >"$TMP/theirs"
     cp "$TMP/theirs" "$TMP/theirs.before"
     run leave "WALLPROF_OUT=$TMP/none/x.pb.gz" -- leave "$TMP/theirs"
-    cmp "$TMP/theirs" "$TMP/theirs.before" || complain "leave: a file of the program's was written to"
+    cmp "$TMP/theirs" "$TMP/theirs.before" || complain "leave: one of the program's files was written to"
     expect_stores leave 1
     read_store leave || return
     expect_wall "$TMP/leave.read.pb.gz" outlive_main 150 200

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Waits last as long as asked, transfers move as much, and a signal of the program's own ends them, however often ours does:
+# Waits last as long as they should, transfers move as much, and the program's own signal ends them, however often ours does:
 # target_waits.c and target_transfers.c make every call that a handler cuts short. By signal only, each of them is
 # interrupted hundreds of times a second.
 # test: quick
@@ -26,7 +26,7 @@ record() { # NAME VARIABLE=VALUE...
     ) >"$TMP/$name.out" 2>"$TMP/$name.err"
     assert_good "$name" $?
     check_profile "$TMP/$name.pb.gz" --main="$TARGETS/$target"
-    read_pprof comments "$TMP/$name.pb.gz" | grep -e ' EINTR' -e '^looks'
+    read_pprof comments "$TMP/$name.pb.gz" | grep -e ' EINTR' -e '^samples taken'
 }
 
 for target in target_waits target_transfers; do

@@ -34,8 +34,8 @@ from judge_truth import LEVELS, Judge, Truth, bound, estimates, sampler_cpu_ns
 from pprof_read import CPU, PSEUDO, SAMPLES, WALL, Profile
 
 SILENT, UNSAMPLED = "[not responding]", "[unsampled]"
-LOOKS = re.compile(
-    r"looks: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without an answer: "
+TAKEN = re.compile(
+    r"samples taken: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without a reply: "
     r"(\d+\.\d\d) % without a signal"
 )
 # A reply is overdue after 20 ms (observe.c), which the next tick finds, and then the thread's mask is read.
@@ -71,7 +71,7 @@ class Case:
         self.wake_ups = float(options.get("wake-ups", 0))
         self.busy_share = float(options.get("busy", 0))
         self.found = estimates(profile, set(truth.functions) | PSEUDO)
-        ticks = self.comment(r"asked, (\d+) made, (\d+) missed")
+        ticks = self.comment(r"requested, (\d+) made, (\d+) missed")
         stops, stopped_ns = (float(part) for part in options.get("stops", "0x0").split("x"))
         self.made, stopped = int(ticks[1]), stops * (stopped_ns / profile.message.period - 2.5)
         self.missed = max(int(ticks[2]) - max(stopped, 0), 0)
@@ -165,16 +165,16 @@ def judge_deaf(case):
             case.judge.close(f"{thread} {function}: cpu in {names}", cpu_ns, true_cpu_ns, allowed)
 
 
-def judge_looks(case):
+def judge_samples_taken(case):
     """The profile tells how it was made."""
-    looks = case.comment("^looks: ")
-    match = case.comment(LOOKS.pattern + "$")
-    case.judge.verdict(match is not None, f"comment: {looks.string if looks else 'nothing about looks'}")
+    taken = case.comment("^samples taken: ")
+    match = case.comment(TAKEN.pattern + "$")
+    case.judge.verdict(match is not None, f"comment: {taken.string if taken else 'nothing about samples taken'}")
     if not match:
         return
-    unchanged, walked, replied, unanswered = (int(number) for number in match.groups()[:4])
-    total, samples = unchanged + walked + replied + unanswered, case.profile.totals()[SAMPLES]
-    case.judge.verdict(total == samples, f"{total} looks, {samples} samples")
+    unchanged, walked, replied, silent = (int(number) for number in match.groups()[:4])
+    total, samples = unchanged + walked + replied + silent, case.profile.totals()[SAMPLES]
+    case.judge.verdict(total == samples, f"{total} taken, {samples} samples")
     share = 100 * (unchanged + walked) / max(total, 1)
     case.judge.verdict(abs(share - float(match[5])) <= 0.01, f"{share:.3f} % without a signal")
 
@@ -206,15 +206,15 @@ def judge_woken(case):
     """Blocked threads sleep on. Each has samples all the same."""
     samples = {name: values[SAMPLES] for (_, name), values in case.profile.threads().items()}
     truth = case.truth
-    looks = sum(
+    taken = sum(
         samples.get(name, 0) * min(truth.watched_ns / truth.threads[name][1], 1) for name in truth.woken
     )
     times = sum(sum(switches) for switches in truth.woken.values())
-    text = f"{len(truth.woken)} threads woken {times} times in {looks:.0f} looks at them"
+    text = f"{len(truth.woken)} threads woken {times} times in {taken:.0f} samples"
     if case.by_signal:
         print("    ", text)
         return
-    case.judge.verdict(times < case.wake_ups * looks, f"{text}, allowed {case.wake_ups:g} each")
+    case.judge.verdict(times < case.wake_ups * taken, f"{text}, allowed {case.wake_ups:g} each")
     case.judge.verdict(truth.interrupted == 0, f"{truth.interrupted} calls returned EINTR")
 
 
@@ -239,7 +239,7 @@ def judge_wakeups(case):
         judge_busy(case)
     judge_still_blocked(case)
     if not case.by_signal:
-        judge_looks(case)
+        judge_samples_taken(case)
 
 
 def judge_churn(case):

@@ -34,7 +34,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__f
 from pprof_read import CPU, NAMELESS, OFFCPU, PSEUDO, SAMPLES, WALL, Broken, Profile, check  # noqa: E402
 
 BOUNDS = {"cpu": 5.0, "calls": 25.0, "truncated": 2.0, "truncated-cpu": 10.0, "silent": 1.0}
-LOOKS = re.compile(r"^looks: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without an answer: ")
+TAKEN = re.compile(r"^samples taken: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without a reply: ")
 OURS = "wallprof"
 # Start times have this grain; the main thread is older than the library in it; threads end after they are told to.
 GRAIN_S = 0.1
@@ -210,14 +210,14 @@ def calls_profiled(processes):
 
 def judge_calls(judge, processes, bound):
     """The largest difference, as a text, and whether it is one."""
-    seen, looks = calls_seen(processes)
+    seen, samples = calls_seen(processes)
     profiled, walls = calls_profiled(processes)
     worst = (0.0, "")
     for group, call in set(seen) | set(profiled):
-        if call in (None, "running", ANY) or looks[group] < 50 or not walls[group]:
+        if call in (None, "running", ANY) or samples[group] < 50 or not walls[group]:
             continue
-        least = percent(seen[group, call], looks[group])
-        most = least + percent(seen[group, "running"], looks[group])
+        least = percent(seen[group, call], samples[group])
+        most = least + percent(seen[group, "running"], samples[group])
         ours = percent(profiled[group, call], walls[group])
         difference = max(least - ours - percent(profiled[group, ANY], walls[group]), ours - most, 0.0)
         worst = max(worst, (difference, f"{group} in {call}: {ours:.0f} %, seen {least:.0f} to {most:.0f} %"))
@@ -233,11 +233,11 @@ def load_of(directory):
         return {words[0]: float(words[1]) for words in (line.split() for line in file) if len(words) == 2}
 
 
-def looks_of(processes):
-    """unchanged, walked, by signal, without an answer; None where no profile says."""
+def samples_taken(processes):
+    """unchanged, walked, by signal, without a reply; None where no profile says."""
     sums = None
     for process in processes:
-        for match in filter(None, map(LOOKS.match, process.profile.comments())):
+        for match in filter(None, map(TAKEN.match, process.profile.comments())):
             numbers = [int(text) for text in match.groups()]
             sums = [sum(pair) for pair in zip(sums, numbers)] if sums else numbers
     return sums
@@ -284,7 +284,7 @@ def row_of_profiles(judge, processes, report, bounds):
         "cpu": percent(cpu, charged),
         "waited": percent(waited_for_cpu(processes), cpu),
         "sampler": percent(ours_of(report, "cpu_s"), report["cpu_s"]),
-        "looks": looks_of(processes),
+        "ways": samples_taken(processes),
         "samples": sum(process.profile.totals()[SAMPLES] for process in processes),
         "threads": sum(len(process.by_tid) for process in processes),
         "unnamed": share_unnamed(processes, WALL),

@@ -34,8 +34,8 @@ def of_pairs(without, with_):
 
 
 def without_signal(rows):
-    """The share of all looks."""
-    sums = [sum(numbers) for numbers in zip(*(row["looks"] for row in rows if row.get("looks")))]
+    """The share of all samples."""
+    sums = [sum(numbers) for numbers in zip(*(row["ways"] for row in rows if row.get("ways")))]
     return f"{100 * (sums[0] + sums[1]) / sum(sums):.2f}" if sums else "n/a"
 
 

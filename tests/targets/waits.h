@@ -89,7 +89,7 @@ static void expect_end(struct waiter *waiter, int result, int expected, int erro
         expect_end(waiter, result, expected, errno, expected_error, SHORT_MS);                               \
     }
 
-/* ---- that a signal of the program's ends, and nothing else ---- */
+/* ---- that the program's signal ends, and nothing else ---- */
 
 static void on_signal(int number)
 {

@@ -423,7 +423,7 @@ static const struct bad_case bad[] = {
      "is not a time of 100ms at least (500ms, 30s, 10m, 1h); writing one profile", 0},
     {"WALLPROF_INTERVAL_KEEP", "100001", "is not a whole number from 1 to 100000; using 100", 100},
     {"WALLPROF_CONTROL_SIGNAL", "KILL", "cannot be had for that; using none", 0},
-    {"WALLPROF_CONTROL_SIGNAL", "PROF", "is what threads are asked with; using none", 0},
+    {"WALLPROF_CONTROL_SIGNAL", "PROF", "is what threads are sampled with; using none", 0},
     {"WALLPROF_CONTROL_SIGNAL", "x", "is not a signal (USR2, SIGUSR2, 12, RTMIN+1 are); using none", 0},
     {"WALLPROF_HIDE", "2", HIDE_SAID, false},
     {"WALLPROF_HIDE", "yes", HIDE_SAID, false},

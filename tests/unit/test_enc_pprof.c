@@ -382,9 +382,10 @@ static void comments_tell_people_what_happened(void **state)
     static const char *const expected[] = {
         ("wallprof " WALLPROF_VERSION),
         "command: ./app --flag",
-        "100 ticks a second asked, 1234 made, 5 missed; up to 8 threads a tick",
-        "4321 samples: 12 not whole, 7 unanswered; 3 late signals dropped",
-        "looks: 4000 unchanged, 300 walked from outside, 13 by signal, 7 without an answer: 99.54 % without "
+        "100 ticks a second requested, 1234 made, 5 missed; up to 8 threads a tick",
+        "4321 samples: 12 not whole, 7 without a reply; 3 late signals dropped",
+        "samples taken: 4000 unchanged, 300 walked from outside, 13 by signal, 7 without a reply: 99.54 % "
+        "without "
         "a "
         "signal",
         "unwind: 99 of 4321 stacks by the full-register walk",

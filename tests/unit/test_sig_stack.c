@@ -1,7 +1,7 @@
 /*
  * How much of the interrupted thread's stack the handler uses: the handler itself, called on a painted stack
  * as the kernel would call it, over everything that goes deep. A thread may be interrupted with little room
- * left, and no sigaltstack of the program's is used.
+ * left, and none of the program's signal stacks is used.
  *
  * What is counted are the bytes that were written below the frame that the kernel makes. Built with other
  * flags than the library's the figures mean nothing: a sanitizer's or an unoptimised build skips.
@@ -402,7 +402,7 @@ static size_t bytes_of_a_programs_signal(const struct sigaction *action)
     return bytes;
 }
 
-/* Signals of the program's own, up to and including a handler of its own that does next to nothing. */
+/* The program's own signals, up to and including one of its handlers that does next to nothing. */
 static void test_signals_that_are_not_ours(void **state)
 {
     struct sigaction called = {.sa_sigaction = program_handler, .sa_flags = SA_SIGINFO};

@@ -79,7 +79,8 @@ static void build_tables(struct pprof_builder *built)
 static void build(struct fixture *fixture)
 {
     built_header(&fixture->built, "command: ./app --flag");
-    built_comment(&fixture->built, "100 ticks a second asked, 200 made, 3 missed; up to 8 threads a tick");
+    built_comment(&fixture->built,
+                  "100 ticks a second requested, 200 made, 3 missed; up to 8 threads a tick");
     built_comment(&fixture->built, "restrained to 1 % of the program's CPU time: as with 50 ticks");
     build_samples(&fixture->built);
     build_tables(&fixture->built);

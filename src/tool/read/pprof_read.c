@@ -61,16 +61,17 @@ static void read_seconds(const char *comment, const char *before, uint64_t *ret)
 static void read_counters(struct profile *profile, const char *comment)
 {
     struct counters *counters = &profile->counters;
-    sscanf(comment, "%*g ticks a second asked, %" SCNu64 " made, %" SCNu64 " missed; up to %" SCNu32,
+    sscanf(comment, "%*g ticks a second requested, %" SCNu64 " made, %" SCNu64 " missed; up to %" SCNu32,
            &counters->ticks, &counters->late_ticks, &profile->threads_per_tick);
     sscanf(comment,
-           "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " unanswered; %" SCNu64
+           "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " without a reply; %" SCNu64
            " late signals dropped",
            &counters->samples, &counters->truncated, &counters->missing_replies, &counters->stray);
     sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
     read_seconds(comment, "the sampler itself used ", &counters->sampler_cpu_ns);
     read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->handler_cpu_ns);
-    sscanf(comment, "looks: %" SCNu64 " unchanged, %" SCNu64 " walked from outside, %" SCNu64 " by signal",
+    sscanf(comment,
+           "samples taken: %" SCNu64 " unchanged, %" SCNu64 " walked from outside, %" SCNu64 " by signal",
            &counters->unchanged, &counters->walked, &counters->replies);
 }
 

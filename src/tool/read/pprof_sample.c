@@ -31,7 +31,7 @@ static void add_value(struct pprof_reader *reader, struct pprof_sample *sample, 
         sample->values[(*count)++] = value;
 }
 
-/* Adds a label of the program's, in the order of the keys, as the library does. */
+/* Adds one of the program's labels, in the order of the keys, as the library does. */
 static void add_label(struct pprof_sample *sample, const char *key, const char *value)
 {
     uint32_t at = sample->label_count;
