@@ -102,9 +102,9 @@ static size_t build_image(struct fuzz_input *input)
 static void check_string(const struct frame_table *table, uint32_t string)
 {
     static char text[DEMANGLED_MAX_BYTES];
-    FUZZ_ASSERT(string == 0 || string < table->string_bytes);
+    FUZZ_ASSERT(string == 0 || string < table->strings.text_used);
     const char *found = frame_table_text(table, string);
-    FUZZ_ASSERT(strlen(found) <= table->string_bytes);
+    FUZZ_ASSERT(strlen(found) <= table->strings.text_used);
     size_t bytes = demangle(found, text);
     FUZZ_ASSERT(bytes < sizeof text && (bytes == 0 || text[bytes] == '\0'));
 }
