@@ -1,6 +1,7 @@
 /* See fold.h for the rules. Cost: for each frame one hash lookup, and one step up for the call counts. At a
  * thread's end: two steps for each node. */
 #include "fold.h"
+#include "base/smaller.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
 {
@@ -32,11 +33,6 @@ static struct passed advance(struct fold_thread *thread, uint64_t time_ns, uint6
     thread->time_ns += passed.wall_ns;
     thread->cpu_clock_ns += passed.cpu_ns;
     return passed;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The spare root, for lack of memory, is shared by threads. It holds no claims: nobody would know whose. */

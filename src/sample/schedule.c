@@ -4,6 +4,7 @@
  */
 #include "schedule.h"
 #include "base/arena.h"
+#include "base/smaller.h"
 
 #include <errno.h>
 #include <string.h>
@@ -86,11 +87,6 @@ static uint64_t time_of(const struct schedule *schedule, uint64_t tick)
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint64_t length_of_rate(uint64_t threads, uint64_t rate)

@@ -3,6 +3,7 @@
 #include "thread.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/smaller.h"
 #include "sig/sys/sig_clock.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -105,11 +106,6 @@ static void find_strangers(struct thread_scan *scan, struct threads *threads, bo
         meet_some(scan, threads, &scan->met);
     if (scan->met.count > 0 && !scan->is_turned)
         scan->is_turned = threads_turn(threads);
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
 }
 
 bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64_t now_ns)

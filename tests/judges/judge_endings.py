@@ -17,7 +17,6 @@ import os
 import random
 import resource
 import shutil
-import signal
 import struct
 import subprocess
 import sys

@@ -11,7 +11,6 @@ Functions of other files than the program's are one "*", however many they are.
 """
 
 import collections
-import os
 import re
 import sys
 

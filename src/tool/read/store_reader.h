@@ -11,6 +11,7 @@
 #define WALLPROF_STORE_READER_H
 
 #include "recording.h"
+#include "base/smaller.h"
 #include "profile/store.h"
 
 #include <stdbool.h>
@@ -45,11 +46,6 @@ struct store_reader {
     uint64_t timed_ns;        /* of all records of the timeline */
     uint64_t text_bytes;      /* of all names taken so far */
 };
-
-static inline uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Refuses the store with "it is damaged: WHAT"; returns the error. */
 int store_damaged(struct store_reader *reader, const char *what);
