@@ -2,19 +2,81 @@
  * fork, vfork, _Fork, daemon and forkpty. The sampler is paused around a fork, for two reasons. The child's
  * copy of our memory is consistent. No signal restarts the fork (each did before Linux 4.19).
  *
+ * Signals are blocked while the C library forks. Because of our thread it takes its locks, those of malloc
+ * among them, and releases them in the child after signals can be delivered there (glibc's fork.c, _Fork). A
+ * handler that allocates would wait for ever. In a program of one thread it would not without us.
+ *
  * A child of vfork or _Fork is never touched. It has the mask that the program believes it has, and its hooks
  * only call the C library.
  */
+#include "hook_process.h"
 #include "hook_mask.h"
 #include "hook.h"
+#include "base/raw_calls.h"
 #include "session/session.h"
+#include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_process.h"
 #include "sig/signal/sig_wait.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <pty.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+/* ---- signals during a fork ---- */
+
+/* The first version 2.X of the C library that runs fork handlers while it does not hold their list's lock
+ * (BZ #24595): a program's handler of signals may fork there. */
+enum { HANDLERS_WITHOUT_LOCK = 36 };
+
+/* Between prepare and the restoring. initial-exec: nothing is allocated at the first use. */
+static __thread uint64_t mask_before_fork __attribute__((tls_model("initial-exec")));
+static __thread bool is_blocked_for_fork __attribute__((tls_model("initial-exec")));
+
+static void restore_mask_after_fork(void)
+{
+    if (!is_blocked_for_fork)
+        return;
+    is_blocked_for_fork = false;
+    raw_set_mask(mask_before_fork);
+}
+
+static bool runs_handlers_with_lock(void)
+{
+    const char *version = gnu_get_libc_version();
+    return version[0] == '2' && version[1] == '.' && atoi(version + 2) < HANDLERS_WITHOUT_LOCK;
+}
+
+/* Not those that the C library sends to cancel a thread and to change all threads' users: another thread
+ * waits for the reply. */
+void hook_fork_prepare(void)
+{
+    enum { SIGCANCEL = 32, SIGSETXID = 33 };
+    session_hold_for_fork();
+    if (is_blocked_for_fork)
+        return; /* a handler of the program's, which was registered before ours, forks */
+    mask_before_fork = raw_set_mask(~(sig_numbers_bit(SIGCANCEL) | sig_numbers_bit(SIGSETXID)));
+    is_blocked_for_fork = true;
+}
+
+/* If the C library still holds a lock, the hooks below restore the mask after it has returned. */
+void hook_fork_parent(void)
+{
+    session_release();
+    if (!runs_handlers_with_lock())
+        restore_mask_after_fork();
+}
+
+void hook_fork_child(void)
+{
+    if (!runs_handlers_with_lock())
+        restore_mask_after_fork();
+}
+
+/* ---- the hooks ---- */
 
 /*
  * Called after all handlers of pthread_atfork, which run in the order of their registration. A session
@@ -33,6 +95,7 @@ static void restart_in_child(void)
 WALLPROF_HOOK pid_t fork(void)
 {
     pid_t pid = libc()->fork();
+    restore_mask_after_fork();
     if (pid == 0)
         restart_in_child();
     return pid;
@@ -46,6 +109,7 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
     pid_t before = getpid();
     session_note_daemon();
     int status = libc()->daemon(keep_directory, keep_streams);
+    restore_mask_after_fork();
     if (getpid() != before)
         restart_in_child();
     else
@@ -57,6 +121,7 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
                             const struct winsize *size)
 {
     pid_t pid = libc()->forkpty(primary, name, termios, size);
+    restore_mask_after_fork();
     if (pid == 0)
         restart_in_child();
     return pid;

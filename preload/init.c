@@ -1,6 +1,7 @@
 /* Our constructor starts the session. Our destructor finishes it, after the program's own exit handlers. */
 #include "hook.h"
 #include "hook_mask.h"
+#include "hook_process.h"
 #include "session/session.h"
 #include "sig/signal/sig_wait.h"
 
@@ -18,7 +19,7 @@ __attribute__((constructor)) static void wallprof_start(void)
     if (session_start(environ) < 0)
         return;
     hook_mask_renew();
-    pthread_atfork(session_hold_for_fork, session_release, NULL);
+    pthread_atfork(hook_fork_prepare, hook_fork_parent, hook_fork_child);
     at_quick_exit(session_finish); /* it does not run destructors; our handler is the last one to run */
 }
 

@@ -22,6 +22,13 @@ done
 # The forking thread itself holds it, and the sampler waits for it.
 children callback
 
+# A signal that is pending in a child when it begins: its handler may allocate, as in a program of one thread.
+"$TARGETS/target_fork_pending" 50 >/dev/null || fail "target_fork_pending does not hold bare"
+for start in 1 0; do
+    WALLPROF_START=$start profile_run "$TMP/pending.%p.pb.gz" "$TARGETS/target_fork_pending" 50 >"$TMP/out" ||
+        fail "START=$start: children hung in their handler: $(cat "$TMP/out")"
+done
+
 # A fork that copies many page tables' entries comes to its end. (make torture does it with 2 GiB.)
 available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
 if [ "$available" -gt 2000 ]; then

@@ -1,0 +1,13 @@
+/* What runs around every fork of the C library, as handlers of pthread_atfork (init.c). */
+#ifndef WALLPROF_HOOK_PROCESS_H
+#define WALLPROF_HOOK_PROCESS_H
+
+/*
+ * In the thread that forks, and in the child. prepare pauses the sampler and blocks signals. parent releases
+ * the sampler, also after a fork that failed. parent and child restore the mask, or leave that to the hook.
+ */
+void hook_fork_prepare(void);
+void hook_fork_parent(void);
+void hook_fork_child(void);
+
+#endif
