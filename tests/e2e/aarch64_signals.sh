@@ -18,7 +18,7 @@ run_cases() { # DIRECTORY RUN...
     shift
     mkdir "$directory"
     for name in $("${RUN[@]}" "$program" list | grep -vxF "${left_out// /$'\n'}"); do
-        timeout -k 5 60 "$@" "$program" "$name" 27 >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name"
+        timeout -k 5 "$HANG_S" "$@" "$program" "$name" 27 >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name"
     done
 }
 

@@ -26,7 +26,7 @@ filtered() { # OBSERVE WHOSE NAME...
     shift 2
     rm -f "$TMP/calls.pb.gz"
     # shellcheck disable=SC2046 # numbers
-    timeout 60 env WALLPROF_HZ=1000 WALLPROF_OBSERVE="$observe" WALLPROF_OUT="$TMP/calls.pb.gz" LD_PRELOAD="$LIBRARY" \
+    timeout "$HANG_S" env WALLPROF_HZ=1000 WALLPROF_OBSERVE="$observe" WALLPROF_OUT="$TMP/calls.pb.gz" LD_PRELOAD="$LIBRARY" \
         "$TARGETS/target_calls" "$whose" $(numbers "$@") 2>"$TMP/err"
 }
 

@@ -144,7 +144,7 @@ grep -qx 'fork 22' "$TMP/said" || fail 'calls in a child that is not followed'
 
 # A handler that ends the program in the middle of fork does not wait for what waits for the fork.
 status=0
-profile_run "$TMP/left.%p.pb.gz" timeout -s KILL 60 "$target" handler-exit || status=$?
+profile_run "$TMP/left.%p.pb.gz" timeout -s KILL "$HANG_S" "$target" handler-exit || status=$?
 assert_equal "quick_exit in a handler that interrupts fork" "$status" 3
 for file in "$TMP"/left.*.pb.gz; do
     (check_profile "$file") >/dev/null || fail "quick_exit in a handler that interrupts fork: $file"

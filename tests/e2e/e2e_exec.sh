@@ -29,7 +29,7 @@ run_in() { # DIRECTORY NAME TARGET'S ARGUMENTS...
     local directory=$TMP/$1 name=$2 begin=$EPOCHREALTIME
     shift 2
     mkdir "$directory"
-    timeout --kill-after=1 60 env WALLPROF_OUT="$directory/$name" LD_PRELOAD="$LIBRARY" "$program" "$@" \
+    timeout --kill-after=1 "$HANG_S" env WALLPROF_OUT="$directory/$name" LD_PRELOAD="$LIBRARY" "$program" "$@" \
         >"$TMP/said" 2>"$TMP/err" || {
         cat "$TMP/said" "$TMP/err" >&2
         fail "target_exec $*: status $?"

@@ -11,7 +11,7 @@ bounded_run() { # NAME COMMAND...
     local name=$1
     shift
     # The shell's own word on how it ended goes nowhere.
-    { (timeout --kill-after=1 30 "$@" >"$TMP/$name.out" 2>"$TMP/$name.err"; echo $? >"$TMP/$name.status"); } 2>/dev/null
+    { (timeout --kill-after=1 "$HANG_S" "$@" >"$TMP/$name.out" 2>"$TMP/$name.err"; echo $? >"$TMP/$name.status"); } 2>/dev/null
 }
 
 expect_same() { # WHAT NAME MODE

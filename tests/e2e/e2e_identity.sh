@@ -19,7 +19,7 @@ run_case() { # NAME COMMAND...
         return 1
     fi
     cases=$((cases + 1))
-    (cd "$dir" && exec timeout -k 5 60 env WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off WALLPROF_OUT=out.pb.gz LD_PRELOAD="$LIBRARY" \
+    (cd "$dir" && exec timeout -k 5 "$HANG_S" env WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off WALLPROF_OUT=out.pb.gz LD_PRELOAD="$LIBRARY" \
         "$@" >"$dir.out" 2>"$dir.err")
     status=$?
 }

@@ -21,14 +21,14 @@ record() { # NAME VARIABLE=VALUE...
     local name=$1
     shift
     echo "== $name: $*"
-    timeout 120 env "$@" LD_PRELOAD="$LIBRARY" WALLPROF_OUT="$TMP/$name.pb.gz" "$TARGETS/target_leaving" "$rounds" \
+    timeout "$HANG_S" env "$@" LD_PRELOAD="$LIBRARY" WALLPROF_OUT="$TMP/$name.pb.gz" "$TARGETS/target_leaving" "$rounds" \
         >"$TMP/$name.out" 2>"$TMP/$name.err"
     judge "$name" $?
     check_profile "$TMP/$name.pb.gz" --main="$TARGETS/target_leaving"
 }
 
 echo "== bare"
-timeout 120 "$TARGETS/target_leaving" "$rounds" >"$TMP/bare.out" 2>"$TMP/bare.err"
+timeout "$HANG_S" "$TARGETS/target_leaving" "$rounds" >"$TMP/bare.out" 2>"$TMP/bare.err"
 judge bare $?
 record auto WALLPROF_HZ=10000
 record signal WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal WALLPROF_THREADS=64

@@ -108,7 +108,7 @@ gcc -O1 -o "$TMP/program" "$TMP/program.c" || fail "the program cannot be built"
 gcc -O1 -shared -fPIC -w -o "$TMP/counts.so" "$TMP/counts.c" -ldl || fail "the library cannot be built"
 
 for observe in auto signal; do
-    timeout 30 env WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe WALLPROF_OUT="$TMP/$observe.%p.pb.gz" \
+    timeout "$HANG_S" env WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe WALLPROF_OUT="$TMP/$observe.%p.pb.gz" \
         LD_PRELOAD="$LIBRARY $TMP/counts.so" "$TMP/program" 2>"$TMP/err"
     assert_equal "$observe: status" $? 3
     assert_equal "$observe: asked about the sampler" "$(cat "$TMP/err")" "0 entries

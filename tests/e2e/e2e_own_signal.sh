@@ -12,7 +12,7 @@ run_cases() { # PROGRAM NUMBER FILE
     rm -rf "$directory"
     mkdir "$directory"
     for name in $cases; do
-        timeout -k 5 60 "$program" "$name" "$2" >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name" &
+        timeout -k 5 "$HANG_S" "$program" "$name" "$2" >"$directory/$name" 2>&1 || echo "status $?" >>"$directory/$name" &
     done
     wait
     for name in $cases; do

@@ -217,11 +217,11 @@ beside() { # NAME LIBRARIES VARIABLE=VALUE ARGUMENTS...
     [ -z "$3" ] || variables=("$3")
     shift 3
     echo "== $name"
-    timeout 30 env "${variables[@]}" "LD_PRELOAD=$others" "$TMP/program" "$@" >"$TMP/$name.out" 2>"$TMP/err"
+    timeout "$HANG_S" env "${variables[@]}" "LD_PRELOAD=$others" "$TMP/program" "$@" >"$TMP/$name.out" 2>"$TMP/err"
     assert_equal "$name, bare: status" $? 3
     for order in "$LIBRARY $others" "$others $LIBRARY"; do
         begin=${EPOCHREALTIME/[.,]/}
-        timeout 30 env "${variables[@]}" WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe WALLPROF_OUT="$TMP/profile.pb.gz" \
+        timeout "$HANG_S" env "${variables[@]}" WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe WALLPROF_OUT="$TMP/profile.pb.gz" \
             "LD_PRELOAD=$order" "$TMP/program" "$@" >"$TMP/out" 2>"$TMP/err"
         status=$?
         elapsed=$((${EPOCHREALTIME/[.,]/} - begin))

@@ -11,7 +11,7 @@ for _ in 1 2 3 4 5; do
 done
 
 # A child must not meet the program's malloc before the program's own fork handlers have run.
-output=$(timeout 60 env WALLPROF_OUT="$TMP/fork.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$TARGETS/target_fork") ||
+output=$(timeout "$HANG_S" env WALLPROF_OUT="$TMP/fork.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$TARGETS/target_fork") ||
     fail "target_fork: status $?"
 assert_equal "output of target_fork" "$output" "20 children"
 count=$(find "$TMP" -name 'fork.*.pb.gz' | wc -l)

@@ -26,7 +26,7 @@ everyday="access arch_prctl clock_nanosleep dup dup2 dup3 execve exit_group fadv
 # Under a filter that ends the process at every call that is not everyday, and that strict mode is not to make.
 inside() { # VARIABLE=VALUE... PROGRAM ARGUMENTS...
     # shellcheck disable=SC2046,SC2086 # numbers, names
-    timeout 100 "$TARGETS/target_filter" allow kill $(numbers $everyday $(judge names strict)) -- env "$@"
+    timeout "$HANG_S" "$TARGETS/target_filter" allow kill $(numbers $everyday $(judge names strict)) -- env "$@"
 }
 
 strict() { # NAME FUNCTION COMMAND...
@@ -56,7 +56,7 @@ strict sort __libc_start_main sort --parallel=2 -S 2M "$TMP/numbers"
 # A program that needs the call itself ends as without us. What is lost is at least said.
 refused() { # OBSERVE ERROR NAME
     local observe=$1 error=$2 name=$3 what="without $3 ($2, $1)" bare
-    local under=(timeout 20 "$TARGETS/target_filter" deny "$error" "$(numbers "$name" | tr -d ' ')" --)
+    local under=(timeout "$HANG_S" "$TARGETS/target_filter" deny "$error" "$(numbers "$name" | tr -d ' ')" --)
     [ -n "${under[4]}" ] || return 0
     ("${under[@]}" "$TARGETS/target_calls" brief) >"$TMP/bare" 2>&1
     bare=$?

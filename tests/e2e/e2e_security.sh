@@ -46,7 +46,7 @@ as() { # USER COMMAND...
 # The victim's run of a program, with variables; what it says is $TMP/said.
 run() { # VARIABLE=VALUE... PROGRAM
     local program=${*: -1}
-    timeout 60 setpriv --reuid "$victim" --regid "$victim" --clear-groups -- env HOME="$TMP/home" "${@:1:$#-1}" \
+    timeout "$HANG_S" setpriv --reuid "$victim" --regid "$victim" --clear-groups -- env HOME="$TMP/home" "${@:1:$#-1}" \
         "LD_PRELOAD=$TMP/bin/libwallprof.so" "$TMP/bin/$program" >"$TMP/out" 2>"$TMP/said"
     local status=$?
     [ "$status" -eq 0 ] || [ "$program" != short ] || complain "$*: status $status: $(cat "$TMP/said")"

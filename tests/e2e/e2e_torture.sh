@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 
 seconds=${1:-4}
-limit=$((seconds * 6 + 30)) # what hangs, hangs for ever
+limit=$((seconds * 6 + HANG_S))
 
 # Of the stacks so many must be whole, and so many of them all if what cannot be helped is not counted. That is: a library
 # is not known until the sampler has read it, at its next tick, which on a busy machine is late, and this program loads a

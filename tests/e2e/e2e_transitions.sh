@@ -19,7 +19,7 @@ print(r.Profile(sys.argv[2]).message.duration_nanos)' "$TESTS/judges" "$1")
 run() { # END [VARIABLE=VALUE...]
     local how=$1 out=$TMP/$1${2:+.interval}
     mkdir "$out"
-    timeout 60 env "${@:2}" WALLPROF_OUT="$out/app.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$target" "$how" 20 "$out" >"$out/pid" 2>"$out/err" &
+    timeout "$HANG_S" env "${@:2}" WALLPROF_OUT="$out/app.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$target" "$how" 20 "$out" >"$out/pid" 2>"$out/err" &
     wait $! || fail "$how: status $?: $(cat "$out/err")"
     assert_equal "what $how said" "$(cat "$out/err")" ''
 }

@@ -9,7 +9,7 @@ printf 'race:%s\n' epoll_create1 epoll_wait signalfd interceptor_close intercept
 for observe in auto signal; do
     # Into a file: the sampler has none of the program's descriptors.
     TSAN_OPTIONS="log_path=$log/report report_thread_leaks=0 suppressions=$log/suppressions" WALLPROF_OBSERVE=$observe WALLPROF_HZ=1000 WALLPROF_OUT=$log/%p.pb.gz \
-        timeout --kill-after=5 120 "$program" 3
+        timeout --kill-after=5 600 "$program" 3
     status=$?
     cat "$log"/report* 2>/dev/null
     [ "$status" -eq 0 ] || { echo "FAIL: $observe: status $status" && exit 1; }

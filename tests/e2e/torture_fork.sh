@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 
 seconds=${TORTURE_SECONDS:-3}
-limit=$((seconds * 6 + 60)) # what hangs, hangs for ever
+limit=$((seconds * 6 + HANG_S))
 
 # Programs that are started are left alone, as they would take all of the machine.
 for beside in load exit; do
@@ -22,6 +22,6 @@ done < <(head -n 50 "$TMP/pids")
 check_profile "$TMP/$(tail -n 1 "$TMP/pids").pb.gz" >/dev/null
 
 if [ -n "${TORTURE_SECONDS-}" ]; then
-    WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal profile_run /dev/null timeout 300 "$TARGETS/target_children" memory 2048 ||
+    WALLPROF_HZ=10000 WALLPROF_OBSERVE=signal profile_run /dev/null timeout "$HANG_S" "$TARGETS/target_children" memory 2048 ||
         fail "a fork with 2 GiB: status $?"
 fi

@@ -37,7 +37,7 @@ done
 torture() { # OBSERVE
     local status file=$TMP/$1.pb.gz
     echo "== $1"
-    timeout --kill-after=5 $((seconds * 2 + 60)) env WALLPROF_HZ=10000 WALLPROF_MEM=1G WALLPROF_OBSERVE="$1" WALLPROF_OUT="$file" \
+    timeout --kill-after=5 $((seconds * 2 + HANG_S)) env WALLPROF_HZ=10000 WALLPROF_MEM=1G WALLPROF_OBSERVE="$1" WALLPROF_OUT="$file" \
         LD_PRELOAD="$LIBRARY" "$TARGETS/target_loader" "$seconds" "$TMP/liba.so" "$TMP/libb.so" >"$TMP/out" 2>"$TMP/err"
     status=$?
     cat "$TMP/out"
