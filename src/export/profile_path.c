@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -110,6 +111,13 @@ static int insert_number(char *path, size_t capacity, const char *text, unsigned
     return name_pattern_insert(path, capacity, inserted);
 }
 
+/* It takes the profiles of all processes, and nobody wants files beside it. */
+static bool is_null_device(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+}
+
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
                         uint64_t start_utc_ns, bool is_child)
 {
@@ -126,8 +134,9 @@ int profile_path_choose(struct profile_path *output, const char *pattern, pid_t 
         .rank = rank,
     };
     int status = name_pattern_expand(pattern, &names, path, sizeof(path), &has_pid);
-    output->has_pid = has_pid || is_child;
-    if (status == 0 && is_child && !has_pid)
+    bool is_inserted = status == 0 && is_child && !has_pid && !is_null_device(path);
+    output->has_pid = has_pid || is_inserted;
+    if (is_inserted)
         status = insert_number(path, sizeof(path), "", names.pid);
     return status == 0 ? split_path(output, path) : status;
 }

@@ -1,0 +1,36 @@
+/* Where a process's profile goes. */
+#include "lib/unit.h"
+
+#include "export/profile_path.h"
+
+static void assert_chosen(const char *pattern, bool is_child, const char *directory, const char *name)
+{
+    struct profile_path path;
+    assert_int_equal(profile_path_choose(&path, pattern, 42, -1, 0, is_child), 0);
+    assert_string_equal(path.directory, directory);
+    assert_string_equal(path.name, name);
+}
+
+static void a_childs_name_has_its_pid(void **state)
+{
+    (void)state;
+    assert_chosen("/some/app.pb.gz", false, "/some", "app.pb.gz");
+    assert_chosen("/some/app.pb.gz", true, "/some", "app.42.pb.gz");
+    assert_chosen("/some/%p.pb.gz", true, "/some", "42.pb.gz");
+}
+
+static void the_null_device_takes_all(void **state)
+{
+    (void)state;
+    assert_chosen("/dev/null", false, "/dev", "null");
+    assert_chosen("/dev/null", true, "/dev", "null");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_childs_name_has_its_pid),
+        cmocka_unit_test(the_null_device_takes_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
