@@ -5,6 +5,8 @@
  * The second kind matters because the C library changes the user in every thread. It ends the program when
  * that succeeds in one thread and fails in another (glibc: nptl_setxid). A sampler that has lost capabilities
  * which the program has kept would be such a thread.
+ *
+ * And calls after which the process may open less: the sampler sets itself up before them.
  */
 #include "hook_mask.h"
 #include "hook_seccomp.h"
@@ -13,6 +15,7 @@
 #include "sig/sys/sig_clock.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/nsfs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -20,6 +23,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 enum { SINGLE_UNSHARE = CLONE_NEWUSER | CLONE_VM | CLONE_THREAD | CLONE_SIGHAND };
 enum { SINGLE_SETNS = CLONE_NEWUSER | CLONE_NEWTIME };
@@ -60,6 +64,25 @@ WALLPROF_HOOK int capset(void *header, const void *data)
     return status;
 }
 
+#define LOSES_RIGHTS(name, parameters, arguments)                                                            \
+    WALLPROF_HOOK int name parameters                                                                        \
+    {                                                                                                        \
+        session_hasten_set_up();                                                                             \
+        return libc()->name arguments;                                                                       \
+    }
+
+LOSES_RIGHTS(setuid, (uid_t user), (user))
+LOSES_RIGHTS(setgid, (gid_t group), (group))
+LOSES_RIGHTS(seteuid, (uid_t user), (user))
+LOSES_RIGHTS(setegid, (gid_t group), (group))
+LOSES_RIGHTS(setreuid, (uid_t real, uid_t effective), (real, effective))
+LOSES_RIGHTS(setregid, (gid_t real, gid_t effective), (real, effective))
+LOSES_RIGHTS(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+LOSES_RIGHTS(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
+LOSES_RIGHTS(setgroups, (size_t count, const gid_t *groups), (count, groups))
+LOSES_RIGHTS(initgroups, (const char *user, gid_t group), (user, group))
+LOSES_RIGHTS(chroot, (const char *path), (path))
+
 /* Whether the option belongs to one thread, and decides later which capabilities the thread keeps. */
 static bool decides_capabilities(int option)
 {
@@ -75,6 +98,8 @@ WALLPROF_HOOK int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
+    if (option == PR_SET_DUMPABLE) /* its /proc becomes root's */
+        session_hasten_set_up();
     if (decides_capabilities(option))
         session_suspend(&suspension);
     if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)

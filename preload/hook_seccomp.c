@@ -155,6 +155,8 @@ static void examine_filter(const struct sock_fprog *program, long flags)
 
 void hook_seccomp_before(long operation, long flags, long program)
 {
+    if (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER)
+        session_hasten_set_up();
     if (operation == SECCOMP_SET_MODE_STRICT)
         examine_filter(NULL, flags);
     if (operation == SECCOMP_SET_MODE_FILTER && program)

@@ -70,6 +70,15 @@ int name_pattern_expand(const char *pattern, const struct pattern_values *values
     return 0;
 }
 
+bool name_pattern_has_pid(const char *pattern)
+{
+    for (const char *at = strchr(pattern, '%'); at && at[1]; at = strchr(at + 2, '%')) {
+        if (at[1] == 'p')
+            return true;
+    }
+    return false;
+}
+
 /* Where the ending of a file's name begins. ".pb.gz" and the like are one ending. */
 static size_t ending_at(const char *path)
 {

@@ -22,6 +22,9 @@ struct pattern_values {
 int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity,
                         bool *ret_has_pid);
 
+/* Whether %p occurs in a pattern. */
+bool name_pattern_has_pid(const char *pattern);
+
 /* Inserts a text before the ending of a path: of app.pb.gz and 1234 it makes app.1234.pb.gz. 0; or
  * -ENAMETOOLONG with the path as it was. */
 int name_pattern_insert(char *path, size_t capacity, const char *text);

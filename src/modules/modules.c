@@ -198,6 +198,8 @@ int modules_init(struct modules *modules, struct arena *arena)
 {
     modules->list.arena = arena;
     ssize_t length = readlink("/proc/self/exe", modules->main_path, sizeof(modules->main_path) - 1);
+    if (length <= 0) /* the main thread has ended */
+        length = readlink("/proc/thread-self/exe", modules->main_path, sizeof(modules->main_path) - 1);
     if (length <= 0)
         strcpy(modules->main_path, "[program]");
     int status = arena_init(&modules->search_tables, arena->size_bytes / TABLES_SHARE);

@@ -139,6 +139,13 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
     return 0;
 }
 
+int sampler_enter_for_end(struct sampler *sampler)
+{
+    int status = modules_init(&sampler->modules, &sampler->arena);
+    sampler_begin_arrived(sampler);
+    return status;
+}
+
 /* All descriptors, with those of each thread, are closed with the sampler thread's table. */
 void sampler_pause(struct sampler *sampler)
 {

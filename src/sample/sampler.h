@@ -99,6 +99,9 @@ void sampler_drop_descriptors(struct sampler *sampler);
  */
 int sampler_enter(struct sampler *sampler, bool has_own_descriptors);
 
+/* Instead, in the thread that ends the program before the first tick. 0 or -errno. */
+int sampler_enter_for_end(struct sampler *sampler);
+
 /* In a sampler thread that ends before the recording, and in the one that takes over. */
 void sampler_pause(struct sampler *sampler);
 void sampler_resume(struct sampler *sampler, bool has_own_descriptors);

@@ -4,6 +4,7 @@
 #include "libc.h"
 #include "account/labels.h"
 #include "base/clock.h"
+#include "base/name_pattern.h"
 #include "config/environment.h"
 #include "base/futex.h"
 #include "export/tool_export.h"
@@ -15,6 +16,7 @@
 #include "sig/signal/sig_control.h"
 #include "sig/sys/sig_memory.h"
 #include "elf/vdso.h"
+#include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 
 #include <dlfcn.h>
@@ -97,19 +99,20 @@ static void register_caller(struct session *session, uint64_t stack_low, uint64_
 static void fit_memory(struct session *session)
 {
     const char *limit;
-    uint64_t wanted = session->config.sampler.memory_bytes,
+    uint64_t wanted = session->config->sampler.memory_bytes,
              share = memory_limit_share(wanted, memory_limit_left_bytes(&limit));
-    session->config.sampler.memory_bytes = share;
+    session->config->sampler.memory_bytes = share;
     if (share < wanted)
         log_add(&session->log, LOG_WARNING, "%llu KiB for the profile instead of %llu: %s leaves no more",
                 (unsigned long long)(share >> 10), (unsigned long long)(wanted >> 10), limit);
 }
 
-struct session *session_create(uint64_t stack_low, uint64_t stack_high)
+struct session *session_create(struct config *config, uint64_t stack_low, uint64_t stack_high)
 {
-    struct session *session = scratch_alloc_touched(sizeof(*session));
+    struct session *session = scratch_alloc(sizeof(*session));
     if (!session)
         return NULL;
+    session->config = config;
     session_birth_init(&session->birth);
     session_outputs_forget_descriptors(&session->outputs);
     session->outputs.worth_writing_ns = session->birth.start_ns + SESSION_WORTH_NS;
@@ -134,16 +137,16 @@ void session_destroy(struct session *session)
 static void read_settings(struct session *session, char *const *environment)
 {
     log_init(&session->log, LOG_WARNING);
-    config_read(&session->config, &session->log, environment);
-    if (*session->config.log_path)
-        log_set_path(&session->log, session->config.log_path);
+    config_read(session->config, &session->log, environment);
+    if (*session->config->log_path)
+        log_set_path(&session->log, session->config->log_path);
     fit_memory(session);
-    profile_path_anchor(session->config.out, sizeof(session->config.out), session->config.rank);
-    for (uint32_t i = 0; i < session->config.more_out_count; i++)
-        profile_path_anchor(session->config.more_outs[i], sizeof(session->config.more_outs[i]),
-                            session->config.rank);
-    if (*session->config.store && strcmp(session->config.store, "auto") != 0)
-        profile_path_anchor(session->config.store, sizeof(session->config.store), session->config.rank);
+    profile_path_anchor(session->config->out, sizeof(session->config->out), session->config->rank);
+    for (uint32_t i = 0; i < session->config->more_out_count; i++)
+        profile_path_anchor(session->config->more_outs[i], sizeof(session->config->more_outs[i]),
+                            session->config->rank);
+    if (*session->config->store && strcmp(session->config->store, "auto") != 0)
+        profile_path_anchor(session->config->store, sizeof(session->config->store), session->config->rank);
     profile_path_command_line(session->birth.command_text, sizeof(session->birth.command_text));
 }
 
@@ -156,36 +159,36 @@ static const char *own_path(void)
 
 static void find_tool(struct session *session)
 {
-    char *tool = session->config.tool;
-    if (!*tool && tool_export_find(own_path(), tool, sizeof(session->config.tool)) < 0)
+    char *tool = session->config->tool;
+    if (!*tool && tool_export_find(own_path(), tool, sizeof(session->config->tool)) < 0)
         strcpy(tool, "");
 }
 
 static void install_control_signal(struct session *session)
 {
-    int number = session->config.control_signal;
+    int number = session->config->control_signal;
     if (number && !sig_control_install(number, libc()->sigaction)) {
         log_add(&session->log, LOG_ERROR,
                 "WALLPROF_CONTROL_SIGNAL: signal %d is ignored or has a handler already; using none", number);
-        session->config.control_signal = 0;
+        session->config->control_signal = 0;
     }
-    if (session->config.control_signal)
+    if (session->config->control_signal)
         sig_control_wake(&session->requests.page->wake);
 }
 
+/* The signal is ours before the program blocks or uses any. The sampler sets up all else when its first tick
+ * is due (session_birth.c). */
 static int begin_recording(struct session *session)
 {
-    int status = session_prepare(session);
+    int status = sig_setup_install(session->config->signal, NULL, session_birth_cookie(&session->birth),
+                                   libc()->sigaction);
+    session->reported.signal = sig_numbers_current();
+    session_control_plan(&session->recording, session->config, session->birth.start_ns);
+    log_flush(&session->log); /* it is the sampler's from here on */
     if (status == 0)
         status = session_create_thread(&session->surroundings.thread, session_run, session);
-    if (status == 0) {
-        session_state_await_other(&session->handshake.state, STATE_STARTING, 0);
-        status = session->handshake.set_up_status;
-        if (status < 0)
-            libc()->pthread_join(session->surroundings.thread, NULL);
-    }
     if (status < 0)
-        session_report_failure(session, status);
+        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
     return status;
 }
 
@@ -209,7 +212,9 @@ int session_start(char **environment)
         return status;
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
-    struct session *session = session_create(stack_high - main_stack_reach_bytes, stack_high);
+    struct config *config = scratch_alloc(sizeof(*config));
+    struct session *session =
+        !config ? NULL : session_create(config, stack_high - main_stack_reach_bytes, stack_high);
     if (!session)
         return -ENOMEM;
     overhead_group_begin(&session->sampler.overhead_group);
@@ -217,21 +222,20 @@ int session_start(char **environment)
     read_settings(session, environment);
     find_tool(session);
     install_control_signal(session);
-    if (!session->config.follows_exec)
+    if (!session->config->follows_exec)
         environment_leave(environment, own_path());
-    if (session->config.is_strict) {
+    if (session->config->is_strict) {
         sig_memory_do_without_copies();
         sig_action_send_plainly();
     }
     status = knows_itself(session) ? begin_recording(session) : -EPERM;
-    session_report_settings(session);
-    log_flush(&session->log);
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);
-        if (session->config.hides)
+        if (session->config->hides)
             hook_memory()->hidden = environment_leave(environment, own_path());
     } else {
+        log_flush(&session->log);
         sig_control_uninstall();
         session_destroy(session);
     }
@@ -246,7 +250,7 @@ bool session_is_recording(void)
 bool session_is_strict(void)
 {
     struct session *session = session_current();
-    return session && session->config.is_strict;
+    return session && session->config->is_strict;
 }
 
 /* ---- end ---- */
@@ -260,11 +264,30 @@ void session_join_sampler(struct session *session)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
+/*
+ * The process ends before its first tick. There is no sample, and only a file that was named is written: most
+ * of a family's processes are as short, and nobody reads a file for each.
+ */
+static void finish_before_first_tick(struct session *session)
+{
+    bool is_named = !session->birth.is_child && !name_pattern_has_pid(session->config->out);
+    if (!is_named || session->recording.is_stopped || session_prepare(session) < 0 ||
+        sampler_enter_for_end(&session->sampler) < 0)
+        return;
+    session_control_begin(session);
+    session_close_and_write(session);
+    session_outputs_close(&session->outputs);
+}
+
 /* The sampler thread has ended, and its descriptors with it. */
 static void write_without_sampler(struct session *session)
 {
     if (session->handshake.set_up_status < 0)
         return;
+    if (!session->sampler.threads) {
+        finish_before_first_tick(session);
+        return;
+    }
     session_outputs_forget_descriptors(&session->outputs);
     session->surroundings.stderr_handle = -1;
     sampler_drop_descriptors(&session->sampler);
@@ -281,9 +304,14 @@ static bool finish_recording(struct session *session, const char *why)
     if (!session)
         return false;
     session_let_go();
+    if (session->config->store_is_run) /* each process of a run leaves its part, however short it was */
+        session_hasten_set_up();
     if (session_state_reach(&session->handshake.state, ON_END, &before) < 0)
         return false;
-    if (before == STATE_LEFT)
+    if (before == STATE_WAITING) {
+        pthread_detach(session->surroundings.thread); /* it sees the state, and ends */
+        finish_before_first_tick(session);
+    } else if (before == STATE_LEFT)
         write_without_sampler(session);
     else
         session_join_sampler(session);

@@ -95,6 +95,12 @@ void session_hold_for_exec(void);
 void session_release_after_exec(void);
 
 /*
+ * Before the process loses rights, or its root: the sampler sets itself up now if it has not yet, while it
+ * can open what it needs. Waits for that, for 5 s at most.
+ */
+void session_hasten_set_up(void);
+
+/*
  * Around a call that the kernel refuses to a process of more than one thread, or that must hold for all of
  * them: the sampler's thread does not exist between the two. is_suspended says whether it has ended; then all
  * signals are blocked in the calling thread until session_resume. If no thread can be created afterwards, the

@@ -13,6 +13,11 @@ void session_birth_init(struct session_birth *birth)
     birth->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
 }
 
+uint32_t session_birth_cookie(const struct session_birth *birth)
+{
+    return (uint32_t)(birth->start_ns >> 7) ^ (uint32_t)birth->pid;
+}
+
 struct process_record session_birth_describe(const struct session_birth *birth, int32_t rank,
                                              char program[PATH_MAX])
 {

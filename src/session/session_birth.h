@@ -36,6 +36,9 @@ struct session_birth {
 /* For the calling process, now. The other members stay 0. */
 void session_birth_init(struct session_birth *birth);
 
+/* What tells our signals from others of the same number. */
+uint32_t session_birth_cookie(const struct session_birth *birth);
+
 /* Describes the process for a recording. program: memory for its name. */
 struct process_record session_birth_describe(const struct session_birth *birth, int32_t rank,
                                              char program[PATH_MAX]);

@@ -13,13 +13,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/*
- * A forked child is recorded from the start, but its sampler is set up only after this time, which is a
- * period within these limits. Most children execute another program or end before, and the set-up takes ten
- * times as long as their fork.
- */
-static const uint64_t birth_min_ns = NS_PER_MS, birth_max_ns = 10 * NS_PER_MS;
-
 /* If the loader's lock has not been free for so long, nobody will ever release it. */
 static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 
@@ -27,8 +20,7 @@ static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 
 static void inherit_settings(struct session *session, const struct session *parent)
 {
-    session->config = parent->config;
-    log_init(&session->log, parent->config.log_level);
+    log_init(&session->log, parent->config->log_level);
     strcpy(session->log.path, parent->log.path);
     strcpy(session->birth.command_text, parent->birth.command_text);
 }
@@ -51,7 +43,7 @@ static int begin_session(struct session *session, struct session *parent, const 
                    &parent->birth.perf_maps);
     inherit_settings(session, parent);
     session_control_inherit(&session->recording, &parent->recording);
-    if (session->config.control_signal)
+    if (session->config->control_signal)
         sig_control_wake(&session->requests.page->wake);
     return session_create_thread(&session->surroundings.thread, session_run, session);
 }
@@ -77,8 +69,9 @@ void session_restart_in_child(void)
         sig_setup_retire();
         return;
     }
-    if (parent->config.follows_fork)
-        session = session_create(forking ? forking->stack_low : 0, forking ? forking->stack_high : 0);
+    if (parent->config->follows_fork)
+        session = session_create(parent->config, forking ? forking->stack_low : 0,
+                                 forking ? forking->stack_high : 0);
     int status = session ? begin_session(session, parent, forking) : 0;
     if (!session || status < 0)
         leave_child_alone();
@@ -137,21 +130,8 @@ static void discard_inherited(struct session *session)
     }
 }
 
-int session_be_born(struct session *session)
+void session_settle_inherited(struct session *session)
 {
-    uint64_t period_ns = NS_PER_S / session->config.sampler.hz;
-    uint64_t after_ns = period_ns < birth_min_ns   ? birth_min_ns
-                        : period_ns > birth_max_ns ? birth_max_ns
-                                                   : period_ns;
-    session_sleep_until(session, session->birth.start_ns + after_ns);
-    /* a fork meanwhile would leave its child our locks in the C library */
-    sampler_pause_work(&session->handshake.pause);
     test_loader_lock(session);
     discard_inherited(session);
-    int status = session_prepare(session);
-    if (status == 0) /* its first tick, too, at random */
-        tick_init(&session->sampler.tick, period_ns, clock_monotonic_ns(), &session->sampler.random);
-    sampler_pause_rest(&session->handshake.pause);
-    session_report_settings(session);
-    return status;
 }

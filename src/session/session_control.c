@@ -74,7 +74,7 @@ int session_control_start(struct session *session, uint64_t now_ns)
         if (session->sampler.timeline)
             timeline_clear(session->sampler.timeline, now_ns);
     }
-    begin_span(recording, &session->config, now_ns);
+    begin_span(recording, session->config, now_ns);
     log_add(&session->log, LOG_INFO, "recording starts");
     return 0;
 }
@@ -111,20 +111,21 @@ static void wait_to_be_started(struct session *session, uint64_t start_at_ns)
     begin_profile(recording, now_ns);
 }
 
+void session_control_plan(struct session_recording *recording, const struct config *config, uint64_t start_ns)
+{
+    recording->is_stopped = config->waits || config->delay_ns > 0;
+    recording->start_at_ns = config->delay_ns ? start_ns + config->delay_ns : 0;
+}
+
 void session_control_begin(struct session *session)
 {
     struct session_recording *recording = &session->recording;
-    const struct config *config = &session->config;
+    const struct config *config = session->config;
     uint64_t start_at_ns = recording->start_at_ns, stop_at_ns = recording->stop_at_ns;
     bool waits = is_stopped(recording);
-    if (!session->birth.is_child) {
-        waits = config->waits || config->delay_ns > 0;
-        start_at_ns = config->delay_ns ? session->birth.start_ns + config->delay_ns : 0;
-    }
     if (config->interval_ns)
         session_intervals_init(&session->intervals, config->interval_keep);
     session->requests.toggles = sig_control_count();
-    sig_store_relaxed(&recording->is_stopped, 0);
     begin_profile(recording, session->birth.start_ns);
     begin_span(recording, config, session->birth.start_ns);
     if (session->birth.is_child)
@@ -186,17 +187,17 @@ static void renew_profile(struct session *session, uint64_t now_ns)
         begin_profile(recording, now_ns);
         session_keep(session, now_ns);
     }
-    recording->renew_at_ns = is_stopped(recording) ? 0 : now_ns + session->config.interval_ns;
+    recording->renew_at_ns = is_stopped(recording) ? 0 : now_ns + session->config->interval_ns;
 }
 
 /* WALLPROF_DURATION has passed. The profile is written now, because the user waits for no more, unless it is
  * to be merged with others. */
 static void end_duration(struct session *session, uint64_t now_ns)
 {
-    bool is_part = session->config.store_is_merged && sig_load_relaxed(&session->store.is_joined) &&
+    bool is_part = session->config->store_is_merged && sig_load_relaxed(&session->store.is_joined) &&
                    mapped_store_is_kept(&session->sampler.mapped_store);
     session_control_stop(session, now_ns);
-    if (session->config.interval_ns)
+    if (session->config->interval_ns)
         renew_profile(session, now_ns);
     else if (!is_part)
         session_write_stopped(session, now_ns);

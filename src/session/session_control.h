@@ -6,6 +6,7 @@
 #ifndef WALLPROF_SESSION_CONTROL_H
 #define WALLPROF_SESSION_CONTROL_H
 
+#include "config/config.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +33,11 @@ struct session_recording {
 
 /* In a thread of the program that ends. While recording is stopped the sampler has to notice now and then. */
 void session_control_note_left(struct session *session);
+
+/* The program's first thread, before there is a sampler: whether and when recording starts. start_ns: the
+ * session's. */
+void session_control_plan(struct session_recording *recording, const struct config *config,
+                          uint64_t start_ns);
 
 /* In a forked child: it is stopped if its parent is. */
 void session_control_inherit(struct session_recording *recording, const struct session_recording *parent);

@@ -44,7 +44,8 @@ struct session_reported {
 };
 
 struct session {
-    struct config config; /* like birth: written before there is a sampler */
+    struct config
+        *config; /* written before there is a sampler; children use their parent's, at its address */
     struct session_birth birth;
     struct log log;                     /* the sampler's, once the session is published */
     struct threads threads;             /* any thread's (threads.h) */
@@ -68,8 +69,9 @@ void session_make_current(struct session *session);
 /* This process's session only: NULL in a child that has its parent's memory. */
 struct session *session_own(void);
 
-/* A session of the calling process and thread, whose stack lies between the two. NULL without memory. */
-struct session *session_create(uint64_t stack_low, uint64_t stack_high);
+/* A session of the calling process and thread, whose stack lies between the two. config is not owned: it
+ * stays for the process's life. NULL without memory. */
+struct session *session_create(struct config *config, uint64_t stack_low, uint64_t stack_high);
 
 /* Also for a forked child's copy of its parent's session. No sampler runs. */
 void session_destroy(struct session *session);
@@ -93,11 +95,9 @@ struct thread *session_thread_adopt(struct thread *thread);
 /* The sampler thread's routine; argument: the session. Another thread takes over after it was suspended. */
 void *session_run(void *argument);
 
-/* Chooses the output, and sets up the sampler and the handler. In the thread that starts the session, or in a
- * child's sampler. 0 or -errno. */
+/* Chooses the outputs, and sets up the sampler and the handler. In the sampler; or in the exiting thread, if
+ * the process ends before the first tick. 0 or -errno. */
 int session_prepare(struct session *session);
-void session_report_settings(struct session *session);
-void session_report_failure(struct session *session, int status);
 
 /* In the sampler: until the deadline (CLOCK_MONOTONIC; 0: none), or until the state or a request wants
  * something of it. */
@@ -167,7 +167,8 @@ void session_remove_store(const struct session *session);
 
 /* ---- session_child.c ---- */
 
-/* In a forked child's sampler: sets the session up after some time, or when it is needed. 0 or -errno. */
-int session_be_born(struct session *session);
+/* In a forked child's sampler, before it sets itself up: finds out about the loader's lock, and gives back
+ * the memory of the parent's session. */
+void session_settle_inherited(struct session *session);
 
 #endif

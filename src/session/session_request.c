@@ -228,7 +228,7 @@ static void act_on_signal(struct session *session)
         requests->is_loss_reported = true;
         log_add(&session->log, LOG_WARNING,
                 "the program uses signal %d itself: it does not start and stop the recording any more",
-                session->config.control_signal);
+                session->config->control_signal);
     }
 }
 

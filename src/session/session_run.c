@@ -20,13 +20,20 @@ static const uint64_t reply_patience_ns = 20 * NS_PER_MS;
 /* For let_threads_come_back. On a busy machine a tick may be late too, but hardly that late. */
 static const uint64_t stopped_ns = 50 * NS_PER_MS, coming_back_ns = 10 * NS_PER_MS;
 
+/*
+ * The sampler sets itself up shortly before its first tick: after half a period, within these limits. Most
+ * processes of a family end or execute another program before, and the set-up takes many times as long as
+ * their fork.
+ */
+static const uint64_t set_up_min_ns = 2 * NS_PER_MS, set_up_max_ns = 10 * NS_PER_MS;
+
 /* ---- before the first tick ---- */
 
 static uint64_t random_seed(const struct session *session)
 {
     uint64_t seed = 0;
-    if (session->config.has_seed)
-        return session->config.seed;
+    if (session->config->has_seed)
+        return session->config->seed;
     if (raw_getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
         seed = session->birth.start_ns ^ (uint64_t)session->birth.pid << 32;
     return seed;
@@ -35,40 +42,68 @@ static uint64_t random_seed(const struct session *session)
 int session_prepare(struct session *session)
 {
     uint64_t seed = random_seed(session);
-    int status = session_outputs_choose(&session->outputs, &session->config, &session->birth, &session->log);
+    int status = session_outputs_choose(&session->outputs, session->config, &session->birth, &session->log);
     if (status < 0)
         return status;
     session_choose_store(session);
-    status = sampler_init(&session->sampler, &session->config.sampler, &session->threads, session_labels(),
+    status = sampler_init(&session->sampler, &session->config->sampler, &session->threads, session_labels(),
                           session->birth.start_ns, seed);
     if (status < 0)
         return status;
     sig_modules_use_loader(loader_find_object());
     sig_unloads_use_loader(loader_unloaded);
-    status = sig_setup_install(session->config.signal, &session->sampler.observer.slots,
-                               (uint32_t)(seed >> 7), libc()->sigaction);
+    status = sig_setup_install(session->config->signal, &session->sampler.observer.slots,
+                               session_birth_cookie(&session->birth), libc()->sigaction);
     session->reported.signal = sig_numbers_current();
     return status;
 }
 
-void session_report_settings(struct session *session)
+static void report_settings(struct session *session)
 {
     log_add(&session->log, LOG_DEBUG,
             "%u ticks a second, up to %u threads each, at most %g %% overhead (0: any), signal %d, to %s/%s",
-            session->config.sampler.hz, session->config.sampler.threads_per_tick,
-            session->config.sampler.overhead_ppm / 1e4, session->reported.signal,
+            session->config->sampler.hz, session->config->sampler.threads_per_tick,
+            session->config->sampler.overhead_ppm / 1e4, session->reported.signal,
             session->outputs.paths[0].directory, session->outputs.paths[0].name);
 }
 
-void session_report_failure(struct session *session, int status)
+static void report_failure(struct session *session, int status)
 {
     if (*session->outputs.paths[0].name)
         log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
 }
 
+/* Whether the sampler is to set itself up. */
+static bool await_first_tick(struct session *session)
+{
+    uint64_t half_ns = NS_PER_S / session->config->sampler.hz / 2;
+    uint64_t after_ns = half_ns < set_up_min_ns   ? set_up_min_ns
+                        : half_ns > set_up_max_ns ? set_up_max_ns
+                                                  : half_ns;
+    session_sleep_until(session, session->birth.start_ns + after_ns);
+    return session_state_move(&session->handshake.state, ON_BEGIN, NULL) == 0;
+}
+
+/* The first set-up of this process. */
+static int be_born(struct session *session)
+{
+    /* a fork meanwhile would leave its child our locks in the C library */
+    sampler_pause_work(&session->handshake.pause);
+    if (session->birth.is_child)
+        session_settle_inherited(session);
+    int status = session_prepare(session);
+    uint64_t now_ns = clock_monotonic_ns();
+    struct sampler *sampler = &session->sampler;
+    if (status == 0 && sampler->tick.deadline_ns < now_ns)
+        tick_init(&sampler->tick, sampler->account.fold.period_ns, now_ns, &sampler->random);
+    sampler_pause_rest(&session->handshake.pause);
+    report_settings(session);
+    return status;
+}
+
 static int enter_surroundings(struct session *session)
 {
-    session_surroundings_enter(&session->surroundings, session->config.is_strict);
+    session_surroundings_enter(&session->surroundings, session->config->is_strict);
     bool has_own_descriptors = session->surroundings.has_own_descriptors;
     session_outputs_check(&session->outputs, has_own_descriptors, &session->birth, &session->log);
     if (has_own_descriptors)
@@ -92,8 +127,9 @@ void session_sleep_until(struct session *session, uint64_t deadline_ns)
     for (;;) {
         uint32_t seen = sig_load_seq_cst(wake);
         enum session_state state = session_state_now(&session->handshake.state);
-        if ((state != STATE_RECORDING && state != STATE_STARTING) || session_control_is_pending(session) ||
-            (deadline_ns && clock_monotonic_ns() >= deadline_ns))
+        bool is_wanted = state == STATE_WAITING && sig_load_seq_cst(&session->handshake.is_wanted);
+        if ((state != STATE_RECORDING && state != STATE_WAITING) || is_wanted ||
+            session_control_is_pending(session) || (deadline_ns && clock_monotonic_ns() >= deadline_ns))
             return;
         futex_wait_shared(wake, seen, deadline_ns);
     }
@@ -240,15 +276,15 @@ static bool is_tick_due(const struct session *session)
 static int set_up(struct session *session)
 {
     bool is_resumed = session->surroundings.is_resumed;
-    int status = session->birth.is_child && !is_resumed ? session_be_born(session) : 0;
+    int status = is_resumed ? 0 : be_born(session);
     if (status == 0)
         status = enter_surroundings(session);
     session->handshake.set_up_status = status;
     if (status == 0 && !is_resumed)
         session_control_begin(session);
     session_state_move(&session->handshake.state, status < 0 ? ON_FAIL : ON_SET_UP, NULL);
-    if (status < 0 && session->birth.is_child)
-        session_report_failure(session, status);
+    if (status < 0)
+        report_failure(session, status);
     return status;
 }
 
@@ -270,6 +306,8 @@ void *session_run(void *argument)
 {
     struct session *session = argument;
     raw_prctl(PR_SET_NAME, (long)"wallprof");
+    if (!session->surroundings.is_resumed && !await_first_tick(session))
+        return NULL;
     if (set_up(session) < 0)
         return NULL;
     while (goes_on(session)) {

@@ -9,7 +9,8 @@
  *     that is being set up has nothing to write yet.
  *   - ON_SUSPEND is for one thread at a time. It waits until the sampler is set up, or a file is written.
  *   - ON_LEAVE and ON_END do not wait for the set-up of the first sampler. It sets itself up, sees that it is
- *     to end, and ends: its ON_SET_UP is refused.
+ *     to end, and ends: its ON_SET_UP is refused. In STATE_WAITING it has not begun, and never begins: its
+ *     ON_BEGIN is refused.
  *   - ON_TAKE_OVER is for a thread that has ended by the bare system call. The C library still counts such a
  *     thread, and never calls exit().
  */
@@ -25,6 +26,10 @@ enum { REFUSED = 0, WAITS = UINT8_MAX };
 #define TO(state) ((state) + 1)
 
 static const uint8_t transitions[SESSION_STATES][SESSION_EVENTS] = {
+    [STATE_WAITING] = {[ON_BEGIN] = TO(STATE_STARTING),
+                       [ON_SUSPEND] = WAITS,
+                       [ON_LEAVE] = TO(STATE_LEAVING),
+                       [ON_END] = TO(STATE_ENDING)},
     [STATE_STARTING] = {[ON_SET_UP] = TO(STATE_RECORDING),
                         [ON_FAIL] = TO(STATE_FAILED),
                         [ON_SUSPEND] = WAITS,

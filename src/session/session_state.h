@@ -22,7 +22,8 @@
 #include <stdint.h>
 
 enum session_state {
-    STATE_STARTING,  /* the sampler sets itself up; in a forked child it waits for some time first */
+    STATE_WAITING,   /* the sampler sleeps until its first tick is due, and nothing is set up */
+    STATE_STARTING,  /* the sampler sets itself up */
     STATE_RECORDING, /* the sampler takes samples */
     STATE_WRITING,   /* a thread that is about to exec waits for the profile so far */
     STATE_SUSPENDED, /* a thread has ended the sampler for a moment, or waits for its end */
@@ -36,6 +37,7 @@ enum session_state {
 };
 
 enum session_event {
+    ON_BEGIN,     /* the first tick is due, or the set-up is wanted now */
     ON_SET_UP,    /* the sampler is ready */
     ON_FAIL,      /* the sampler could not be set up */
     ON_WRITE,     /* exec: the profile so far is wanted */

@@ -32,8 +32,8 @@ void session_choose_store(struct session *session)
     char pattern[PATH_MAX + sizeof STORE_LIVE_PATTERN];
     struct session_store *store = &session->store;
     const struct session_birth *birth = &session->birth;
-    const char *wanted = session->config.store;
-    store->is_run = session->config.store_is_run;
+    const char *wanted = session->config->store;
+    store->is_run = session->config->store_is_run;
     if (!*wanted)
         return;
     if (strcmp(wanted, "auto") == 0)
@@ -46,7 +46,7 @@ void session_choose_store(struct session *session)
     if (!store->is_named)
         strcat(pattern, "/" STORE_LIVE_PATTERN);
     int status = strlen(pattern) < PATH_MAX
-                     ? profile_path_choose(&store->path, pattern, birth->pid, session->config.rank,
+                     ? profile_path_choose(&store->path, pattern, birth->pid, session->config->rank,
                                            birth->start_utc_ns, birth->is_child)
                      : -ENAMETOOLONG;
     if (status < 0)
@@ -61,7 +61,7 @@ static arena_ref add_path(struct session *session, uint32_t index)
     const struct profile_path *output = &session->outputs.paths[index];
     char path[PATH_MAX + NAME_MAX + 2];
     uint32_t number;
-    if (session->config.interval_ns && session_name_interval(session, &number) == 0)
+    if (session->config->interval_ns && session_name_interval(session, &number) == 0)
         output = &session->intervals.numbered[index];
     snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
     return arena_strdup(&session->sampler.arena, path);
@@ -80,9 +80,9 @@ static void fill_header(struct session *session, struct store_header *header)
 {
     char program[PATH_MAX];
     const struct process_record process =
-        session_birth_describe(&session->birth, session->config.rank, program);
-    header->labels = session->config.labels;
-    header->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
+        session_birth_describe(&session->birth, session->config->rank, program);
+    header->labels = session->config->labels;
+    header->has_timed_samples = session->config->timeline == TIMELINE_PPROF;
     header->start_utc_ns = session->recording.profile_utc_ns;
     snprintf(header->command, sizeof(header->command), "%s", session->birth.command_text);
     store_describe_process(&header->process, &process);
@@ -129,14 +129,14 @@ static void begin_keeping(struct session *session, bool is_first, uint64_t now_n
 {
     int directory = session_store_open_directory(&session->store);
     int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
-    bool is_over = status == -ENOENT && session->config.store_is_run; /* the run has ended */
+    bool is_over = status == -ENOENT && session->config->store_is_run; /* the run has ended */
     if (status < 0)
         log_add(&session->log, is_over ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
                 session->store.path.directory, session->store.path.name, strerrordesc_np(-status));
     if (directory < 0)
         return;
     join_run(session, directory);
-    if (is_first && !session->config.store_is_run)
+    if (is_first && !session->config->store_is_run)
         session_store_report_waiting(&session->store, directory, &session->log);
     close(directory);
 }
@@ -255,7 +255,7 @@ void session_note_exit(int status)
 {
     struct session *session = session_own();
     note_end(STORE_END_EXIT, status);
-    if (session && session->config.store_is_run && mapped_store_is_kept(&session->sampler.mapped_store) &&
+    if (session && session->config->store_is_run && mapped_store_is_kept(&session->sampler.mapped_store) &&
         is_still_gathered(&session->store) == 0)
         session_finish();
 }
@@ -318,6 +318,6 @@ void session_remove_store(const struct session *session)
     if (!session->sampler.mapped_store.header)
         return;
     session_store_unlink(&session->store, &session->sampler.mapped_store);
-    if (session->config.store_is_run)
+    if (session->config->store_is_run)
         session_store_remove_run(&session->store);
 }

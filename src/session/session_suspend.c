@@ -3,11 +3,15 @@
 #include "base/clock.h"
 #include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+
+/* The set-up takes milliseconds; a sampler that waits for this thread must not be waited for. */
+static const uint64_t set_up_patience_ns = 5 * (uint64_t)NS_PER_S;
 
 /*
  * pthread_join returns when the thread has released its memory. The kernel removes it from the process later,
@@ -18,6 +22,18 @@ static void wait_until_gone(const struct session *session, pid_t tid)
     while (sig_syscall4(SYS_tgkill, session->birth.pid, tid, 0, 0) == 0)
         sched_yield();
     sig_syscall4(SYS_kill, 0, 0, 0, 0);
+}
+
+void session_hasten_set_up(void)
+{
+    struct session *session = session_own();
+    if (!session || session_state_now(&session->handshake.state) > STATE_STARTING || session_is_held_here())
+        return;
+    uint64_t deadline_ns = clock_monotonic_ns() + set_up_patience_ns;
+    sig_store_seq_cst(&session->handshake.is_wanted, 1); /* partner: the load in session_sleep_until */
+    session_wake(&session->requests);
+    session_state_await_other(&session->handshake.state, STATE_WAITING, deadline_ns);
+    session_state_await_other(&session->handshake.state, STATE_STARTING, deadline_ns);
 }
 
 /* For one thread at a time. Refused while another thread ends the session, and within a suspension. */
@@ -32,8 +48,7 @@ void session_suspend(struct session_suspension *suspension)
         return;
     }
     session_let_go();
-    /* a child's sampler may not be set up yet */
-    session_state_await_other(&session->handshake.state, STATE_STARTING, 0);
+    session_hasten_set_up();
     session_wait_for_writing(&session->handshake);
     suspension->mask = raw_set_mask(~(uint64_t)0);
     suspension->is_suspended = session_state_move(&session->handshake.state, ON_SUSPEND, NULL) == 0;

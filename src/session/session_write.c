@@ -21,8 +21,8 @@ static const uint64_t write_cost_factor = 10;
 /* The path of the tool, or NULL. Not under a filter of system calls, which would apply to the tool too. */
 static const char *usable_tool(const struct session *session)
 {
-    const char *tool = session->config.tool;
-    bool may_run = *tool && strcmp(tool, "off") != 0 && !session->config.is_strict &&
+    const char *tool = session->config->tool;
+    bool may_run = *tool && strcmp(tool, "off") != 0 && !session->config->is_strict &&
                    !session->handshake.ignores_children && raw_prctl(PR_GET_SECCOMP, 0) == 0;
     return may_run ? tool : NULL;
 }
@@ -39,10 +39,10 @@ static void describe_recording(struct session *session, uint64_t end_ns, struct 
     overhead_limit_describe(&session->sampler.overhead_limit, session->recording.profile_ns, end_ns,
                             description->restraint);
     description->process =
-        session_birth_describe(&session->birth, session->config.rank, description->program);
+        session_birth_describe(&session->birth, session->config->rank, description->program);
     ret->sampler = &session->sampler;
-    ret->labels = session->config.labels;
-    ret->has_timed_samples = session->config.timeline == TIMELINE_PPROF;
+    ret->labels = session->config->labels;
+    ret->has_timed_samples = session->config->timeline == TIMELINE_PPROF;
     ret->start_utc_ns = session->recording.profile_utc_ns;
     ret->duration_ns = session_recorded_ns(&session->recording, end_ns);
     ret->process_utc_ns = session->birth.start_utc_ns;
@@ -110,7 +110,7 @@ int session_write(struct session *session, struct export_request *request, uint6
 
 static void write_whole(struct session *session, uint64_t end_ns)
 {
-    if (session->config.store_is_run && !session->outputs.has_written)
+    if (session->config->store_is_run && !session->outputs.has_written)
         session_outputs_leave_others(&session->outputs, &session->birth);
     struct export_request request = {.name = session->outputs.paths[0].name,
                                      .directory_fd = -1,
@@ -136,10 +136,10 @@ void session_close_and_write(struct session *session)
     if (!session->recording.end_ns)
         session->recording.end_ns = clock_monotonic_ns();
     sampler_close(&session->sampler, session->recording.end_ns);
-    bool may_leave = session->recording.has_begun && !session->config.interval_ns;
+    bool may_leave = session->recording.has_begun && !session->config->interval_ns;
     if (may_leave && session_leave_store(session))
         return;
-    if (session->recording.has_recorded && session->config.interval_ns) {
+    if (session->recording.has_recorded && session->config->interval_ns) {
         session_write_interval(session, session->recording.end_ns);
         session_remove_store(session);
     } else if (session->recording.has_recorded)
@@ -213,10 +213,10 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
     const char *name = session->outputs.paths[0].name;
     if (session_outputs_open(&session->outputs) < 0) /* reported at the start */
         return;
-    if (session->config.follows_exec && sink_is_special(session->outputs.directory_fd, name))
+    if (session->config->follows_exec && sink_is_special(session->outputs.directory_fd, name))
         return;
     int status =
-        session_outputs_name_before_exec(&session->outputs, session->config.follows_exec, &session->birth);
+        session_outputs_name_before_exec(&session->outputs, session->config->follows_exec, &session->birth);
     if (status < 0) {
         session_outputs_report(&session->outputs, name, status, &session->birth, &session->log);
         return;
@@ -227,7 +227,7 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
         return;
     if (export_needs_tool(name))
         export_store_explain(&session->log, session->outputs.paths[0].directory, written,
-                             session->config.follows_exec ? NULL : name, "is not run before an exec");
+                             session->config->follows_exec ? NULL : name, "is not run before an exec");
     session_discard_store(session, now_ns);
 }
 
@@ -242,7 +242,7 @@ static void note_exec(struct session *session, uint64_t now_ns)
 static bool leaves_first_store(struct session *session, uint64_t now_ns)
 {
     const struct mapped_store *store = &session->sampler.mapped_store;
-    if (!session->config.store_is_run || store->header)
+    if (!session->config->store_is_run || store->header)
         return false;
     session_keep(session, now_ns);
     if (!mapped_store_is_kept(store) || !session->store.is_joined)

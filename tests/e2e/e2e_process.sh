@@ -18,7 +18,8 @@ count=$(find "$TMP" -name 'fork.*.pb.gz' | wc -l)
 assert_equal "profiles of target_fork and its children" "$count" 21
 
 # A message goes to the stderr of the start, also when the program has another file there by its end.
-WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY bash -c "exec 2>$TMP/data; echo mine >&2" 2>"$TMP/stderr"
+WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY bash -c "LD_PRELOAD= '$BUILD/wallprof' ctl --timeout $HANG_S \$\$ status >/dev/null
+    exec 2>$TMP/data; echo mine >&2" 2>"$TMP/stderr"
 assert_equal "the program's file" "$(cat "$TMP/data")" mine
 assert_equal "lines on stderr" "$(wc -l <"$TMP/stderr")" 1
 # ... and when it has closed it, as the programs of coreutils do on their way out.

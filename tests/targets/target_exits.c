@@ -40,10 +40,12 @@ static void pause_ms(long ms)
 }
 
 /* A millisecond at a time: a pause of the machine takes one, not all. */
+/* For so much CPU time: on a crowded machine time passes without a sample. */
 __attribute__((noinline)) static void compute(long ms)
 {
-    for (; ms > 0; ms--) {
-        for (uint64_t end = now_ns() + NS_PER_MS; now_ns() < end;)
+    uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)ms * NS_PER_MS;
+    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns) {
+        for (int i = 0; i < 10000; i++)
             atomic_fetch_add(&work_done, 1);
     }
 }

@@ -10,13 +10,15 @@ enum { THREADS = 4, ROUNDS = 300 };
 
 /* A line is a state, a column an event, in the order of the enums: the letter of the state that follows, '.'
  * for a refusal, '~' for waiting. */
-static const char letters[] = "SRWUrDlLFEO";
+static const char letters[] = "wSRWUrDlLFEO";
 static const char *const expected[SESSION_STATES] = {
-    /* SET_UP FAIL WRITE WRITTEN SUSPEND RESUME DESERT LEAVE TAKE_OVER GONE END RETIRE */
-    [STATE_STARTING] = "RF..~..l..E.",  [STATE_RECORDING] = "..W.U.Dl..E.", [STATE_WRITING] = "...R~..~..E.",
-    [STATE_SUSPENDED] = ".....r.~..~.", [STATE_RESUMING] = "RF.....~.L~.",  [STATE_DESERTED] = "..........E.",
-    [STATE_LEAVING] = "........EL~.",   [STATE_LEFT] = "..........E.",      [STATE_FAILED] = ".......l..E.",
-    [STATE_ENDING] = "...........O",    [STATE_OVER] = "............",
+    /* BEGIN SET_UP FAIL WRITE WRITTEN SUSPEND RESUME DESERT LEAVE TAKE_OVER GONE END RETIRE */
+    [STATE_WAITING] = "S....~..l..E.",   [STATE_STARTING] = ".RF..~..l..E.",
+    [STATE_RECORDING] = "...W.U.Dl..E.", [STATE_WRITING] = "....R~..~..E.",
+    [STATE_SUSPENDED] = "......r.~..~.", [STATE_RESUMING] = ".RF.....~.L~.",
+    [STATE_DESERTED] = "...........E.",  [STATE_LEAVING] = ".........EL~.",
+    [STATE_LEFT] = "...........E.",      [STATE_FAILED] = "........l..E.",
+    [STATE_ENDING] = "............O",    [STATE_OVER] = ".............",
 };
 
 static char outcome(int state, int event)

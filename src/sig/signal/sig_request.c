@@ -15,8 +15,9 @@ enum { YIELDS_MAX = 1000, PENDING_MAX = 4 };
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 
-/* Written before the handler is installed, read by it. */
-static struct sig_slots *sig_slots_in_use;
+/* NULL until the sampler sets itself up. The cookie is written first, and read by a handler that has seen the
+ * slots. */
+static struct sig_slots *sig_slots_in_use; /* atomic */
 static uint32_t sig_cookie;
 
 static uint64_t sig_stray;
@@ -28,8 +29,13 @@ static uint32_t sig_sending;
 
 void sig_request_use_slots(struct sig_slots *slots, uint32_t cookie)
 {
-    sig_slots_in_use = slots;
     sig_cookie = cookie & ((1 << COOKIE_BITS) - 1);
+    sig_store_release(&sig_slots_in_use, slots); /* partner: the acquire in slots_in_use */
+}
+
+static struct sig_slots *slots_in_use(void)
+{
+    return sig_load_acquire(&sig_slots_in_use);
 }
 
 static int32_t own_tid(void)
@@ -53,7 +59,7 @@ int sig_request_send(pid_t tid, uint32_t slot_index, uint64_t generation)
     info.si_value.sival_ptr = value_for(slot_index, generation);
     if (sig_numbers_current() == 0)
         return -EAGAIN;
-    sig_slots_address(sig_slots_in_use, slot_index, tid);
+    sig_slots_address(slots_in_use(), slot_index, tid);
     sig_add_relaxed(&sig_on_the_way, 1);
     sig_store_seq_cst(&sig_sending, 1); /* partner: the load in sig_request_await_sending */
     info.si_signo = sig_numbers_current();
@@ -105,7 +111,7 @@ static bool is_sent_plainly(const siginfo_t *info)
     if (info->si_code != SI_TKILL || info->si_pid != sig_process_pid())
         return false;
     return !(sig_numbers_given() & sig_numbers_bit(number)) || sig_action_is_default_of_program(number) ||
-           (sig_slots_in_use && sig_slots_is_addressed(sig_slots_in_use, own_tid()));
+           (slots_in_use() && sig_slots_is_addressed(slots_in_use(), own_tid()));
 }
 
 /*
@@ -130,13 +136,13 @@ bool sig_request_is_one(const siginfo_t *info)
 struct sig_slot *sig_request_claim(const siginfo_t *info)
 {
     uint64_t value = value_of(info);
+    struct sig_slots *slots = slots_in_use();
     struct sig_slot *slot = NULL;
     sig_add_relaxed(&sig_on_the_way, -1U);
-    if (sig_slots_in_use && has_cookie(info))
-        slot = sig_slots_claim(sig_slots_in_use, value & ((1 << SLOT_BITS) - 1),
-                               value >> SLOT_BITS & generation_mask);
-    else if (sig_slots_in_use)
-        slot = sig_slots_claim_of(sig_slots_in_use, own_tid());
+    if (slots && has_cookie(info))
+        slot = sig_slots_claim(slots, value & ((1 << SLOT_BITS) - 1), value >> SLOT_BITS & generation_mask);
+    else if (slots)
+        slot = sig_slots_claim_of(slots, own_tid());
     if (!slot)
         sig_add_relaxed(&sig_stray, 1);
     return slot;
@@ -144,12 +150,12 @@ struct sig_slot *sig_request_claim(const siginfo_t *info)
 
 void sig_request_finish(struct sig_slot *slot)
 {
-    sig_slots_finish(sig_slots_in_use, slot);
+    sig_slots_finish(slots_in_use(), slot);
 }
 
 uint32_t sig_request_capacity(void)
 {
-    return sig_slots_in_use->capacity;
+    return slots_in_use()->capacity;
 }
 
 /* Not inline: its variables would take stack from a walk. */

@@ -11,8 +11,8 @@
 /*
  * Chooses the numbers (sig_numbers.h), signal_number first if it is free (0: no wish), installs the handler
  * and connects it to the slots. Returns 0 or -EINVAL. The actions that were in place become the program's.
- * Called once in a process, by its first thread, and in a forked child with the child's slots. real_sigaction
- * is the C library's own, not its hook.
+ * Called by a process's first thread, without slots, since no request is sent yet; then by the sampler with
+ * its slots, and so in a forked child. real_sigaction is the C library's own, not its hook.
  */
 int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                       sig_sigaction_fn *real_sigaction);
