@@ -49,3 +49,10 @@ for names in "$defined" "$shown"; do
     printf '%s\n' "$names" "$listed" | sort | uniq -u
     exit 1
 done
+
+# What one hook calls of another is bound inside. A program may export a function of that name, which may call our hook.
+bound=$(readelf -rW "$WALLPROF_BUILD/libwallprof.so" | awk '{ sub(/@.*/, "", $5); print $5 }' | sort -u | grep -xF "$listed" || true)
+if [ -n "$bound" ]; then
+    echo "the library calls functions that it shows by their names in the program: $bound"
+    exit 1
+fi
