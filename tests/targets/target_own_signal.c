@@ -170,6 +170,30 @@ static void nest(int seen, siginfo_t *info, void *context)
     depth--;
 }
 
+/* What sigaction has shown, installed again by the system call, as a program does that saves its actions. */
+struct kernel_action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static void case_restorer(void)
+{
+    struct sigaction seen;
+    catch (number, on_info, SA_RESTART);
+    sigaction(number, NULL, &seen);
+    struct kernel_action action = {.handler = seen.sa_sigaction,
+                                   .flags = (unsigned long)(unsigned)seen.sa_flags};
+#ifdef __x86_64__
+    action.restorer = seen.sa_restorer;
+    say("a way back: %d", seen.sa_restorer != NULL);
+#endif
+    say("set: %ld", syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask)));
+    raise(number);
+    say_seen("raised");
+}
+
 static void case_nodefer(void)
 {
     catch (number, nest, 0);
@@ -932,6 +956,7 @@ static const struct own_case cases[] = {
     {"sigset", case_sigset},
     {"old_masks", case_old_masks},
     {"flags", case_flags},
+    {"restorer", case_restorer},
     {"nodefer", case_nodefer},
     {"onstack", case_onstack},
     {"restart", case_restart},

@@ -253,12 +253,14 @@ void sig_action_release_all(bool may_be_late)
     sig_store_relaxed(&sig_held, 0);
 }
 
-/* Changes an action as the kernel and the C library do before they store it. */
-static void store_form(struct sigaction *action)
+/* Under the lock: changes an action as the kernel and the C library do before they store it. The C library's
+ * way back from a handler is in the action that it has set for us. */
+static void store_form(int number, struct sigaction *action)
 {
     uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
     sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) & ~never);
     action->sa_flags |= SIG_ACTION_FLAGS;
+    action->sa_restorer = kernel_action(number).restorer;
 }
 
 void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old)
@@ -269,7 +271,7 @@ void sig_action_swap(int number, const struct sigaction *action, struct sigactio
     uint64_t mask = sig_action_lock();
     before = sig_program_actions[number];
     if (action) {
-        store_form(&after);
+        store_form(number, &after);
         write_action(number, &after);
         set_kernel_action(number, NULL);
     }
