@@ -13,6 +13,7 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <stddef.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -217,6 +218,8 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
         session_note_exit((int)a);
     if (number == SYS_seccomp)
         hook_seccomp_before(a, b, c);
+    if (number == SYS_ptrace && a == PTRACE_TRACEME)
+        return ptrace(PTRACE_TRACEME);
     return libc()->syscall(number, a, b, c, d, e, f);
 }
 

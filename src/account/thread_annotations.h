@@ -15,6 +15,7 @@ enum { THREAD_NAME_WORDS = THREAD_NAME_BYTES / sizeof(uint64_t) };
 struct thread_annotations {
     uint32_t labels;                  /* atomic: the number of its label stack (labels.h) */
     uint32_t is_uninteresting;        /* atomic */
+    uint32_t asks_for_tracer;         /* atomic: it has called ptrace(PTRACE_TRACEME) */
     uint32_t name_changes;            /* atomic: odd while the name changes */
     uint64_t name[THREAD_NAME_WORDS]; /* atomic each; "": none */
 };

@@ -248,6 +248,12 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     thread->observe.snapshot = observer->snapshot;
     if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
+    if (observe_must_not_signal(observer, thread, now_ns)) {
+        if (has_left(thread))
+            return false;
+        observe_report_silent(observer, thread, now_ns, ret);
+        return true;
+    }
     if (thread->observe.is_silent)
         return sample_silent(observer, thread, now_ns, cpu_ns, ret);
     send_signal(observer, thread, now_ns, cpu_ns);

@@ -11,6 +11,8 @@
  * reply is overdue. Such a thread is silent: its time is [not responding] while it is not seen from outside.
  * It gets another request after a pause that doubles up to a second.
  *
+ * A thread that another process traces would be stopped by a signal, so it gets none: it is silent, too.
+ *
  * Called from: the sampler thread only.
  */
 #ifndef WALLPROF_OBSERVE_H

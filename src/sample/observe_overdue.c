@@ -1,10 +1,14 @@
 #include "observe_overdue.h"
 #include "base/clock.h"
 #include "sig/signal/sig_numbers.h"
+#include "sig/sys/sig_atomic.h"
 #include "proc_tasks.h"
 
 /* A handler whose stack is too small for ours delays a reply for so long at most. */
 static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
+
+/* To read whether a thread is traced costs as much as a sample. */
+static const uint64_t tracer_ns = 50 * NS_PER_MS;
 
 static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
 static const uint64_t backoff_max_ns = NS_PER_S;
@@ -18,6 +22,17 @@ static bool is_in(uint64_t signals)
 bool observe_is_blocked(const struct observer *observer, pid_t tid)
 {
     return is_in(proc_tasks_signals(observer->task_directory, tid).blocked);
+}
+
+bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns)
+{
+    bool may_have_changed =
+        now_ns >= thread->observe.tracer_due_ns || sig_load_relaxed(&thread->annotations.asks_for_tracer);
+    if (may_have_changed) {
+        thread->observe.is_traced = proc_tasks_is_traced(observer->task_directory, thread->tid);
+        thread->observe.tracer_due_ns = now_ns + tracer_ns;
+    }
+    return thread->observe.is_traced;
 }
 
 /* A mask that has passed a hook blocks our signal only while a handler has a small stack. */

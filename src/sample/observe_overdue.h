@@ -19,7 +19,13 @@ enum overdue observe_overdue(struct observer *observer, const struct thread *thr
 /* Whether a thread has our signal blocked. */
 bool observe_is_blocked(const struct observer *observer, pid_t tid);
 
-/* The observation of a thread that has our signal blocked. It gets no other request for a while. */
+/*
+ * Whether a thread must not get a request. A signal would stop a traced thread, and its tracer would see it.
+ * A tracer may begin at any moment, so a request may meet it within the 50 ms that an answer is remembered.
+ */
+bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns);
+
+/* The observation of a thread that cannot reply. It gets no other request for a while. */
 void observe_report_silent(struct observer *observer, struct thread *thread, uint64_t now_ns,
                            struct observation *ret);
 

@@ -103,6 +103,17 @@ void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacit
     memset(ret_name + length, 0, capacity - length);
 }
 
+/* Before the line there are eight short ones, and the name, which cannot have a line of its own. */
+bool proc_tasks_is_traced(int directory_fd, pid_t tid)
+{
+    static const char label[] = "\nTracerPid:";
+    char text[512];
+    if (!proc_tasks_read(directory_fd, tid, "status", text, sizeof(text)))
+        return false;
+    const char *line = strstr(text, label);
+    return line && strtol(line + strlen(label), NULL, 10) != 0;
+}
+
 static uint64_t read_set(const char *text, const char *label)
 {
     const char *line = strstr(text, label);

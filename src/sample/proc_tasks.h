@@ -42,6 +42,10 @@ bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */
 void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity);
 
+/* Whether another process traces it (ptrace): false too if the file cannot be read, or that process is
+ * outside of our namespace. About 10 us. */
+bool proc_tasks_is_traced(int directory_fd, pid_t tid);
+
 /* Sets of signals, bit n-1 for signal n. */
 struct proc_tasks_signals {
     uint64_t blocked;

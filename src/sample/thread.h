@@ -60,6 +60,8 @@ struct thread {
         uint64_t check_ns;   /* when to check an overdue reply, or to try a silent thread again */
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that replies */
         bool is_silent;      /* did not reply the last time: its mask is read before another signal */
+        bool is_traced;      /* by another process; known until then: */
+        uint64_t tracer_due_ns;
     } observe;
 };
 
