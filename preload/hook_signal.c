@@ -6,7 +6,11 @@
  */
 #include "hook_mask.h"
 #include "hook.h"
+#include "account/thread_annotations.h"
 #include "session/hook_memory.h"
+#include "session/session.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig/signal/sig_wait.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_trampolines.h"
@@ -75,6 +79,46 @@ static int change_kernel_action(int number, const struct sigaction *action, stru
     return status;
 }
 
+/* Not in a child of vfork. Before there is a recording the action is only noted. */
+static void follow_stack(int number, const struct sigaction *action)
+{
+    int error = errno;
+    if (sig_wait_here.lent_to_children || !sig_action_note_stack(number, action) || !sig_process_is_this())
+        return;
+    session_hold();
+    sig_action_follow_stack();
+    session_release();
+    errno = error;
+}
+
+/* ---- the threads' signal stacks ---- */
+
+/* What a thread's signal stack is while it changes: too small for anything. */
+enum { NO_ROOM = 1 };
+
+/* Tells the sampler of the thread's signal stack. While our handler runs there, no request is outstanding at
+ * the change. The new one is read from the kernel, as the program's pointer may be no good. */
+WALLPROF_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
+{
+    struct thread_annotations *annotations = sig_process_is_this() ? session_thread_annotations() : NULL;
+    if (!stack || !annotations)
+        return libc()->sigaltstack(stack, old);
+    uint64_t before = sig_load_relaxed(&annotations->signal_stack.bytes);
+    sig_store_seq_cst(&annotations->signal_stack.bytes, NO_ROOM); /* partner: the hold of follow_stack */
+    bool is_held = sig_action_is_on_signal_stack();
+    if (is_held)
+        session_hold();
+    int status = libc()->sigaltstack(stack, old), error = errno;
+    if (status == 0)
+        thread_annotations_read_signal_stack(annotations);
+    else
+        sig_store_relaxed(&annotations->signal_stack.bytes, before);
+    if (is_held)
+        session_release();
+    errno = error;
+    return status;
+}
+
 WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
                             struct sigaction *restrict old)
 {
@@ -82,13 +126,17 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
         hook_mask_give_back_number(number);
     if (action && sig_process_is_this())
         sig_control_give_back(number);
-    bool may_tell_stack = action && (number == SIGPROF || sig_action_is_held(number));
-    if (may_tell_stack && sig_process_is_this())
-        sig_action_follow_stack(action);
-    if (!is_kept(number))
-        return change_kernel_action(number, action, old);
-    sig_action_swap(number, action, old);
-    return 0;
+    struct sigaction set = {0}; /* old may be the same object */
+    if (action)
+        set = *action;
+    int status = 0;
+    if (is_kept(number))
+        sig_action_swap(number, action, old);
+    else
+        status = change_kernel_action(number, action, old);
+    if (status == 0 && action)
+        follow_stack(number, &set);
+    return status;
 }
 
 WALLPROF_ALSO(__sigaction, sigaction);

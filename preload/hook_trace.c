@@ -15,7 +15,7 @@
 static long ask_for_tracer(void)
 {
     struct thread_annotations *annotations = session_thread_annotations();
-    session_hold_for_fork();
+    session_hold();
     if (annotations)
         sig_store_relaxed(&annotations->asks_for_tracer, 1); /* ordered by the hold */
     long status = libc()->ptrace(PTRACE_TRACEME, 0, NULL, NULL);

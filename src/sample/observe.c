@@ -26,6 +26,7 @@ int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
     struct sig_slot *slots = scratch_alloc(sizeof(struct sig_slot) * slot_count);
     *observer = (struct observer){.task_directory = -1,
                                   .held_slot = -1,
+                                  .handler_bytes = observe_handler_bytes(),
                                   .slots = {.slots = slots, .count = slot_count, .capacity = depth},
                                   .stack_caches = stack_caches};
     observer->address_memory = scratch_alloc(sizeof(uint64_t) * slot_count * depth);

@@ -50,6 +50,7 @@ struct observer {
     uint32_t snapshot;  /* number of the last snapshot of the modules, set by the sampler before it sends */
     uint32_t scan_at;   /* where observe_next goes on */
     struct remote_sampler remote;
+    uint64_t handler_bytes;  /* what a signal stack must have for our handler */
     bool by_signal_only;     /* no thread is sampled from outside */
     int signal;              /* the number of requests; 0: none is available */
     bool is_held_back_below; /* a thread blocks this number, but not the spare one: see sig_numbers.h */

@@ -1,8 +1,12 @@
 #include "observe_overdue.h"
 #include "base/clock.h"
+#include "sig/signal/sig_action.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/sys/sig_atomic.h"
+#include "sig/sys/sig_memory.h"
 #include "proc_tasks.h"
+
+#include <sys/auxv.h>
 
 /* A handler whose stack is too small for ours delays a reply for so long at most. */
 static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
@@ -24,7 +28,26 @@ bool observe_is_blocked(const struct observer *observer, pid_t tid)
     return is_in(proc_tasks_signals(observer->task_directory, tid).blocked);
 }
 
-bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns)
+uint64_t observe_handler_bytes(void)
+{
+    enum { OURS_BYTES = 2048, OLD_FRAME_BYTES = 4096 };    /* ours: tests/unit/test_sig_stack.c measures it */
+    unsigned long frame_bytes = getauxval(AT_MINSIGSTKSZ); /* before Linux 5.14: 0 */
+    return OURS_BYTES + (frame_bytes ? frame_bytes : OLD_FRAME_BYTES);
+}
+
+/* A signal stack is written from its upper end. */
+static bool has_no_room(const struct observer *observer, const struct thread *thread)
+{
+    uint64_t bytes =
+        sig_load_acquire(&thread->annotations.signal_stack.bytes); /* partner: sigaltstack's hook */
+    uint64_t low = sig_load_relaxed(&thread->annotations.signal_stack.low);
+    if (bytes == 0 || !sig_action_is_on_signal_stack())
+        return false;
+    return bytes < observer->handler_bytes ||
+           !sig_memory_is_writable(low + bytes - observer->handler_bytes, low + bytes);
+}
+
+static bool is_traced(const struct observer *observer, struct thread *thread, uint64_t now_ns)
 {
     bool may_have_changed =
         now_ns >= thread->observe.tracer_due_ns || sig_load_relaxed(&thread->annotations.asks_for_tracer);
@@ -33,6 +56,11 @@ bool observe_must_not_signal(const struct observer *observer, struct thread *thr
         thread->observe.tracer_due_ns = now_ns + tracer_ns;
     }
     return thread->observe.is_traced;
+}
+
+bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns)
+{
+    return has_no_room(observer, thread) || is_traced(observer, thread, now_ns);
 }
 
 /* A mask that has passed a hook blocks our signal only while a handler has a small stack. */

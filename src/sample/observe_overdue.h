@@ -19,8 +19,12 @@ enum overdue observe_overdue(struct observer *observer, const struct thread *thr
 /* Whether a thread has our signal blocked. */
 bool observe_is_blocked(const struct observer *observer, pid_t tid);
 
+/* What a signal stack must have for the kernel's frame and our handler. */
+uint64_t observe_handler_bytes(void);
+
 /*
- * Whether a thread must not get a request. A signal would stop a traced thread, and its tracer would see it.
+ * Whether a thread must not get a request. Its signal stack may not have the room or may not be writable,
+ * and the kernel would end the process. A signal would stop a traced thread, and its tracer would see it.
  * A tracer may begin at any moment, so a request may meet it within the 50 ms that an answer is remembered.
  */
 bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns);

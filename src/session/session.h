@@ -75,11 +75,12 @@ void session_ignore_children(void);
 void session_restart_in_child(void);
 
 /*
- * Around fork: no signal is sent and none is outstanding between the two. Calls nest. Any thread. A fork is
- * not held up for longer than 100 ms, because the sampler may be waiting for a lock of the forking thread,
- * such as the loader's.
+ * Around fork and what is as sensitive: no signal is sent and none is outstanding between hold and release.
+ * Calls nest. Any thread. A call is not held up for longer than 100 ms, because the sampler may be waiting
+ * for a lock of the calling thread, such as the loader's.
  */
 void session_hold_for_fork(void);
+void session_hold(void);
 void session_release(void);
 
 /*

@@ -34,13 +34,19 @@ static void hold_sampler(struct sampler_pause *pause, uint64_t patience_ns)
     sampler_pause_await(pause, clock_monotonic_ns() + patience_ns);
 }
 
+void session_hold(void)
+{
+    struct session *session = session_own();
+    if (session)
+        hold_sampler(&session->handshake.pause, fork_patience_ns);
+}
+
 void session_hold_for_fork(void)
 {
     struct session *session = session_own();
-    if (!session)
-        return;
-    sig_add_relaxed(&session->handshake.forks, 1);
-    hold_sampler(&session->handshake.pause, fork_patience_ns);
+    if (session)
+        sig_add_relaxed(&session->handshake.forks, 1);
+    session_hold();
 }
 
 void session_release(void)

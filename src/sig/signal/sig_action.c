@@ -181,9 +181,16 @@ static void settle_mask(int number, uint64_t before, uint64_t now)
         set_action_mask(number, action, sig_numbers_renew(action.mask & ~before) | now);
 }
 
+/* SA_ONSTACK or 0, by what the program has set. */
+static uint32_t stack_flag(void)
+{
+    return sig_altstack_flag(sig_load_relaxed(&sig_held) | sig_numbers_bit(SIGPROF));
+}
+
 void sig_action_settle(void)
 {
     uint64_t now = sig_numbers_ours(), before = sig_numbers_hold_for_stacks(now);
+    sig_store_relaxed(&sig_runs_on_own_stack, stack_flag());
     for (int number = 1; number < COUNT; number++) {
         if (!sig_action_is_held(number) && now != before)
             settle_mask(number, before, now);
@@ -280,15 +287,22 @@ void sig_action_swap(int number, const struct sigaction *action, struct sigactio
         *old = before;
 }
 
-void sig_action_follow_stack(const struct sigaction *action)
+bool sig_action_note_stack(int number, const struct sigaction *action)
 {
-    uint32_t now = is_handler(action) ? (uint32_t)action->sa_flags & SA_ONSTACK : 0;
-    if (sig_load_relaxed(&sig_runs_on_own_stack) == now)
-        return;
+    sig_altstack_note_action(number, action);
+    return stack_flag() != sig_load_relaxed(&sig_runs_on_own_stack);
+}
+
+void sig_action_follow_stack(void)
+{
     uint64_t mask = sig_action_lock();
-    sig_store_relaxed(&sig_runs_on_own_stack, now);
     sig_action_settle();
     sig_action_unlock(mask);
+}
+
+bool sig_action_is_on_signal_stack(void)
+{
+    return sig_load_relaxed(&sig_runs_on_own_stack) != 0;
 }
 
 /* Ends the process by a signal, as the kernel does for SIG_DFL. */

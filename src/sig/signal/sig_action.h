@@ -54,11 +54,13 @@ bool sig_action_show_ignored(int number);
 void sig_action_release_all(bool may_be_late);
 
 /*
- * Makes our handler run on the thread's signal stack if and only if the program's handlers do. If they do,
- * the thread may run where no handler fits (a goroutine's stack has some KiB). If they do not, its signal
- * stack may be too small.
+ * Whether our handler runs on signal stacks (sig_altstack_flag). note: the program has set an action. True if
+ * follow is to be called, while no request is outstanding, as a thread's signal stack may be too small for it
+ * (observe_overdue.h).
  */
-void sig_action_follow_stack(const struct sigaction *action);
+bool sig_action_note_stack(int number, const struct sigaction *action);
+void sig_action_follow_stack(void);
+bool sig_action_is_on_signal_stack(void);
 
 /* In our handler: does with a signal of the program what the kernel would do under this mask. False if that
  * is nothing. */

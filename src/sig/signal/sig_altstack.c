@@ -1,8 +1,42 @@
 #include "sig_altstack.h"
 #include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig_numbers.h"
 #include "sig_wait.h"
 
-#include <signal.h>
+/* Signals for which the program has handlers: on the thread's signal stack, or on any stack. */
+static struct {
+    uint64_t on, beside; /* atomic */
+} sig_stacks;
+
+static const uint64_t sent_by_the_thread =
+    1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) | 1ULL << (SIGILL - 1) |
+    1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) | 1ULL << (SIGABRT - 1);
+
+static void put_in_set(uint64_t *set, uint64_t bit, bool is_in)
+{
+    if (is_in == ((sig_load_relaxed(set) & bit) != 0))
+        return; /* as it nearly always is */
+    if (is_in)
+        __atomic_or_fetch(set, bit, __ATOMIC_RELAXED);
+    else
+        __atomic_and_fetch(set, ~bit, __ATOMIC_RELAXED);
+}
+
+void sig_altstack_note_action(int number, const struct sigaction *action)
+{
+    uint64_t bit = sig_numbers_bit(number) & ~sent_by_the_thread;
+    bool is_handler = bit && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+    bool is_on_stack = action->sa_flags & (int)SA_ONSTACK;
+    put_in_set(&sig_stacks.on, bit, is_handler && is_on_stack);
+    put_in_set(&sig_stacks.beside, bit, is_handler && !is_on_stack);
+}
+
+uint32_t sig_altstack_flag(uint64_t ours)
+{
+    uint64_t on = sig_load_relaxed(&sig_stacks.on), beside = sig_load_relaxed(&sig_stacks.beside);
+    return (on & ours) || (on && !beside) ? SA_ONSTACK : 0;
+}
 
 /* uc_stack is from before the handler: during it, with SS_AUTODISARM, the thread has no signal stack. */
 bool sig_altstack_is_around(const ucontext_t *context, uintptr_t here)

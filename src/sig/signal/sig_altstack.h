@@ -1,7 +1,7 @@
 /*
- * The program's handlers on small signal stacks (sigaltstack).
+ * Signal stacks (sigaltstack): which handlers run there, the program's and ours, and small ones.
  *
- * Such a stack was made for one frame of the kernel and the handler. With AVX-512 or AMX, another frame and
+ * A small stack was made for one frame of the kernel and the handler. With AVX-512 or AMX, another frame and
  * our handler do not fit, and the kernel ends the process. It writes the frame before our first instruction,
  * so the signal must not come. So the mask of every handler that may run on a signal stack has our signals
  * (sig_action.h), and the entry of that handler (sig_trampolines.h) lets them in if there is room. If not,
@@ -15,6 +15,7 @@
 #ifndef WALLPROF_SIG_ALTSTACK_H
 #define WALLPROF_SIG_ALTSTACK_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -28,6 +29,17 @@ bool sig_altstack_is_around(const ucontext_t *context, uintptr_t here);
 
 /* Whether the calling thread is on the signal stack that was noted last. */
 bool sig_altstack_is_here(void);
+
+/*
+ * Whether our own handler runs on signal stacks. It does if the program's handler for one of `ours` does, or
+ * if all of its handlers do. Then a thread may run where no handler fits (a goroutine's stack has some KiB),
+ * or may keep data below its stack pointer (Erlang). Else its signal stack may be too small. Handlers for
+ * what a thread does itself (SIGSEGV and its like) do not count, as they tell nothing of other moments.
+ *
+ * note: the program has set an action. flag: SA_ONSTACK or 0.
+ */
+void sig_altstack_note_action(int number, const struct sigaction *action);
+uint32_t sig_altstack_flag(uint64_t ours);
 
 /* In the entry of a handler that has begun with `held` blocked for us: unblocks them if there is room. */
 void sig_altstack_enter(const ucontext_t *context, uint64_t held);

@@ -8,6 +8,7 @@
 #include "sig_atomic.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 
 #include <sys/uio.h>
 
@@ -28,6 +29,19 @@ bool sig_memory_has_copies(void)
 bool sig_memory_is_readable(uint64_t address)
 {
     return sig_syscall4(SYS_rt_sigprocmask, INVALID_HOW, (long)address, 0, KERNEL_SIGSET_BYTES) == -EINVAL;
+}
+
+/* FUTEX_WAKE_OP writes the second word, here the same again, by an atomic `or` of 0. Nobody waits at ours. */
+bool sig_memory_is_writable(uint64_t low, uint64_t high)
+{
+    static const uint64_t word_mask = 3;
+    uint32_t here = 0;
+    for (uint64_t at = low & ~word_mask; at < high; at = (at / PAGE_BYTES + 1) * PAGE_BYTES) {
+        if (sig_syscall6(SYS_futex, (long)&here, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, (long)at,
+                         FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) == -EFAULT)
+            return false;
+    }
+    return true;
 }
 
 /* The bytes copied, or -errno. */

@@ -21,6 +21,10 @@ bool sig_memory_has_copies(void);
 /* Whether 8 bytes at an aligned address can be read now; one system call, 60-100 ns. */
 bool sig_memory_is_readable(uint64_t address);
 
+/* Whether memory can be written now: true also if the kernel does not tell. Changes nothing; one system call
+ * for each piece of 4 KiB. */
+bool sig_memory_is_writable(uint64_t low, uint64_t high);
+
 /* Copies bytes through the kernel; false if any of them is not mapped, or the kernel refuses the call. */
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
 
