@@ -17,6 +17,7 @@
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -65,6 +66,13 @@ static const struct call exotic_of_threads[] = {
     {SYS_rt_tgsigqueueinfo, {0}},
     {SYS_rt_sigqueueinfo, {0}},
     {-1, {0}},
+};
+
+/* In threads of the program, where there are messages at the end. Without these the sampler writes them, or
+ * nobody. */
+static const struct call calls_of_messages[] = {
+    {SYS_openat, {0}},  {SYS_close, {0}},  {SYS_ioctl, {2, TCGETS}}, {SYS_ioctl, {2, TIOCGPGRP}},
+    {SYS_getpgid, {0}}, {SYS_sendto, {2}}, {SYS_pwritev2, {2}},      {-1, {0}},
 };
 
 /* In the sampler's thread, and where it is created. That happens in forked children too, and after it was
@@ -145,6 +153,8 @@ static bool is_wide_enough_for_sampler(const struct sock_fprog *program)
 /* The filter is for the calling thread, or for all threads (SECCOMP_FILTER_FLAG_TSYNC). NULL: strict mode. */
 static void examine_filter(const struct sock_fprog *program, long flags)
 {
+    if (program && !call_filter_passes(program, calls_of_messages, false))
+        session_confine_messages();
     if (!program || !is_wide_enough_for_threads(program))
         session_end("a seccomp filter allows too few system calls");
     else if (!is_wide_enough_for_sampler(program)) {

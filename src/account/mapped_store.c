@@ -380,9 +380,10 @@ uint64_t mapped_store_cut(struct mapped_store *store)
 }
 
 void mapped_store_close(struct mapped_store *store, uint64_t duration_ns, const char *restraint,
-                        const struct store_part *names)
+                        arena_ref messages, const struct store_part *names)
 {
     struct store_header *header = store->header;
+    header->messages = messages;
     header->symbols = *names;
     snprintf(header->restraint, sizeof header->restraint, "%s", restraint);
     header->duration_ns = duration_ns;

@@ -106,7 +106,7 @@ void mapped_store_give_up(struct mapped_store *store, int error);
  */
 uint64_t mapped_store_cut(struct mapped_store *store);
 void mapped_store_close(struct mapped_store *store, uint64_t duration_ns, const char *restraint,
-                        const struct store_part *names);
+                        arena_ref messages, const struct store_part *names);
 
 /* Notes that the process is about to end, also for a later file. Valid if no beat follows. */
 void mapped_store_note_end(struct mapped_store *store, enum store_end kind, int value, uint64_t now_ns);

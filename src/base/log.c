@@ -1,5 +1,6 @@
 #include "log.h"
 #include "trusted_path.h"
+#include "write_at_once.h"
 #include "sig/sys/sig_arch.h"
 #include "raw_calls.h"
 
@@ -27,7 +28,8 @@ void log_init(struct log *log, enum log_level level)
     log->has_stderr = fstat(STDERR_FILENO, &status) == 0;
     log->stderr_device = log->has_stderr ? status.st_dev : 0;
     log->stderr_inode = log->has_stderr ? status.st_ino : 0;
-    log->used_bytes = log->dropped = 0;
+    log->used_bytes = log->unread_bytes = log->dropped = 0;
+    log->is_confined = false;
 }
 
 void log_set_path(struct log *log, const char *path)
@@ -64,9 +66,11 @@ void log_add(struct log *log, enum log_level level, const char *format, ...)
 
 /*
  * A pipe without a reader and a file at its size limit raise a signal with the error. The program must not
- * get it, as it did not write. Raw calls are used, because the hooks do not show the true mask.
+ * get it, as it did not write. A terminal raises SIGTTOU only where that is not blocked. Raw calls are used,
+ * because the hooks do not show the true mask.
  */
 static const uint64_t write_signals = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1);
+static const uint64_t blocked_signals = 1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1) | 1ULL << (SIGTTOU - 1);
 
 static uint64_t pending_write_signals(void)
 {
@@ -82,7 +86,7 @@ struct held_signals {
 static struct held_signals hold_write_signals(void)
 {
     struct held_signals before = {.pending = pending_write_signals()};
-    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&write_signals, (long)&before.mask,
+    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&blocked_signals, (long)&before.mask,
                  sizeof(before.mask));
     return before;
 }
@@ -96,23 +100,13 @@ static void release_write_signals(const struct held_signals *before)
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof(before->mask));
 }
 
-static void write_messages(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = raw_write(fd, text, bytes);
-        if (written <= 0)
-            return; /* there is nowhere to report it */
-        text += written;
-        bytes -= (size_t)written;
-    }
-}
-
 static void add_notice(struct log *log)
 {
     char *at = log->text + log->used_bytes;
-    if (log->dropped > 0)
-        log->used_bytes +=
-            (size_t)snprintf(at, NOTICE_BYTES, "%s%zu more messages found no room\n", prefix, log->dropped);
+    if (log->dropped == 0 || log->used_bytes + NOTICE_BYTES > sizeof(log->text))
+        return; /* the last notice is still there */
+    log->used_bytes +=
+        (size_t)snprintf(at, NOTICE_BYTES, "%s%zu more messages found no room\n", prefix, log->dropped);
     log->dropped = 0;
 }
 
@@ -138,24 +132,34 @@ static bool is_stderr_of_the_start(const struct log *log)
            status.st_ino == log->stderr_inode;
 }
 
-/* Writes everything, and closes the descriptor unless it is stderr. */
-static void write_kept(struct log *log, int fd)
+/* Writes what can be written now, and keeps the rest. A file of ours is closed. */
+static void write_kept(struct log *log, int fd, bool is_file)
 {
     struct held_signals before = hold_write_signals();
-    write_messages(fd, log->text, log->used_bytes);
+    size_t written = write_at_once(fd, log->text, log->used_bytes);
     release_write_signals(&before);
-    log->used_bytes = 0;
-    if (fd != STDERR_FILENO)
+    log->used_bytes -= written;
+    log->unread_bytes = log->used_bytes;
+    memmove(log->text, log->text + written, log->used_bytes);
+    if (is_file)
         close(fd);
+}
+
+/* Under such a filter of the program only a file on a disk can be written to. */
+static bool is_out_of_reach(const struct log *log)
+{
+    struct stat status;
+    return __atomic_load_n(&log->is_confined, __ATOMIC_RELAXED) && fstat(STDERR_FILENO, &status) == 0 &&
+           !S_ISREG(status.st_mode);
 }
 
 void log_flush(struct log *log)
 {
     int fd = open_file(log);
-    if (fd < 0 && log->used_bytes > 0 && is_stderr_of_the_start(log))
-        fd = STDERR_FILENO;
     if (fd >= 0)
-        write_kept(log, fd);
+        write_kept(log, fd, true);
+    else if (log->used_bytes > 0 && is_stderr_of_the_start(log) && !is_out_of_reach(log))
+        write_kept(log, STDERR_FILENO, false);
 }
 
 /* Opens the process's entry in /proc if it is the same file: a thread's entry costs more (proc_tasks.h). */
@@ -175,21 +179,11 @@ int log_open_stderr_handle(void)
     return open("/proc/thread-self/fd/2", O_PATH | O_CLOEXEC);
 }
 
-static int open_handle(int handle)
-{
-    char path[48];
-    int flags = raw_fcntl(handle, F_GETFL, 0);
-    if (flags >= 0 && !(flags & O_PATH))
-        return raw_fcntl(handle, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", handle);
-    return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-}
-
 void log_flush_through(struct log *log, int stderr_handle)
 {
     int fd = open_file(log);
-    if (fd < 0 && log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0)
-        fd = open_handle(stderr_handle);
     if (fd >= 0)
-        write_kept(log, fd); /* a socket cannot be opened again: then log_flush is next */
+        write_kept(log, fd, true);
+    else if (log->used_bytes > 0 && log->has_stderr && stderr_handle >= 0)
+        write_kept(log, stderr_handle, false); /* not a socket, which has no handle: then log_flush is next */
 }

@@ -25,7 +25,9 @@ struct log {
     dev_t stderr_device;  /* the file of descriptor 2 at the start: the program may replace it */
     ino_t stderr_inode;
     char path[PATH_MAX]; /* the file to append to, absolute; "" for stderr */
+    bool is_confined;    /* atomic, relaxed: a filter of the program lets its threads only write */
     size_t used_bytes, dropped;
+    size_t unread_bytes; /* of used_bytes: what nobody could be told when it was tried */
     char text[LOG_CAPACITY_BYTES];
 };
 
@@ -39,8 +41,11 @@ void log_set_path(struct log *log, const char *path);
 void log_add(struct log *log, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes what is kept to the file, or to stderr if that is still the file of the start. Else it stays kept.
- * Raises no signal (SIGPIPE, SIGXFSZ), whatever stderr is. */
+/*
+ * Writes what is kept to the file, or to stderr if that is still the file of the start. It does not wait:
+ * what cannot be written at once stays kept, for the next time and for the profile's notes. Raises no signal
+ * (SIGPIPE, SIGXFSZ, SIGTTOU), whatever stderr is.
+ */
 void log_flush(struct log *log);
 
 /*

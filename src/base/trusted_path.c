@@ -136,7 +136,7 @@ int trusted_path_open(int directory_fd, const char *name, int flags)
 
 int trusted_path_open_to_append(const char *path)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    const int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY; /* a FIFO may have no reader */
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
     size_t bytes = slash ? (size_t)(slash - path) : 0;

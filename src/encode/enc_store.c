@@ -47,6 +47,7 @@ static void write_header(const struct profile *profile, struct sink *sink, uint6
         .labels = profile->labels,
         .threads_per_tick = profile->threads_per_tick,
         .has_timed_samples = profile->has_timed_samples,
+        .messages = profile->messages,
         .start_utc_ns = profile->start_utc_ns,
         .duration_ns = profile->duration_ns,
         .period_ns = profile->period_ns,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOST_FILES_MAX = 4 }; /* every report shows the notes */
+enum { LOST_FILES_MAX = 4, MESSAGE_BYTES = 400 }; /* every report shows the notes */
 
 struct notes_writer {
     const struct profile *profile;
@@ -99,6 +99,18 @@ static void emit_counters(const struct notes_writer *writer)
         (double)counters->sampler_cpu_ns / 1e9, (double)counters->handler_cpu_ns / 1e9);
 }
 
+static void emit_messages(const struct notes_writer *writer)
+{
+    const arena_ref messages = writer->profile->messages;
+    const char *at = messages ? arena_at(writer->profile->arena, messages) : "";
+    while (*at) {
+        at += strncmp(at, "wallprof: ", 10) == 0 ? 10 : 0;
+        size_t bytes = strcspn(at, "\n");
+        emit_note(writer, "unread message: %.*s", (int)(bytes < MESSAGE_BYTES ? bytes : MESSAGE_BYTES), at);
+        at += bytes + (at[bytes] != '\0');
+    }
+}
+
 static void emit_timeline(const struct notes_writer *writer)
 {
     const struct timeline *timeline = writer->profile->timeline;
@@ -118,6 +130,7 @@ void profile_notes_write(const struct profile *profile, profile_notes_add_fn *ad
     if (profile->comments)
         return;
     emit_counters(&writer);
+    emit_messages(&writer);
     emit_timeline(&writer);
     emit_lost_files(&writer);
 }

@@ -88,6 +88,7 @@ static int make_profile(const struct export_request *request, struct made_profil
         .counters = sampler->counters,
         .restraint = request->restraint,
         .command = request->command,
+        .messages = request->messages,
     };
     return 0;
 }

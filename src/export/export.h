@@ -23,7 +23,8 @@ struct export_request {
     uint64_t start_utc_ns, duration_ns;
     uint64_t
         process_utc_ns; /* when the process began: a file that was changed since may not be the one loaded */
-    const char *restraint, *command; /* struct profile's */
+    const char *restraint, *command; /* struct profile's, as the next */
+    arena_ref messages;
     const struct process_record *process;
     const struct perf_maps *perf_maps;
     struct log *log;

@@ -148,7 +148,8 @@ struct store_header {
     struct store_part arena, symbols;
     struct store_part timeline; /* no bytes if there is none */
     struct store_tree tree;
-    uint32_t labels, threads_per_tick, has_timed_samples, reserved; /* like what follows: of struct profile */
+    uint32_t labels, threads_per_tick, has_timed_samples; /* like what follows: of struct profile */
+    arena_ref messages;
     uint64_t start_utc_ns, duration_ns, period_ns;
     struct counters counters;
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];

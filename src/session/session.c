@@ -337,6 +337,13 @@ void session_end(const char *why)
     session_state_move(&session->handshake.state, ON_RETIRE, NULL);
 }
 
+void session_confine_messages(void)
+{
+    struct session *session = session_own();
+    if (session)
+        __atomic_store_n(&session->log.is_confined, true, __ATOMIC_RELAXED);
+}
+
 void session_ignore_children(void)
 {
     struct session *session = session_own();

@@ -67,6 +67,9 @@ void session_note_death(pid_t child, int signal);
  * the recording. */
 void session_ignore_children(void);
 
+/* The filter lets threads of the program write to descriptors, but not open one, nor ask about one. */
+void session_confine_messages(void);
+
 /*
  * In the child of fork: what was the parent's is forgotten, and a session of the child's own begins. Its
  * sampler sets the rest up some milliseconds later. The child's thread has the labels and the name that the

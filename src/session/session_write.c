@@ -54,6 +54,18 @@ static void describe_recording(struct session *session, uint64_t end_ns, struct 
     ret->is_short = ret->duration_ns < SESSION_WORTH_NS;
 }
 
+/* Messages that stderr has not taken, for the profile's notes. */
+static arena_ref keep_messages(struct session *session)
+{
+    struct log *log = &session->log;
+    if (log->unread_bytes == 0)
+        return 0;
+    arena_ref kept = arena_alloc(&session->sampler.arena, log->unread_bytes + 1);
+    if (kept)
+        memcpy(arena_at(&session->sampler.arena, kept), log->text, log->unread_bytes);
+    return kept;
+}
+
 void session_close_store(struct session *session, bool with_names)
 {
     struct mapped_store *store = &session->sampler.mapped_store;
@@ -62,12 +74,13 @@ void session_close_store(struct session *session, bool with_names)
     struct store_part names = {0};
     if (!mapped_store_is_kept(store))
         return;
+    arena_ref messages = keep_messages(session);
     sampler_show(&session->sampler, session->recording.end_ns); /* the ends of all threads too */
     describe_recording(session, session->recording.end_ns, &description, &request);
     names.offset = mapped_store_cut(store);
     if (with_names)
         export_names(&request, store->fd, &names);
-    mapped_store_close(store, request.duration_ns, request.restraint, &names);
+    mapped_store_close(store, request.duration_ns, request.restraint, messages, &names);
 }
 
 /* Fills in the directory of the first output. */
@@ -88,6 +101,7 @@ int session_write(struct session *session, struct export_request *request, uint6
     struct description description;
     bool is_own = request->directory_fd < 0;
     describe_recording(session, end_ns, &description, request);
+    request->messages = keep_messages(session);
     request->spare_fd = -1;
     int error = is_own ? use_own_directory(&session->outputs, request) : 0;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,6 +177,106 @@ static void a_handle_of_a_file_writes_where_the_program_does(void **state)
     fake_bytes_free(&found);
 }
 
+/* As flush does, on a descriptor that is stderr for a moment. */
+static void flush_to(struct fixture *fixture, int fd)
+{
+    int before = dup(STDERR_FILENO);
+    dup2(fd, STDERR_FILENO);
+    stderr_is_the_one_of_the_start(&fixture->log);
+    fixture->log.has_stderr = true;
+    log_flush(&fixture->log);
+    dup2(before, STDERR_FILENO);
+    close(before);
+}
+
+/* Fills a pipe or a socket up to the last byte, without setting anything in it for good. */
+static void fill_up(int fd)
+{
+    static const char dots[4096];
+    int flags = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    while (write(fd, dots, sizeof dots) > 0) {
+    }
+    while (write(fd, dots, 1) > 0) {
+    }
+    fcntl(fd, F_SETFL, flags);
+}
+
+static void read_all(int fd, char *ret, size_t bytes)
+{
+    size_t used = 0;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (ssize_t got; (got = read(fd, ret + used, bytes - 1 - used)) > 0;)
+        used = ret[0] == '\0' ? 0 : used + (size_t)got; /* what it was filled with is no text */
+    ret[used] = '\0';
+}
+
+/* A reader that does not read makes nobody wait. What it was to be told is told as soon as there is room. */
+static void check_a_full(struct fixture *fixture, const int ends[2])
+{
+    static char text[1 << 20];
+    int flags = fcntl(ends[1], F_GETFL);
+    fill_up(ends[1]);
+    log_add(&fixture->log, LOG_ERROR, "one");
+    for (int i = 0; i < 2; i++) {
+        flush_to(fixture, ends[1]);
+        assert_int_equal(fixture->log.unread_bytes, sizeof "wallprof: one\n" - 1);
+    }
+    assert_int_equal(fcntl(ends[1], F_GETFL), flags);
+    read_all(ends[0], text, sizeof text);
+    log_add(&fixture->log, LOG_ERROR, "two");
+    flush_to(fixture, ends[1]);
+    assert_int_equal(fixture->log.unread_bytes, 0);
+    read_all(ends[0], text, sizeof text);
+    assert_string_equal(text, "wallprof: one\nwallprof: two\n");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_full_pipe_is_not_waited_for(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    check_a_full(*state, ends);
+}
+
+static void a_full_socket_is_not_waited_for(void **state)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    check_a_full(*state, ends);
+}
+
+/* More than a pipe takes, tried again and again: the notice of what found no room is there once. */
+static void what_is_never_read_stays_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    fill_up(ends[1]);
+    for (int i = 0; i < 3000; i++) {
+        log_add(&fixture->log, LOG_ERROR, "%d", i);
+        if (i % 100 == 0)
+            flush_to(fixture, ends[1]);
+        assert_true(fixture->log.used_bytes <= LOG_CAPACITY_BYTES);
+    }
+    assert_memory_equal(fixture->log.text, "wallprof: 0\nwallprof: 1\n", 24);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* A FIFO that nobody reads cannot even be opened; stderr is next. */
+static void a_log_file_without_a_reader_is_not_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fake_bytes text;
+    assert_int_equal(mkfifo(fixture->path, 0600), 0);
+    log_add(&fixture->log, LOG_ERROR, "text");
+    flush(fixture, fixture->path, &text);
+    assert_non_null(strstr((char *)text.bytes, "No such device or address; using stderr\n"));
+    fake_bytes_free(&text);
+}
+
 static void a_long_line_is_cut(void **state)
 {
     struct fixture *fixture = *state;
@@ -232,6 +333,10 @@ int main(void)
         TEST(a_closed_stderr_is_not_written_to),
         TEST(another_file_is_not_stderr),
         TEST(a_handle_of_a_file_writes_where_the_program_does),
+        TEST(a_full_pipe_is_not_waited_for),
+        TEST(a_full_socket_is_not_waited_for),
+        TEST(what_is_never_read_stays_bounded),
+        TEST(a_log_file_without_a_reader_is_not_waited_for),
         TEST(a_long_line_is_cut),
         TEST(what_found_no_room_is_counted),
     };

@@ -310,7 +310,7 @@ static void closed_it_is_cut_to_what_it_holds(void **state)
     assert_int_equal(fstat(fixture->fd, &status), 0);
     assert_int_equal(status.st_size, end);
     const struct store_part names = {end, 64};
-    mapped_store_close(&fixture->store, 9000, "why", &names);
+    mapped_store_close(&fixture->store, 9000, "why", 0, &names);
     const struct store_header header = header_in_file(fixture);
     assert_int_equal(header.live.state, STORE_CLOSED);
     assert_int_equal(header.duration_ns, 9000);

@@ -265,6 +265,8 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
     int status = read_parts(&reader);
     if (status == 0) {
         describe_recording(recording, &header);
+        if (store_is_string(&reader, header.messages))
+            recording->profile.messages = header.messages;
         read_profile_paths(&reader);
     }
     recording->is_store = true;

@@ -1,0 +1,27 @@
+#!/bin/bash
+# Messages never make a program wait, nor stop it: not at its start, nor at its end, whatever its stderr is. What stderr did
+# not take is in the notes of the profile.
+# test: quick
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+# Something is said at the start, of the rate, and at the end, of the second file.
+stuck() { # KIND
+    "$PYTHON" "$TESTS/lib/stuck_stderr.py" "$1" env WALLPROF_HZ=no WALLPROF_OUT="$TMP/$1.pb.gz,/dev/full.pb.gz/x.pb.gz" \
+        LD_PRELOAD="$LIBRARY" "$TARGETS/target_limits" limit none 0 >"$TMP/$1.out"
+}
+
+chmod 777 "$TMP"
+for kind in pipe foreign socket terminal background; do
+    if [ $kind = foreign ] && [ "$(id -u)" -ne 0 ]; then
+        leave_out foreign "only root can become another user"
+        continue
+    fi
+    stuck $kind
+    [ "$(head -n 2 "$TMP/$kind.out")" = 3 ] || complain "$kind: $(head -n 2 "$TMP/$kind.out")"
+    grep -q wallprof: "$TMP/$kind.out" && complain "$kind: stderr has $(cat "$TMP/$kind.out")"
+    "$BUILD/wallprof" top "$TMP/$kind.pb.gz" >"$TMP/report" || complain "$kind: no profile"
+    read_pprof comments "$TMP/$kind.pb.gz" >"$TMP/notes" || complain "$kind: no notes"
+    grep -q 'unread message: WALLPROF_HZ=no is not a whole number' "$TMP/notes" || complain "$kind: the message is lost"
+done
+exit "$bad"
