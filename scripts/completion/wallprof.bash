@@ -148,13 +148,14 @@ _wallprof_run_values() {
     --observe) _wallprof_words 'auto signal' ;;
     --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
     --hide) _wallprof_words '0 1' ;;
+    --args) _wallprof_words 'program redacted all' ;;
     --seccomp) _wallprof_words 'auto strict' ;;
     --start) _wallprof_words '0 1' ;;
     --control-signal) _wallprof_words 'USR1 USR2 URG RTMIN RTMAX' ;;
     esac
 }
 
-_wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log --threads --depth --mem --timeline-mem --observe --signal --hide --seccomp --store --tool --start --delay --duration --control-signal --interval-dump --interval-keep --seed'
+_wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log --threads --depth --mem --timeline-mem --observe --signal --hide --args --seccomp --store --tool --start --delay --duration --control-signal --interval-dump --interval-keep --seed'
 # options.def: end
 
 _wallprof_run_value() {

@@ -20,6 +20,9 @@ enum { CONFIG_MORE_OUTS_MAX = 7 };
 /* Whether samples are kept with their times, and whether pprof files have them too. */
 enum config_timeline { TIMELINE_OFF, TIMELINE_ON, TIMELINE_PPROF };
 
+/* What profiles say of the command line: the program, all but passwords and the like, or everything. */
+enum config_arguments { ARGUMENTS_PROGRAM, ARGUMENTS_REDACTED, ARGUMENTS_ALL };
+
 struct config {
     char out[PATH_MAX];                             /* the first name of WALLPROF_OUT; "" for the default */
     char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* the other names: files of the same recording */
@@ -28,6 +31,7 @@ struct config {
     int signal;                      /* samples threads */
     enum label_policy labels;        /* how threads are told apart */
     bool follows_fork, follows_exec; /* WALLPROF_FOLLOW */
+    enum config_arguments arguments; /* WALLPROF_ARGS */
     bool hides;                      /* the program's environment is without these variables */
     bool is_strict;                  /* WALLPROF_SECCOMP=strict: only everyday system calls */
     char store[PATH_MAX]; /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */

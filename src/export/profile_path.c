@@ -20,21 +20,6 @@ static const char *default_pattern(int32_t rank)
     return rank >= 0 ? "wallprof.%r.%h.%p.pb.gz" : "wallprof.%p.pb.gz";
 }
 
-void profile_path_command_line(char *ret, size_t capacity)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? 0 : raw_read(fd, ret, capacity - 1);
-    if (fd >= 0)
-        close(fd);
-    while (bytes > 0 && ret[bytes - 1] == '\0')
-        bytes--;
-    for (ssize_t i = 0; i < bytes; i++) {
-        if ((unsigned char)ret[i] < ' ')
-            ret[i] = ' ';
-    }
-    ret[bytes > 0 ? bytes : 0] = '\0';
-}
-
 void profile_path_anchor(char *pattern, size_t capacity, int32_t rank)
 {
     char directory[PATH_MAX], anchored[2 * PATH_MAX];

@@ -45,7 +45,4 @@ void profile_path_anchor(char *pattern, size_t capacity, int32_t rank);
 /* The program's base name, which is in the buffer, or "program". */
 const char *profile_path_program_name(char *buffer, size_t capacity);
 
-/* The command line for people: blanks between the arguments, cut to capacity, no control characters. */
-void profile_path_command_line(char *ret, size_t capacity);
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/name_pattern.h"
 #include "config/environment.h"
 #include "base/futex.h"
+#include "export/command_line.h"
 #include "export/tool_export.h"
 #include "export/profile_path.h"
 #include "memory_limit.h"
@@ -147,7 +148,8 @@ static void read_settings(struct session *session, char *const *environment)
                             session->config->rank);
     if (*session->config->store && strcmp(session->config->store, "auto") != 0)
         profile_path_anchor(session->config->store, sizeof(session->config->store), session->config->rank);
-    profile_path_command_line(session->birth.command_text, sizeof(session->birth.command_text));
+    command_line_read(session->config->arguments, session->birth.command_text,
+                      sizeof(session->birth.command_text));
 }
 
 /* The path that we were loaded from, "" if it cannot be told. */

@@ -81,6 +81,8 @@ static uint64_t value_of(const struct config *config, const char *name)
         return config->follows_fork + 2U * config->follows_exec;
     if (!strcmp(name, "WALLPROF_HIDE"))
         return config->hides;
+    if (!strcmp(name, "WALLPROF_ARGS"))
+        return config->arguments;
     if (!strcmp(name, "WALLPROF_SECCOMP"))
         return config->is_strict;
     if (!strcmp(name, "WALLPROF_TOOL"))
@@ -184,6 +186,10 @@ static const struct good_case good[] = {
     {"WALLPROF_HIDE", "", false},
     {"WALLPROF_HIDE", "0", false},
     {"WALLPROF_HIDE", "1", true},
+    {"WALLPROF_ARGS", "", ARGUMENTS_REDACTED},
+    {"WALLPROF_ARGS", "program", ARGUMENTS_PROGRAM},
+    {"WALLPROF_ARGS", "redacted", ARGUMENTS_REDACTED},
+    {"WALLPROF_ARGS", "all", ARGUMENTS_ALL},
     {"WALLPROF_SECCOMP", "", false},
     {"WALLPROF_SECCOMP", "auto", false},
     {"WALLPROF_SECCOMP", "strict", true},
@@ -427,6 +433,7 @@ static const struct bad_case bad[] = {
     {"WALLPROF_CONTROL_SIGNAL", "x", "is not a signal (USR2, SIGUSR2, 12, RTMIN+1 are); using none", 0},
     {"WALLPROF_HIDE", "2", HIDE_SAID, false},
     {"WALLPROF_HIDE", "yes", HIDE_SAID, false},
+    {"WALLPROF_ARGS", "none", "is not program, redacted or all; using redacted", ARGUMENTS_REDACTED},
     {"WALLPROF_SECCOMP", "1", SECCOMP_SAID, false},
     {"WALLPROF_SECCOMP", "Strict", SECCOMP_SAID, false},
     {"WALLPROF_SECCOMP", "stric", SECCOMP_SAID, false},

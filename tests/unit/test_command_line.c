@@ -1,0 +1,113 @@
+/* What is shown of a command line: never what follows a word for a secret, and everything else as it was. */
+#include "lib/unit.h"
+#include "export/command_line.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { ARGUMENTS_MAX = 8, TEXT_BYTES = 512 };
+
+struct example {
+    const char *arguments[ARGUMENTS_MAX];
+    const char *redacted;
+};
+
+static const struct example examples[] = {
+    {{"app"}, "app"},
+    {{"./app", "-v", "in file", ""}, "./app -v in file "},
+    {{"app", "line\nnext\x01"}, "app line next "},
+    /* after = in an argument */
+    {{"app", "--password=x", "-v"}, "app --password=*** -v"},
+    {{"app", "--db-PassWord=x"}, "app --db-PassWord=***"},
+    {{"env", "API_KEY=x y=z", "make"}, "env API_KEY=*** make"},
+    {{"app", "--dsn=host=a;password=b;c=d"}, "app --dsn=host=a;password=***"},
+    {{"app", "--password=", "-v"}, "app --password= -v"},
+    {{"app", "--user=me", "--jobs=2"}, "app --user=me --jobs=2"},
+    /* after a colon or a blank */
+    {{"curl", "-H", "X-Api-Key: x y"}, "curl -H X-Api-Key: ***"},
+    {{"curl", "-H", "Authorization: Bearer x"}, "curl -H Authorization: ***"},
+    {{"sh", "-c", "run --token x -v; ls"}, "sh -c run --token ***"},
+    {{"app", "{\"secret\":\"x\"}"}, "app {\"secret\":***"},
+    /* the next argument */
+    {{"app", "--password", "x", "-v"}, "app --password *** -v"},
+    {{"app", "-passphrase", "x"}, "app -passphrase ***"},
+    {{"app", "--access-token", "-x"}, "app --access-token ***"},
+    {{"app", "--ask-password", "--token", "x", "y"}, "app --ask-password *** *** y"},
+    {{"mysqladmin", "password", "x"}, "mysqladmin password ***"},
+    {{"make", "keyboard", "all"}, "make keyboard all"},
+    {{"app", "--token"}, "app --token"},
+    /* addresses */
+    {{"psql", "postgres://me:x@host/db"}, "psql postgres://me:***@host/db"},
+    {{"git", "clone", "--url=https://me:x:y@z@host:80/a"}, "git clone --url=https://me:***@host:80/a"},
+    {{"app", "a://b:c@d e://f:g@h"}, "app a://b:***@d e://f:***@h"},
+    {{"app", "redis://:x@host"}, "app redis://:***@host"},
+    {{"ssh", "ssh://me@host:22/a"}, "ssh ssh://me@host:22/a"},
+    {{"curl", "http://host:80/"}, "curl http://host:80/"},
+    {{"curl", "http://a:b@c/?token=x"}, "curl http://a:***@c/?token=***"},
+    /* not told from others */
+    {{"app", "-p", "8080"}, "app -p 8080"},
+};
+
+/* The arguments as the kernel shows them, each with its NUL. Returns the bytes. */
+static size_t join(const struct example *example, char ret[TEXT_BYTES])
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < ARGUMENTS_MAX && example->arguments[i]; i++) {
+        strcpy(ret + bytes, example->arguments[i]);
+        bytes += strlen(example->arguments[i]) + 1;
+    }
+    return bytes;
+}
+
+static void secrets_are_masked_and_nothing_else(void **state)
+{
+    char arguments[TEXT_BYTES], shown[TEXT_BYTES];
+    (void)state;
+    for (size_t i = 0; i < COUNT(examples); i++) {
+        size_t bytes = join(&examples[i], arguments);
+        command_line_describe(arguments, bytes, ARGUMENTS_REDACTED, shown, sizeof shown);
+        assert_string_equal(shown, examples[i].redacted);
+    }
+}
+
+static void all_or_only_the_program_is_shown(void **state)
+{
+    static const char arguments[] = "app\0--password=x\0--token\0y\0a://b:c@d";
+    char shown[TEXT_BYTES];
+    (void)state;
+    command_line_describe(arguments, sizeof arguments, ARGUMENTS_ALL, shown, sizeof shown);
+    assert_string_equal(shown, "app --password=x --token y a://b:c@d");
+    command_line_describe(arguments, sizeof arguments, ARGUMENTS_PROGRAM, shown, sizeof shown);
+    assert_string_equal(shown, "app");
+    command_line_describe(arguments, 0, ARGUMENTS_ALL, shown, sizeof shown);
+    assert_string_equal(shown, "");
+}
+
+/* Wherever the memory ends: no secret, and nothing after the end. */
+static void what_is_cut_off_shows_no_more(void **state)
+{
+    static const char arguments[] = "app\0--token\0x1\0a://b:x2@d\0key=x3",
+                      whole[] = "app --token *** a://b:***@d key=***";
+    char shown[sizeof whole + 1];
+    (void)state;
+    for (size_t bytes = 1; bytes <= sizeof arguments; bytes++) {
+        for (size_t capacity = 1; capacity <= sizeof whole; capacity++) {
+            memset(shown, '!', sizeof shown);
+            command_line_describe(arguments, bytes, ARGUMENTS_REDACTED, shown, capacity);
+            assert_true(strlen(shown) < capacity);
+            assert_null(strchr(shown, 'x'));
+            assert_memory_equal(shown, whole, strlen(shown));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_are_masked_and_nothing_else),
+        cmocka_unit_test(all_or_only_the_program_is_shown),
+        cmocka_unit_test(what_is_cut_off_shows_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
