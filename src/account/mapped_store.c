@@ -180,9 +180,11 @@ static void copy_end(struct store_noted_end *to, const struct store_noted_end *f
 /* Replaces a header that was given up in one step: any thread may be about to write there. */
 static int map_header(const struct mapped_store *store, int fd, struct store_header **ret)
 {
-    *ret = mmap(store->header, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE,
-                MAP_SHARED | (store->header ? MAP_FIXED : 0), fd, 0);
-    return *ret == MAP_FAILED ? -errno : 0;
+    void *page = store->header ? store->header : scratch_alloc(STORE_HEADER_BYTES);
+    if (!page)
+        return -ENOMEM;
+    *ret = mmap(page, STORE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    return *ret == MAP_FAILED ? -errno : 0; /* a page that could not be mapped is left */
 }
 
 static int map_all(struct mapped_store *store, int fd)

@@ -12,11 +12,54 @@ enum { ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
 
 static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
 
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + ARENA_PAGE_BYTES - 1) & ~(size_t)(ARENA_PAGE_BYTES - 1);
+}
+
+/*
+ * Programs unmap memory to map it again at the same address, as with shmdt and shmat. The kernel would give
+ * us the highest hole. So each block is asked for behind the one before, far below all that the kernel
+ * chooses. If something is there, the kernel chooses after all.
+ */
+static struct {
+    uintptr_t first, next; /* atomic, relaxed: any thread of ours takes a place; 0: not chosen yet */
+} places;
+
+/* Of the addresses below the first block: how far below it the places begin, and where they begin again. */
+enum { PLACES_BELOW_PARTS = 8, PLACES_PARTS = 32 };
+
+/* memory: the first block, where the kernel has put it. Its address is random, and so are the places. */
+static void choose_places(uintptr_t memory)
+{
+    uintptr_t none = 0, first = (memory - memory / PLACES_BELOW_PARTS) & ~(uintptr_t)(ARENA_PAGE_BYTES - 1);
+    __atomic_store_n(&places.first, first, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&places.next, &none, first, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* 0: the kernel is to choose. */
+static uintptr_t take_place(size_t bytes)
+{
+    if (__atomic_load_n(&places.next, __ATOMIC_RELAXED) == 0)
+        return 0;
+    uintptr_t first = __atomic_load_n(&places.first, __ATOMIC_RELAXED);
+    uintptr_t place = __atomic_fetch_add(&places.next, bytes, __ATOMIC_RELAXED);
+    if (place - first >= first / PLACES_PARTS)
+        __atomic_store_n(&places.next, first, __ATOMIC_RELAXED);
+    return place;
+}
+
 static void *map_scratch(size_t bytes, int flags)
 {
+    bytes = whole_pages(bytes ? bytes : 1);
+    const uintptr_t place = take_place(bytes);
     void *memory =
-        mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+        mmap((void *)place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (!place)
+        choose_places((uintptr_t)memory);
+    return memory;
 }
 
 void *scratch_alloc(size_t bytes)
@@ -39,9 +82,11 @@ void *scratch_grow(void *memory, size_t old_bytes, size_t new_bytes)
 {
     if (!memory)
         return scratch_alloc(new_bytes);
-    void *moved = mremap(memory, old_bytes ? old_bytes : 1, new_bytes, MREMAP_MAYMOVE);
-    if (moved != MAP_FAILED)
-        return moved;
+    void *larger = scratch_alloc(new_bytes); /* its address; the old block's pages replace its own */
+    if (larger && mremap(memory, old_bytes ? old_bytes : 1, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                         larger) != MAP_FAILED)
+        return larger;
+    scratch_free(larger, new_bytes);
     scratch_free(memory, old_bytes);
     return NULL;
 }
@@ -62,7 +107,7 @@ int arena_init(struct arena *arena, size_t size_bytes)
 {
     if (size_bytes > arena_max_bytes)
         size_bytes = arena_max_bytes;
-    size_bytes = (size_bytes + ARENA_PAGE_BYTES - 1) & ~(size_t)(ARENA_PAGE_BYTES - 1);
+    size_bytes = whole_pages(size_bytes);
     *arena = (struct arena){0};
     arena->base = scratch_alloc(size_bytes);
     if (!arena->base)

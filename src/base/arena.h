@@ -67,7 +67,8 @@ static inline void *arena_at(const struct arena *arena, arena_ref ref)
 arena_ref arena_strdup(struct arena *arena, const char *string);
 
 /*
- * Anonymous memory outside any region, zeroed, for index tables and for writing. NULL if there is none.
+ * Anonymous memory outside any region, zeroed, for index tables and for writing. NULL if there is none. It
+ * lies where the kernel puts nothing by itself, so that holes between the program's mappings stay free.
  * scratch_free takes the size that was requested.
  */
 void *scratch_alloc(size_t bytes);

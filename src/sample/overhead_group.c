@@ -1,4 +1,5 @@
 #include "overhead_group.h"
+#include "base/arena.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
@@ -10,10 +11,23 @@
 /* The words of a page are atomic: all members write them, and nothing else depends on them. */
 static const size_t page_bytes = sizeof(uint64_t) * OVERHEAD_GROUP_MARKS;
 
+/* In place of scratch memory, which is not in the program's way. NULL and errno without memory. */
+static void *map_page(int flags, int fd)
+{
+    void *page = scratch_alloc(page_bytes);
+    if (page &&
+        mmap(page, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | flags, fd, 0) != MAP_FAILED)
+        return page;
+    int error = page ? errno : ENOMEM;
+    scratch_free(page, page_bytes);
+    errno = error;
+    return NULL;
+}
+
 void overhead_group_begin(struct overhead_group *group)
 {
-    void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    *group = (struct overhead_group){.page = page == MAP_FAILED ? NULL : page, .mark = OVERHEAD_GROUP_MARKS};
+    void *page = map_page(MAP_ANONYMOUS, -1);
+    *group = (struct overhead_group){.page = page, .mark = OVERHEAD_GROUP_MARKS};
 }
 
 void overhead_group_join(struct overhead_group *group, const struct overhead_group *parent)
@@ -24,12 +38,12 @@ void overhead_group_join(struct overhead_group *group, const struct overhead_gro
 /* Disk space is allocated beforehand: without it a write would be a SIGBUS (mapped_store.h). */
 int overhead_group_share(struct overhead_group *group, int fd)
 {
-    void *page = MAP_FAILED;
+    void *page = NULL;
     if (group->is_shared)
         return 0;
     if (fallocate(fd, 0, 0, page_bytes) == 0)
-        page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED)
+        page = map_page(0, fd);
+    if (!page)
         return -errno;
     overhead_group_leave(group);
     group->is_shared = true;

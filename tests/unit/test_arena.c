@@ -165,9 +165,52 @@ static void what_was_cleared_is_zeroed_and_begins_anew(void **state)
     arena_deinit(&arena);
 }
 
+enum { HOLE_BYTES = 16 << 20, BLOCKS = 64 };
+
+/* The highest hole that the kernel knows: where it maps next. */
+static unsigned char *make_hole(void)
+{
+    unsigned char *hole = mmap(NULL, HOLE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(hole, MAP_FAILED);
+    munmap(hole, HOLE_BYTES);
+    return hole;
+}
+
+static bool is_in(const unsigned char *hole, const void *block, size_t bytes)
+{
+    const unsigned char *begin = block;
+    return begin + bytes > hole && begin < hole + HOLE_BYTES;
+}
+
+static void scratch_memory_leaves_holes_alone(void **state)
+{
+    void *blocks[BLOCKS];
+    (void)state;
+    scratch_free(scratch_alloc(1), 1); /* the first block is where the kernel puts it */
+    unsigned char *hole = make_hole();
+    for (size_t i = 0; i < BLOCKS; i++) {
+        size_t bytes = (i + 1) * 5000;
+        blocks[i] = i % 2 ? scratch_alloc_touched(bytes) : scratch_alloc(bytes);
+        assert_non_null(blocks[i]);
+        assert_false(is_in(hole, blocks[i], bytes));
+    }
+    for (size_t i = 0; i < BLOCKS; i++) {
+        size_t bytes = (i + 1) * 5000;
+        memset(blocks[i], (int)i, bytes);
+        blocks[i] = scratch_grow(blocks[i], bytes, 4 * bytes);
+        assert_false(is_in(hole, blocks[i], 4 * bytes));
+        for (size_t byte = 0; byte < 4 * bytes; byte++)
+            assert_int_equal(((unsigned char *)blocks[i])[byte], byte < bytes ? i : 0);
+    }
+    assert_ptr_equal(make_hole(), hole);
+    for (size_t i = 0; i < BLOCKS; i++)
+        scratch_free(blocks[i], 4 * (i + 1) * 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scratch_memory_leaves_holes_alone),
         cmocka_unit_test(the_size_is_rounded_up_to_pages),
         cmocka_unit_test(no_region_is_larger_than_its_references_reach),
         cmocka_unit_test(records_are_apart_aligned_and_zeroed),
