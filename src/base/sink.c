@@ -89,13 +89,20 @@ static int create_temporary(struct sink *sink)
 }
 
 /* The first call needs a privilege, or Linux 6.10. The second needs the thread's own view of /proc. */
-static int link_temporary(struct sink *sink)
+static int link_as(const struct sink *sink, const char *name)
 {
     char path[48];
-    if (linkat(sink->fd, "", sink->directory_fd, sink->temporary, AT_EMPTY_PATH) == 0)
+    if (linkat(sink->fd, "", sink->directory_fd, name, AT_EMPTY_PATH) == 0)
         return 0;
+    if (errno == EEXIST)
+        return -1;
     snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", sink->fd);
-    return linkat(AT_FDCWD, path, sink->directory_fd, sink->temporary, AT_SYMLINK_FOLLOW);
+    return linkat(AT_FDCWD, path, sink->directory_fd, name, AT_SYMLINK_FOLLOW);
+}
+
+static int link_temporary(struct sink *sink)
+{
+    return link_as(sink, sink->temporary);
 }
 
 /* Calls create with temporary names until one is free. Returns what create returns, or -errno. */
@@ -113,6 +120,20 @@ static int create_under_free_name(struct sink *sink, int (*create)(struct sink *
     return -EEXIST;
 }
 
+/*
+ * A file without a name is gone with a process that is killed. It is used where it can get a name without the
+ * thread's entry in /proc, which is costly (proc_tasks.h): if it cannot, a link to any name fails with
+ * ENOENT, and else, as there is a ".", with EEXIST. Without such a file: -1.
+ */
+static int open_nameless(const struct sink *sink)
+{
+    int fd = set_mode(openat(sink->directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE));
+    if (fd < 0 || (linkat(fd, "", sink->directory_fd, ".", AT_EMPTY_PATH) < 0 && errno == EEXIST))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static int open_target(struct sink *sink, int *spare_fd)
 {
     struct stat status;
@@ -121,7 +142,10 @@ static int open_target(struct sink *sink, int *spare_fd)
     if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
         return -EISDIR;
     sink->is_renamed = true;
-    int fd = create_under_free_name(sink, create_temporary);
+    int fd = open_nameless(sink);
+    sink->is_nameless = fd >= 0;
+    if (fd < 0)
+        fd = create_under_free_name(sink, create_temporary);
     if ((fd == -EMFILE || fd == -ENFILE) && *spare_fd >= 0) {
         fd = *spare_fd;
         *spare_fd = -1;
@@ -264,9 +288,11 @@ int sink_commit(struct sink *sink)
         flush_gathered(sink);
     else if (!sink->error)
         deflate_input(sink, Z_FINISH);
-    if (sink->is_nameless && !sink->error)
+    const bool is_nameless = sink->is_nameless && !sink->error;
+    const bool is_new = is_nameless && link_as(sink, sink->name) == 0;
+    if (is_nameless && !is_new) /* a link replaces nothing, but a rename does */
         sink->error = create_under_free_name(sink, link_temporary);
-    sink->is_renamed &= !sink->is_nameless || !sink->error; /* without a name there is none to remove */
+    sink->is_renamed &= !is_new && (!sink->is_nameless || !sink->error); /* else there is no name to remove */
     if (!sink->is_borrowed && close(sink->fd) < 0 && !sink->error)
         sink->error = -errno;
     if (sink->is_renamed && !sink->error &&

@@ -1,8 +1,8 @@
 /*
  * Where a profile goes: bytes as they are or as a gzip stream, into a file that appears whole or not at all.
  *
- * A regular file is written under a temporary name in the same directory and renamed when complete. An
- * existing FIFO or device (/dev/null) is written to directly.
+ * A regular file is written without a name, or under a temporary one in the same directory, and gets its own
+ * when complete. An existing FIFO or device (/dev/null) is written to directly.
  *
  * Called from: the exporting thread. Errors are sticky: go on writing, and check what sink_commit returns.
  * Standard: RFC 1952 (gzip), by zlib with memory from scratch_alloc.

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LARGE_BYTES = 3 << 20 };
@@ -158,7 +159,6 @@ static void two_at_once_do_not_meet(void **state)
 {
     struct fake_directory *directory = *state;
     struct sink *first = create(directory->fd, "out"), *second = create(directory->fd, "out");
-    assert_int_equal(fake_directory_entries(directory, false), 2);
     sink_write(first, "first", 5);
     sink_write(second, "second", 6);
     assert_int_equal(sink_commit(second), 0);
@@ -489,6 +489,29 @@ static void a_link_to_a_descriptor_is_not_replaced(void **state)
     assert_true(S_ISLNK(status.st_mode));
 }
 
+/* Where the file system has files without a name. */
+static void a_process_that_is_killed_leaves_nothing(void **state)
+{
+    const struct fake_directory *directory = *state;
+    int status = 0, fd = openat(directory->fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    bool can_link = fd >= 0 && linkat(fd, "", directory->fd, "linked", AT_EMPTY_PATH) == 0;
+    close(fd);
+    if (!can_link)
+        skip();
+    unlinkat(directory->fd, "linked", 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int error;
+        struct sink *sink = sink_create(directory->fd, "profile", SINK_PLAIN, &error);
+        unsigned char *data = random_bytes(LARGE_BYTES);
+        sink_write(sink, data, LARGE_BYTES);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(fake_directory_entries(directory, true), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -497,6 +520,7 @@ int main(void)
         TEST(a_link_to_a_descriptor_is_not_replaced),
         TEST(plain_bytes_come_out_as_they_went_in),
         TEST(text_is_compressed),
+        TEST(a_process_that_is_killed_leaves_nothing),
         TEST(the_file_appears_only_when_complete),
         TEST(two_at_once_do_not_meet),
         TEST(paths_from_the_working_directory_are_fine),
