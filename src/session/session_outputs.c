@@ -1,4 +1,5 @@
 #include "session_outputs.h"
+#include "session_store.h"
 #include "base/clock.h"
 #include "base/sink.h"
 #include "base/trusted_path.h"
@@ -32,6 +33,19 @@ int session_outputs_choose(struct session_outputs *outputs, const struct config 
     return choose_path(&outputs->paths[0], config->out, config->rank, birth, log, "; not recording");
 }
 
+bool session_outputs_is_out_of_reach(const struct session_outputs *outputs, int error,
+                                     const struct session_birth *birth)
+{
+    const bool is_reach = error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES ||
+                          error == -EPERM || error == -EROFS;
+    if (!is_reach || !outputs->run || birth->is_child)
+        return is_reach && outputs->run;
+    int directory = session_store_open_directory(outputs->run); /* which the first process always can open */
+    if (directory >= 0)
+        close(directory);
+    return directory < 0;
+}
+
 void session_outputs_report(struct session_outputs *outputs, const char *name, int error,
                             const struct session_birth *birth, struct log *log)
 {
@@ -40,8 +54,9 @@ void session_outputs_report(struct session_outputs *outputs, const char *name, i
     if ((error == -EACCES || error == -EPERM) && geteuid() != birth->user)
         snprintf(who, sizeof(who), " as user %u", geteuid());
     if (error < 0 && !outputs->is_failure_reported)
-        log_add(log, LOG_ERROR, "the profile cannot be written to %s/%s: %s%s", directory, name,
-                strerrordesc_np(-error), who);
+        log_add(log, session_outputs_is_out_of_reach(outputs, error, birth) ? LOG_INFO : LOG_ERROR,
+                "the profile cannot be written to %s/%s: %s%s", directory, name, strerrordesc_np(-error),
+                who);
     if (error == 0)
         log_add(log, LOG_INFO, "profile written to %s/%s", directory, name);
     outputs->is_failure_reported |= error < 0;

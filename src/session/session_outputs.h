@@ -22,6 +22,7 @@ struct session_outputs {
     int spare_fd;                        /* of sink_spare, or -1 */
     bool has_written;                    /* into all of them */
     bool is_failure_reported;            /* the first one cannot be written */
+    const struct session_store *run;     /* NULL: the process is not one of a run (wallprof-run) */
     char name_before_exec[NAME_MAX + 1]; /* of the file that was written for an exec, or "" */
     uint64_t worth_writing_ns; /* atomic, relaxed: an exec is worth a file from then on; needs no partner */
 };
@@ -40,6 +41,13 @@ void session_outputs_forget_descriptors(struct session_outputs *outputs);
 /* Reports it if the first one could not be written now. Closes it if the descriptors are the program's. */
 void session_outputs_check(struct session_outputs *outputs, bool has_own_descriptors,
                            const struct session_birth *birth, struct log *log);
+
+/*
+ * Whether a failure is of no interest to the user of a run: one of its children, which has other rights or
+ * another root, cannot reach its files. error: 0 or -errno.
+ */
+bool session_outputs_is_out_of_reach(const struct session_outputs *outputs, int error,
+                                     const struct session_birth *birth);
 
 /* Says whether the first output was written. A failure is said once. error: 0 or -errno. name: the file. */
 void session_outputs_report(struct session_outputs *outputs, const char *name, int error,

@@ -36,6 +36,7 @@ void session_choose_store(struct session *session)
     store->is_run = session->config->store_is_run;
     if (!*wanted)
         return;
+    session->outputs.run = store->is_run ? store : NULL;
     if (strcmp(wanted, "auto") == 0)
         snprintf(pattern, sizeof(pattern), "%s/", session->outputs.paths[0].directory);
     else
@@ -130,8 +131,9 @@ static void begin_keeping(struct session *session, bool is_first, uint64_t now_n
     int directory = session_store_open_directory(&session->store);
     int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
     bool is_over = status == -ENOENT && session->config->store_is_run; /* the run has ended */
+    bool is_lost = is_over || session_outputs_is_out_of_reach(&session->outputs, status, &session->birth);
     if (status < 0)
-        log_add(&session->log, is_over ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
+        log_add(&session->log, is_lost ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
                 session->store.path.directory, session->store.path.name, strerrordesc_np(-status));
     if (directory < 0)
         return;
