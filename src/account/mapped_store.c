@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, STEP_MIN_BYTES = 128 * 1024, STEP_MAX_BYTES = 4 * 1024 * 1024 };
+enum { PAGE_BYTES = 4096 };
 
 /* By then what was written is on the disk: pages are dirty for 30 s at most (vm.dirty_expire_centisecs). */
 static const uint64_t checkpoint_ns = 60 * (uint64_t)NS_PER_S;
@@ -60,24 +60,26 @@ static void prefer_writing_in_place(int fd)
     ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-/* Doubles the space, within bounds: few calls, and little that is not used. */
-static size_t next_step(const struct mapped_part *part, size_t bytes)
+static int map_part(const struct mapped_part *part, int fd, size_t from_bytes, size_t bytes)
 {
-    size_t have = part->backing.bytes;
-    size_t step = have < STEP_MIN_BYTES ? STEP_MIN_BYTES : have > STEP_MAX_BYTES ? STEP_MAX_BYTES : have;
-    size_t wanted = whole_pages(bytes > have + step ? bytes : have + step);
-    return wanted < part->memory.bytes ? wanted : part->memory.bytes;
+    if (bytes == from_bytes)
+        return 0;
+    void *mapped = mmap((char *)part->memory.base + from_bytes, bytes - from_bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_FIXED, fd, (off_t)(part->offset + from_bytes));
+    return mapped == MAP_FAILED ? -errno : 0;
 }
 
 static void extend_part(struct arena_backing *backing, size_t bytes)
 {
     struct mapped_part *part = (struct mapped_part *)backing;
-    size_t wanted = next_step(part, bytes);
-    int status = allocate_space(part->store->fd, part->offset + backing->bytes, wanted - backing->bytes);
+    size_t have = part->backing.bytes, wanted = arena_step(have, bytes, part->memory.bytes);
+    int status = allocate_space(part->store->fd, part->offset + have, wanted - have);
     if (status < 0 && bytes < wanted) { /* there may be enough for now */
         wanted = whole_pages(bytes);
-        status = allocate_space(part->store->fd, part->offset + backing->bytes, wanted - backing->bytes);
+        status = allocate_space(part->store->fd, part->offset + have, wanted - have);
     }
+    if (status == 0)
+        status = map_part(part, part->store->fd, have, wanted);
     if (status == 0)
         backing->bytes = wanted;
     else
@@ -132,7 +134,8 @@ static int fill_file(struct mapped_store *store, int fd, struct store_header *he
         status = allocate_space(fd, 0, STORE_HEADER_BYTES);
     for (int i = 0; i < MAPPED_PART_COUNT && status == 0; i++) {
         struct mapped_part *part = &store->parts[i];
-        size_t space = part->memory.bytes > 0 ? next_step(part, part->memory.used_bytes) : 0;
+        size_t space =
+            part->memory.bytes > 0 ? arena_step(0, part->memory.used_bytes, part->memory.bytes) : 0;
         if (space > 0)
             status = allocate_space(fd, part->offset, space);
         if (status == 0)
@@ -143,29 +146,17 @@ static int fill_file(struct mapped_store *store, int fd, struct store_header *he
     return status == 0 ? write_all(fd, header, sizeof *header, 0) : status;
 }
 
-static int map_part(const struct mapped_part *part, int fd)
+/* Replaces the file by a copy of it, in one step: handlers may be reading nearby. Without memory the file
+ * stays mapped, and goes on to have the space that it has. */
+static void copy_part_back(struct mapped_part *part)
 {
-    if (part->memory.bytes == 0)
-        return 0;
-    void *mapped = mmap(part->memory.base, part->memory.bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (off_t)part->offset);
-    return mapped == MAP_FAILED ? -errno : 0;
-}
-
-/* Replaces the file by a copy of what is used, in one step: handlers may be reading nearby. */
-static bool copy_part_back(struct mapped_part *part, size_t used_bytes)
-{
-    if (part->memory.bytes == 0)
-        return true;
-    void *copy = scratch_alloc(part->memory.bytes);
+    const size_t bytes = part->backing.bytes;
+    void *copy = bytes > 0 ? scratch_alloc(bytes) : NULL;
     if (!copy)
-        return false;
-    memcpy(copy, part->memory.base, used_bytes);
-    if (mremap(copy, part->memory.bytes, part->memory.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-               part->memory.base) != MAP_FAILED)
-        return true;
-    scratch_free(copy, part->memory.bytes);
-    return false;
+        return;
+    memcpy(copy, part->memory.base, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, part->memory.base) == MAP_FAILED)
+        scratch_free(copy, bytes);
 }
 
 /* Stores the time last, for readers of the file. */
@@ -191,12 +182,13 @@ static int map_all(struct mapped_store *store, int fd)
 {
     struct store_header *page = NULL;
     int status = 0, done = 0;
-    while (done < MAPPED_PART_COUNT && (status = map_part(&store->parts[done], fd)) == 0)
+    while (done < MAPPED_PART_COUNT &&
+           (status = map_part(&store->parts[done], fd, 0, store->parts[done].backing.bytes)) == 0)
         done++;
     if (status == 0)
         status = map_header(store, fd, &page);
     while (status < 0 && --done >= 0)
-        copy_part_back(&store->parts[done], store->parts[done].memory.used_bytes);
+        copy_part_back(&store->parts[done]);
     if (status < 0)
         return status;
     for (int i = 0; i < MAPPED_PART_COUNT; i++) {
@@ -257,22 +249,13 @@ bool mapped_store_is_kept(const struct mapped_store *store)
     return header && sig_load_relaxed(&header->live.state) == STORE_LIVE;
 }
 
-/* Without memory for a copy only what the file has no space for becomes plain memory. */
-static void return_part_to_memory(struct mapped_part *part)
-{
-    size_t space = part->backing.bytes;
-    if (!copy_part_back(part, space) && space < part->memory.bytes)
-        mmap((char *)part->memory.base + space, part->memory.bytes - space, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-}
-
 void mapped_store_give_up(struct mapped_store *store, int error)
 {
     store->header->live.error = error;
     sig_store_release(&store->header->live.state, STORE_GIVEN_UP); /* for readers of the file */
     for (int i = 0; i < MAPPED_PART_COUNT; i++) {
         struct mapped_part *part = &store->parts[i];
-        return_part_to_memory(part);
+        copy_part_back(part);
         if (part->memory.backing)
             *part->memory.backing = NULL;
     }

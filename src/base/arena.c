@@ -1,6 +1,7 @@
 /*
- * The region is reserved once with MAP_NORESERVE, so unused space costs address space only. The pages that
- * are used arrive zeroed from the kernel, so arena_alloc never clears memory.
+ * The addresses of the region are reserved once, without access, and are opened step by step as they are
+ * used. So a program that locks its memory (mlockall) does not lock what nobody uses. The pages arrive zeroed
+ * from the kernel, so arena_alloc never clears memory.
  */
 #include "arena.h"
 
@@ -8,7 +9,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ARENA_PAGE_BYTES = 4096, ARENA_RESERVE_PARTS = 16 };
+enum {
+    ARENA_PAGE_BYTES = 4096,
+    ARENA_RESERVE_PARTS = 16,
+    STEP_MIN_BYTES = 128 * 1024,
+    STEP_MAX_BYTES = 4 * 1024 * 1024,
+};
 
 static const size_t arena_max_bytes = (size_t)UINT32_MAX * ARENA_UNIT_BYTES;
 
@@ -49,12 +55,11 @@ static uintptr_t take_place(size_t bytes)
     return place;
 }
 
-static void *map_scratch(size_t bytes, int flags)
+static void *map_scratch(size_t bytes, int protection, int flags)
 {
     bytes = whole_pages(bytes ? bytes : 1);
     const uintptr_t place = take_place(bytes);
-    void *memory =
-        mmap((void *)place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    void *memory = mmap((void *)place, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     if (!place)
@@ -64,12 +69,12 @@ static void *map_scratch(size_t bytes, int flags)
 
 void *scratch_alloc(size_t bytes)
 {
-    return map_scratch(bytes, MAP_NORESERVE);
+    return map_scratch(bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 }
 
 void *scratch_alloc_touched(size_t bytes)
 {
-    return map_scratch(bytes, MAP_POPULATE);
+    return map_scratch(bytes, PROT_READ | PROT_WRITE, MAP_POPULATE);
 }
 
 void scratch_free(void *memory, size_t bytes)
@@ -109,7 +114,7 @@ int arena_init(struct arena *arena, size_t size_bytes)
         size_bytes = arena_max_bytes;
     size_bytes = whole_pages(size_bytes);
     *arena = (struct arena){0};
-    arena->base = scratch_alloc(size_bytes);
+    arena->base = map_scratch(size_bytes, PROT_NONE, MAP_NORESERVE);
     if (!arena->base)
         return -ENOMEM;
     arena->size_bytes = size_bytes;
@@ -130,14 +135,38 @@ void arena_clear(struct arena *arena)
     arena->used_bytes = ARENA_UNIT_BYTES;
 }
 
+size_t arena_step(size_t have_bytes, size_t bytes, size_t size_bytes)
+{
+    size_t step = have_bytes < STEP_MIN_BYTES   ? STEP_MIN_BYTES
+                  : have_bytes > STEP_MAX_BYTES ? STEP_MAX_BYTES
+                                                : have_bytes;
+    size_t wanted = whole_pages(bytes > have_bytes + step ? bytes : have_bytes + step);
+    return wanted < size_bytes ? wanted : size_bytes;
+}
+
+bool arena_open(struct arena *arena, size_t bytes)
+{
+    if (arena->backing)
+        arena_back(arena->backing, bytes); /* a file may be given up in it */
+    if (arena->backing || bytes <= arena->open_bytes)
+        return true;
+    size_t wanted = arena_step(arena->open_bytes, bytes, arena->size_bytes);
+    if (mprotect(arena->base, wanted, PROT_READ | PROT_WRITE) < 0) { /* there may be enough for now */
+        wanted = whole_pages(bytes);
+        if (mprotect(arena->base, wanted, PROT_READ | PROT_WRITE) < 0)
+            return false;
+    }
+    arena->open_bytes = wanted;
+    return true;
+}
+
 static arena_ref alloc_below(struct arena *arena, size_t bytes, size_t limit_bytes)
 {
     if (bytes > limit_bytes)
         return 0;
     bytes = (bytes + ARENA_UNIT_BYTES - 1) & ~(size_t)(ARENA_UNIT_BYTES - 1);
-    if (arena->used_bytes + bytes > limit_bytes)
+    if (arena->used_bytes + bytes > limit_bytes || !arena_open(arena, arena->used_bytes + bytes))
         return 0;
-    arena_back(arena->backing, arena->used_bytes + bytes);
     arena_ref ref = (arena_ref)(arena->used_bytes / ARENA_UNIT_BYTES);
     arena->used_bytes += bytes;
     return ref;

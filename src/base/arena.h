@@ -31,8 +31,9 @@ struct arena_backing {
 struct arena {
     unsigned char *base; /* page aligned, owned */
     size_t size_bytes;   /* reserved; the hard limit */
+    size_t open_bytes;   /* can be touched where there is no backing; from then on it can */
     size_t used_bytes;   /* handed out, a multiple of 8; starts at 8 so that no record has offset 0 */
-    struct arena_backing *backing; /* not owned; NULL: all of it can be touched */
+    struct arena_backing *backing; /* not owned; NULL: open_bytes counts */
 };
 
 /* Called before any of the first `bytes` bytes is touched. */
@@ -45,6 +46,13 @@ static inline void arena_back(struct arena_backing *backing, size_t bytes)
 /* Reserves size_bytes, rounded up to whole pages, at most 32 GiB. 0; or -errno with nothing reserved. */
 int arena_init(struct arena *arena, size_t size_bytes);
 void arena_deinit(struct arena *arena);
+
+/* Makes the first `bytes` bytes ones that can be touched, for whoever fills them as a whole. False without
+ * memory. */
+bool arena_open(struct arena *arena, size_t bytes);
+
+/* Up to where a region of size_bytes is opened next, for `bytes` bytes: a few steps, and little unused. */
+size_t arena_step(size_t have_bytes, size_t bytes, size_t size_bytes);
 
 /* Empties the region, as after arena_init, and gives its pages back. References into it become invalid. */
 void arena_clear(struct arena *arena);

@@ -3,9 +3,12 @@
 #include "base/arena.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { PAGE = 4096 };
 
@@ -150,9 +153,9 @@ static void what_was_cleared_is_zeroed_and_begins_anew(void **state)
     struct arena arena;
     assert_int_equal(arena_init(&arena, 1 << 20), 0);
     for (int is_locked = 0; is_locked < 2; is_locked++) {
-        if (is_locked && mlock(arena.base, arena.size_bytes) < 0)
-            break; /* more than is allowed */
         arena_ref first = arena_alloc(&arena, 100000);
+        if (is_locked && mlock(arena.base, arena.open_bytes) < 0)
+            break; /* more than is allowed */
         memset(arena_at(&arena, first), 0xff, 100000);
         arena_clear(&arena);
         assert_int_equal(arena.used_bytes, ARENA_UNIT_BYTES);
@@ -207,9 +210,44 @@ static void scratch_memory_leaves_holes_alone(void **state)
         scratch_free(blocks[i], 4 * (i + 1) * 5000);
 }
 
+static long resident_bytes(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d %ld", &pages), 1);
+    fclose(file);
+    return pages * PAGE;
+}
+
+/* In a child, because nothing unlocks what mlockall has made resident. */
+static void locking_all_memory_locks_only_what_is_used(void **state)
+{
+    enum { BYTES = 256 << 20, USED_BYTES = 1 << 20, LEFT_OUT = 77 };
+    int status = 0;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct arena arena;
+        if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+            _exit(LEFT_OUT); /* more than is allowed */
+        long before = resident_bytes();
+        assert_int_equal(arena_init(&arena, BYTES), 0);
+        assert_int_equal(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
+        memset(arena_at(&arena, arena_alloc(&arena, USED_BYTES)), 1, USED_BYTES);
+        long more = resident_bytes() - before;
+        _exit(more < USED_BYTES || more > 4 * USED_BYTES);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) == LEFT_OUT)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locking_all_memory_locks_only_what_is_used),
         cmocka_unit_test(scratch_memory_leaves_holes_alone),
         cmocka_unit_test(the_size_is_rounded_up_to_pages),
         cmocka_unit_test(no_region_is_larger_than_its_references_reach),

@@ -173,7 +173,7 @@ static int take_arena(struct store_reader *reader)
     reader->kinds = store_array(reader->unit_count, 1);
     recording->profile.thread_count = header->tree.thread_count;
     recording->thread_of_number = scratch_alloc(sizeof(arena_ref) * ((size_t)header->tree.thread_count + 1));
-    if (status < 0 || !reader->kinds || !recording->thread_of_number)
+    if (status < 0 || !arena_open(&recording->arena, bytes) || !reader->kinds || !recording->thread_of_number)
         return recording_no_memory(recording);
     memcpy(recording->arena.base, reader->bytes + header->arena.offset, bytes);
     recording->arena.used_bytes = bytes;
