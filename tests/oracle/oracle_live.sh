@@ -51,7 +51,7 @@ run_python() {
     cat >"$TMP/load.py" <<'END'
 import hashlib, json, re, zlib
 rows = [{"a": i, "b": str(i) * 3, "c": [i, i / 7]} for i in range(3000)]
-for turn in range(120):
+for turn in range(24):
     text = json.dumps(rows, indent=1)
     assert json.loads(text) == rows
     found = re.findall(r'"b": "(\d+)"', text)
@@ -94,7 +94,7 @@ template <int N> struct work {
     }
 };
 END
-    for number in 1 2 3 4 5 6 7 8; do
+    for number in 1 2; do
         echo "int run_$number(const std::string &text) { return work<$number>().run(text); }"
     done
 }
@@ -132,15 +132,15 @@ async function turn(t) {
     for (let i = 0; i < 20000; i++) sum += new Shape(i).area(i % 40);
     await new Promise(done => crypto.randomFill(Buffer.alloc(4096), done));
 }
-(async () => { for (let t = 0; t < 1000; t++) await turn(t); })();
+(async () => { for (let t = 0; t < 150; t++) await turn(t); })();
 END
     collect node "$(file_of node)" node "$TMP/load.js"
 }
 
 run_xz() {
-    make_lines 150000 >"$TMP/lines"
-    collect xz xz xz -9e -T2 -k -f "$TMP/lines"
-    collect xz xz xz -d -k -f "$TMP/lines.xz"
+    make_lines 30000 >"$TMP/lines"
+    collect xz xz xz -6 -T1 -k -f "$TMP/lines" # its threads of -T2 block every signal, and would never be walked
+    WANTED=$((2 * WANTED)) collect xz xz xz -d -k -f "$TMP/lines.xz"
 }
 
 run_perl() {

@@ -167,7 +167,14 @@ static unsigned compare_careful(const struct oracle *oracle, const struct sig_ru
     return same_effect(&oracle->theirs.frame, rule, &careful) ? 0 : DIFFERENT;
 }
 
-/* Whether the function around pc is the one that starts there; it, too, is found through the kernel only. */
+/* Asked at both ends of a function, and now and then between: functions are found through the kernel only. */
+static bool is_start_turn(const struct oracle *oracle, uint64_t pc)
+{
+    const unw_proc_info_t *found = &oracle->theirs.found;
+    return pc == found->start_ip || pc + 1 == found->end_ip || is_careful_turn(oracle);
+}
+
+/* Whether the function around pc is the one that starts there. */
 static bool starts_at(const struct oracle *oracle, uint64_t pc, uint64_t start_pc)
 {
     return !oracle->may_copy || sig_eh_frame_function_start(&oracle->theirs.image.module, pc) == start_pc;
@@ -215,7 +222,7 @@ static unsigned compare_at(struct oracle *oracle, void *row, uint64_t pc)
         result |= compare_cached(&oracle->theirs.frame, &rule);
     if (is_careful_turn(oracle))
         result |= compare_careful(oracle, &rule);
-    if (!starts_at(oracle, pc, oracle->theirs.found.start_ip))
+    if (is_start_turn(oracle, pc) && !starts_at(oracle, pc, oracle->theirs.found.start_ip))
         result |= DIFFERENT;
     report_result(oracle, result, &rule);
     return result;

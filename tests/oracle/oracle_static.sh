@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every unwind rule of the libraries and programs that are installed, against libunwind's. Some in a second;
-# --all takes those of the compilers, node, gdb and more, in half a minute.
+# --all takes those of the compilers, node, gdb and more, in two minutes.
 # test: aarch64
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
