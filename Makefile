@@ -108,7 +108,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options format demo bench bench-unwind servers torture continuous family-build transparency install uninstall clean targets aarch64
+.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -127,12 +127,13 @@ help:
 	@echo 'make continuous   redis in continuous mode for ten minutes, judged'
 	@echo 'make e2e-long the end-to-end tests with all that check has no time for (30 minutes)'
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
+	@echo 'make zoo ZOO_ROUNDS=5   run programs of many kinds bare and profiled, compare how they end (KINDS: which; 25 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, README)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e-quick | lint    parts of check'
-	@echo 'make e2e-rest | strict | sanitizers | fuzz | aarch64 | oracle    parts of check-all'
+	@echo 'make e2e-rest | strict | sanitizers | fuzz | zoo | aarch64 | oracle    parts of check-all'
 
 deps:
 	@scripts/setup-deps build
@@ -382,6 +383,13 @@ transparency:
 	@scripts/setup-deps transparency
 	@$(MAKE) --no-print-directory all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/transparency/run $(SUITES)
+
+# Programs of many kinds, bare and profiled. KINDS='erlang apache' are those two. check-all has one round.
+ZOO_ROUNDS ?= 5
+zoo:
+	@scripts/setup-deps zoo
+	@$(MAKE) --no-print-directory all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/zoo/run --rounds=$(ZOO_ROUNDS) $(KINDS)
 
 # bash-completion looks for a file by the command's name.
 install: $(LIB) $(TOOL)
