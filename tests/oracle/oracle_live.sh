@@ -101,12 +101,12 @@ END
 
 run_cc1plus() {
     make_cxx >"$TMP/big.cc"
-    collect cc1plus cc1plus g++ -std=c++17 -O2 -c -o "$TMP/big.o" "$TMP/big.cc"
+    ORACLE_LIVE_US=1000 collect cc1plus cc1plus g++ -std=c++17 -O2 -c -o "$TMP/big.o" "$TMP/big.cc"
 }
 
 run_clang() {
     make_cxx >"$TMP/big.cc"
-    collect clang "$(file_of clang)" clang++ -std=c++17 -O2 -c -o "$TMP/big.o" "$TMP/big.cc"
+    ORACLE_LIVE_US=1000 collect clang "$(file_of clang)" clang++ -std=c++17 -O2 -c -o "$TMP/big.o" "$TMP/big.cc"
 }
 
 run_gdb() {
