@@ -283,6 +283,8 @@ check_elf() {
     ${CC:-gcc} -o "narrow" main.c
     printf '\001' | dd of=narrow bs=1 seek=4 conv=notrunc 2>/dev/null # EI_CLASS: 32 bit
     refuses 125 '(32 bit)' ./narrow
+    ${CC:-gcc} -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl main.c
+    refuses_with_scripts 'linked with musl' "$PWD/musl"
     head -c 10 other >short && chmod +x short
     refuses 126 'truncated' ./short
     script ./fine '#!/usr/bin/env -S -u X A=1 sh -e' 'echo "fine $A"'
@@ -368,6 +370,36 @@ check_forwarding() {
     bash*' 255') ;; # its wait, rarely: see await_program
     *) fail "ALRM and TERM at once: $status" ;;
     esac
+}
+
+# KILL and STOP cannot be caught, and CHLD is the shell's own.
+check_every_signal() {
+    rm -f ready
+    # shellcheck disable=SC2086
+    setsid env --default-signal=INT --default-signal=QUIT $shell "$run" --quiet sh -c '
+        for number in $(seq 1 31) $(seq 34 64); do
+            case $number in 9 | 15 | 17 | 19) ;; *) trap "echo $number >>got" $number ;; esac
+        done
+        trap "exit 42" TERM
+        : >ready
+        while :; do sleep 0.02; done' >"$tmp/out" 2>"$tmp/err" &
+    started=$!
+    while [ ! -e ready ] && kill -0 $started; do sleep 0.01; done
+    for number in $(seq 1 31) $(seq 34 64); do
+        case $number in 9 | 15 | 17 | 19) continue ;; esac
+        : >got
+        kill -"$number" $started
+        for turn in $(seq 500); do
+            ! grep -qx "$number" got || break
+            kill -0 $started 2>/dev/null || break
+            sleep 0.02
+        done
+        grep -qx "$number" got || fail "signal $number sent to the wrapper did not reach the program (turn $turn)"
+    done
+    kill -TERM $started
+    wait $started
+    status=$?
+    status_is 'after every signal' 42
 }
 
 # A signal to the whole group ends program and wrapper's `wait` at the same moment.
@@ -612,6 +644,7 @@ every_shell() {
     check_elf
     check_privileged
     check_forwarding
+    check_every_signal
     check_ignored
     check_stop
     check_announcement
