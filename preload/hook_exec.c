@@ -12,6 +12,7 @@
 #include "sig/signal/sig_setup.h"
 
 #include <alloca.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -44,21 +45,25 @@ static int end_failed_exec(struct exec_changes changes, int status)
     return status;
 }
 
-#define EXEC(name, parameters, arguments)                                                                    \
+/* get_plan: an expression. */
+#define EXEC(name, parameters, get_plan, arguments)                                                          \
     WALLPROF_HOOK int name parameters                                                                        \
     {                                                                                                        \
+        struct environment_plan plan = get_plan;                                                             \
         struct exec_changes changes = begin_exec();                                                          \
         return end_failed_exec(changes, libc()->name arguments);                                             \
     }
 
 EXEC(execve, (const char *path, char *const *list, char *const *environment),
-     (path, list, HOOK_ENVIRONMENT(environment)))
+     hook_environment_plan(AT_FDCWD, path, 0, environment), (path, list, HOOK_ENVIRONMENT(plan, environment)))
 EXEC(execvpe, (const char *file, char *const *list, char *const *environment),
-     (file, list, HOOK_ENVIRONMENT(environment)))
+     hook_environment_plan_search(file, environment), (file, list, HOOK_ENVIRONMENT(plan, environment)))
 EXEC(fexecve, (int fd, char *const *list, char *const *environment),
-     (fd, list, HOOK_ENVIRONMENT(environment)))
+     hook_environment_plan(fd, "", AT_EMPTY_PATH, environment),
+     (fd, list, HOOK_ENVIRONMENT(plan, environment)))
 EXEC(execveat, (int fd, const char *path, char *const *list, char *const *environment, int flags),
-     (fd, path, list, HOOK_ENVIRONMENT(environment), flags))
+     hook_environment_plan(fd, path, flags, environment),
+     (fd, path, list, HOOK_ENVIRONMENT(plan, environment), flags))
 
 WALLPROF_HOOK int execv(const char *path, char *const *arguments)
 {

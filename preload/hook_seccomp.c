@@ -9,7 +9,9 @@
  */
 #include "hook_seccomp.h"
 #include "call_filter.h"
+#include "session/hook_memory.h"
 #include "session/session.h"
+#include "sig/sys/sig_atomic.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -166,6 +168,7 @@ static void examine_filter(const struct sock_fprog *program, long flags)
 
 void hook_seccomp_before(long operation, long flags, long program)
 {
+    sig_store_relaxed(&hook_memory()->has_filter, true);
     if (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER)
         session_hasten_set_up();
     if (operation == SECCOMP_SET_MODE_STRICT)

@@ -6,10 +6,12 @@
 #include "hook_environment.h"
 #include "hook_mask.h"
 #include "hook.h"
+#include "session/hook_memory.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_setup.h"
 #include "sig/signal/sig_process.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 
@@ -46,20 +48,23 @@ static void end_spawn(struct spawn_changes changes)
     hook_mask_hide(changes.mask);
 }
 
-#define SPAWN(name)                                                                                          \
+/* get_plan: an expression. A change of directory among the actions is not known. */
+#define SPAWN(name, get_plan)                                                                                \
     WALLPROF_HOOK int name(pid_t *restrict pid, const char *restrict path,                                   \
                            const posix_spawn_file_actions_t *restrict actions,                               \
                            const posix_spawnattr_t *restrict attributes, char *const *restrict arguments,    \
                            char *const *restrict environment)                                                \
     {                                                                                                        \
+        struct environment_plan plan = get_plan;                                                             \
         struct spawn_changes changes = begin_spawn();                                                        \
-        int error = libc()->name(pid, path, actions, attributes, arguments, HOOK_ENVIRONMENT(environment));  \
+        int error =                                                                                          \
+            libc()->name(pid, path, actions, attributes, arguments, HOOK_ENVIRONMENT(plan, environment));    \
         end_spawn(changes);                                                                                  \
         return error;                                                                                        \
     }
 
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, hook_environment_plan(AT_FDCWD, path, 0, environment))
+SPAWN(posix_spawnp, hook_environment_plan_search(path, environment))
 
 WALLPROF_HOOK FILE *popen(const char *command, const char *mode)
 {

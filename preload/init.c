@@ -1,5 +1,6 @@
 /* Our constructor starts the session. Our destructor finishes it, after the program's own exit handlers. */
 #include "hook.h"
+#include "hook_environment.h"
 #include "hook_mask.h"
 #include "hook_process.h"
 #include "session/session.h"
@@ -13,10 +14,13 @@
 extern const char __start_wallprof_waits[] __attribute__((visibility("hidden")));
 extern const char __stop_wallprof_waits[] __attribute__((visibility("hidden")));
 
-__attribute__((constructor)) static void wallprof_start(void)
+/* The C library calls constructors with the arguments of main. */
+__attribute__((constructor)) static void wallprof_start(int count, char **arguments, char **environment)
 {
+    (void)count;
     sig_wait_use_hooks((uintptr_t)__start_wallprof_waits, (uintptr_t)__stop_wallprof_waits);
-    if (session_start(environ) < 0)
+    hook_environment_begin(environment);
+    if (session_start(arguments, environment) < 0)
         return;
     hook_mask_renew();
     pthread_atfork(hook_fork_prepare, hook_fork_parent, hook_fork_child);

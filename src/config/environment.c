@@ -11,6 +11,7 @@
 static const char preload_name[] = "LD_PRELOAD=";
 static const char our_prefix[] = "WALLPROF_";
 static const char separators[] = ": ";
+static const char runtime_mark[] = "::"; /* after a runtime that we have put first; the loader skips it */
 
 enum { PRELOAD_NAME_LENGTH = sizeof(preload_name) - 1, OUR_PREFIX_LENGTH = sizeof(our_prefix) - 1 };
 
@@ -162,6 +163,11 @@ struct environment *environment_leave(char **environment, const char *library)
 
 /* ---- for a program that is being started ---- */
 
+const char *environment_own_element(const struct environment *ours)
+{
+    return ours->element;
+}
+
 size_t environment_bytes(const struct environment *ours, char *const *environment)
 {
     size_t pointers = count_of(environment) + ours->count + 2;
@@ -214,4 +220,67 @@ char **environment_with(const struct environment *ours, char *const *environment
     }
     *to = NULL;
     return array;
+}
+
+/* ---- for a program that starts without our library, or with another library before it ---- */
+
+const char *environment_element(char *const *environment, const char *library, size_t *ret_length)
+{
+    const char *element = NULL;
+    for (; environment && *environment && !element; environment++)
+        element = is_preload(*environment) ? find_element(*environment, library, ret_length) : NULL;
+    return element;
+}
+
+size_t environment_changed_bytes(char *const *environment, const char *runtime)
+{
+    size_t bytes = (count_of(environment) + 1) * sizeof(char *);
+    for (; *environment; environment++) {
+        if (is_preload(*environment))
+            bytes += strlen(*environment) + strlen(runtime) + sizeof(runtime_mark);
+    }
+    return bytes;
+}
+
+static bool begins_with(const char *entry, const char *runtime)
+{
+    return strncmp(entry + PRELOAD_NAME_LENGTH, runtime, strlen(runtime)) == 0;
+}
+
+/* Copies an LD_PRELOAD entry with the runtime before all else. */
+static void write_behind(const char *entry, const char *runtime, char *ret)
+{
+    ret = stpcpy(stpcpy(stpcpy(ret, preload_name), runtime), runtime_mark);
+    strcpy(ret, entry + PRELOAD_NAME_LENGTH);
+}
+
+char **environment_changed(char *const *environment, const char *library, const char *runtime, void *space)
+{
+    char **array = space, **to = array, *text = (char *)(array + count_of(environment) + 1);
+    for (; *environment; environment++) {
+        bool is_kept = true;
+        if (!is_preload(*environment) || (*runtime && begins_with(*environment, runtime))) {
+            *to++ = *environment;
+            continue;
+        }
+        if (*runtime)
+            write_behind(*environment, runtime, text);
+        else
+            is_kept = write_others(*environment, library, text);
+        if (is_kept)
+            *to++ = text;
+        text += strlen(text) + 1;
+    }
+    *to = NULL;
+    return array;
+}
+
+void environment_take_runtime(char *const *environment, bool is_runtime(const char *name))
+{
+    for (; *environment; environment++) {
+        char *value = *environment + PRELOAD_NAME_LENGTH;
+        char *mark = is_preload(*environment) ? strstr(value, runtime_mark) : NULL;
+        if (mark && is_runtime(value) && strcspn(value, separators) == (size_t)(mark - value))
+            memmove(value, mark + sizeof(runtime_mark) - 1, strlen(mark + sizeof(runtime_mark) - 1) + 1);
+    }
 }

@@ -10,6 +10,7 @@
 #ifndef WALLPROF_ENVIRONMENT_H
 #define WALLPROF_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct environment;
@@ -21,6 +22,9 @@ struct environment;
  */
 struct environment *environment_leave(char **environment, const char *library);
 
+/* Our element of LD_PRELOAD, as the user wrote it; "" if it was not there. */
+const char *environment_own_element(const struct environment *ours);
+
 /* The bytes that environment_with needs for this environment (NULL: an empty one). */
 size_t environment_bytes(const struct environment *ours, char *const *environment);
 
@@ -30,5 +34,19 @@ size_t environment_bytes(const struct environment *ours, char *const *environmen
  * else has changed there. Strings that stay are not copied.
  */
 char **environment_with(const struct environment *ours, char *const *environment, void *space);
+
+/* The element of LD_PRELOAD that names the library, by the last part of its name; NULL: there is none. */
+const char *environment_element(char *const *environment, const char *library, size_t *ret_length);
+
+/*
+ * A copy of an environment for a program that cannot load our library as it is: LD_PRELOAD is without our
+ * elements, or if there is a runtime ("": none) it begins with that. `space` is aligned for pointers.
+ */
+size_t environment_changed_bytes(char *const *environment, const char *runtime);
+char **environment_changed(char *const *environment, const char *library, const char *runtime, void *space);
+
+/* In the program that was started so: takes the runtime out of LD_PRELOAD again, in place. The programs that
+ * this one executes do not need it. */
+void environment_take_runtime(char *const *environment, bool is_runtime(const char *name));
 
 #endif

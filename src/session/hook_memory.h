@@ -7,6 +7,8 @@
 #ifndef WALLPROF_HOOK_MEMORY_H
 #define WALLPROF_HOOK_MEMORY_H
 
+#include "elf/program.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +16,11 @@ struct environment; /* config/environment.h */
 
 struct hook_memory {
     const struct environment *hidden; /* what session_start took out of the environment; NULL: nothing */
+    const char *library;              /* the last part of our file's name; NULL: unknown */
+    struct program_loader loader;     /* this and the two above: written at the start only */
     uint64_t interrupting;            /* atomic, relaxed: signals of siginterrupt(); signal() uses them */
     int32_t ignoring;                 /* atomic: threads that need our signal to be ignored now */
+    bool has_filter; /* atomic, relaxed: the program has installed a filter of system calls; no partner */
     bool has_time_limits; /* atomic, relaxed: some socket has been given a limit; a hint, so no partner */
 };
 

@@ -203,7 +203,16 @@ static bool knows_itself(struct session *session)
     return knows;
 }
 
-int session_start(char **environment)
+/* Whether this process is one that can be recorded. */
+static bool is_recordable(struct session *session, char *const *arguments, char *const *environment)
+{
+    const char *why = session_why_unrecorded(arguments, environment);
+    if (why)
+        log_add(&session->log, LOG_INFO, "this process is not recorded: %s", why);
+    return !why && knows_itself(session);
+}
+
+int session_start(char *const *arguments, char **environment)
 {
     if (getauxval(AT_SECURE))
         return -EPERM; /* a program with raised privileges is not ours to profile */
@@ -230,7 +239,7 @@ int session_start(char **environment)
         sig_memory_do_without_copies();
         sig_action_send_plainly();
     }
-    status = knows_itself(session) ? begin_recording(session) : -EPERM;
+    status = is_recordable(session, arguments, environment) ? begin_recording(session) : -EPERM;
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);

@@ -17,12 +17,12 @@ struct thread;             /* sample/thread.h */
 struct thread_annotations; /* account/thread_annotations.h */
 
 /*
- * Reads the environment, starts recording, and returns when the sampler runs. Our part is taken out of the
- * environment if programs that are executed are not to be followed, or if it is to be hidden (hook_memory.h).
- * The calling thread is registered as the main thread. 0, or -errno: then nothing is recorded, the log has
- * said why, and every other call does nothing.
+ * The process's own, as main has them. Reads the environment, starts recording, and returns when the sampler
+ * runs. Our part is taken out of the environment if programs that are executed are not to be followed, or if
+ * it is to be hidden (hook_memory.h). The calling thread is registered as the main thread. 0, or -errno: then
+ * nothing is recorded, the log has said why, and every other call does nothing.
  */
-int session_start(char **environment);
+int session_start(char *const *arguments, char **environment);
 
 /* Whether there is a recording, of this process or, in a child that no hook has seen, of its parent. Also in
  * signal handlers. */
@@ -59,6 +59,10 @@ void session_note_exit(int status);
 void session_note_daemon(void);
 void session_note_abort(void);
 void session_cancel_exit_note(void);
+
+/* Says at level info that a program is about to start without the library. Any thread, also in a child of
+ * vfork; errno is kept. */
+void session_report_unfollowed(const char *program, const char *why);
 
 /* Notes in the store that a signal has ended a child of the process. errno is kept. */
 void session_note_death(pid_t child, int signal);

@@ -82,6 +82,11 @@ int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argume
 /* Wakes the sampler, which the state tells to end, and joins it. For one thread. */
 void session_join_sampler(struct session *session);
 
+/* ---- session_unrecorded.c ---- */
+
+/* At the start: why this process cannot be recorded without a difference to it; NULL: it can. */
+const char *session_why_unrecorded(char *const *arguments, char *const *environment);
+
 /* ---- session_thread.c ---- */
 
 /* Once, before there is a session. 0 or -errno. */

@@ -141,6 +141,60 @@ static void leaving_keeps_the_other_preloads(void **state)
     }
 }
 
+static char **change(char *const *environment, const char *runtime)
+{
+    static void *space;
+    free(space);
+    space = malloc(environment_changed_bytes(environment, runtime));
+    return environment_changed(environment, "libwallprof.so", runtime, space);
+}
+
+static void the_element_is_found(void **state)
+{
+    size_t length;
+    const char *element = environment_element(ENVIRONMENT("A=1", "LD_PRELOAD=a.so:/x/libwallprof.so b"),
+                                              "libwallprof.so", &length);
+    assert_int_equal(length, strlen("/x/libwallprof.so"));
+    assert_memory_equal(element, "/x/libwallprof.so", length);
+    assert_null(environment_element(ENVIRONMENT("LD_PRELOAD=a.so"), "libwallprof.so", &length));
+    assert_null(environment_element(NULL, "libwallprof.so", &length));
+}
+
+static void without_the_library_the_rest_stays(void **state)
+{
+    ASSERT_ENTRIES(change(ENVIRONMENT("A=1", "LD_PRELOAD=/x/libwallprof.so", "WALLPROF_HZ=9"), ""), "A=1",
+                   "WALLPROF_HZ=9");
+    ASSERT_ENTRIES(change(ENVIRONMENT("LD_PRELOAD=a.so:libwallprof.so:b.so", "B=2"), ""),
+                   "LD_PRELOAD=a.so:b.so", "B=2");
+}
+
+static bool is_runtime(const char *name)
+{
+    return strncmp(name, "libasan.so", 10) == 0;
+}
+
+static void a_runtime_comes_first_and_goes_again(void **state)
+{
+    char **environment = change(ENVIRONMENT("A=1", "LD_PRELOAD=a.so /x/libwallprof.so"), "libasan.so.8");
+    ASSERT_ENTRIES(environment, "A=1", "LD_PRELOAD=libasan.so.8::a.so /x/libwallprof.so");
+    environment_take_runtime(environment, is_runtime);
+    ASSERT_ENTRIES(environment, "A=1", "LD_PRELOAD=a.so /x/libwallprof.so");
+    ASSERT_ENTRIES(change(ENVIRONMENT("LD_PRELOAD=libasan.so.8:libwallprof.so"), "libasan.so.8"),
+                   "LD_PRELOAD=libasan.so.8:libwallprof.so");
+}
+
+static void what_the_user_wrote_stays(void **state)
+{
+    static const char *const values[] = {"LD_PRELOAD=libasan.so.8:libwallprof.so", "LD_PRELOAD=a.so::b.so",
+                                         "LD_PRELOAD=libasan.so.8:a.so::b.so", "LD_PRELOAD="};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char copy[64];
+        char **environment = ENVIRONMENT(strcpy(copy, values[i]));
+        environment_take_runtime(environment, is_runtime);
+        ASSERT_ENTRIES(environment, values[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +206,10 @@ int main(void)
         cmocka_unit_test(without_an_element_there_is_none_to_add),
         cmocka_unit_test(leaving_takes_the_variables_of_ours),
         cmocka_unit_test(leaving_keeps_the_other_preloads),
+        cmocka_unit_test(the_element_is_found),
+        cmocka_unit_test(without_the_library_the_rest_stays),
+        cmocka_unit_test(a_runtime_comes_first_and_goes_again),
+        cmocka_unit_test(what_the_user_wrote_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,189 @@
+/*
+ * Whether a program can load our library is looked up in its file (program.h). That is not done where no
+ * environment names the library, nor under a filter of system calls that the program has installed.
+ */
+#include "hook_environment.h"
+#include "config/environment.h"
+#include "session/hook_memory.h"
+#include "session/session.h"
+#include "sig/sys/sig_memory.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAGE_BYTES = 4096,
+    PATH_BYTES = 1024 /* a longer path is not looked at */
+};
+
+/* ---- the program's pointers, which may be bad: the kernel answers EFAULT then ---- */
+
+/* Whether an aligned word, or a byte, can be read. page: the last one that could be. */
+static bool can_read(const void *at, uintptr_t *page)
+{
+    uintptr_t word = (uintptr_t)at & ~(uintptr_t)7;
+    if (word / PAGE_BYTES == *page)
+        return true;
+    if (!sig_memory_is_readable(word))
+        return false;
+    *page = word / PAGE_BYTES;
+    return true;
+}
+
+static bool can_read_string(const char *at, uintptr_t *page)
+{
+    while (can_read(at, page)) {
+        size_t left = PAGE_BYTES - (uintptr_t)at % PAGE_BYTES, length = strnlen(at, left);
+        if (length < left)
+            return true;
+        at += left;
+    }
+    return false;
+}
+
+static bool can_read_environment(char *const *environment)
+{
+    uintptr_t array_page = UINTPTR_MAX, text_page = UINTPTR_MAX;
+    if (!environment || (uintptr_t)environment % sizeof(char *) != 0)
+        return false;
+    for (; can_read(environment, &array_page); environment++) {
+        if (!*environment)
+            return true;
+        if (!can_read_string(*environment, &text_page))
+            return false;
+    }
+    return false;
+}
+
+/* ---- our library ---- */
+
+void hook_environment_begin(char **environment)
+{
+    Dl_info own;
+    struct hook_memory *memory = hook_memory();
+    memory->loader = program_own_loader();
+    if (dladdr(&hook_memory_of_process, &own) && own.dli_fname) {
+        const char *slash = strrchr(own.dli_fname, '/');
+        memory->library = slash ? slash + 1 : own.dli_fname;
+    }
+    environment_take_runtime(environment, program_is_runtime);
+}
+
+/* Whether a program that is started now finds the library. The loader has a way of its own to look for a bare
+ * name, and replaces $LIB and its like. */
+static bool is_library_there(const char *element, size_t length)
+{
+    char path[PATH_BYTES];
+    if (length >= sizeof(path) || memchr(element, '$', length) || !memchr(element, '/', length))
+        return true;
+    memcpy(path, element, length);
+    path[length] = '\0';
+    return program_can_open(path);
+}
+
+/* ---- the plan ---- */
+
+/* Whether the program would start with our library if nothing were changed, and the library is there. */
+static bool is_followed(char *const *environment, struct environment_plan *plan)
+{
+    size_t length;
+    const struct hook_memory *memory = hook_memory();
+    if (!memory->library || !can_read_environment(environment))
+        return false;
+    const char *element = environment_element(environment, memory->library, &length);
+    if (memory->hidden && !element) {
+        plan->change = ENVIRONMENT_GETS_OURS;
+        element = environment_own_element(memory->hidden);
+        length = strlen(element);
+    }
+    if (element && length && !is_library_there(element, length))
+        plan->program.obstacle = "the library is not there";
+    return element && length;
+}
+
+/* What is known of the program is in the plan. */
+static void settle(struct environment_plan *plan, const char *path)
+{
+    struct program *program = &plan->program;
+    if (plan->change == ENVIRONMENT_GETS_OURS && *program->runtime)
+        program->obstacle = "AddressSanitizer's library must come first";
+    if (program->obstacle) {
+        uintptr_t page = UINTPTR_MAX;
+        *program->runtime = '\0';
+        session_report_unfollowed(can_read_string(path, &page) ? path : "", program->obstacle);
+    }
+    if (plan->change == ENVIRONMENT_GETS_OURS)
+        plan->change = program->obstacle ? ENVIRONMENT_STAYS : ENVIRONMENT_GETS_OURS;
+    else if (program->obstacle || *program->runtime)
+        plan->change = ENVIRONMENT_CHANGES;
+}
+
+struct environment_plan hook_environment_plan(int directory_fd, const char *path, int flags,
+                                              char *const *environment)
+{
+    struct environment_plan plan = {.change = ENVIRONMENT_STAYS};
+    if (!is_followed(environment, &plan))
+        return plan;
+    if (!plan.program.obstacle && !hook_memory()->has_filter)
+        program_examine(&hook_memory()->loader, directory_fd, path, flags, &plan.program);
+    settle(&plan, path);
+    return plan;
+}
+
+/* The next name of a file in PATH; NULL after the last one, and for one that is too long. */
+static const char *next_candidate(const char **path, const char *file, char *ret)
+{
+    size_t length = *path ? strcspn(*path, ":") : 0, file_length = strlen(file);
+    if (!*path || length + file_length + 2 > PATH_BYTES)
+        return NULL;
+    char *at = mempcpy(ret, *path, length);
+    if (length)
+        *at++ = '/';
+    memcpy(at, file, file_length + 1);
+    *path = (*path)[length] ? *path + length + 1 : NULL;
+    return ret;
+}
+
+struct environment_plan hook_environment_plan_search(const char *file, char *const *environment)
+{
+    char candidate[PATH_BYTES];
+    uintptr_t page = UINTPTR_MAX;
+    const char *path = getenv("PATH");
+    if (!can_read_string(file, &page) || !*file || strchr(file, '/'))
+        return hook_environment_plan(AT_FDCWD, file, 0, environment);
+    path = path ? path : "/bin:/usr/bin"; /* as in the C library */
+    while (next_candidate(&path, file, candidate)) {
+        if (program_can_execute(candidate))
+            return hook_environment_plan(AT_FDCWD, candidate, 0, environment);
+    }
+    return (struct environment_plan){.change = ENVIRONMENT_STAYS};
+}
+
+size_t hook_environment_bytes(const struct environment_plan *plan, char *const *environment)
+{
+    switch (plan->change) {
+    case ENVIRONMENT_GETS_OURS:
+        return environment_bytes(hook_memory()->hidden, environment);
+    case ENVIRONMENT_CHANGES:
+        return environment_changed_bytes(environment, plan->program.runtime);
+    default:
+        return 0;
+    }
+}
+
+char *const *hook_environment_apply(const struct environment_plan *plan, char *const *environment,
+                                    void *space)
+{
+    switch (plan->change) {
+    case ENVIRONMENT_GETS_OURS:
+        return environment_with(hook_memory()->hidden, environment, space);
+    case ENVIRONMENT_CHANGES:
+        return environment_changed(environment, hook_memory()->library, plan->program.runtime, space);
+    default:
+        return environment;
+    }
+}

@@ -1,0 +1,371 @@
+/*
+ * The file is read through a small window. What is needed lies close together in nearly all files, so three
+ * reads are enough. Every offset in the file is untrusted; the kernel refuses what is not there.
+ *
+ * System calls are made directly. The C library's open is a cancellation point, which posix_spawn is not.
+ */
+#include "program.h"
+#include "sig/sys/sig_arch.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#ifdef __x86_64__
+enum { OWN_MACHINE = EM_X86_64 };
+#else
+enum { OWN_MACHINE = EM_AARCH64 };
+#endif
+
+enum {
+    WINDOW_BYTES = 1280,
+    NAME_BYTES = 256, /* of an interpreter; the kernel reads as much of a #! line */
+    MOST_LEVELS = 5,  /* of scripts whose interpreters are scripts, as in the kernel */
+    MOST_PROGRAM_HEADERS = 64,
+    MOST_DYNAMIC_ENTRIES = 256,
+    MOST_LIBRARIES = 64,
+    MOST_LOADER_BYTES = 1 << 20
+};
+
+/* The linker's: this library's own header and dynamic section. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const Elf64_Dyn _DYNAMIC[] __attribute__((visibility("hidden")));
+
+/* A part of an open file. */
+struct window {
+    int fd;
+    uint64_t offset; /* in the file */
+    size_t bytes;
+    unsigned char data[WINDOW_BYTES];
+};
+
+/* ---- files ---- */
+
+static bool find_file(int directory_fd, const char *path, int flags, struct stat *ret)
+{
+    return sig_syscall4(SYS_newfstatat, directory_fd, (long)path, (long)ret, flags) == 0;
+}
+
+static int open_to_read(int directory_fd, const char *path, int flags)
+{
+    return (int)sig_syscall4(SYS_openat, directory_fd, (long)path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags,
+                             0);
+}
+
+static void close_file(int fd)
+{
+    sig_syscall4(SYS_close, fd, 0, 0, 0);
+}
+
+static char *put_number(char *at, unsigned number)
+{
+    if (number >= 10)
+        at = put_number(at, number / 10);
+    *at = (char)('0' + number % 10);
+    return at + 1;
+}
+
+/* A regular file only, because to open another may do something. Returns a negative number otherwise. */
+static int open_program(int directory_fd, const char *path, int flags)
+{
+    struct stat status;
+    char entry[40];
+    if (!find_file(directory_fd, path, flags, &status) || !S_ISREG(status.st_mode))
+        return -1;
+    if (!path || !*path) { /* AT_EMPTY_PATH: a descriptor, which may not be open to read */
+        *put_number(stpcpy(entry, "/proc/thread-self/fd/"), (unsigned)directory_fd) = '\0';
+        path = entry;
+    }
+    return open_to_read(directory_fd, path, flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
+}
+
+/* By its mode: the rights that execve looks for are the effective ones. */
+bool program_can_execute(const char *path)
+{
+    struct stat status;
+    return find_file(AT_FDCWD, path, 0, &status) && S_ISREG(status.st_mode) && (status.st_mode & 0111);
+}
+
+bool program_can_open(const char *path)
+{
+    int fd = open_to_read(AT_FDCWD, path, 0);
+    if (fd >= 0)
+        close_file(fd);
+    return fd >= 0;
+}
+
+/* ---- the window ---- */
+
+/* How many of the bytes at an offset lie in the window, which is moved there if it has not all of them. */
+static size_t look_at(struct window *file, uint64_t offset, size_t wanted, const unsigned char **ret)
+{
+    if (offset < file->offset || offset + wanted > file->offset + file->bytes || offset + wanted < offset) {
+        long got = sig_syscall4(SYS_pread64, file->fd, (long)file->data, WINDOW_BYTES, (long)offset);
+        file->offset = offset;
+        file->bytes = got > 0 ? (size_t)got : 0;
+    }
+    size_t there = file->bytes - (size_t)(offset - file->offset);
+    *ret = file->data + (offset - file->offset);
+    return there < wanted ? there : wanted;
+}
+
+static bool copy_from(struct window *file, uint64_t offset, void *to, size_t bytes)
+{
+    const unsigned char *at;
+    if (look_at(file, offset, bytes, &at) < bytes)
+        return false;
+    memcpy(to, at, bytes);
+    return true;
+}
+
+/* A string that ends within the capacity. */
+static bool copy_string(struct window *file, uint64_t offset, char *to, size_t capacity)
+{
+    const unsigned char *at;
+    size_t there = look_at(file, offset, capacity, &at);
+    const unsigned char *end = memchr(at, '\0', there);
+    if (!end)
+        return false;
+    memcpy(to, at, (size_t)(end - at) + 1);
+    return true;
+}
+
+/* ---- which C library the interpreter belongs to ---- */
+
+struct program_loader program_own_loader(void)
+{
+    Dl_info loader;
+    struct stat status;
+    uint64_t base = getauxval(AT_BASE);
+    if (!base || !dladdr((void *)(uintptr_t)base, &loader) ||
+        !find_file(AT_FDCWD, loader.dli_fname, 0, &status))
+        return (struct program_loader){0};
+    return (struct program_loader){.device = status.st_dev, .inode = status.st_ino};
+}
+
+static uint64_t own_dynamic(int64_t tag)
+{
+    uint64_t base = (uint64_t)(uintptr_t)__ehdr_start;
+    for (const Elf64_Dyn *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == tag) /* the loader has added the base to some addresses */
+            return entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr : entry->d_un.d_ptr;
+    }
+    return 0;
+}
+
+static unsigned number_at(const char *text)
+{
+    unsigned number = 0;
+    for (; *text >= '0' && *text <= '9' && number < 1000; text++)
+        number = number * 10 + (unsigned)(*text - '0');
+    return number;
+}
+
+/* The N of the newest version GLIBC_2.N that this library needs. */
+static unsigned needed_glibc(void)
+{
+    const char *strings = (const char *)(uintptr_t)own_dynamic(DT_STRTAB);
+    const char *need_at = (const char *)(uintptr_t)own_dynamic(DT_VERNEED);
+    unsigned newest = 0;
+    while (strings && need_at) {
+        const Elf64_Verneed *need = (const Elf64_Verneed *)(const void *)need_at;
+        const char *version_at = need_at + need->vn_aux;
+        for (unsigned i = 0; i < need->vn_cnt; i++) {
+            const Elf64_Vernaux *version = (const Elf64_Vernaux *)(const void *)version_at;
+            const char *name = strings + version->vna_name;
+            unsigned number = strncmp(name, "GLIBC_2.", 8) == 0 ? number_at(name + 8) : 0;
+            newest = number > newest ? number : newest;
+            version_at += version->vna_next;
+        }
+        need_at = need->vn_next ? need_at + need->vn_next : NULL;
+    }
+    return newest;
+}
+
+/* The N of the C library 2.N that a loader is of, by what it says for --version. 0: of another C library, or
+ * of one older than 2.33, which had no such text. */
+static unsigned glibc_of(struct window *loader)
+{
+    static const char text[] = "stable release version 2.";
+    enum { TEXT_LENGTH = sizeof(text) - 1, DIGITS = 3 };
+    for (uint64_t offset = 0; offset < MOST_LOADER_BYTES; offset += WINDOW_BYTES - TEXT_LENGTH - DIGITS) {
+        const unsigned char *at;
+        size_t there = look_at(loader, offset, WINDOW_BYTES, &at);
+        const unsigned char *found = memmem(at, there, text, TEXT_LENGTH);
+        char digits[DIGITS + 1] = {0};
+        if (found && copy_from(loader, offset + (uint64_t)(found - at) + TEXT_LENGTH, digits, DIGITS))
+            return number_at(digits);
+        if (there < WINDOW_BYTES)
+            break;
+    }
+    return 0;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *obstacle_of_loader(const struct program_loader *own, const char *path)
+{
+    struct stat status;
+    if (strncmp(last_part(path), "ld-musl", 7) == 0)
+        return "its C library is musl";
+    if (!find_file(AT_FDCWD, path, 0, &status) ||
+        (status.st_dev == own->device && status.st_ino == own->inode))
+        return NULL;
+    struct window loader = {.fd = open_program(AT_FDCWD, path, 0)};
+    if (loader.fd < 0)
+        return NULL;
+    unsigned version = glibc_of(&loader);
+    close_file(loader.fd);
+    return version < needed_glibc() ? "its C library is another or too old" : NULL;
+}
+
+/* ---- which libraries it needs ---- */
+
+bool program_is_runtime(const char *name)
+{
+    return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0;
+}
+
+/* What is read of an ELF file. */
+struct elf_program {
+    Elf64_Ehdr header;
+    Elf64_Phdr interpreter, dynamic; /* p_type 0: none */
+};
+
+/* The offset in the file of an address; the largest number if there is none. */
+static uint64_t offset_of(struct window *file, const Elf64_Ehdr *header, uint64_t address)
+{
+    Elf64_Phdr segment;
+    for (unsigned i = 0; i < header->e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
+        if (copy_from(file, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
+            segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz)
+            return segment.p_offset + (address - segment.p_vaddr);
+    }
+    return UINT64_MAX;
+}
+
+/* Finds the runtime among the libraries that the program itself names. */
+static void find_runtime(struct window *head, const struct elf_program *elf, char *ret)
+{
+    struct window file = {.fd = head->fd}; /* a second one, so that the headers are read once */
+    uint64_t names[MOST_LIBRARIES], strings = 0;
+    unsigned count = 0;
+    Elf64_Dyn entry = {.d_tag = DT_DEBUG};
+    for (unsigned i = 0; i < MOST_DYNAMIC_ENTRIES && entry.d_tag != DT_NULL; i++) {
+        if (!copy_from(&file, elf->dynamic.p_offset + i * sizeof(entry), &entry, sizeof(entry)))
+            break;
+        if (entry.d_tag == DT_NEEDED && count < MOST_LIBRARIES)
+            names[count++] = entry.d_un.d_val;
+        if (entry.d_tag == DT_STRTAB)
+            strings = entry.d_un.d_ptr;
+    }
+    strings = offset_of(head, &elf->header, strings);
+    for (unsigned i = 0; i < count && strings != UINT64_MAX; i++) {
+        char name[PROGRAM_RUNTIME_BYTES];
+        if (copy_string(&file, strings + names[i], name, sizeof(name)) && program_is_runtime(name)) {
+            strcpy(ret, name);
+            return;
+        }
+    }
+}
+
+/* ---- the program ---- */
+
+static bool find_segments(struct window *file, struct elf_program *elf)
+{
+    Elf64_Phdr segment;
+    for (unsigned i = 0; i < elf->header.e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
+        if (!copy_from(file, elf->header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+            return false;
+        if (segment.p_type == PT_INTERP)
+            elf->interpreter = segment;
+        if (segment.p_type == PT_DYNAMIC)
+            elf->dynamic = segment;
+    }
+    return elf->interpreter.p_type == PT_INTERP;
+}
+
+static bool has_interpreter_of_32_bits(struct window *file)
+{
+    Elf32_Ehdr header;
+    Elf32_Phdr segment;
+    if (!copy_from(file, 0, &header, sizeof(header)))
+        return false;
+    for (unsigned i = 0; i < header.e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
+        if (copy_from(file, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
+            segment.p_type == PT_INTERP)
+            return true;
+    }
+    return false;
+}
+
+/* A program without an interpreter is static: it loads nothing, and hands our entry on to its children. But a
+ * loader can be executed by its name too (ld.so(8)). path: by which the file was opened. */
+static void examine_elf(struct window *file, const struct program_loader *own, const char *path,
+                        struct program *ret)
+{
+    struct elf_program elf = {.interpreter = {.p_type = PT_NULL}};
+    char interpreter[NAME_BYTES];
+    if (!copy_from(file, 0, &elf.header, sizeof(elf.header)) ||
+        memcmp(elf.header.e_ident, ELFMAG, SELFMAG) != 0)
+        return;
+    if (elf.header.e_ident[EI_CLASS] == ELFCLASS32) {
+        ret->obstacle = has_interpreter_of_32_bits(file) ? "it has 32 bits" : NULL;
+        return;
+    }
+    if (!find_segments(file, &elf)) {
+        if (path && strncmp(last_part(path), "ld-", 3) == 0)
+            ret->obstacle = obstacle_of_loader(own, path);
+        return;
+    }
+    if (!copy_string(file, elf.interpreter.p_offset, interpreter, sizeof(interpreter)))
+        return;
+    ret->obstacle = elf.header.e_machine == OWN_MACHINE ? obstacle_of_loader(own, interpreter)
+                                                        : "it is for another machine";
+    if (!ret->obstacle && elf.dynamic.p_type == PT_DYNAMIC)
+        find_runtime(file, &elf, ret->runtime);
+}
+
+/* The interpreter of a #! line, as the kernel reads it. False: it is no script. */
+static bool find_interpreter(struct window *file, char *ret)
+{
+    const unsigned char *line;
+    size_t length = look_at(file, 0, NAME_BYTES, &line), start = 2, end;
+    if (length < 3 || line[0] != '#' || line[1] != '!')
+        return false;
+    while (start < length && (line[start] == ' ' || line[start] == '\t'))
+        start++;
+    for (end = start; end < length && !strchr(" \t\n", line[end]); end++) /* strchr finds NUL too */
+        ret[end - start] = (char)line[end];
+    ret[end - start] = '\0';
+    return end < NAME_BYTES;
+}
+
+void program_examine(const struct program_loader *loader, int directory_fd, const char *path, int flags,
+                     struct program *ret)
+{
+    char interpreter[NAME_BYTES];
+    *ret = (struct program){.obstacle = NULL};
+    for (int level = 0; level <= MOST_LEVELS; level++) {
+        struct window file = {.fd = open_program(directory_fd, path, flags)};
+        if (file.fd < 0)
+            return;
+        bool is_script = find_interpreter(&file, interpreter);
+        if (!is_script)
+            examine_elf(&file, loader, path, ret);
+        close_file(file.fd);
+        if (!is_script)
+            return;
+        directory_fd = AT_FDCWD;
+        path = interpreter;
+        flags = 0;
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * Whether our library can be preloaded into a program, read from the program's file before it is executed.
+ *
+ * A program that runs with another machine's instructions, or with a C library that lacks what ours needs,
+ * would complain about our library or not start at all.
+ *
+ * Called from: any thread of the program that executes another one, also children of vfork and handlers.
+ * Takes 2 KiB of stack and some 3 us. It neither locks nor allocates, and errno stays as it is. A descriptor
+ * is open for a moment. Pointers that come from the program may be bad: the kernel reads them first.
+ * Standard: System V gABI chapters 4 and 5; execve(2) for scripts.
+ */
+#ifndef WALLPROF_PROGRAM_H
+#define WALLPROF_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The loader (ld.so) that this process runs with. */
+struct program_loader {
+    uint64_t device, inode; /* 0: unknown */
+};
+
+enum { PROGRAM_RUNTIME_BYTES = 48 };
+
+struct program {
+    const char *obstacle; /* why our library cannot be loaded into it, for a message; NULL: none is known */
+    char runtime[PROGRAM_RUNTIME_BYTES]; /* a library that must be preloaded before ours; "": none */
+};
+
+/* Called once, at the start. */
+struct program_loader program_own_loader(void);
+
+/*
+ * The arguments are execveat's. Interpreters of scripts are followed. A file that cannot be read has no
+ * obstacle. loader: of this process.
+ */
+void program_examine(const struct program_loader *loader, int directory_fd, const char *path, int flags,
+                     struct program *ret);
+
+/* Whether a file can be opened to read. */
+bool program_can_open(const char *path);
+
+/* Whether a path leads to a regular file that somebody may execute. */
+bool program_can_execute(const char *path);
+
+/* Whether a library, by the name that a program needs it by, must be loaded before ours. */
+bool program_is_runtime(const char *name);
+
+#endif
