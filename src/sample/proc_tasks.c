@@ -12,6 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Fields of /proc/PID/stat by the numbers of proc_pid_stat(5). */
+enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START = 22 };
+
+/* PF_IO_WORKER and PF_USER_WORKER (include/linux/sched.h). The kernel sets them for threads that it creates in
+ * a process for itself; a program can only fake their names (iou-wrk-*, iou-sqp-*, vhost-*). */
+static const unsigned long flags_of_kernels = 0x10 | 0x4000;
+
 /* The size of an entry whose name is one digit: 19 bytes before the name (struct linux_dirent64), rounded up
  * to a multiple of 8. */
 enum { ENTRY_BYTES_MIN = 24 };
@@ -74,7 +81,17 @@ static uint64_t start_on_monotonic_ns(uint64_t start_ticks)
     return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
 }
 
-bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns)
+/* at: a field, or NULL. Returns the one so many fields later, or NULL. */
+static char *field_after(char *at, int fields)
+{
+    while (at && fields-- > 0) {
+        at = strchr(at, ' ');
+        at += at != NULL;
+    }
+    return at;
+}
+
+bool proc_tasks_stat(int directory_fd, pid_t tid, struct proc_task *ret)
 {
     char text[1024];
     if (!proc_tasks_read(directory_fd, tid, "stat", text, sizeof(text)))
@@ -82,11 +99,11 @@ bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret
     char *at = strrchr(text, ')'); /* the name before it may hold anything */
     if (!at || at[1] != ' ')
         return false;
-    *ret_state = at[2];
-    at += 2;
-    for (int field = 3; field < 22 && at; field++) /* 22: starttime */
-        at = strchr(at + 1, ' ');
-    *ret_start_ns = at ? start_on_monotonic_ns(strtoull(at, NULL, 10)) : 0;
+    ret->state = at[2];
+    at = field_after(at + 2, FIELD_FLAGS - FIELD_STATE);
+    ret->is_kernels = at && (strtoul(at, NULL, 10) & flags_of_kernels) != 0;
+    at = field_after(at, FIELD_START - FIELD_FLAGS);
+    ret->start_ns = at ? start_on_monotonic_ns(strtoull(at, NULL, 10)) : 0;
     return at != NULL;
 }
 

@@ -36,8 +36,15 @@ int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name);
 /* Reads that file as a string, by one read. False, and "", when it cannot be read or is empty. */
 bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity);
 
-/* A thread's state (man proc_pid_stat) and its start on CLOCK_MONOTONIC, to 10 ms. False if it is gone. */
-bool proc_tasks_stat(int directory_fd, pid_t tid, char *ret_state, uint64_t *ret_start_ns);
+/* What the kernel says of a thread. */
+struct proc_task {
+    char state;        /* man proc_pid_stat */
+    bool is_kernels;   /* the kernel runs it for itself (io_uring, vhost): it has no code of the program */
+    uint64_t start_ns; /* CLOCK_MONOTONIC, to 10 ms */
+};
+
+/* False if the thread is gone. */
+bool proc_tasks_stat(int directory_fd, pid_t tid, struct proc_task *ret);
 
 /* Its name, as set by prctl or pthread_setname_np; "" when it is gone. */
 void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacity);

@@ -55,11 +55,13 @@ static bool has_left(const struct thread_scan *scan, const struct thread_scan_ta
     return left->tid == task->tid && task->time_ns < left->time_ns;
 }
 
-/* Whether a thread of this tid is alive; its start. */
+/* Whether a thread of the program with this tid is alive; its start. */
 static bool is_alive(const struct thread_scan *scan, pid_t tid, uint64_t *ret_start_ns)
 {
-    char state;
-    return proc_tasks_stat(scan->task_directory, tid, &state, ret_start_ns) && state != 'Z' && state != 'X';
+    struct proc_task task;
+    bool is_listed = proc_tasks_stat(scan->task_directory, tid, &task);
+    *ret_start_ns = is_listed ? task.start_ns : 0;
+    return is_listed && task.state != 'Z' && task.state != 'X' && !task.is_kernels;
 }
 
 static bool is_same_start(uint64_t a_ns, uint64_t b_ns)

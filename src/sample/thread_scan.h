@@ -9,7 +9,8 @@
  *
  *  - a thread that is still on its way to its hook: all who were coming have come (threads_turn);
  *  - one on its way from its last hook to its end: its tid has left, and it started before that;
- *  - a new thread with the tid of the remembered one: that has another start time.
+ *  - a new thread with the tid of the remembered one: that has another start time;
+ *  - a thread of the kernel's own in this process, as io_uring has: the kernel marks it.
  *
  * Each scan also checks, in turn, whether registered threads still exist: 64 of those that no hook will end,
  * and 64 others. While the numbers agree it checks 8 of each: a stranger may hide that a thread has gone.

@@ -27,11 +27,10 @@ struct process_record session_birth_describe(const struct session_birth *birth, 
 
 uint64_t session_birth_process_utc_ns(struct session_birth *birth, int task_directory)
 {
-    uint64_t start_ns;
-    char state;
+    struct proc_task task;
     if (birth->process_utc_ns == 0)
-        birth->process_utc_ns = proc_tasks_stat(task_directory, birth->pid, &state, &start_ns)
-                                    ? birth->start_utc_ns - (birth->start_ns - start_ns)
+        birth->process_utc_ns = proc_tasks_stat(task_directory, birth->pid, &task)
+                                    ? birth->start_utc_ns - (birth->start_ns - task.start_ns)
                                     : birth->start_utc_ns;
     return birth->process_utc_ns;
 }

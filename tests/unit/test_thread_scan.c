@@ -8,9 +8,11 @@
 #include "sample/thread_scan.h"
 #include "base/clock.h"
 
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MANY = 400 };
@@ -391,6 +393,38 @@ static void all_are_found_among_many(void **state)
         end(&many[i]);
 }
 
+/* ---- threads of the kernel's own ---- */
+
+/* A ring whose submissions a thread of the kernel looks for. The descriptor, or -1 without io_uring. */
+static int open_polled_ring(void)
+{
+    struct io_uring_params ring = {.flags = IORING_SETUP_SQPOLL};
+    return (int)syscall(SYS_io_uring_setup, 1, &ring);
+}
+
+static void a_thread_of_the_kernel_is_no_stranger(void **state)
+{
+    struct thread_scan_task stranger;
+    uint32_t alone = proc_tasks_count(census.task_directory);
+    int ring = open_polled_ring();
+    if (ring < 0)
+        skip();
+    assert_int_equal(proc_tasks_count(census.task_directory), alone + 1);
+    thread_scan_start(&census, &threads);
+    assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
+    assert_int_equal(find_stranger(5), 0);
+    close(ring);
+}
+
+/* Only the kernel can set the mark: the name does not count. */
+static void a_thread_with_the_name_of_a_kernels_is_a_stranger(void **state)
+{
+    start(&sleeper, &lock);
+    pthread_setname_np(sleeper.handle, "iou-wrk-1");
+    assert_int_equal(find_stranger(2), sleeper.tid);
+    end_sleeper();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -412,6 +446,8 @@ int main(void)
         TEST(who_ends_without_a_word_is_gone),
         TEST(who_has_said_so_is_not_gone),
         TEST(all_are_found_among_many),
+        TEST(a_thread_with_the_name_of_a_kernels_is_a_stranger),
+        TEST(a_thread_of_the_kernel_is_no_stranger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
