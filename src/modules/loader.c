@@ -63,30 +63,33 @@ static bool read_headers(const struct link_map *object, bool is_first, struct dl
 }
 
 /* Does what dl_iterate_phdr does, in the program's own namespace only. */
-static void iterate_without_lock(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+static void iterate_without_lock(bool is_first_enough, int (*visit)(struct dl_phdr_info *, size_t, void *),
+                                 void *data)
 {
     const struct link_map *first = _r_debug.r_map;
     for (const struct link_map *object = first; object; object = object->l_next) {
         struct dl_phdr_info info;
-        if (read_headers(object, object == first, &info) && visit(&info, sizeof(info), data))
+        bool is_last = read_headers(object, object == first, &info) && visit(&info, sizeof(info), data);
+        if (is_last || is_first_enough)
             return;
     }
 }
 
-static void iterate(bool without_lock, int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+static void iterate(enum loader_reading reading, int (*visit)(struct dl_phdr_info *, size_t, void *),
+                    void *data)
 {
-    if (without_lock)
-        iterate_without_lock(visit, data);
+    if (reading != LOADER_WITH_LOCK)
+        iterate_without_lock(reading == LOADER_PROGRAM_ONLY, visit, data);
     else
         dl_iterate_phdr(visit, data);
 }
 
 /* ---- the list ---- */
 
-void loader_read(bool without_lock, struct loader_state *ret)
+void loader_read(enum loader_reading reading, struct loader_state *ret)
 {
     ret->before = sig_unloads_read();
-    iterate(without_lock, read_first, ret);
+    iterate(reading, read_first, ret);
     ret->after = sig_unloads_read();
 }
 
@@ -202,7 +205,8 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-void loader_visit(bool without_lock, loader_segment_fn *segment, void *context, struct loader_state *ret)
+void loader_visit(enum loader_reading reading, loader_segment_fn *segment, void *context,
+                  struct loader_state *ret)
 {
     struct visit visit = {.state = ret,
                           .segment = segment,
@@ -212,6 +216,6 @@ void loader_visit(bool without_lock, loader_segment_fn *segment, void *context, 
                           .is_first_object = true,
                           .is_permanent = _r_debug.r_ldbase != 0};
     ret->before = sig_unloads_read();
-    iterate(without_lock, visit_object, &visit);
+    iterate(reading, visit_object, &visit);
     ret->after = sig_unloads_read();
 }

@@ -11,7 +11,6 @@
 #include "sig/ground/sig_modules.h"
 #include "sig/ground/sig_unloads.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct module;
@@ -22,11 +21,15 @@ struct loader_state {
     struct sig_unloads before, after; /* just before and just after the counts were read */
 };
 
-/*
- * Reads the counts, in 22 ns. without_lock: the list is read without its lock, because the thread that holds
- * it is gone (after fork). Nothing can be loaded or unloaded then, which takes the same lock.
- */
-void loader_read(bool without_lock, struct loader_state *ret);
+/* How the loader's list is read. */
+enum loader_reading {
+    LOADER_WITH_LOCK,
+    LOADER_WITHOUT_LOCK, /* the thread that holds it is gone (after fork), so nobody can load or unload */
+    LOADER_PROGRAM_ONLY, /* also without its lock: the first object, which stays */
+};
+
+/* Reads the counts, in 22 ns. */
+void loader_read(enum loader_reading reading, struct loader_state *ret);
 
 /* _dl_find_object, or NULL where the C library has none: for sig_modules_use_loader. */
 sig_find_object_fn *loader_find_object(void);
@@ -37,9 +40,10 @@ uint64_t loader_unloaded(void);
 /*
  * Calls `segment` for every executable segment of every object, in the loader's order. ret: the state of that
  * moment. The record is filled except for what modules.c sets. name is the loader's own, "" for the program.
- * Nothing is unmapped meanwhile. without_lock: as for loader_read.
+ * Nothing is unmapped meanwhile.
  */
 typedef void loader_segment_fn(void *context, const struct module *segment, const char *name);
-void loader_visit(bool without_lock, loader_segment_fn *segment, void *context, struct loader_state *ret);
+void loader_visit(enum loader_reading reading, loader_segment_fn *segment, void *context,
+                  struct loader_state *ret);
 
 #endif

@@ -143,13 +143,15 @@ bool modules_confirm_snapshot(struct modules *modules, const struct loader_state
 
 bool modules_refresh(struct modules *modules)
 {
-    const bool without_lock = !modules_can_lock_loader(modules);
+    const enum loader_reading reading = modules->has_program_only          ? LOADER_PROGRAM_ONLY
+                                        : modules_can_lock_loader(modules) ? LOADER_WITH_LOCK
+                                                                           : LOADER_WITHOUT_LOCK;
     struct loader_state state;
-    loader_read(without_lock, &state);
+    loader_read(reading, &state);
     if (modules_confirm_snapshot(modules, &state))
         return false;
     modules_begin_snapshot(modules);
-    loader_visit(without_lock, modules_add_segment, modules, &state);
+    loader_visit(reading, modules_add_segment, modules, &state);
     modules_end_snapshot(modules, &state);
     return true;
 }

@@ -139,10 +139,13 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
     return 0;
 }
 
-int sampler_enter_for_end(struct sampler *sampler)
+int sampler_enter_at_end(struct sampler *sampler)
 {
+    sampler->modules.has_program_only = true;
+    sampler_drop_descriptors(sampler);
     int status = modules_init(&sampler->modules, &sampler->arena);
-    sampler_begin_arrived(sampler);
+    if (status == 0)
+        sampler_begin_arrived(sampler);
     return status;
 }
 

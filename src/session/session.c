@@ -32,6 +32,13 @@ extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
 
 enum { SAMPLER_STACK_BYTES = 1024 * 1024 };
 
+/* A sampler that has used no CPU time for so long waits for something that may be the ending thread's. */
+enum { IDLE_CHECKS = 50 };
+static const uint64_t idle_check_ns = 100 * NS_PER_MS;
+
+/* For an end, while another thread makes a call without the sampler, or the sampler leaves. */
+static const uint64_t end_patience_ns = 10 * (uint64_t)NS_PER_S;
+
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
@@ -266,39 +273,75 @@ bool session_is_strict(void)
 
 /* ---- end ---- */
 
-void session_join_sampler(struct session *session)
+static uint64_t sampler_cpu_ns(const struct session *session)
+{
+    clockid_t clock;
+    return pthread_getcpuclockid(session->surroundings.thread, &clock) == 0 ? clock_read_ns(clock) : 0;
+}
+
+/* Counted are checks and not time: the whole process may have been stopped, or waits for a CPU. */
+bool session_await_sampler(struct session *session, uint64_t deadline_ns)
+{
+    uint32_t *is_gone = &session->handshake.is_sampler_gone;
+    uint64_t now_ns = clock_monotonic_ns(), cpu_ns = 0;
+    session_wake(&session->requests);
+    for (int idle = 0; idle < IDLE_CHECKS && (!deadline_ns || now_ns < deadline_ns); idle++) {
+        uint64_t before_ns = cpu_ns, next_ns = now_ns + idle_check_ns;
+        do {
+            if (sig_load_seq_cst(is_gone)) /* partner: the store in session_run */
+                return true;
+            futex_wait(is_gone, 0, next_ns);
+            now_ns = clock_monotonic_ns();
+        } while (now_ns < next_ns);
+        cpu_ns = sampler_cpu_ns(session);
+        idle = cpu_ns == before_ns ? idle : 0;
+    }
+    return sig_load_seq_cst(is_gone);
+}
+
+bool session_join_sampler(struct session *session)
 {
     int cancel_state;
-    session_wake(&session->requests);
+    if (!session_await_sampler(session, 0))
+        return false;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); /* pthread_join is a cancellation point */
     libc()->pthread_join(session->surroundings.thread, NULL);
     pthread_setcancelstate(cancel_state, NULL);
+    return true;
 }
 
 /*
- * The process ends before its first tick. There is no sample, and only a file that was named is written: most
- * of a family's processes are as short, and nobody reads a file for each.
+ * Whether a recording that ends before its first tick is written. There is no sample in it. Most processes of
+ * a family are as short, and nobody reads a file for each; but a run has the part of each of its processes.
  */
-static void finish_before_first_tick(struct session *session)
+static bool is_written_without_sample(const struct session *session)
 {
     bool is_named = !session->birth.is_child && !name_pattern_has_pid(session->config->out);
-    if (!is_named || session->recording.is_stopped || session_prepare(session) < 0 ||
-        sampler_enter_for_end(&session->sampler) < 0)
-        return;
-    session_control_begin(session);
-    session_close_and_write(session);
-    session_outputs_close(&session->outputs);
+    return (session->config->store_is_run || is_named) && !sig_load_relaxed(&session->recording.is_stopped);
 }
 
-/* The sampler thread has ended, and its descriptors with it. */
+/* Instead of the sampler, which has not begun: sets up what writing needs. 0 or -errno. */
+static int set_up_at_end(struct session *session)
+{
+    if (!is_written_without_sample(session))
+        return -ENODATA;
+    session->surroundings.has_own_descriptors = !session->config->is_strict; /* a run's store can be left */
+    int status = session_prepare(session);
+    if (status == 0)
+        status = sampler_enter_at_end(&session->sampler);
+    if (status == 0)
+        session_control_begin(session);
+    return status;
+}
+
+/* The sampler thread has ended, and its descriptors with it; or it has not begun, and never will. */
 static void write_without_sampler(struct session *session)
 {
+    bool is_begun = session->sampler.threads != NULL;
+    if (!is_begun)
+        session->handshake.set_up_status = set_up_at_end(session);
     if (session->handshake.set_up_status < 0)
         return;
-    if (!session->sampler.threads) {
-        finish_before_first_tick(session);
-        return;
-    }
     session_outputs_forget_descriptors(&session->outputs);
     session->surroundings.stderr_handle = -1;
     sampler_drop_descriptors(&session->sampler);
@@ -307,25 +350,24 @@ static void write_without_sampler(struct session *session)
     session_outputs_close(&session->outputs);
 }
 
-/* Whether the recording was not being ended already. why: for the log, or NULL. It is logged after the
- * sampler has ended, because the log is the sampler's until then. */
+/*
+ * Whether this thread has ended the recording, and not another one, nor nobody in time. why: the process goes
+ * on, and the log says why; it is the sampler's until the sampler has ended. NULL: the process ends. Then the
+ * sampler's thread is not joined, as that takes a lock of the C library, which this thread may hold.
+ */
 static bool finish_recording(struct session *session, const char *why)
 {
     enum session_state before;
     if (!session)
         return false;
     session_let_go();
-    if (session->config->store_is_run) /* each process of a run leaves its part, however short it was */
-        session_hasten_set_up();
-    if (session_state_reach(&session->handshake.state, ON_END, &before) < 0)
+    uint64_t deadline_ns = clock_monotonic_ns() + end_patience_ns;
+    if (session_state_reach(&session->handshake.state, ON_END, deadline_ns, &before) < 0)
         return false;
-    if (before == STATE_WAITING) {
-        pthread_detach(session->surroundings.thread); /* it sees the state, and ends */
-        finish_before_first_tick(session);
-    } else if (before == STATE_LEFT)
+    if (before == STATE_WAITING || before == STATE_LEFT)
         write_without_sampler(session);
-    else
-        session_join_sampler(session);
+    else if (!(why ? session_join_sampler(session) : session_await_sampler(session, 0)))
+        return false;
     session_requests_end(&session->requests);
     if (why)
         log_add(&session->log, LOG_WARNING, "recording ends here: %s", why);

@@ -9,12 +9,16 @@
 #include "sig/signal/sig_setup.h"
 #include "base/raw_calls.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 /* If the loader's lock has not been free for so long, nobody will ever release it. */
 static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
+
+/* How long a thread that ends the recording waits for a sampler that has not begun. It begins at once, unless
+ * it waits for a lock, or for a CPU. */
 
 /* ---- in the thread that forked ---- */
 
@@ -93,7 +97,7 @@ static void *probe_main(void *argument)
     struct session *session = argument;
     struct loader_state state;
     raw_prctl(PR_SET_NAME, (long)"wallprof");
-    loader_read(false, &state);
+    loader_read(LOADER_WITH_LOCK, &state);
     sig_store_seq_cst(&session->surroundings.loader_is_free, 1);
     futex_wake_all(&session->surroundings.loader_is_free);
     return NULL;
@@ -104,19 +108,18 @@ static void *probe_main(void *argument)
  * in the child. The C library does not repair that (glibc 2.36: _dl_load_write_lock). To find out, a thread
  * has to take the lock. If it does not return, the list is read without the lock, as nobody can change it.
  */
-static void test_loader_lock(struct session *session)
+bool session_has_lost_loader_lock(struct session *session)
 {
     pthread_t probe;
     if (session_create_thread(&probe, probe_main, session) < 0)
-        return;
+        return false;
     uint64_t deadline_ns = clock_monotonic_ns() + loader_patience_ns;
     while (!sig_load_seq_cst(&session->surroundings.loader_is_free) && clock_monotonic_ns() < deadline_ns)
         futex_wait(&session->surroundings.loader_is_free, 0, deadline_ns);
-    session->surroundings.has_probe = !sig_load_seq_cst(&session->surroundings.loader_is_free);
-    if (session->surroundings.has_probe)
-        session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
-    else
+    bool is_lost = !sig_load_seq_cst(&session->surroundings.loader_is_free);
+    if (!is_lost)
         libc()->pthread_join(probe, NULL);
+    return is_lost;
 }
 
 /* The copies of its ancestors' sessions are of no use to a child. One that was at work at the fork is not
@@ -132,8 +135,15 @@ static void discard_inherited(struct session *session)
     }
 }
 
-void session_settle_inherited(struct session *session)
+static void know_loader_lock(struct session *session, bool is_lost)
 {
-    test_loader_lock(session);
+    session->surroundings.has_probe = is_lost;
+    if (is_lost)
+        session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
+}
+
+void session_settle_inherited(struct session *session, bool is_loader_lock_lost)
+{
+    know_loader_lock(session, is_loader_lock_lost);
     discard_inherited(session);
 }

@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 struct session_handshake {
-    uint32_t state;     /* atomic, futex: enum session_state */
-    uint32_t is_wanted; /* atomic: the sampler is to set itself up at once (session_hasten_set_up) */
+    uint32_t state;           /* atomic, futex: enum session_state */
+    uint32_t is_wanted;       /* atomic: the sampler is to set itself up at once (session_hasten_set_up) */
+    uint32_t is_sampler_gone; /* atomic, futex: it uses nothing of the session any more */
     int set_up_status;
     struct sampler_pause pause;
     uint32_t forks;        /* atomic, relaxed: begun so far; the pause orders it before the next tick */

@@ -79,8 +79,14 @@ void session_destroy(struct session *session);
 /* Creates a thread of ours with all signals blocked, so that no program's handler runs in it. 0 or -errno. */
 int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argument);
 
-/* Wakes the sampler, which the state tells to end, and joins it. For one thread. */
-void session_join_sampler(struct session *session);
+/*
+ * Wakes the sampler, which the state tells to end, and waits until it uses nothing of the session any more.
+ * False if it has not done so by the deadline (CLOCK_MONOTONIC, 0: none), or has used no CPU time for 5 s:
+ * then it may be waiting for a lock that the calling thread holds, and its parts stay its own. Any thread,
+ * also in a handler. join also frees its thread, which takes a lock of the C library: for one thread.
+ */
+bool session_await_sampler(struct session *session, uint64_t deadline_ns);
+bool session_join_sampler(struct session *session);
 
 /* ---- session_unrecorded.c ---- */
 
@@ -172,8 +178,11 @@ void session_remove_store(const struct session *session);
 
 /* ---- session_child.c ---- */
 
-/* In a forked child's sampler, before it sets itself up: finds out about the loader's lock, and gives back
- * the memory of the parent's session. */
-void session_settle_inherited(struct session *session);
+/*
+ * In a forked child's sampler. At the end of STATE_WAITING: whether a thread that is not in the child has the
+ * loader's lock. Once the set-up has begun: gives back the memory of the parent's session.
+ */
+bool session_has_lost_loader_lock(struct session *session);
+void session_settle_inherited(struct session *session, bool is_loader_lock_lost);
 
 #endif

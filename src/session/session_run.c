@@ -10,6 +10,7 @@
 #include "sig/signal/sig_setup.h"
 #include "base/raw_calls.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -73,31 +74,39 @@ static void report_failure(struct session *session, int status)
         log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
 }
 
-/* Whether the sampler is to set itself up. */
-static bool await_first_tick(struct session *session)
+static void await_first_tick(struct session *session)
 {
     uint64_t half_ns = NS_PER_S / session->config->sampler.hz / 2;
     uint64_t after_ns = half_ns < set_up_min_ns   ? set_up_min_ns
                         : half_ns > set_up_max_ns ? set_up_max_ns
                                                   : half_ns;
     session_sleep_until(session, session->birth.start_ns + after_ns);
-    return session_state_move(&session->handshake.state, ON_BEGIN, NULL) == 0;
 }
 
-/* The first set-up of this process. */
+/*
+ * The first set-up of this process, shortly before the first tick is due. -ECANCELED: the recording has ended
+ * before, and nothing of it is the sampler's.
+ */
 static int be_born(struct session *session)
 {
+    struct sampler *sampler = &session->sampler;
+    await_first_tick(session);
     /* a fork meanwhile would leave its child our locks in the C library */
     sampler_pause_work(&session->handshake.pause);
-    if (session->birth.is_child)
-        session_settle_inherited(session);
-    int status = session_prepare(session);
+    /* before it begins: the thread that ends the recording may hold that lock, and does not wait for us */
+    bool is_lost = session->birth.is_child && session_state_now(&session->handshake.state) == STATE_WAITING &&
+                   session_has_lost_loader_lock(session);
+    int status = session_state_move(&session->handshake.state, ON_BEGIN, NULL) == 0 ? 0 : -ECANCELED;
+    if (status == 0) {
+        if (session->birth.is_child)
+            session_settle_inherited(session, is_lost);
+        status = session_prepare(session);
+        report_settings(session);
+    }
     uint64_t now_ns = clock_monotonic_ns();
-    struct sampler *sampler = &session->sampler;
     if (status == 0 && sampler->tick.deadline_ns < now_ns)
         tick_init(&sampler->tick, sampler->account.fold.period_ns, now_ns, &sampler->random);
     sampler_pause_rest(&session->handshake.pause);
-    report_settings(session);
     return status;
 }
 
@@ -277,6 +286,8 @@ static int set_up(struct session *session)
 {
     bool is_resumed = session->surroundings.is_resumed;
     int status = is_resumed ? 0 : be_born(session);
+    if (status == -ECANCELED)
+        return status;
     if (status == 0)
         status = enter_surroundings(session);
     session->handshake.set_up_status = status;
@@ -302,14 +313,10 @@ static void finish_sampling(struct session *session)
     sampler_pause_rest(&session->handshake.pause);
 }
 
-void *session_run(void *argument)
+static void record(struct session *session)
 {
-    struct session *session = argument;
-    raw_prctl(PR_SET_NAME, (long)"wallprof");
-    if (!session->surroundings.is_resumed && !await_first_tick(session))
-        return NULL;
     if (set_up(session) < 0)
-        return NULL;
+        return;
     while (goes_on(session)) {
         sleep_until_tick(session);
         if (is_recording(session))
@@ -320,5 +327,15 @@ void *session_run(void *argument)
             session_state_move(&session->handshake.state, ON_DESERT, NULL);
     }
     finish_sampling(session);
+}
+
+void *session_run(void *argument)
+{
+    struct session *session = argument;
+    raw_prctl(PR_SET_NAME, (long)"wallprof");
+    record(session);
+    sig_store_seq_cst(&session->handshake.is_sampler_gone,
+                      1); /* partner: the load in session_await_sampler */
+    futex_wake_all(&session->handshake.is_sampler_gone);
     return NULL;
 }

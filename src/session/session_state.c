@@ -102,10 +102,12 @@ void session_state_await(uint32_t *state, enum session_event event, uint64_t dea
         session_state_await_other(state, now, deadline_ns);
 }
 
-int session_state_reach(uint32_t *state, enum session_event event, enum session_state *ret_before)
+int session_state_reach(uint32_t *state, enum session_event event, uint64_t deadline_ns,
+                        enum session_state *ret_before)
 {
     int status;
-    while ((status = session_state_move(state, event, ret_before)) == -EAGAIN)
-        session_state_await(state, event, 0);
+    while ((status = session_state_move(state, event, ret_before)) == -EAGAIN &&
+           (!deadline_ns || clock_monotonic_ns() < deadline_ns))
+        session_state_await(state, event, deadline_ns);
     return status;
 }

@@ -67,8 +67,10 @@ int session_state_move(uint32_t *state, enum session_event event, enum session_s
 /* Waits until the event need not wait; until the deadline (CLOCK_MONOTONIC, 0: none) at most. */
 void session_state_await(uint32_t *state, enum session_event event, uint64_t deadline_ns);
 
-/* Waits as long as it takes, and changes the state. 0, or -EPERM if the event is refused. */
-int session_state_reach(uint32_t *state, enum session_event event, enum session_state *ret_before);
+/* Waits until the deadline (0: none) at most, and changes the state. 0, -EPERM if the event is refused, or
+ * -EAGAIN after the deadline. */
+int session_state_reach(uint32_t *state, enum session_event event, uint64_t deadline_ns,
+                        enum session_state *ret_before);
 
 /* Waits while the state is this one; until the deadline at most. */
 void session_state_await_other(uint32_t *state, enum session_state now, uint64_t deadline_ns);

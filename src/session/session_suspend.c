@@ -57,14 +57,19 @@ void session_suspend(struct session_suspension *suspension)
         return;
     }
     pid_t tid = session->sampler.thread_scan.own_tid;
-    session_join_sampler(session);
-    wait_until_gone(session, tid);
+    if (session_join_sampler(session)) {
+        wait_until_gone(session, tid);
+        return;
+    }
+    suspension->is_suspended = false; /* it waits for ever: the recording ends here, and its store is left */
+    raw_set_mask(suspension->mask);
 }
 
 /* Creates another sampler thread. */
 static int start_sampler(struct session *session)
 {
     session->surroundings.is_resumed = true;
+    sig_store_seq_cst(&session->handshake.is_sampler_gone, 0);
     session_outputs_forget_descriptors(&session->outputs);
     session->surroundings.stderr_handle = -1;
     session_state_move(&session->handshake.state, ON_RESUME, NULL);

@@ -61,13 +61,12 @@ static void end_sampler(struct session *session)
     session_state_await(&session->handshake.state, ON_LEAVE, clock_monotonic_ns() + leave_patience_ns);
     uint64_t mask = raw_set_mask(~(uint64_t)0);
     bool has_left = session_state_move(&session->handshake.state, ON_LEAVE, NULL) == 0;
-    if (has_left) {
-        session_join_sampler(session);
+    bool is_gone = has_left && session_join_sampler(session);
+    if (is_gone)
         session_state_move(&session->handshake.state, ON_GONE, NULL);
-    }
     raw_set_mask(mask);
-    if (has_left && session->surroundings.has_probe)
-        exit(EXIT_SUCCESS); /* the C library would, if the probe were not there */
+    if (has_left && (!is_gone || session->surroundings.has_probe))
+        exit(EXIT_SUCCESS); /* the C library would, if the sampler or the probe were not there */
 }
 
 static void leave_session(struct thread *thread)

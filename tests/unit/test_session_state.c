@@ -58,6 +58,17 @@ static void test_nothing_waits_for_ever(void **unused)
     }
 }
 
+/* A thread that ends the process does not wait for another one for ever. */
+static void test_a_wait_ends_at_its_deadline(void **unused)
+{
+    (void)unused;
+    uint32_t word = STATE_SUSPENDED;
+    enum session_state before;
+    assert_int_equal(session_state_reach(&word, ON_END, 1, &before), -EAGAIN);
+    assert_int_equal(word, STATE_SUSPENDED);
+    assert_int_equal(before, STATE_SUSPENDED);
+}
+
 /* From every state but the last the recording can be ended, and what is final stays so. */
 static void test_every_recording_can_be_ended(void **unused)
 {
@@ -117,11 +128,11 @@ static void *play_thread(void *argument)
         session_state_await(&shared, ON_SUSPEND, 0);
         suspend_and_resume();
     }
-    if (argument && session_state_reach(&shared, ON_LEAVE, &before) == 0) {
+    if (argument && session_state_reach(&shared, ON_LEAVE, 0, &before) == 0) {
         pthread_join(sampler_thread, NULL);
         session_state_move(&shared, ON_GONE, NULL);
     }
-    if (session_state_reach(&shared, ON_END, &before) < 0)
+    if (session_state_reach(&shared, ON_END, 0, &before) < 0)
         return NULL;
     __atomic_fetch_add(&ends, 1, __ATOMIC_SEQ_CST);
     if (before != STATE_LEFT)
@@ -157,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_event_in_every_state),
         cmocka_unit_test(test_nothing_waits_for_ever),
+        cmocka_unit_test(test_a_wait_ends_at_its_deadline),
         cmocka_unit_test(test_every_recording_can_be_ended),
         cmocka_unit_test(test_many_threads_change_the_state_at_once),
     };
