@@ -1,6 +1,7 @@
 /*
- * Ends of the process that do not run our destructor. _exit and abort end the process at once: they only
- * leave a note in the store. quick_exit calls a handler of ours (init.c).
+ * Ends of the process that do not run our destructor. _exit ends it at once: it leaves a note in the store,
+ * and without a store the sampler writes the profile first. abort only leaves a note: it may be a crash, or a
+ * handler may make the process go on. quick_exit calls a handler of ours (init.c).
  *
  * Called in signal handlers too, and in children of vfork, for which nothing is noted. The C library's own
  * calls of these functions do not reach the hooks.

@@ -15,8 +15,8 @@
 /* Fields of /proc/PID/stat by the numbers of proc_pid_stat(5). */
 enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START = 22 };
 
-/* PF_IO_WORKER and PF_USER_WORKER (include/linux/sched.h). The kernel sets them for threads that it creates in
- * a process for itself; a program can only fake their names (iou-wrk-*, iou-sqp-*, vhost-*). */
+/* PF_IO_WORKER and PF_USER_WORKER (include/linux/sched.h). The kernel sets them for threads that it creates
+ * in a process for itself; a program can only fake their names (iou-wrk-*, iou-sqp-*, vhost-*). */
 static const unsigned long flags_of_kernels = 0x10 | 0x4000;
 
 /* The size of an entry whose name is one digit: 19 bytes before the name (struct linux_dirent64), rounded up

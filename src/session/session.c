@@ -39,6 +39,9 @@ static const uint64_t idle_check_ns = 100 * NS_PER_MS;
 /* For an end, while another thread makes a call without the sampler, or the sampler leaves. */
 static const uint64_t end_patience_ns = 10 * (uint64_t)NS_PER_S;
 
+/* For an end without exit handlers, which a program may want to be quick. */
+static const uint64_t at_once_patience_ns = 5 * (uint64_t)NS_PER_S;
+
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
 
@@ -378,6 +381,27 @@ static bool finish_recording(struct session *session, const char *why)
 void session_finish(void)
 {
     finish_recording(session_own(), NULL);
+}
+
+/*
+ * Before the first tick there is no sample, and a short child has few. If another thread ends the recording
+ * already, this one waits for the same profile; without a sampler that one writes it, and may be the thread
+ * that this handler is in.
+ */
+void session_finish_at_once(struct session *session)
+{
+    enum session_state before;
+    uint32_t *state = &session->handshake.state;
+    uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + at_once_patience_ns;
+    bool is_short = session->birth.is_child && now_ns < session->birth.start_ns + SESSION_WORTH_NS;
+    if (is_short || session_state_now(state) <= STATE_STARTING)
+        return;
+    session_let_go();
+    int status = session_state_reach(state, ON_END, deadline_ns, &before);
+    if (status == 0 && before == STATE_LEFT)
+        write_without_sampler(session);
+    else if (status == 0 || before == STATE_ENDING)
+        session_await_sampler(session, deadline_ns);
 }
 
 void session_end(const char *why)

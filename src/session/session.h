@@ -51,9 +51,13 @@ void session_finish(void);
 void session_end(const char *why);
 
 /*
- * Notes in the store, if there is one, that the process is about to end without session_finish. If its run
- * has been gathered already, nobody will read the store again; then session_note_exit ends the recording as
- * session_finish does. daemon: the process forks and ends; cancel: it goes on. Any thread, also in a handler.
+ * Notes in the store, if there is one, that the process is about to end without session_finish. daemon: the
+ * process forks and ends; cancel: it goes on. Any thread, also in a handler.
+ *
+ * session_note_exit is for the thread that is about to end the process at once. If nobody will read a store
+ * after the process, the sampler ends the recording and writes the profile. The thread itself does nothing
+ * that may need a lock: it waits, for 5 s at most. Not for a forked child of less than 100 ms, or one that is
+ * not set up.
  */
 void session_note_exit(int status);
 void session_note_daemon(void);

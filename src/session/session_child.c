@@ -17,9 +17,6 @@
 /* If the loader's lock has not been free for so long, nobody will ever release it. */
 static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 
-/* How long a thread that ends the recording waits for a sampler that has not begun. It begins at once, unless
- * it waits for a lock, or for a CPU. */
-
 /* ---- in the thread that forked ---- */
 
 static void inherit_settings(struct session *session, const struct session *parent)

@@ -88,6 +88,9 @@ int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argume
 bool session_await_sampler(struct session *session, uint64_t deadline_ns);
 bool session_join_sampler(struct session *session);
 
+/* session_note_exit without a store: see session.h. */
+void session_finish_at_once(struct session *session);
+
 /* ---- session_unrecorded.c ---- */
 
 /* At the start: why this process cannot be recorded without a difference to it; NULL: it can. */

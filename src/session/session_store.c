@@ -253,13 +253,20 @@ static int is_still_gathered(const struct session_store *store)
     return is_gathered;
 }
 
+/* Whether there is a store, or will be at the first tick, that somebody reads after the process. */
+static bool leaves_store(const struct session *session)
+{
+    if (!mapped_store_is_kept(&session->sampler.mapped_store))
+        return sig_load_acquire(&session->store.plan) == STORE_FIRST;
+    return !session->config->store_is_run || is_still_gathered(&session->store) != 0;
+}
+
 void session_note_exit(int status)
 {
     struct session *session = session_own();
     note_end(STORE_END_EXIT, status);
-    if (session && session->config->store_is_run && mapped_store_is_kept(&session->sampler.mapped_store) &&
-        is_still_gathered(&session->store) == 0)
-        session_finish();
+    if (session && !leaves_store(session))
+        session_finish_at_once(session);
 }
 
 void session_note_daemon(void)

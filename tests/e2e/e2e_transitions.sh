@@ -33,12 +33,12 @@ assert_files() { # DIRECTORY: every file is whole
     [ "$count" -gt 1 ] || fail "$1: only $count files"
 }
 
-# Without a store _exit leaves no profile of the process; exec leaves one of the time before it, if that is worth it.
+# exec leaves a profile of the time before it, if that is worth it.
 for how in return exit _exit leave exec; do
     echo "== $how"
     run "$how"
     assert_files "$TMP/$how"
-    case $how in return | exit | leave)
+    case $how in return | exit | _exit | leave)
         profile=$TMP/$how/app.$(cat "$TMP/$how/pid").pb.gz
         check_profile "$profile"
         [ "$how" = leave ] || assert_conserved "$profile" "$(cat "$TMP/$how/pid")" # main ends before the last thread
