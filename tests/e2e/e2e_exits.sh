@@ -1,6 +1,6 @@
 #!/bin/bash
-# However a process ends, it prints what it would without us and has the same status; where the library's destructor
-# runs there is a profile, and it is true of what ran to the end. See target_exits.c.
+# However a process ends, it prints what it would without us and has the same status; where the profiler sees the end
+# there is a profile, and it is true of what ran to the end. See target_exits.c.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
