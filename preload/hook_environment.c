@@ -3,10 +3,10 @@
  * environment names the library, nor under a filter of system calls that the program has installed.
  */
 #include "hook_environment.h"
+#include "hook_argument.h"
 #include "config/environment.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
-#include "sig/sys/sig_memory.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,49 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PAGE_BYTES = 4096,
-    PATH_BYTES = 1024 /* a longer path is not looked at */
-};
-
-/* ---- the program's pointers, which may be bad: the kernel answers EFAULT then ---- */
-
-/* Whether an aligned word, or a byte, can be read. page: the last one that could be. */
-static bool can_read(const void *at, uintptr_t *page)
-{
-    uintptr_t word = (uintptr_t)at & ~(uintptr_t)7;
-    if (word / PAGE_BYTES == *page)
-        return true;
-    if (!sig_memory_is_readable(word))
-        return false;
-    *page = word / PAGE_BYTES;
-    return true;
-}
-
-static bool can_read_string(const char *at, uintptr_t *page)
-{
-    while (can_read(at, page)) {
-        size_t left = PAGE_BYTES - (uintptr_t)at % PAGE_BYTES, length = strnlen(at, left);
-        if (length < left)
-            return true;
-        at += left;
-    }
-    return false;
-}
-
-static bool can_read_environment(char *const *environment)
-{
-    uintptr_t array_page = UINTPTR_MAX, text_page = UINTPTR_MAX;
-    if (!environment || (uintptr_t)environment % sizeof(char *) != 0)
-        return false;
-    for (; can_read(environment, &array_page); environment++) {
-        if (!*environment)
-            return true;
-        if (!can_read_string(*environment, &text_page))
-            return false;
-    }
-    return false;
-}
+enum { PATH_BYTES = 1024 }; /* a longer path is not looked at */
 
 /* ---- our library ---- */
 
@@ -92,7 +50,7 @@ static bool is_followed(char *const *environment, struct environment_plan *plan)
 {
     size_t length;
     const struct hook_memory *memory = hook_memory();
-    if (!memory->library || !can_read_environment(environment))
+    if (!memory->library || !environment || !hook_argument_has_strings(environment))
         return false;
     const char *element = environment_element(environment, memory->library, &length);
     if (memory->hidden && !element) {
@@ -112,9 +70,8 @@ static void settle(struct environment_plan *plan, const char *path)
     if (plan->change == ENVIRONMENT_GETS_OURS && *program->runtime)
         program->obstacle = "AddressSanitizer's library must come first";
     if (program->obstacle) {
-        uintptr_t page = UINTPTR_MAX;
         *program->runtime = '\0';
-        session_report_unfollowed(can_read_string(path, &page) ? path : "", program->obstacle);
+        session_report_unfollowed(hook_argument_has_string(path) ? path : "", program->obstacle);
     }
     if (plan->change == ENVIRONMENT_GETS_OURS)
         plan->change = program->obstacle ? ENVIRONMENT_STAYS : ENVIRONMENT_GETS_OURS;
@@ -151,9 +108,8 @@ static const char *next_candidate(const char **path, const char *file, char *ret
 struct environment_plan hook_environment_plan_search(const char *file, char *const *environment)
 {
     char candidate[PATH_BYTES];
-    uintptr_t page = UINTPTR_MAX;
     const char *path = getenv("PATH");
-    if (!can_read_string(file, &page) || !*file || strchr(file, '/'))
+    if (!hook_argument_has_string(file) || !*file || strchr(file, '/'))
         return hook_environment_plan(AT_FDCWD, file, 0, environment);
     path = path ? path : "/bin:/usr/bin"; /* as in the C library */
     while (next_candidate(&path, file, candidate)) {

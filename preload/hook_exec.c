@@ -60,7 +60,7 @@ EXEC(execvpe, (const char *file, char *const *list, char *const *environment),
      hook_environment_plan_search(file, environment), (file, list, HOOK_ENVIRONMENT(plan, environment)))
 EXEC(fexecve, (int fd, char *const *list, char *const *environment),
      hook_environment_plan(fd, "", AT_EMPTY_PATH, environment),
-     (fd, list, HOOK_ENVIRONMENT(plan, environment)))
+     (fd, list, environment ? HOOK_ENVIRONMENT(plan, environment) : NULL)) /* which it refuses itself */
 EXEC(execveat, (int fd, const char *path, char *const *list, char *const *environment, int flags),
      hook_environment_plan(fd, path, flags, environment),
      (fd, path, list, HOOK_ENVIRONMENT(plan, environment), flags))

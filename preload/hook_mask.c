@@ -4,6 +4,7 @@
  */
 #include "hook_mask.h"
 #include "hook.h"
+#include "hook_argument.h"
 #include "base/raw_calls.h"
 #include "sig/signal/sig_action.h"
 #include "sig/sys/sig_arch.h"
@@ -72,9 +73,8 @@ static bool is_kernels_own(uint64_t set)
     return sig_numbers_is_plain(set) || sig_numbers_current() == 0 || !sig_process_is_this();
 }
 
-/* Gives signals back to the program until the set treats all of ours alike, or none is left to give back.
- * Returns the set for the kernel. */
-static uint64_t give_back_singled_out(uint64_t set)
+/* Gives signals back to the program until the set treats all of ours alike, or none is left to give back. */
+uint64_t hook_mask_to_kernel(uint64_t set)
 {
     uint64_t before = 0, numbers;
     if (is_kernels_own(set))
@@ -89,17 +89,12 @@ static uint64_t give_back_singled_out(uint64_t set)
     return sig_numbers_to_kernel(set);
 }
 
-void hook_mask_give_back_set(const sigset_t *set)
-{
-    if (set)
-        give_back_singled_out(sig_set_bits(set));
-}
-
 const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret)
 {
-    if (!set || sig_numbers_is_plain(sig_set_bits(set)))
+    uint64_t bits;
+    if (!set || !hook_argument_read(&bits, set, sizeof(bits)))
         return set;
-    sig_set_assign(ret, give_back_singled_out(sig_set_bits(set)));
+    sig_set_assign(ret, hook_mask_to_kernel(bits));
     return ret;
 }
 
@@ -125,13 +120,22 @@ static void renew_and_change(sigmask_fn *real, int how, const sigset_t *change, 
     }
 }
 
+/* As hook_mask_for_kernel, for a set that the C library reads too. */
+static const sigset_t *set_for_kernel(const sigset_t *set, sigset_t *ret)
+{
+    if (!set || sig_numbers_is_plain(sig_set_bits(set)))
+        return set;
+    sig_set_assign(ret, hook_mask_to_kernel(sig_set_bits(set)));
+    return ret;
+}
+
 /* Returns what the real function returns: -1 with errno, or an error number. The old mask is read only where
  * it is needed. */
 static int change_mask(sigmask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t kernels, unused;
     sigset_t *was = old || !sig_numbers_has_masks_to_change() ? old : &unused;
-    const sigset_t *change = hook_mask_for_kernel(set, &kernels);
+    const sigset_t *change = set_for_kernel(set, &kernels);
     uint64_t bits = change ? sig_set_bits(change) : 0; /* old may be the same object */
     int status = real(how, change, was);
     if (status != 0 || !was ||
@@ -158,8 +162,8 @@ WALLPROF_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_
 /* The new thread renews what was made when other numbers were ours (hook_thread.c). */
 WALLPROF_HOOK int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 {
-    sigset_t for_kernel;
-    return libc()->pthread_attr_setsigmask_np(attributes, hook_mask_for_kernel(set, &for_kernel));
+    sigset_t for_kernel = {0};
+    return libc()->pthread_attr_setsigmask_np(attributes, set_for_kernel(set, &for_kernel));
 }
 
 WALLPROF_HOOK int pthread_attr_getsigmask_np(const pthread_attr_t *attributes, sigset_t *ret)

@@ -26,10 +26,11 @@ void hook_mask_hide(uint64_t mask);
 /* The program uses this signal itself. If it was one of ours, it is the program's from now on. */
 void hook_mask_give_back_number(int number);
 
-/* Gives back those of our signals that a set of the program singles out. */
-void hook_mask_give_back_set(const sigset_t *set);
+/* Gives back those of our signals that a set of the program singles out. Returns the set for the kernel. */
+uint64_t hook_mask_to_kernel(uint64_t set);
 
-/* The same, and returns the set to give to the kernel: `set` itself, or *ret. NULL for NULL. */
+/* The same for a set that only the kernel reads. Returns the set to give to it: *ret, or `set` itself if that
+ * is NULL, cannot be read, or is not to be changed. */
 const sigset_t *hook_mask_for_kernel(const sigset_t *set, sigset_t *ret);
 
 #endif

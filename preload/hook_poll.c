@@ -1,7 +1,9 @@
 /*
  * Waiting for descriptors. After our signal the call is made again for the time that is left. A call that
- * cannot wait, or waits for ever, reads no clock.
+ * cannot wait, or waits for ever, reads no clock. The C library reads the times of ppoll, pselect and select
+ * itself, so the hooks read them as they are.
  */
+#include "hook_argument.h"
 #include "hook_mask.h"
 #include "hook_wait.h"
 #include "hook.h"
@@ -53,7 +55,7 @@ WALLPROF_WAIT_HOOK int ppoll(struct pollfd *fds, nfds_t count, const struct time
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
-    hook_wait_begin_with(&wait, mask);
+    hook_wait_begin_with(&wait, mask, &for_kernel);
     int result = libc()->ppoll(fds, count, time, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = poll_until(fds, count, deadline_ns, time, mask ? mask : &wait.mask);
@@ -122,7 +124,7 @@ WALLPROF_WAIT_HOOK int pselect(int count, fd_set *restrict reads, fd_set *restri
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = hook_wait_deadline(time);
     struct hook_wait wait;
-    hook_wait_begin_with(&wait, mask);
+    hook_wait_begin_with(&wait, mask, &for_kernel);
     int result = libc()->pselect(count, reads, writes, others, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
         struct timespec left = hook_wait_left(deadline_ns);
@@ -140,7 +142,7 @@ WALLPROF_WAIT_HOOK int epoll_pwait(int epoll, struct epoll_event *events, int co
     mask = hook_mask_for_kernel(mask, &for_kernel);
     uint64_t deadline_ns = deadline_of_ms(ms);
     struct hook_wait wait;
-    hook_wait_begin_with(&wait, mask);
+    hook_wait_begin_with(&wait, mask, &for_kernel);
     int result = libc()->epoll_pwait(epoll, events, count, ms, mask);
     while (hook_wait_holds(&wait, result < 0))
         result = libc()->epoll_pwait(epoll, events, count, deadline_ns ? left_ms(deadline_ns) : ms,
@@ -167,18 +169,19 @@ WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int c
 {
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
-    uint64_t deadline_ns = hook_wait_deadline(time);
+    struct hook_limit limit;
+    hook_limit_begin(&limit, time);
     if (!libc()->epoll_pwait2) { /* before glibc 2.35 */
         errno = ENOSYS;
         return -1;
     }
     struct hook_wait wait;
-    hook_wait_begin_with(&wait, mask);
+    hook_wait_begin_with(&wait, mask, &for_kernel);
     int result = libc()->epoll_pwait2(epoll, events, count, time, mask);
     while (hook_wait_holds(&wait, result < 0)) {
-        struct timespec left = hook_wait_left(deadline_ns);
-        result =
-            libc()->epoll_pwait2(epoll, events, count, deadline_ns ? &left : time, mask ? mask : &wait.mask);
+        struct timespec left;
+        result = libc()->epoll_pwait2(epoll, events, count, hook_limit_left(&limit, &left),
+                                      mask ? mask : &wait.mask);
     }
     hook_wait_end(&wait);
     return result;

@@ -1,4 +1,5 @@
 /* Waiting for semaphores, messages and asynchronous requests. A wait until a moment is simply made again. */
+#include "hook_argument.h"
 #include "hook_wait.h"
 #include "hook.h"
 
@@ -42,13 +43,14 @@ WALLPROF_WAIT_HOOK ssize_t msgrcv(int queue, void *message, size_t bytes, long t
 WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t count,
                                   const struct timespec *time)
 {
-    uint64_t deadline_ns = hook_wait_deadline(time);
+    struct hook_limit limit;
+    hook_limit_begin(&limit, time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = libc()->semtimedop(set, operations, count, time);
     while (hook_wait_goes_on(&wait, result < 0)) {
-        struct timespec left = hook_wait_left(deadline_ns);
-        result = libc()->semtimedop(set, operations, count, deadline_ns ? &left : time);
+        struct timespec left;
+        result = libc()->semtimedop(set, operations, count, hook_limit_left(&limit, &left));
     }
     hook_wait_end(&wait);
     return result;
@@ -57,13 +59,14 @@ WALLPROF_WAIT_HOOK int semtimedop(int set, struct sembuf *operations, size_t cou
 WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int count,
                                    const struct timespec *time)
 {
-    uint64_t deadline_ns = hook_wait_deadline(time);
+    struct hook_limit limit;
+    hook_limit_begin(&limit, time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = libc()->aio_suspend(requests, count, time);
     while (hook_wait_goes_on(&wait, result < 0)) {
-        struct timespec left = hook_wait_left(deadline_ns);
-        result = libc()->aio_suspend(requests, count, deadline_ns ? &left : time);
+        struct timespec left;
+        result = libc()->aio_suspend(requests, count, hook_limit_left(&limit, &left));
     }
     hook_wait_end(&wait);
     return result;

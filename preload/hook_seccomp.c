@@ -9,6 +9,7 @@
  */
 #include "hook_seccomp.h"
 #include "call_filter.h"
+#include "hook_argument.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
 #include "sig/sys/sig_atomic.h"
@@ -166,13 +167,23 @@ static void examine_filter(const struct sock_fprog *program, long flags)
     }
 }
 
+/* What the kernel cannot read, or is too long for it, is not installed. After the end nothing is probed: an
+ * earlier filter may not allow it. */
 void hook_seccomp_before(long operation, long flags, long program)
 {
     sig_store_relaxed(&hook_memory()->has_filter, true);
+    if (session_is_over())
+        return;
     if (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER)
         session_hasten_set_up();
     if (operation == SECCOMP_SET_MODE_STRICT)
         examine_filter(NULL, flags);
-    if (operation == SECCOMP_SET_MODE_FILTER && program)
-        examine_filter((const struct sock_fprog *)program, flags);
+    struct sock_fprog copy;
+    const void *given = (const void *)program;
+    if (operation != SECCOMP_SET_MODE_FILTER || !hook_argument_is_readable(given, sizeof(copy)))
+        return;
+    copy = *(const struct sock_fprog *)given;
+    if (copy.len > 0 && copy.len <= BPF_MAXINSNS &&
+        hook_argument_is_readable(copy.filter, copy.len * sizeof(*copy.filter)))
+        examine_filter(&copy, flags);
 }

@@ -3,6 +3,7 @@
  * names one of our signals uses it, and gets it back first. Otherwise the kernel would merge the program's
  * signal with ours (of a standard signal only one can be pending), and a set of signals would include ours.
  */
+#include "hook_argument.h"
 #include "hook_mask.h"
 #include "hook.h"
 
@@ -12,6 +13,7 @@
 #include <netdb.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
@@ -51,10 +53,24 @@ WALLPROF_HOOK int setitimer(enum __itimer_which which, const struct itimerval *r
     return libc()->setitimer(which, value, old);
 }
 
+/* The C library does not read every event that it is given. */
 static void give_back_number_of(const struct sigevent *event)
 {
-    if (event && (event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID))
-        hook_mask_give_back_number(event->sigev_signo);
+    struct {
+        int number, notify;
+    } seen;
+    _Static_assert(offsetof(struct sigevent, sigev_notify) ==
+                       offsetof(struct sigevent, sigev_signo) + sizeof(int),
+                   "one after the other");
+    if (event && hook_argument_read(&seen, &event->sigev_signo, sizeof(seen)) &&
+        (seen.notify == SIGEV_SIGNAL || seen.notify == SIGEV_THREAD_ID))
+        hook_mask_give_back_number(seen.number);
+}
+
+static void give_back_number_of_request(const struct aiocb *request)
+{
+    if (request)
+        give_back_number_of(&request->aio_sigevent);
 }
 
 WALLPROF_HOOK int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict timer)
@@ -82,19 +98,19 @@ WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int coun
 
 WALLPROF_HOOK int aio_read(struct aiocb *request)
 {
-    give_back_number_of(&request->aio_sigevent);
+    give_back_number_of_request(request);
     return libc()->aio_read(request);
 }
 
 WALLPROF_HOOK int aio_write(struct aiocb *request)
 {
-    give_back_number_of(&request->aio_sigevent);
+    give_back_number_of_request(request);
     return libc()->aio_write(request);
 }
 
 WALLPROF_HOOK int aio_fsync(int how, struct aiocb *request)
 {
-    give_back_number_of(&request->aio_sigevent);
+    give_back_number_of_request(request);
     return libc()->aio_fsync(how, request);
 }
 
@@ -102,10 +118,9 @@ WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int c
                              struct sigevent *restrict event)
 {
     give_back_number_of(event);
-    for (int i = 0; i < count; i++) {
-        if (list[i])
-            give_back_number_of(&list[i]->aio_sigevent);
-    }
+    const struct aiocb *request;
+    for (int i = 0; i < count && hook_argument_read(&request, &list[i], sizeof(request)); i++)
+        give_back_number_of_request(request);
     return libc()->lio_listio(mode, list, count, event);
 }
 

@@ -66,7 +66,7 @@ static int change_kernel_action(int number, const struct sigaction *action, stru
     int status;
     if (action) {
         for_kernel = *action;
-        hook_mask_for_kernel(&action->sa_mask, &for_kernel.sa_mask);
+        sig_set_assign(&for_kernel.sa_mask, hook_mask_to_kernel(sig_set_bits(&action->sa_mask)));
         for_kernel.sa_handler =
             (real_handler_fn *)sig_trampoline((uintptr_t)action->sa_handler, action->sa_flags);
     }
@@ -119,23 +119,43 @@ WALLPROF_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict o
     return status;
 }
 
-WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
-                            struct sigaction *restrict old)
+/* 32 and 33 are the C library's own (SIGCANCEL, SIGSETXID). */
+static bool is_no_signal(int number)
+{
+    return sig_numbers_bit(number) == 0 || number == 32 || number == 33;
+}
+
+/* Gets and sets an action. Each may be NULL, and is our own memory: under our lock no fault may happen. */
+static int swap_action(int number, const struct sigaction *action, struct sigaction *old)
 {
     if (action)
         hook_mask_give_back_number(number);
     if (action && sig_process_is_this())
         sig_control_give_back(number);
-    struct sigaction set = {0}; /* old may be the same object */
-    if (action)
-        set = *action;
     int status = 0;
     if (is_kept(number))
         sig_action_swap(number, action, old);
     else
         status = change_kernel_action(number, action, old);
     if (status == 0 && action)
-        follow_stack(number, &set);
+        follow_stack(number, action);
+    return status;
+}
+
+/* The C library reads and writes the structs itself, after it has looked at the number. A bad pointer to one
+ * is a fault there as here. */
+WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
+                            struct sigaction *restrict old)
+{
+    struct sigaction wanted, before;
+    if (is_no_signal(number))
+        return libc()->sigaction(number, action, old);
+    if (action)
+        wanted = (struct sigaction){
+            .sa_handler = action->sa_handler, .sa_mask = action->sa_mask, .sa_flags = action->sa_flags};
+    int status = swap_action(number, action ? &wanted : NULL, old ? &before : NULL);
+    if (status == 0 && old)
+        *old = before;
     return status;
 }
 

@@ -5,13 +5,16 @@
  * waits for those as well. A signal that has a handler is sent to the thread again, as it was, and unblocked.
  *
  * Our signals stay in the set, because the program may send itself a signal with one of our numbers. The
- * kernel may give one of ours to the call instead of to our handler. The hook replies to it and waits on.
+ * kernel may give one of ours to the call instead of to our handler. The hook replies to it and waits on. So
+ * what the signal says is read here first, and the program is given a copy.
  */
+#include "hook_argument.h"
 #include "hook_mask.h"
 #include "hook_wait.h"
 #include "hook.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_handler.h"
+#include "sig/signal/sig_numbers.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -41,15 +44,15 @@ WALLPROF_WAIT static bool deliver_signal(struct hook_wait *wait, int number, sig
     return hook_wait_was_handled(wait);
 }
 
-/* As sigtimedwait, while the wait holds the other signals. deadline_ns: 0 for none. */
+/* As sigtimedwait, while the wait holds the other signals. */
 WALLPROF_WAIT static int wait_for_any(struct hook_wait *wait, const sigset_t *set, siginfo_t *info,
-                                      uint64_t deadline_ns)
+                                      struct hook_limit *limit)
 {
     for (;;) {
         siginfo_t taken;
-        struct timespec left = hook_wait_left(deadline_ns);
-        int number =
-            take_signal(sig_set_bits(set) | ~sig_set_bits(&wait->mask), &taken, deadline_ns ? &left : NULL);
+        struct timespec left;
+        int number = take_signal(sig_set_bits(set) | ~sig_set_bits(&wait->mask), &taken,
+                                 hook_limit_left(limit, &left));
         if (number < 0 && hook_wait_holds(wait, true))
             continue;
         if (number < 0)
@@ -78,23 +81,32 @@ WALLPROF_WAIT static bool took_our_signal(int result, siginfo_t *info)
 WALLPROF_WAIT static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *time)
 {
     siginfo_t seen;
-    hook_mask_give_back_set(set);
-    uint64_t deadline_ns = hook_wait_deadline(time);
+    sigset_t copy;
+    if (sig_numbers_current() == 0)
+        return libc()->sigtimedwait(set, info, time);
+    if (set && hook_argument_read(&copy, set, sizeof(uint64_t))) {
+        hook_mask_to_kernel(sig_set_bits(&copy));
+        set = &copy;
+    }
+    struct hook_limit limit;
+    hook_limit_begin(&limit, time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int result = libc()->sigtimedwait(set, &seen, time);
     for (;;) {
-        struct timespec left = hook_wait_left(deadline_ns);
+        struct timespec left;
         if (hook_wait_holds(&wait, result < 0))
-            result = wait_for_any(&wait, set, &seen, deadline_ns);
+            result = wait_for_any(&wait, set, &seen, &limit);
         else if (took_our_signal(result, &seen))
-            result = libc()->sigtimedwait(set, &seen, deadline_ns ? &left : time);
+            result = libc()->sigtimedwait(set, &seen, hook_limit_left(&limit, &left));
         else
             break;
     }
     hook_wait_end(&wait);
-    if (result > 0 && info)
-        *info = seen;
+    if (result > 0 && info && !hook_argument_write(info, &seen, sizeof(seen))) {
+        errno = EFAULT;
+        return -1;
+    }
     return result;
 }
 
@@ -129,7 +141,7 @@ WALLPROF_WAIT_HOOK int sigsuspend(const sigset_t *mask)
     sigset_t for_kernel;
     mask = hook_mask_for_kernel(mask, &for_kernel);
     struct hook_wait wait;
-    hook_wait_begin_with(&wait, mask);
+    hook_wait_begin_with(&wait, mask, &for_kernel);
     int result;
     do
         result = libc()->sigsuspend(mask);

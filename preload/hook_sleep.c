@@ -5,8 +5,10 @@
  * a time, so that our signals add nothing however often they come. The clocks of CPU time are an exception,
  * because they stand still.
  */
+#include "hook_argument.h"
 #include "hook_wait.h"
 #include "hook.h"
+#include "sig/signal/sig_numbers.h"
 
 #include <stddef.h>
 
@@ -38,11 +40,14 @@ WALLPROF_WAIT static int sleep_for(clockid_t clock, const struct timespec *time,
 /* Only a moment of CLOCK_MONOTONIC suits hook_wait_until: other clocks may be set, or stand still. */
 WALLPROF_WAIT static int sleep_until(clockid_t clock, int flags, const struct timespec *moment)
 {
+    struct timespec until;
     struct hook_wait wait;
     hook_wait_begin(&wait);
     int error = libc()->clock_nanosleep(clock, flags, moment, NULL);
     if (clock == CLOCK_MONOTONIC && hook_wait_holds_after(&wait, error))
-        error = hook_wait_until(&wait, hook_wait_timespec_ns(moment));
+        error = hook_argument_read(&until, moment, sizeof(until))
+                    ? hook_wait_until(&wait, hook_wait_timespec_ns(&until))
+                    : EFAULT;
     while (hook_wait_goes_on_after(&wait, error))
         error = libc()->clock_nanosleep(clock, flags, moment, NULL);
     hook_wait_end(&wait);
@@ -53,11 +58,13 @@ WALLPROF_WAIT_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct 
                                        struct timespec *rest)
 {
     struct timespec left = {0};
+    if (sig_numbers_current() == 0)
+        return libc()->clock_nanosleep(clock, flags, time, rest);
     if (flags & TIMER_ABSTIME)
         return sleep_until(clock, flags, time);
     int error = sleep_for(clock, time, &left);
-    if (error == EINTR && rest)
-        *rest = left;
+    if (error == EINTR && rest && !hook_argument_write(rest, &left, sizeof(left)))
+        return EFAULT;
     return error;
 }
 

@@ -3,6 +3,7 @@
  * call that moves much data may end early. The hooks go on, so a call takes and moves as much as without us.
  */
 #include "hook_transfer.h"
+#include "hook_argument.h"
 #include "hook.h"
 
 #include <sys/socket.h>
@@ -48,12 +49,18 @@ WALLPROF_WAIT_HOOK int accept4(int fd, struct sockaddr *restrict address, sockle
     CONNECT_AGAIN(SO_RCVTIMEO, EAGAIN, libc()->accept4(fd, address, length, flags));
 }
 
+WALLPROF_WAIT static int error_of_limit(const struct sockaddr *address)
+{
+    sa_family_t family = AF_UNSPEC;
+    hook_argument_read(&family, &address->sa_family, sizeof(family));
+    return family == AF_UNIX ? EAGAIN : EINPROGRESS;
+}
+
 /* A second call waits for the connection that the first one has begun (inet_stream_connect,
  * SS_CONNECTING). */
 WALLPROF_WAIT_HOOK int connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-    CONNECT_AGAIN(SO_SNDTIMEO, address->sa_family == AF_UNIX ? EAGAIN : EINPROGRESS,
-                  libc()->connect(fd, address, length));
+    CONNECT_AGAIN(SO_SNDTIMEO, error_of_limit(address), libc()->connect(fd, address, length));
 }
 
 WALLPROF_ALSO(__connect, connect);
@@ -92,7 +99,15 @@ WALLPROF_WAIT_HOOK ssize_t recv(int fd, void *to, size_t bytes, int flags)
     return result;
 }
 
-/* Receives a message with the sender's address, or in several parts, in one call. */
+WALLPROF_WAIT static ssize_t receive_from(struct hook_transfer *transfer, void *to, size_t bytes,
+                                          struct sockaddr *address, socklen_t *length)
+{
+    HOOK_TRANSFER_WHEN_READY(
+        transfer, SO_RCVTIMEO,
+        libc()->recvfrom(transfer->fd, to, bytes, transfer->flags | MSG_DONTWAIT, address, length));
+}
+
+/* Receives a message in several parts in one call. */
 WALLPROF_WAIT static ssize_t receive_message(struct hook_transfer *transfer, struct msghdr *message)
 {
     HOOK_TRANSFER_WHEN_READY(transfer, SO_RCVTIMEO,
@@ -105,15 +120,24 @@ WALLPROF_WAIT_HOOK ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
     ssize_t result = libc()->recvfrom(fd, to, bytes, flags, address, length);
-    if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR && address) {
-        struct iovec part = {.iov_base = to, .iov_len = bytes};
-        struct msghdr message = {
-            .msg_name = address, .msg_namelen = *length, .msg_iov = &part, .msg_iovlen = 1};
-        result = receive_message(&transfer, &message);
-        *length = result >= 0 ? message.msg_namelen : *length;
-    } else if (transfer.wait.is_holding)
-        result = receive_on(&transfer, to, bytes, result);
+    if (hook_wait_was_cut(&transfer.wait))
+        result = result < 0 && errno == EINTR && address ? receive_from(&transfer, to, bytes, address, length)
+                                                         : receive_on(&transfer, to, bytes, result);
     hook_wait_end(&transfer.wait);
+    return result;
+}
+
+/* The program may have unmapped the message while the call waited. */
+WALLPROF_WAIT static ssize_t receive_message_on(struct hook_transfer *transfer, struct msghdr *message,
+                                                ssize_t result)
+{
+    struct msghdr header;
+    struct iovec part;
+    if (result < 0)
+        return errno == EINTR ? receive_message(transfer, message) : result;
+    if (hook_argument_read(&header, message, sizeof(header)) && header.msg_iovlen == 1 &&
+        hook_argument_read(&part, header.msg_iov, sizeof(part)))
+        return receive_on(transfer, part.iov_base, part.iov_len, result);
     return result;
 }
 
@@ -122,12 +146,8 @@ WALLPROF_WAIT_HOOK ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     struct hook_transfer transfer;
     hook_transfer_begin(&transfer, fd, flags);
     ssize_t result = libc()->recvmsg(fd, message, flags);
-    if (hook_wait_was_cut(&transfer.wait)) {
-        if (result < 0 && errno == EINTR)
-            result = receive_message(&transfer, message);
-        else if (message->msg_iovlen == 1)
-            result = receive_on(&transfer, message->msg_iov->iov_base, message->msg_iov->iov_len, result);
-    }
+    if (hook_wait_was_cut(&transfer.wait))
+        result = receive_message_on(&transfer, message, result);
     hook_wait_end(&transfer.wait);
     return result;
 }
@@ -189,28 +209,34 @@ WALLPROF_WAIT static ssize_t send_message(struct hook_transfer *transfer, const 
                              libc()->sendmsg(transfer->fd, message, transfer->flags | MSG_DONTWAIT));
 }
 
+WALLPROF_WAIT static bool read_part(const struct msghdr *message, size_t i, struct iovec *ret)
+{
+    return hook_argument_read(ret, &message->msg_iov[i], sizeof(*ret));
+}
+
 WALLPROF_WAIT static ssize_t send_rest(struct hook_transfer *transfer, const struct msghdr *message,
                                        ssize_t result)
 {
     size_t before = 0, done = (size_t)result;
-    for (size_t i = 0; i < message->msg_iovlen; i++) {
-        const struct iovec *part = &message->msg_iov[i];
-        if (done < before + part->iov_len) {
-            result = send_on(transfer, part->iov_base, part->iov_len, (ssize_t)(done - before));
+    struct iovec part;
+    for (size_t i = 0; i < message->msg_iovlen && read_part(message, i, &part); i++) {
+        if (done < before + part.iov_len) {
+            result = send_on(transfer, part.iov_base, part.iov_len, (ssize_t)(done - before));
             done = before + (result > 0 ? (size_t)result : 0);
-            if (done < before + part->iov_len)
+            if (done < before + part.iov_len)
                 break;
         }
-        before += part->iov_len;
+        before += part.iov_len;
     }
     return (ssize_t)done;
 }
 
 WALLPROF_WAIT static size_t message_bytes(const struct msghdr *message)
 {
+    struct iovec part;
     size_t bytes = 0;
-    for (size_t i = 0; i < message->msg_iovlen; i++)
-        bytes += message->msg_iov[i].iov_len;
+    for (size_t i = 0; i < message->msg_iovlen && read_part(message, i, &part); i++)
+        bytes += part.iov_len;
     return bytes;
 }
 
@@ -219,8 +245,10 @@ WALLPROF_WAIT static ssize_t send_message_on(struct hook_transfer *transfer, con
 {
     if (result < 0 && errno == EINTR)
         result = send_message(transfer, message);
-    if (result > 0 && goes_on_sending(transfer, result, message_bytes(message)))
-        result = send_rest(transfer, message, result);
+    struct msghdr header; /* the program may have unmapped it while the call waited */
+    if (result > 0 && hook_argument_read(&header, message, sizeof(header)) &&
+        goes_on_sending(transfer, result, message_bytes(&header)))
+        result = send_rest(transfer, &header, result);
     return result;
 }
 
@@ -262,7 +290,8 @@ WALLPROF_WAIT static bool waits_for_more(const struct hook_transfer *transfer, i
 
 WALLPROF_WAIT static bool is_spent(const struct timespec *time)
 {
-    return time && time->tv_sec == 0 && time->tv_nsec == 0;
+    struct timespec left;
+    return time && hook_argument_read(&left, time, sizeof(left)) && left.tv_sec == 0 && left.tv_nsec == 0;
 }
 
 /* Receives or sends (limit: SO_RCVTIMEO or SO_SNDTIMEO) all messages that the socket is ready for, again and

@@ -5,6 +5,7 @@
  * /dev/urandom. Many programs do not expect that. A call on a socket with a time limit ends with EINTR.
  */
 #include "hook_transfer.h"
+#include "hook_argument.h"
 #include "hook.h"
 
 #include <sys/random.h>
@@ -36,11 +37,12 @@ WALLPROF_WAIT static ssize_t write_rest(struct hook_transfer *transfer, const st
                                         ssize_t result)
 {
     size_t before = 0, done = result > 0 ? (size_t)result : 0;
-    for (int i = 0; i < count; i++) {
-        size_t bytes = parts[i].iov_len, skip = done - before;
+    struct iovec part; /* the program may have unmapped the vector while the call waited */
+    for (int i = 0; i < count && hook_argument_read(&part, &parts[i], sizeof(part)); i++) {
+        size_t bytes = part.iov_len, skip = done - before;
         if (skip < bytes) {
             ssize_t step =
-                hook_transfer_write_all(transfer, (const char *)parts[i].iov_base + skip, bytes - skip);
+                hook_transfer_write_all(transfer, (const char *)part.iov_base + skip, bytes - skip);
             done += step > 0 ? (size_t)step : 0;
             if (step < (ssize_t)(bytes - skip))
                 break;
@@ -52,9 +54,10 @@ WALLPROF_WAIT static ssize_t write_rest(struct hook_transfer *transfer, const st
 
 WALLPROF_WAIT static size_t bytes_in_parts(const struct iovec *parts, int count)
 {
+    struct iovec part;
     size_t bytes = 0;
-    for (int i = 0; i < count; i++)
-        bytes += parts[i].iov_len;
+    for (int i = 0; i < count && hook_argument_read(&part, &parts[i], sizeof(part)); i++)
+        bytes += part.iov_len;
     return bytes;
 }
 
@@ -140,10 +143,12 @@ WALLPROF_WAIT_HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
     hook_transfer_begin(&transfer, fd, 0);
     ssize_t result = libc()->readv(fd, parts, count);
     if (hook_wait_was_cut(&transfer.wait) && result < 0 && errno == EINTR) {
-        int first = 0;
-        while (first < count - 1 && parts[first].iov_len == 0)
-            first++;
-        result = hook_transfer_read_once(&transfer, parts[first].iov_base, parts[first].iov_len);
+        struct iovec part = {0};
+        for (int i = 0; i < count && part.iov_len == 0; i++) {
+            if (!hook_argument_read(&part, &parts[i], sizeof(part)))
+                break;
+        }
+        result = hook_transfer_read_once(&transfer, part.iov_base, part.iov_len);
     }
     hook_wait_end(&transfer.wait);
     return result;

@@ -3,11 +3,13 @@
  * cancellation points and do more than the call, so the call itself is made again. libaio's io_getevents is
  * here as well, because it is nothing but its system call.
  */
+#include "hook_argument.h"
 #include "hook_mask.h"
 #include "hook_seccomp.h"
 #include "hook_wait.h"
 #include "hook.h"
 #include "session/session.h"
+#include "sig/signal/sig_numbers.h"
 
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
@@ -23,6 +25,7 @@ enum time_kind {
     ONCE,       /* the kernel restarts it, or it must not be made again */
     AGAIN,      /* made again as it was: it has no end, or waits until a moment */
     FOR_TIME,   /* for a struct timespec, which stays as it is */
+    FOR_SLEEP,  /* the same; after EINTR the kernel writes what is left to the next argument */
     FOR_REST,   /* for a struct timespec, to which the kernel writes what is left */
     FOR_PERIOD, /* for a struct timeval, to which the kernel writes what is left */
     FOR_MS,     /* for milliseconds; for ever if negative */
@@ -46,7 +49,7 @@ WALLPROF_WAIT static struct wait_form form_by_arguments(long number, long first,
         return fourth & IORING_ENTER_EXT_ARG ? (struct wait_form){FOR_RING, 4} : (struct wait_form){AGAIN, 0};
     if (second & TIMER_ABSTIME)
         return (struct wait_form){AGAIN, 0};
-    return first == CLOCK_REALTIME || first == CLOCK_MONOTONIC ? (struct wait_form){FOR_TIME, 2}
+    return first == CLOCK_REALTIME || first == CLOCK_MONOTONIC ? (struct wait_form){FOR_SLEEP, 2}
                                                                : (struct wait_form){ONCE, 0};
 }
 
@@ -58,7 +61,7 @@ WALLPROF_WAIT static struct wait_form form_of(long number, long first, long seco
     case SYS_clock_nanosleep:
         return form_by_arguments(number, first, second, fourth);
     case SYS_nanosleep:
-        return (struct wait_form){FOR_TIME, 0};
+        return (struct wait_form){FOR_SLEEP, 0};
 #ifdef SYS_poll /* newer machines do not have the older calls */
     case SYS_poll:
         return (struct wait_form){FOR_MS, 2};
@@ -93,70 +96,82 @@ WALLPROF_WAIT static struct wait_form form_of(long number, long first, long seco
     }
 }
 
-/* What a call needs to be made again. */
+/*
+ * What a call needs to be made again, and the kernel's results of later calls. The kernel's own result of the
+ * first call says nothing of the rest: the program may have given memory that cannot be written.
+ */
 struct wait_rest {
-    uint64_t deadline_ns; /* 0 until it is known, and without one */
-    struct timespec time;
+    struct hook_limit limit;
+    bool is_used; /* one of these is the argument now */
+    struct timespec time, left;
+    struct timeval period;
     struct io_uring_getevents_arg ring;
 };
 
-static const struct timespec *time_of_ring(const struct io_uring_getevents_arg *ring)
+/* As the kernel reads it: of microseconds there may be a million or more. */
+WALLPROF_WAIT static struct timespec time_of_period(const struct timeval *period)
 {
-    return ring ? (const struct timespec *)(uintptr_t)ring->ts : NULL;
+    return (struct timespec){.tv_sec = period->tv_sec + period->tv_usec / 1000000,
+                             .tv_nsec = period->tv_usec % 1000000 * 1000};
 }
 
-/* Before the call. No clock is read for a call whose rest the kernel writes. */
-WALLPROF_WAIT static uint64_t deadline_before(struct wait_form form, long argument)
+/* Before the call. What the kernel will overwrite is read now. */
+WALLPROF_WAIT static void begin_limit(struct wait_form form, long argument, struct wait_rest *rest)
 {
-    switch (form.kind) {
-    case FOR_TIME:
-        return hook_wait_deadline((const struct timespec *)argument);
-    case FOR_MS:
-        return (int)argument > 0 ? clock_monotonic_ns() + (uint64_t)(int)argument * NS_PER_MS : 0;
-    case FOR_RING:
-        return hook_wait_deadline(time_of_ring((const struct io_uring_getevents_arg *)argument));
-    default:
-        return 0;
+    const void *given = (const void *)argument;
+    const struct timespec *time = NULL;
+    if (form.kind == FOR_TIME || form.kind == FOR_SLEEP)
+        time = given;
+    if (form.kind == FOR_REST && hook_argument_read(&rest->time, given, sizeof(rest->time)))
+        time = &rest->time;
+    if (form.kind == FOR_PERIOD && hook_argument_read(&rest->period, given, sizeof(rest->period))) {
+        rest->time = time_of_period(&rest->period);
+        time = &rest->time;
     }
+    if (form.kind == FOR_RING && hook_argument_read(&rest->ring, given, sizeof(rest->ring)))
+        time = (const struct timespec *)(uintptr_t)rest->ring.ts;
+    if (form.kind == FOR_MS && (int)argument > 0) {
+        rest->time = clock_ns_timespec((uint64_t)(int)argument * NS_PER_MS);
+        time = &rest->time;
+    }
+    hook_limit_begin(&rest->limit, time);
 }
 
-/* After our signal, from the rest that the kernel wrote at sig_wait_here.time_ns. */
-WALLPROF_WAIT static uint64_t deadline_after(struct wait_form form, long argument)
-{
-    if (form.kind == FOR_REST && argument)
-        return sig_wait_here.time_ns + hook_wait_timespec_ns((const struct timespec *)argument);
-    const struct timeval *period = (const struct timeval *)argument;
-    if (form.kind == FOR_PERIOD && period)
-        return sig_wait_here.time_ns + (uint64_t)period->tv_sec * NS_PER_S +
-               ((uint64_t)period->tv_usec + 1) * NS_PER_US; /* it is rounded down */
-    return 0;
-}
-
-/* The argument for the next call. Where the program is told what is left, that is written too. */
+/* The argument for the next call. */
 WALLPROF_WAIT static long argument_for(struct wait_form form, struct wait_rest *rest, long argument)
 {
-    if (!rest->deadline_ns)
+    hook_limit_left(&rest->limit, &rest->time);
+    if (!rest->limit.deadline_ns)
         return argument;
-    rest->time = hook_wait_left(rest->deadline_ns);
+    rest->is_used = true;
     switch (form.kind) {
-    case FOR_TIME:
-        return (long)&rest->time;
-    case FOR_REST:
-        *(struct timespec *)argument = rest->time;
-        return argument;
     case FOR_PERIOD:
-        *(struct timeval *)argument =
+        rest->period =
             (struct timeval){.tv_sec = rest->time.tv_sec, .tv_usec = rest->time.tv_nsec / NS_PER_US};
-        return argument;
+        return (long)&rest->period;
     case FOR_MS:
         return (long)((clock_timespec_ns(&rest->time) + NS_PER_MS - 1) / NS_PER_MS);
     case FOR_RING:
-        rest->ring = *(const struct io_uring_getevents_arg *)argument;
         rest->ring.ts = (uint64_t)(uintptr_t)&rest->time;
         return (long)&rest->ring;
     default:
-        return argument;
+        return (long)&rest->time;
     }
+}
+
+/* After the last call: writes to the program's arguments what the kernel would. Returns the result. */
+WALLPROF_WAIT static long tell_rest(struct wait_form form, const struct wait_rest *rest,
+                                    const long *arguments, long result)
+{
+    void *given = (void *)arguments[0], *left = (void *)arguments[1];
+    if (form.kind == FOR_SLEEP && result < 0 && errno == EINTR && left &&
+        !hook_argument_write(left, &rest->left, sizeof(rest->left)))
+        errno = EFAULT;
+    if (form.kind == FOR_REST && rest->is_used)
+        (void)hook_argument_write(given, &rest->time, sizeof(rest->time)); /* as the kernel: or not */
+    if (form.kind == FOR_PERIOD && rest->is_used)
+        (void)hook_argument_write(given, &rest->period, sizeof(rest->period));
+    return result;
 }
 
 WALLPROF_WAIT static long make_call(long number, const long *arguments)
@@ -171,18 +186,19 @@ wait_by_number(long number, long a, long b, long c, long d, long e, long f, stru
 {
     const long given[ARGUMENTS] = {a, b, c, d, e, f};
     long arguments[ARGUMENTS] = {a, b, c, d, e, f};
-    struct wait_rest rest = {.deadline_ns = deadline_before(form, given[form.at])};
+    struct wait_rest rest = {0};
+    begin_limit(form, given[form.at], &rest);
+    if (form.kind == FOR_SLEEP && given[form.at + 1])
+        arguments[form.at + 1] = (long)&rest.left;
     struct hook_wait wait;
     hook_wait_begin(&wait);
     long result = make_call(number, arguments);
     while (hook_wait_goes_on(&wait, result < 0)) {
-        if (!rest.deadline_ns)
-            rest.deadline_ns = deadline_after(form, given[form.at]);
         arguments[form.at] = argument_for(form, &rest, given[form.at]);
         result = make_call(number, arguments);
     }
     hook_wait_end(&wait);
-    return result;
+    return tell_rest(form, &rest, &given[form.at], result);
 }
 
 /* The signal that a call sends, 0 for all others. */
@@ -211,7 +227,7 @@ long hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     struct wait_form form = form_of(number, a, b, d);
-    if (form.kind != ONCE)
+    if (form.kind != ONCE && sig_numbers_current() != 0)
         return wait_by_number(number, a, b, c, d, e, f, form);
     hook_mask_give_back_number(number_sent(number, b, c));
     if (number == SYS_exit_group)

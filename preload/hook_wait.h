@@ -45,11 +45,22 @@ _Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, u
                                           struct _Unwind_Exception *exception,
                                           struct _Unwind_Context *context);
 
+/*
+ * A wait that the program has left by longjmp is still noted. On one stack, a wait that goes on is further
+ * out, at a higher address; one at this address or a little below it is over.
+ */
+static inline const struct sig_waiting *hook_wait_outer(const struct sig_waiting *noted,
+                                                        const struct hook_wait *wait)
+{
+    enum { NEAR_BYTES = 64 * 1024 };
+    return (uintptr_t)wait - (uintptr_t)noted < NEAR_BYTES ? NULL : noted;
+}
+
 /* Always inlined, because the directive is for the hook's frame. 0x1b: pc-relative, 4 bytes, signed. */
 __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wait *wait)
 {
     __asm__ volatile(".cfi_personality 0x1b, hook_wait_personality");
-    wait->waiting.outer = sig_wait_here.waits;
+    wait->waiting.outer = hook_wait_outer(sig_wait_here.waits, wait);
     wait->waiting.handled = sig_wait_here.handled;
     wait->waiting.may_be_short = false;
     wait->waiting.mask = NULL;
@@ -58,12 +69,14 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     sig_wait_here.waits = &wait->waiting;
 }
 
-/* The same, with a mask during the wait (the kernel's form; or NULL), which a handler may change. */
+/* The same for a call with a mask, as hook_mask_for_kernel has returned it. A handler may change it, if it is
+ * the hook's own copy. */
 __attribute__((always_inline)) static inline void hook_wait_begin_with(struct hook_wait *wait,
-                                                                       const sigset_t *mask)
+                                                                       const sigset_t *mask, sigset_t *copy)
 {
     hook_wait_begin(wait);
-    wait->waiting.mask = (uint64_t *)(uintptr_t)mask;
+    if (mask == copy)
+        wait->waiting.mask = (uint64_t *)copy->__val;
 }
 
 static inline void hook_wait_end(const struct hook_wait *wait)

@@ -255,6 +255,12 @@ bool session_is_recording(void)
     return session_current() != NULL;
 }
 
+bool session_is_over(void)
+{
+    struct session *session = session_own();
+    return !session || session_state_is_final(&session->handshake.state);
+}
+
 bool session_is_strict(void)
 {
     struct session *session = session_current();

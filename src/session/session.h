@@ -28,6 +28,9 @@ int session_start(char *const *arguments, char **environment);
  * signal handlers. */
 bool session_is_recording(void);
 
+/* Whether this process has no recording that could be ended now: none, or one that ends or has ended. */
+bool session_is_over(void);
+
 /* The labels of the process: there before a recording begins, after it has ended, and in a forked child. Any
  * thread, also in signal handlers. */
 struct label_table *session_labels(void);
@@ -136,6 +139,10 @@ void session_resume(const struct session_suspension *suspension);
 struct thread *session_thread_prepare(void);
 void session_thread_discard(struct thread *thread);
 void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t stack_high);
+
+/* Whether an object lies on the calling thread's own stack, at or above the caller's frame: then it is mapped
+ * for certain, to read and to write. Also in signal handlers and children of vfork. */
+bool session_thread_has_on_stack(const void *object, size_t bytes);
 
 /* What the program says of the calling thread, in its record; NULL without one. Also in signal handlers. */
 struct thread_annotations *session_thread_annotations(void);

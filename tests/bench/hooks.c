@@ -57,17 +57,26 @@ static void waits(void)
 {
     static const struct timespec none, soon = {.tv_sec = 3600};
     struct pollfd ready = {.fd = null_fd, .events = POLLOUT};
+    static sigset_t elsewhere;
     struct epoll_event event;
+    sigset_t on_stack;
+    int word = 0;
+    sigemptyset(&on_stack);
     MEASURE("nanosleep", nanosleep(&none, NULL));
     MEASURE("poll", poll(&ready, 1, 0));
     MEASURE("poll-endless", poll(&ready, 1, -1));
     MEASURE("poll-limit", poll(&ready, 1, 3600 * 1000));
     MEASURE("ppoll-limit", ppoll(&ready, 1, &soon, NULL));
+    MEASURE("ppoll-mask", ppoll(&ready, 1, &none, &on_stack));
+    MEASURE("ppoll-static-mask", ppoll(&ready, 1, &none, &elsewhere));
     MEASURE("select", select(0, NULL, NULL, NULL, &(struct timeval){0}));
     MEASURE("epoll_wait", epoll_wait(epoll_fd, &event, 1, 0));
+    MEASURE("epoll_pwait-mask", epoll_pwait(epoll_fd, &event, 1, 0, &on_stack));
+    MEASURE("epoll_pwait2", epoll_pwait2(epoll_fd, &event, 1, &none, NULL));
     MEASURE("sem_wait", (sem_post(&semaphore), sem_wait(&semaphore)));
     MEASURE("semop", semop(semaphores, &(struct sembuf){.sem_op = 0}, 1));
     MEASURE("syscall", syscall(SYS_getppid));
+    MEASURE("syscall-futex", syscall(SYS_futex, &word, 0, 1, &soon, NULL, 0));
 }
 
 static void transfers(void)

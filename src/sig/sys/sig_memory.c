@@ -1,6 +1,7 @@
 /*
  * The probe is rt_sigprocmask with an invalid `how`. The kernel first copies the set from user memory, and
  * fails with EFAULT if it cannot. Then it fails with EINVAL for `how`, so no mask is ever changed.
+ * The probe of a write is rt_sigprocmask without a set, which writes the mask there.
  * Source: kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask).
  */
 #include "sig_memory.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 
 #include <sys/uio.h>
 
@@ -84,6 +86,21 @@ bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes)
         return false;
     for (size_t i = 0; i < bytes; i++)
         to[i] = ((const volatile uint8_t *)(uintptr_t)from)[i];
+    return true;
+}
+
+/* The 8 bytes are overwritten. */
+static bool is_writable(uint64_t address)
+{
+    return sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)address, KERNEL_SIGSET_BYTES) == 0;
+}
+
+bool sig_memory_write(uint64_t to, const uint8_t *from, size_t bytes)
+{
+    if (bytes < KERNEL_SIGSET_BYTES || !is_writable(to) || !is_writable(to + bytes - KERNEL_SIGSET_BYTES))
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        ((volatile uint8_t *)(uintptr_t)to)[i] = from[i];
     return true;
 }
 

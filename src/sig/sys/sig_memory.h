@@ -1,5 +1,5 @@
 /*
- * Reading memory that may not be mapped, from a handler or the sampler thread.
+ * Reading memory that may not be mapped, from a handler, a hook or the sampler thread; and writing it.
  *
  * There are two ways, both without a lock or a fault. A probe before a direct read is for memory that cannot
  * go away meanwhile, such as the stack that the thread runs on. A copy by the kernel is for all else: data of
@@ -34,6 +34,10 @@ size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descr
 
 /* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */
 bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes);
+
+/* Copies 8 bytes to a page by probe and direct write, to memory that may not be writable. False if it is not;
+ * then a part may have been written, as by the kernel. */
+bool sig_memory_write(uint64_t to, const uint8_t *from, size_t bytes);
 
 /* Copies at most a page through the kernel, or if it refuses the call by probe and direct read: for memory
  * that this thread uses, so that nobody should be unmapping it now. */
