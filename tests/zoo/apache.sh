@@ -36,9 +36,15 @@ start() {
     local port
     port=$(free_port)
     configure "$port"
+    : >error.log
     serve apache2 -D FOREGROUND -f "$PWD/httpd.conf"
-    await connects "$port" || return
+    await grep 'resuming normal operations' error.log || return # its handlers are there, and its children start
     [ "$1" -eq 0 ] || fetch "$port" /index.html "$1" 8
+}
+
+# What the children have met: those that had to be killed, or died.
+children() {
+    grep -oE 'still did not exit.*|exit signal.*|AH0005[0-2].*' error.log | sort -u
 }
 
 run() {
@@ -46,14 +52,14 @@ run() {
     for turn in WINCH TERM; do
         start 200 || return
         stop "$turn"
+        children
     done
     # Right after the start, while children change their user.
     for turn in 1 2 3 4 5 6; do
         start 0 || return
         stop TERM
+        children
     done
-    # What the children have met: those that had to be killed, or died.
-    grep -oE 'child process|still did not exit|exit signal.*|AH0005[0-2].*' error.log | sed 's/\[.*//; s/pid [0-9]*//' | sort | uniq -c
 }
 
 zoo "$@"
