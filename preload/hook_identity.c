@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { SINGLE_UNSHARE = CLONE_NEWUSER | CLONE_VM | CLONE_THREAD | CLONE_SIGHAND };
@@ -82,6 +83,13 @@ LOSES_RIGHTS(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effec
 LOSES_RIGHTS(setgroups, (size_t count, const gid_t *groups), (count, groups))
 LOSES_RIGHTS(initgroups, (const char *user, gid_t group), (user, group))
 LOSES_RIGHTS(chroot, (const char *path), (path))
+
+LOSES_RIGHTS(setrlimit, (__rlimit_resource_t resource, const struct rlimit *limits), (resource, limits))
+LOSES_RIGHTS(prlimit,
+             (pid_t pid, enum __rlimit_resource resource, const struct rlimit *limits, struct rlimit *old),
+             (pid, resource, limits, old))
+WALLPROF_ALSO(setrlimit64, setrlimit); /* the same on machines of 64 bits */
+WALLPROF_ALSO(prlimit64, prlimit);
 
 /* Whether the option belongs to one thread, and decides later which capabilities the thread keeps. */
 static bool decides_capabilities(int option)

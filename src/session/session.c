@@ -240,6 +240,9 @@ int session_start(char *const *arguments, char **environment)
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);
+        if (session->config
+                ->is_strict) /* what it opens is in the program's table, so it is done before main */
+            session_hasten_set_up();
         if (session->config->hides)
             hook_memory()->hidden = environment_leave(environment, own_path());
     } else {

@@ -100,6 +100,8 @@ static int be_born(struct session *session)
     if (status == 0) {
         if (session->birth.is_child)
             session_settle_inherited(session, is_lost);
+        /* first of all: what is opened from here on is not in the program's table */
+        session_surroundings_enter(&session->surroundings, session->config->is_strict);
         status = session_prepare(session);
         report_settings(session);
     }
@@ -110,9 +112,9 @@ static int be_born(struct session *session)
     return status;
 }
 
-static int enter_surroundings(struct session *session)
+/* In its surroundings: opens what is needed from the first tick to the end, and reads what is there. */
+static int enter_sampler(struct session *session)
 {
-    session_surroundings_enter(&session->surroundings, session->config->is_strict);
     bool has_own_descriptors = session->surroundings.has_own_descriptors;
     session_outputs_check(&session->outputs, has_own_descriptors, &session->birth, &session->log);
     if (has_own_descriptors)
@@ -288,8 +290,10 @@ static int set_up(struct session *session)
     int status = is_resumed ? 0 : be_born(session);
     if (status == -ECANCELED)
         return status;
+    if (is_resumed)
+        session_surroundings_enter(&session->surroundings, session->config->is_strict);
     if (status == 0)
-        status = enter_surroundings(session);
+        status = enter_sampler(session);
     session->handshake.set_up_status = status;
     if (status == 0 && !is_resumed)
         session_control_begin(session);

@@ -9,7 +9,7 @@ run() { # NAME COMMAND...
     shift
     echo "== $name"
     mkdir "$TMP/$name"
-    profile_run "$TMP/$name/%p.pb.gz" timeout --kill-after=1 60 "$@" >"$TMP/out" 2>"$TMP/err"
+    profile_run "$TMP/$name/%p.pb.gz" timeout --kill-after=1 "$HANG_S" "$@" >"$TMP/out" 2>"$TMP/err"
     status=$?
     [ "$status" = 3 ] || complain "$name: status $status, not 3"
     [ ! -s "$TMP/err" ] || complain "$name: on stderr: $(cat "$TMP/err")"

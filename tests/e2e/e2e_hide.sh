@@ -25,8 +25,8 @@ assert_equal "with another" "$(seen_by "${hidden[@]}" LD_PRELOAD="$other:$LIBRAR
 # A shell's variables are what it found; what it forks and executes, and what is executed in its place, is profiled.
 rm -f ./*.pb.gz
 assert_equal "in a shell and below" \
-    "$(seen_by "${hidden[@]}" LD_PRELOAD="$LIBRARY" bash -c 'set; /usr/bin/env; /usr/bin/env -i /usr/bin/env; exec /usr/bin/env')" ""
-count=$(find . -name 'env.*.pb.gz' | wc -l)
+    "$(seen_by "${hidden[@]}" LD_PRELOAD="$LIBRARY" bash -c "set; $TARGETS/target_env; /usr/bin/env -i $TARGETS/target_env; exec $TARGETS/target_env")" ""
+count=$(find . -name 'target_env.*.pb.gz' | wc -l)
 assert_equal "profiles of programs that were executed" "$count" 3
 
 # The list the process was started with is the kernel's, and stays.
@@ -36,14 +36,14 @@ env "${hidden[@]}" LD_PRELOAD="$LIBRARY" cat /proc/self/environ | tr '\0' '\n' |
 # What the C library starts within itself is started as without us. Visible, it is followed; hidden, only what passes a hook.
 start_by() { # HOW HIDE
     rm -f ./starts.*
-    env -i PATH=/usr/bin:/bin WALLPROF_HIDE="$2" 'WALLPROF_OUT=starts.%n.%p.pb.gz' LD_PRELOAD="$LIBRARY" "$TARGETS/target_starts" "$1" 2>"$TMP/err" |
+    env -i PATH=/usr/bin:/bin WALLPROF_HIDE="$2" 'WALLPROF_OUT=starts.%n.%p.pb.gz' LD_PRELOAD="$LIBRARY" "$TARGETS/target_starts" "$1" "$TARGETS/target_env" 2>"$TMP/err" |
         grep -vE "^($own)=" >"$TMP/starts"
     assert_equal "$1: stderr" "$(cat "$TMP/err")" ""
-    followed=$(find . -name 'starts.env.*' | wc -l)
+    followed=$(find . -name 'starts.target_env.*' | wc -l)
 }
 
 for how in system popen wordexp clone clone-vfork clone-quiet; do
-    bare=$(env -i PATH=/usr/bin:/bin "$TARGETS/target_starts" "$how")
+    bare=$(env -i PATH=/usr/bin:/bin "$TARGETS/target_starts" "$how" "$TARGETS/target_env")
     start_by "$how" 0
     assert_equal "$how" "$(cat "$TMP/starts")" "$bare"
     [ "$how" = clone-quiet ] || assert_equal "$how: followed" "$followed" 1

@@ -11,7 +11,7 @@ expect() { # HOW MODE PROFILES COMMAND...
     shift 3
     rm -rf "$TMP/profiles"
     mkdir "$TMP/profiles"
-    WALLPROF_OUT=$TMP/profiles/%p.pb.gz timeout --kill-after=1 120 "$@" "$program" "$mode" >"$TMP/out" 2>&1
+    WALLPROF_OUT=$TMP/profiles/%p.pb.gz timeout --kill-after=1 "$HANG_S" "$@" "$program" "$mode" >"$TMP/out" 2>&1
     status=$?
     [ "$status" = 3 ] || complain "$mode, $how: status $status, not 3: $(cat "$TMP/out")"
     [ ! -s "$TMP/out" ] || complain "$mode, $how: it printed '$(cat "$TMP/out")'"
@@ -29,7 +29,7 @@ while read -r mode profiles; do
     done
 done <<END
 main 1
-child 9
+child 1
 iterate 0
 END
 exit "$bad"

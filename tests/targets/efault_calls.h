@@ -17,6 +17,7 @@
 #include <mqueue.h>
 #include <netdb.h>
 #include <poll.h>
+#include <grp.h>
 #include <pthread.h>
 #include <pty.h>
 #include <semaphore.h>
@@ -41,6 +42,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <threads.h>
+#include <unistd.h>
 
 enum { ARGUMENTS_MAX = 6, IN_CHILD = 1, INTERRUPTED = 2, BYTES = 16 };
 
@@ -108,6 +110,8 @@ static struct __user_cap_data_struct capabilities[2];
 static struct flock lock = {.l_type = F_RDLCK};
 static struct termios termios;
 static siginfo_t no_info;
+static stack_t no_stack = {.ss_flags = SS_DISABLE};
+static struct rlimit no_core;
 static pid_t self_pid;
 static int value;
 static struct {
@@ -331,6 +335,12 @@ MAKE(fexecve, &fexecve, f(open("/bin/true", O_RDONLY | O_CLOEXEC), p[0], p[1]))
 MAKE(execveat, (int (*)(int, const char *, char *const *, char *const *, int))0,
      f(AT_FDCWD, p[0], p[1], p[2], 0))
 MAKE(capset, (int (*)(void *, const void *))0, f(p[0], p[1]))
+MAKE(sigaltstack, &sigaltstack, f(p[0], p[1]))
+MAKE(setgroups, &setgroups, f(1, p[0]))
+MAKE(initgroups, &initgroups, f(p[0], 0))
+MAKE(chroot, &chroot, f(p[0]))
+MAKE(setrlimit, &setrlimit, f(RLIMIT_CORE, p[0]))
+MAKE(prlimit, &prlimit, f(0, RLIMIT_CORE, p[0], p[1]))
 MAKE(prctl_set_name, &prctl, f(PR_SET_NAME, p[0]))
 MAKE(prctl_get_name, &prctl, f(PR_GET_NAME, p[0]))
 MAKE(prctl_filter, &prctl, f(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, p[0]))
@@ -653,6 +663,14 @@ static const struct call calls[] = {
     {"nanosleep", "-filtered", make_nanosleep_filtered, IN_CHILD, {OF(time_1s), OF(time_2ms)}},
     {"syscall", "-nanosleep-filtered", make_number_nanosleep_filtered, IN_CHILD, {OF(time_1s), OF(time_2ms)}},
     {"ppoll", "-filtered", make_ppoll_filtered, IN_CHILD, POLL_ARGUMENTS},
+    {"sigaltstack", "", make_sigaltstack, 0, {OF(no_stack), OF(no_stack)}},
+    {"setgroups", "", make_setgroups, IN_CHILD, {OF(value)}},
+    {"initgroups", "", make_initgroups, IN_CHILD, {TEXT("root")}},
+    {"chroot", "", make_chroot, IN_CHILD, {TEXT("/")}},
+    {"setrlimit", "", make_setrlimit, 0, {OF(no_core)}},
+    {"setrlimit64", "", make_setrlimit, 0, {OF(no_core)}},
+    {"prlimit", "", make_prlimit, 0, {OF(no_core), OF(no_core)}},
+    {"prlimit64", "", make_prlimit, 0, {OF(no_core), OF(no_core)}},
     {"capset", "", make_capset, 0, {OF(capability_header), OF(capabilities)}},
     {"wait", "", make_wait, 0, {OF(value)}},
     {"waitpid", "", make_waitpid, 0, {OF(value)}},
@@ -708,7 +726,8 @@ static const char *const without_pointers[] = {
     "sigqueue",     "pthread_kill", "pthread_sigqueue", "fork",           "__fork",     "_Fork",
     "vfork",        "daemon",       "sigpause",         "__xpg_sigpause", "__sigpause", "pause",
     "usleep",       "sleep",        "tcdrain",          "unshare",        "setns",      "_exit",
-    "_Exit",        "abort",
+    "_Exit",        "abort",        "ptrace",           "setuid",         "setgid",     "seteuid",
+    "setegid",      "setreuid",     "setregid",         "setresuid",      "setresgid",
 };
 
 static int autobound(int type)

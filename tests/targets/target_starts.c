@@ -1,10 +1,11 @@
 /*
- * Starts env by functions of the C library that start programs within it, or past it, and says how that went:
+ * Starts a program that prints its environment, by functions of the C library that start programs within it,
+ * or past it, and says how that went:
  *
- *     target_starts system|popen|wordexp|clone|clone-vfork
- *     target_starts clone-quiet    a child of clone() that executes nothing
+ *     target_starts system|popen|wordexp|clone|clone-vfork PROGRAM
+ *     target_starts clone-quiet PROGRAM    a child of clone() that executes nothing
  *
- * Without env's lines about LD_PRELOAD and WALLPROF_ the output is to be the same with us and without.
+ * Without its lines about LD_PRELOAD and WALLPROF_ the output is to be the same with us and without.
  */
 #include <sched.h>
 #include <signal.h>
@@ -17,10 +18,20 @@
 
 enum { STACK_BYTES = 64 * 1024, QUIET = 3, NOT_EXECUTED = 9 };
 
+static const char *program;
+
+/* "%s" is the program. */
+static const char *command(const char *format)
+{
+    static char text[4096];
+    snprintf(text, sizeof text, format, program);
+    return text;
+}
+
 static int execute(void *unused)
 {
     (void)unused;
-    execl("/usr/bin/env", "env", (char *)NULL);
+    execl(program, program, (char *)NULL);
     _exit(NOT_EXECUTED);
 }
 
@@ -33,7 +44,7 @@ static int be_quiet(void *unused)
 static int by_popen(void)
 {
     char line[4096];
-    FILE *stream = popen("/usr/bin/env; exit 5", "r");
+    FILE *stream = popen(command("%s; exit 5"), "r");
     while (stream && fgets(line, sizeof line, stream))
         fputs(line, stdout);
     return stream ? pclose(stream) : -1;
@@ -42,7 +53,7 @@ static int by_popen(void)
 static int by_wordexp(void)
 {
     wordexp_t words;
-    int error = wordexp("$(/usr/bin/env) $((1 + 2)) ~root", &words, 0);
+    int error = wordexp(command("$(%s) $((1 + 2)) ~root"), &words, 0);
     for (size_t i = 0; !error && i < words.we_wordc; i++)
         puts(words.we_wordv[i]);
     return error;
@@ -60,8 +71,9 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     int status = -1;
+    program = argc > 2 ? argv[2] : "";
     if (!strcmp(how, "system"))
-        status = system("/usr/bin/env; exit 5");
+        status = system(command("%s; exit 5"));
     if (!strcmp(how, "popen"))
         status = by_popen();
     if (!strcmp(how, "wordexp"))
