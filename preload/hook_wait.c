@@ -13,12 +13,21 @@ bool hook_wait_resume(const struct hook_wait *wait)
 void hook_wait_hold(struct hook_wait *wait)
 {
     sig_wait_here.was_interrupted = false;
-    if (wait->is_holding)
+    if (wait->is_holding && !wait->hold.is_over)
         return; /* it is blocked because we hold the signals */
     wait->is_holding = true;
+    wait->hold = (struct sig_hold){.mask = sig_wait_here.mask};
+    sig_wait_here.hold = &wait->hold;
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
     if (!wait->waiting.mask)
         wait->waiting.mask = (uint64_t *)wait->mask.__val;
+}
+
+void hook_wait_put_mask_back(const struct hook_wait *wait)
+{
+    sig_wait_here.hold = NULL;
+    if (!wait->hold.is_over)
+        raw_set_mask(wait->mask.__val[0]);
 }
 
 bool hook_wait_release(struct hook_wait *wait)
@@ -26,7 +35,7 @@ bool hook_wait_release(struct hook_wait *wait)
     if (wait->is_holding) {
         wait->is_holding = false;
         wait->waiting.mask = NULL; /* a mask of the caller's stays to the end */
-        raw_set_mask(wait->mask.__val[0]);
+        hook_wait_put_mask_back(wait);
     }
     return !hook_wait_was_handled(wait);
 }

@@ -36,7 +36,8 @@
 struct hook_wait {
     struct sig_waiting waiting;
     bool is_holding; /* signals are blocked until the end; then: */
-    sigset_t mask;   /* the program's, to wait with */
+    struct sig_hold hold;
+    sigset_t mask; /* the program's, to wait with */
 };
 
 /* Ends the innermost wait when a thread is unwound through its hook. It is the personality routine of the
@@ -65,6 +66,8 @@ __attribute__((always_inline)) static inline void hook_wait_begin(struct hook_wa
     wait->waiting.may_be_short = false;
     wait->waiting.mask = NULL;
     wait->is_holding = false;
+    if (!wait->waiting.outer)
+        sig_wait_here.hold = NULL;
     sig_wait_here.was_interrupted = false;
     sig_wait_here.waits = &wait->waiting;
 }
@@ -79,11 +82,14 @@ __attribute__((always_inline)) static inline void hook_wait_begin_with(struct ho
         wait->waiting.mask = (uint64_t *)copy->__val;
 }
 
+/* At the end of a hold. */
+void hook_wait_put_mask_back(const struct hook_wait *wait);
+
 static inline void hook_wait_end(const struct hook_wait *wait)
 {
     sig_wait_here.waits = wait->waiting.outer;
     if (__builtin_expect(wait->is_holding, 0))
-        raw_set_mask(wait->mask.__val[0]);
+        hook_wait_put_mask_back(wait);
 }
 
 /* The rare parts: resume puts the mask back, hold keeps it for the next call and the end. */

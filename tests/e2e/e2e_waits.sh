@@ -43,3 +43,11 @@ assert_equal 'reads that went on after a signal without SA_RESTART, bare' "$(bar
 lost=$(WALLPROF_HZ=1000 WALLPROF_OBSERVE=signal profile_run "$TMP/alarm.pb.gz" "$TARGETS/target_alarm" 300)
 assert_equal 'status of target_alarm' "$?" 0
 assert_equal 'reads of 300 that went on after a signal without SA_RESTART' "$lost" 0
+
+# The mask in a handler's context is the program's, though our hook blocks all signals while it waits.
+bare_run "$TARGETS/target_context_mask" >"$TMP/bare.out" || fail "target_context_mask does not hold bare: $(cat "$TMP/bare.out")"
+for observe in auto signal; do
+    (export WALLPROF_HZ=1000 WALLPROF_OBSERVE=$observe && profile_run "$TMP/mask.pb.gz" "$TARGETS/target_context_mask") >"$TMP/mask.out" 2>&1 ||
+        fail "masks in handlers, $observe: $(cat "$TMP/mask.out")"
+    assert_equal "masks in handlers, $observe" "$(cat "$TMP/mask.out")" "$(cat "$TMP/bare.out")"
+done

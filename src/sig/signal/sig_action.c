@@ -347,6 +347,7 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         sig_restart_end(context);
     set_mask(mask);
     sig_wait_here.handled++;
+    sig_wait_end_hold(context);
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(number, info, context);
     else

@@ -25,6 +25,7 @@ extern const uint8_t sig_trampoline_entries[] __attribute__((visibility("hidden"
 _Static_assert(SIG_TRAMPOLINES_MAX == 256, "as many entries are below");
 _Static_assert(offsetof(struct sig_wait, handled) == 0, "the entries count in the first word");
 _Static_assert(sizeof(((struct sig_wait *)NULL)->handled) == 4, "of 32 bits");
+_Static_assert(offsetof(struct sig_wait, hold) == 8, "where the entries look for a hold");
 
 /* What entries with SA_ONSTACK call. */
 __attribute__((used)) static void on_stack(const ucontext_t *context)
@@ -50,9 +51,11 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
     "endbr64\n"                                                                                              \
     "mov $number, %eax\n"                                                                                    \
     "jmp " #common "\n"
-#define COUNT                                                                                                \
+#define COUNT_AND_TEST_HOLD /* to 9: if there is none */                                                     \
     "mov sig_wait_here@gottpoff(%rip), %r11\n"                                                               \
-    "incl %fs:(%r11)\n"
+    "incl %fs:(%r11)\n"                                                                                      \
+    "cmpq $0, %fs:8(%r11)\n"                                                                                 \
+    "je 9f\n"
 #define GO_ON                                                                                                \
     "lea sig_trampoline_handlers(%rip), %r11\n"                                                              \
     "jmp *(%r11,%rax,8)\n"
@@ -77,14 +80,16 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
     "hint #34\n" /* bti c */                                                                                 \
     "mov w9, #number\n"                                                                                      \
     "b " #common "\n"
-#define COUNT                                                                                                \
+#define COUNT_AND_TEST_HOLD                                                                                  \
     "adrp x10, :gottprel:sig_wait_here\n"                                                                    \
     "ldr x10, [x10, #:gottprel_lo12:sig_wait_here]\n"                                                        \
     "mrs x11, tpidr_el0\n"                                                                                   \
     "add x10, x10, x11\n"                                                                                    \
     "ldr w11, [x10]\n"                                                                                       \
     "add w11, w11, #1\n"                                                                                     \
-    "str w11, [x10]\n"
+    "str w11, [x10]\n"                                                                                       \
+    "ldr x11, [x10, #8]\n"                                                                                   \
+    "cbz x11, 9f\n"
 #define GO_ON                                                                                                \
     "adrp x10, sig_trampoline_handlers\n"                                                                    \
     "add x10, x10, #:lo12:sig_trampoline_handlers\n"                                                         \
@@ -108,6 +113,8 @@ __attribute__((used)) static void on_stack_and_end(ucontext_t *context)
 #else
 #error "entries are to be written for this machine"
 #endif
+
+#define COUNT COUNT_AND_TEST_HOLD CALL(sig_wait_end_hold) "9:\n"
 
 #define ENTRIES(first, common)                                                                               \
     ".set number, " #first "\n"                                                                              \

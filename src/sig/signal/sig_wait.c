@@ -3,6 +3,7 @@
 #include "sig/sys/sig_clock.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <time.h>
 
 /* How deep the hook and the C library's functions are in the stack when they wait. A signal frame of the
@@ -13,6 +14,9 @@ enum { DEPTH_BYTES_MAX = 1024 };
 static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
                                       1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
                                       1ULL << (32 - 1) | 1ULL << (33 - 1);
+
+/* No mask has these. */
+static const uint64_t never_in_mask = 1ULL << (SIGKILL - 1) | 1ULL << (SIGSTOP - 1);
 
 __thread struct sig_wait sig_wait_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -40,6 +44,18 @@ bool sig_wait_may_be_cut_short(const ucontext_t *context)
            wait->handled == sig_wait_here.handled &&
            (wait->may_be_short ? sig_has_made_system_call(context)
                                : sig_after_system_call(context) == regs.pc);
+}
+
+/* If not all are blocked, the program has left the wait by longjmp. */
+void sig_wait_end_hold(ucontext_t *context)
+{
+    uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
+    struct sig_hold *hold = sig_wait_here.hold;
+    sig_wait_here.hold = NULL;
+    if (!hold || ~(*blocked | never_blocked | never_in_mask) != 0)
+        return;
+    *blocked = hold->mask;
+    hold->is_over = true;
 }
 
 void sig_wait_interrupt(ucontext_t *context)

@@ -27,12 +27,19 @@ struct sig_waiting {
     uint64_t *mask; /* in the hook's frame: the mask that the kernel waits with; NULL: the thread's own */
 };
 
+/* In the same frame: the hook keeps every signal blocked, and unblocks some only within its call. */
+struct sig_hold {
+    uint64_t mask; /* the thread's without the hold */
+    bool is_over;  /* a handler of the program has got the mask back */
+};
+
 struct sig_wait {
-    uint32_t handled;     /* calls of the program's handlers; the first member, see sig_trampolines.c */
-    bool was_interrupted; /* by a handler of ours only; then: */
-    uint64_t mask;        /* the signals that were blocked, which the hook has to restore */
-    uint64_t time_ns;     /* CLOCK_MONOTONIC at the interruption */
-    bool was_given;       /* the thread waited for the very request that it replies to */
+    uint32_t handled;      /* calls of the program's handlers; see sig_trampolines.c, as for the next */
+    struct sig_hold *hold; /* NULL: none */
+    bool was_interrupted;  /* by a handler of ours only; then: */
+    uint64_t mask;         /* the signals that were blocked, which the hook has to restore */
+    uint64_t time_ns;      /* CLOCK_MONOTONIC at the interruption */
+    bool was_given;        /* the thread waited for the very request that it replies to */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
     uint32_t lent_to_children;         /* children of vfork that run here, one within another */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal came on last, or 0 */
@@ -50,6 +57,10 @@ bool sig_wait_is_hook(uint64_t pc);
 /* In the handler, which will return to this context: whether it follows a call that was cut short, as deep in
  * the stack as a call of the hook that waits. */
 bool sig_wait_may_be_cut_short(const ucontext_t *context);
+
+/* Before a handler of the program is called: in its context the thread has the mask without the hold, which
+ * it gets on the handler's return. */
+void sig_wait_end_hold(ucontext_t *context);
 
 /* Notes the interruption, if it is that call, for a signal that the program must not see. */
 void sig_wait_interrupt(ucontext_t *context);
