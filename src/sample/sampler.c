@@ -131,8 +131,10 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
         return status;
     open_directory(sampler, has_own_descriptors);
     sampler_begin_arrived(sampler);
-    while (thread_scan_start(&sampler->thread_scan, sampler->threads))
+    while (thread_scan_start(&sampler->thread_scan, sampler->threads)) {
+        sampler_begin_arrived(sampler);
         sampler_adopt_strangers(sampler);
+    }
     if (!has_own_descriptors)
         sampler_close_directory(sampler);
     sampler->modules_changed = true;

@@ -92,8 +92,11 @@ static bool do_numbers_differ(const struct thread_scan *scan, const struct threa
 
 bool thread_scan_start(struct thread_scan *scan, const struct threads *threads)
 {
-    return scan->task_directory >= 0 && do_numbers_differ(scan, threads) &&
-           meet_some(scan, threads, &scan->strangers) > 0;
+    bool has_more = scan->task_directory >= 0 && do_numbers_differ(scan, threads) &&
+                    meet_some(scan, threads, &scan->strangers) > 0;
+    if (threads_are_coming(threads)) /* some of these may be on their way to their hook */
+        scan->strangers.count = 0;
+    return has_more && scan->strangers.count > 0;
 }
 
 /* The list is read on only when no met thread is left to judge. */

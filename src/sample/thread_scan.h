@@ -66,7 +66,11 @@ void thread_scan_deinit(struct thread_scan *scan);
 /* In the sampler thread: opens its view of /proc. */
 void thread_scan_open(struct thread_scan *scan);
 
-/* Makes strangers of the threads that were there before the first hook. To be called until false. */
+/*
+ * Makes strangers of the threads that were there before the first hook, unless some thread is on its way to
+ * its hook. To be called until false. After each call the caller takes the arrived threads, and then the
+ * strangers.
+ */
 bool thread_scan_start(struct thread_scan *scan, const struct threads *threads);
 
 /*

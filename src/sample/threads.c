@@ -170,6 +170,12 @@ bool threads_turn(struct threads *threads)
     return true;
 }
 
+bool threads_are_coming(const struct threads *threads)
+{
+    /* acquire: partner of cease_coming, as below */
+    return sig_load_acquire(&threads->coming[0]) != 0 || sig_load_acquire(&threads->coming[1]) != 0;
+}
+
 bool threads_have_come(const struct threads *threads)
 {
     uint32_t before = (threads->turn + 1) % 2;

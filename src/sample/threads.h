@@ -77,6 +77,9 @@ void threads_remove(struct threads *threads, struct thread *thread);
 /* Sampler: newcomers count in the other group from now on. False, without effect, while it is not empty. */
 bool threads_turn(struct threads *threads);
 
+/* Sampler: whether any thread has been created and has not entered yet. */
+bool threads_are_coming(const struct threads *threads);
+
 /* Sampler: whether all threads that were coming at the last turn have entered (threads_take_arrived has
  * them), or never will. */
 bool threads_have_come(const struct threads *threads);
