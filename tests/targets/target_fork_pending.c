@@ -17,7 +17,7 @@
 enum {
     ALLOCATED_BYTES = 5000,  /* more than the thread's own cache has, so that a lock is taken */
     COPIED_BYTES = 16 << 20, /* so that a fork takes a while */
-    HANG_S = 600              /* a child takes milliseconds */
+    HANG_S = 600             /* a child takes milliseconds */
 };
 
 static pid_t parent, child;
