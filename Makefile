@@ -133,7 +133,7 @@ help:
 	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, README)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e-quick | lint    parts of check'
-	@echo 'make e2e-rest | strict | sanitizers | fuzz | zoo | aarch64 | oracle    parts of check-all'
+	@echo 'make e2e-rest | strict | sanitizers | fuzz | aarch64 | oracle    parts of check-all'
 
 deps:
 	@scripts/setup-deps build
