@@ -9,6 +9,9 @@
 #include "export/tool_export.h"
 #include "export/profile_path.h"
 #include "memory_limit.h"
+#include "modules/loader.h"
+#include "sig/ground/sig_modules.h"
+#include "sig/ground/sig_unloads.h"
 #include "sig/signal/sig_action.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
@@ -179,6 +182,8 @@ static void install_control_signal(struct session *session)
  * is due (session_birth.c). */
 static int begin_recording(struct session *session)
 {
+    sig_modules_use_loader(loader_find_object());
+    sig_unloads_use_loader(loader_unloaded); /* dlclose counts from here on */
     int status = sig_setup_install(session->config->signal, NULL, session_birth_cookie(&session->birth),
                                    libc()->sigaction);
     session->reported.signal = sig_numbers_current();

@@ -3,8 +3,6 @@
 #include "libc.h"
 #include "base/clock.h"
 #include "base/futex.h"
-#include "modules/loader.h"
-#include "sig/ground/sig_unloads.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
@@ -51,8 +49,6 @@ int session_prepare(struct session *session)
                           session->birth.start_ns, seed);
     if (status < 0)
         return status;
-    sig_modules_use_loader(loader_find_object());
-    sig_unloads_use_loader(loader_unloaded);
     status = sig_setup_install(session->config->signal, &session->sampler.observer.slots,
                                session_birth_cookie(&session->birth), libc()->sigaction);
     session->reported.signal = sig_numbers_current();

@@ -17,6 +17,13 @@ assert_equal "output of target_fork" "$output" "20 children"
 count=$(find "$TMP" -name 'fork.*.pb.gz' | wc -l)
 assert_equal "profiles of target_fork and its children" "$count" 21
 
+# What comes before the sampler has set itself up is as it is later.
+for observe in auto signal; do
+    WALLPROF_OBSERVE=$observe WALLPROF_HZ=50 profile_run "$TMP/early.%p.pb.gz" "$TARGETS/target_early" >"$TMP/early" 2>&1
+    assert_equal "target_early, $observe: status" $? 3
+    assert_equal "target_early, $observe: output" "$(cat "$TMP/early")" ""
+done
+
 # A message goes to the stderr of the start, also when the program has another file there by its end.
 WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY bash -c "LD_PRELOAD= '$BUILD/wallprof' ctl --timeout $HANG_S \$\$ status >/dev/null
     exec 2>$TMP/data; echo mine >&2" 2>"$TMP/stderr"
