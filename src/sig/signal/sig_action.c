@@ -190,9 +190,10 @@ static uint32_t stack_flag(void)
 void sig_action_settle(void)
 {
     uint64_t now = sig_numbers_ours(), before = sig_numbers_hold_for_stacks(now);
+    bool changes_masks = now != before && sig_trampoline_some_let_in();
     sig_store_relaxed(&sig_runs_on_own_stack, stack_flag());
     for (int number = 1; number < COUNT; number++) {
-        if (!sig_action_is_held(number) && now != before)
+        if (!sig_action_is_held(number) && changes_masks)
             settle_mask(number, before, now);
         else if (sig_action_is_held(number) && !sig_action_is_taken_away(number))
             set_kernel_action(number, NULL);

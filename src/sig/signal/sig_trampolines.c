@@ -165,6 +165,15 @@ uintptr_t sig_trampoline_handler(uintptr_t entry)
     return index < KINDS * SIG_TRAMPOLINES_MAX ? sig_load_relaxed(&sig_trampoline_handlers[index]) : entry;
 }
 
+/* Of each kind the first is used first. */
+bool sig_trampoline_some_let_in(void)
+{
+    const size_t with_restart = WITH_ONSTACK * (size_t)SIG_TRAMPOLINES_MAX,
+                 without = (WITH_ONSTACK + WITHOUT_RESTART) * (size_t)SIG_TRAMPOLINES_MAX;
+    return sig_load_relaxed(&sig_trampoline_handlers[with_restart]) ||
+           sig_load_relaxed(&sig_trampoline_handlers[without]);
+}
+
 bool sig_trampoline_lets_in(uintptr_t entry)
 {
     size_t index = index_of(entry);

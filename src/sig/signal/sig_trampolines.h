@@ -25,6 +25,9 @@ uintptr_t sig_trampoline(uintptr_t handler, int flags);
 /* Whether it is an entry, and one that lets our signals in. */
 bool sig_trampoline_lets_in(uintptr_t entry);
 
+/* Whether there has been such an entry. Without one no action needs to be looked at. */
+bool sig_trampoline_some_let_in(void);
+
 /* The handler of an entry, or the argument if it is no entry. */
 uintptr_t sig_trampoline_handler(uintptr_t entry);
 
