@@ -74,8 +74,6 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options,
         return status;
     }
     sampler->observer.by_signal_only = options->by_signal_only;
-    if (!options->by_signal_only && sampler->view == THREAD_STAT_VIEW_UNKNOWN)
-        sampler->view = thread_stat_find_view();
     uint64_t period_ns = sampler->account.fold.period_ns;
     random_init(&sampler->random, seed);
     tick_init(&sampler->tick, period_ns, start_ns, &sampler->random);

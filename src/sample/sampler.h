@@ -37,7 +37,7 @@ struct sampler {
     struct account account;
     struct timeline *timeline; /* NULL without */
     struct observer observer;
-    enum thread_stat_view view; /* of /proc; inherited in a forked child */
+    enum thread_stat_view view; /* of /proc; found before sampler_init, inherited in a forked child */
     uint64_t signals_taken; /* a set: signals of ours that the program took; the session reports each once */
     struct tick tick;
     uint32_t

@@ -10,6 +10,7 @@
 #include "export/profile_path.h"
 #include "memory_limit.h"
 #include "modules/loader.h"
+#include "sample/thread_stat.h"
 #include "sig/ground/sig_modules.h"
 #include "sig/ground/sig_unloads.h"
 #include "sig/signal/sig_action.h"
@@ -182,6 +183,8 @@ static void install_control_signal(struct session *session)
  * is due (session_birth.c). */
 static int begin_recording(struct session *session)
 {
+    if (!session->config->sampler.by_signal_only) /* the sampler would read about its own thread for it */
+        session->sampler.view = thread_stat_find_view();
     sig_modules_use_loader(loader_find_object());
     sig_unloads_use_loader(loader_unloaded); /* dlclose counts from here on */
     int status = sig_setup_install(session->config->signal, NULL, session_birth_cookie(&session->birth),

@@ -44,6 +44,7 @@ static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400 };
 
 static const uint64_t alive_check_ns = 100 * NS_PER_MS;
+static const uint64_t page_patience_ns = NS_PER_S;
 
 struct subject {
     long pid;
@@ -115,6 +116,17 @@ static int find_page(struct subject *subject)
     return fd;
 }
 
+/* A process has its page when its first tick is near, which takes some milliseconds. */
+static int await_page(struct subject *subject)
+{
+    const struct timespec pause = {.tv_nsec = NS_PER_MS};
+    uint64_t deadline_ns = clock_monotonic_ns() + page_patience_ns;
+    int fd;
+    while ((fd = find_page(subject)) == -ENOENT && clock_monotonic_ns() < deadline_ns)
+        nanosleep(&pause, NULL);
+    return fd;
+}
+
 static int explain_failure(long pid, int error)
 {
     switch (-error) {
@@ -137,7 +149,7 @@ static int explain_failure(long pid, int error)
 static int open_subject(struct subject *subject)
 {
     struct stat status;
-    subject->fd = find_page(subject);
+    subject->fd = await_page(subject);
     if (subject->fd < 0)
         return explain_failure(subject->pid, subject->fd);
     if (fstat(subject->fd, &status) < 0 || status.st_size != CONTROL_PAGE_BYTES)
