@@ -365,7 +365,6 @@ static bool needs_timeline(const struct config *config)
 
 void config_read(struct config *config, struct log *log, char *const *environment)
 {
-    memset(config, 0, sizeof(*config));
     config->rank = find_rank(environment);
     for (int i = 0; i < VARIABLE_COUNT; i++)
         read_variable(config, log, (enum variable)i, variables[i].standard);

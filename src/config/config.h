@@ -53,7 +53,8 @@ struct config {
     char log_path[PATH_MAX];  /* "" for stderr */
 };
 
-/* Fills in config from an environment (environ's form). Complaints go to the log. Never fails. */
+/* Fills in *config, which is zeroed memory, from an environment (environ's form). Complaints go to the log.
+ * Never fails. */
 void config_read(struct config *config, struct log *log, char *const *environment);
 
 #endif

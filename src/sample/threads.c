@@ -18,7 +18,6 @@ static const size_t chunk_bytes = sizeof(struct thread) * THREADS_PER_CHUNK;
 
 int threads_init(struct threads *threads)
 {
-    memset(threads, 0, sizeof(*threads));
     threads->live_capacity = LIVE_FIRST_CAPACITY;
     threads->live = scratch_alloc(sizeof(*threads->live) * threads->live_capacity);
     threads->by_tid = scratch_alloc(sizeof(*threads->by_tid) * threads->live_capacity);

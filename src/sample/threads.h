@@ -45,7 +45,7 @@ struct threads {
     uint32_t live_count, live_capacity; /* capacity: a power of two */
 };
 
-/* 0 or -errno. */
+/* *threads is zeroed memory. 0 or -errno. */
 int threads_init(struct threads *threads);
 void threads_deinit(struct threads *threads);
 

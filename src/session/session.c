@@ -5,7 +5,6 @@
 #include "account/labels.h"
 #include "base/clock.h"
 #include "config/environment.h"
-#include "export/command_line.h"
 #include "export/tool_export.h"
 #include "export/profile_path.h"
 #include "memory_limit.h"
@@ -149,8 +148,6 @@ static void read_settings(struct session *session, char *const *environment)
                             session->config->rank);
     if (*session->config->store && strcmp(session->config->store, "auto") != 0)
         profile_path_anchor(session->config->store, sizeof(session->config->store), session->config->rank);
-    command_line_read(session->config->arguments, session->birth.command_text,
-                      sizeof(session->birth.command_text));
 }
 
 /* The path that we were loaded from, "" if it cannot be told. */

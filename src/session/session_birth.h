@@ -30,7 +30,7 @@ struct session_birth {
         *inherited; /* a child's copy of its parent's session; the sampler discards it, then NULL */
     struct thread *main_thread; /* the record of the thread that started the recording or forked */
     struct perf_maps perf_maps;
-    char command_text[SESSION_COMMAND_TEXT_BYTES];
+    char command_text[SESSION_COMMAND_TEXT_BYTES]; /* "" until the set-up; a child may have its parent's */
 };
 
 /* For the calling process, now. The other members stay 0. */

@@ -3,6 +3,7 @@
 #include "libc.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "export/command_line.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
@@ -40,6 +41,9 @@ static uint64_t random_seed(const struct session *session)
 
 int session_prepare(struct session *session)
 {
+    if (!*session->birth.command_text) /* a child may have its parent's */
+        command_line_read(session->config->arguments, session->birth.command_text,
+                          sizeof(session->birth.command_text));
     uint64_t seed = random_seed(session);
     int status = session_outputs_choose(&session->outputs, session->config, &session->birth, &session->log);
     if (status < 0)

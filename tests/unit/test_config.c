@@ -33,6 +33,7 @@ static void read_all(struct fixture *fixture, const char *const *entries)
         environment[i] = strdup(entries[i]);
     memset(&fixture->config, 0xff, sizeof(fixture->config));
     log_init(&fixture->log, LOG_WARNING);
+    memset(&fixture->config, 0, sizeof(fixture->config));
     config_read(&fixture->config, &fixture->log, environment);
     fixture->log.text[fixture->log.used_bytes] = '\0';
     for (size_t i = 0; environment[i]; i++)
@@ -628,6 +629,7 @@ static void ranks_are_found(void **state)
     };
     struct fixture *fixture = *state;
     for (size_t i = 0; i < COUNT(cases); i++) {
+        memset(&fixture->config, 0, sizeof(fixture->config));
         config_read(&fixture->config, &fixture->log, cases[i].environment);
         if (fixture->config.rank != cases[i].rank)
             fail_msg("%zu: rank %d, not %d", i, fixture->config.rank, cases[i].rank);
