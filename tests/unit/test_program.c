@@ -83,7 +83,7 @@ static void what_runs_here_fits(void **state)
 {
     assert_obstacle("/proc/self/exe", NULL);
     assert_obstacle("/bin/sh", NULL);
-    assert_string_equal(examine("/proc/self/exe").runtime, "");
+    assert_string_equal(examine("/bin/sh").runtime, ""); /* of ours a sanitizer would be found */
 }
 
 static void a_program_names_what_is_in_the_way(void **state)
