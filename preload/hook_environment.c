@@ -50,6 +50,10 @@ static bool is_followed(char *const *environment, struct environment_plan *plan)
 {
     size_t length;
     const struct hook_memory *memory = hook_memory();
+    if (memory->has_filter) { /* which may not allow a call of ours */
+        plan->change = memory->hidden ? ENVIRONMENT_GETS_OURS : ENVIRONMENT_STAYS;
+        return false;
+    }
     if (!memory->library || !environment || !hook_argument_has_strings(environment))
         return false;
     const char *element = environment_element(environment, memory->library, &length);
@@ -85,7 +89,7 @@ struct environment_plan hook_environment_plan(int directory_fd, const char *path
     struct environment_plan plan = {.change = ENVIRONMENT_STAYS};
     if (!is_followed(environment, &plan))
         return plan;
-    if (!plan.program.obstacle && !hook_memory()->has_filter)
+    if (!plan.program.obstacle)
         program_examine(&hook_memory()->loader, directory_fd, path, flags, &plan.program);
     settle(&plan, path);
     return plan;
@@ -109,7 +113,7 @@ struct environment_plan hook_environment_plan_search(const char *file, char *con
 {
     char candidate[PATH_BYTES];
     const char *path = getenv("PATH");
-    if (!hook_argument_has_string(file) || !*file || strchr(file, '/'))
+    if (hook_memory()->has_filter || !hook_argument_has_string(file) || !*file || strchr(file, '/'))
         return hook_environment_plan(AT_FDCWD, file, 0, environment);
     path = path ? path : "/bin:/usr/bin"; /* as in the C library */
     while (next_candidate(&path, file, candidate)) {

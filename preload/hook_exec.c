@@ -9,6 +9,7 @@
 #include "hook_mask.h"
 #include "hook.h"
 #include "session/session.h"
+#include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 
 #include <alloca.h>
@@ -29,7 +30,8 @@ struct exec_changes {
 static struct exec_changes begin_exec(void)
 {
     session_hold_for_exec();
-    sched_yield();
+    if (sig_numbers_current() != 0) /* else nothing is queued, and a filter may not allow it */
+        sched_yield();
     struct exec_changes ret = {.mask = hook_mask_show()};
     ret.is_ignored = sig_setup_show_ignored();
     return ret;

@@ -19,18 +19,12 @@
 #include "sig/signal/sig_wait.h"
 
 #include <errno.h>
-#include <gnu/libc-version.h>
 #include <pty.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- signals during a fork ---- */
-
-/* The first version 2.X of the C library that runs fork handlers while it does not hold their list's lock
- * (BZ #24595): a program's handler of signals may fork there. */
-enum { HANDLERS_WITHOUT_LOCK = 36 };
 
 /* Between prepare and the restoring. initial-exec: nothing is allocated at the first use. */
 static __thread uint64_t mask_before_fork __attribute__((tls_model("initial-exec")));
@@ -44,36 +38,32 @@ static void restore_mask_after_fork(void)
     raw_set_mask(mask_before_fork);
 }
 
-static bool runs_handlers_with_lock(void)
-{
-    const char *version = gnu_get_libc_version();
-    return version[0] == '2' && version[1] == '.' && atoi(version + 2) < HANDLERS_WITHOUT_LOCK;
-}
-
-/* Not those that the C library sends to cancel a thread and to change all threads' users: another thread
- * waits for the reply. */
+/*
+ * The handlers are registered before the program's, so prepare runs last and the others run first, at which
+ * point the C library has released malloc's locks. Before glibc 2.36 it still holds that of the list of fork
+ * handlers: a pending signal's handler that forks would wait for ever (BZ #24595).
+ *
+ * Faults are not blocked, since handlers of libraries that were initialised before us run between the two.
+ */
 void hook_fork_prepare(void)
 {
-    enum { SIGCANCEL = 32, SIGSETXID = 33 };
+    bool has_signal = sig_numbers_current() != 0; /* else a filter may not allow a call of ours */
+    if (has_signal && !is_blocked_for_fork) {
+        mask_before_fork = raw_set_mask(~SIG_WAIT_NEVER_BLOCKED);
+        is_blocked_for_fork = true;
+    }
     session_hold_for_fork();
-    if (is_blocked_for_fork)
-        return; /* a handler of the program's, which was registered before ours, forks */
-    mask_before_fork = raw_set_mask(~(sig_numbers_bit(SIGCANCEL) | sig_numbers_bit(SIGSETXID)));
-    is_blocked_for_fork = true;
 }
 
-/* If the C library still holds a lock, the hooks below restore the mask after it has returned. */
 void hook_fork_parent(void)
 {
     session_release();
-    if (!runs_handlers_with_lock())
-        restore_mask_after_fork();
+    restore_mask_after_fork();
 }
 
 void hook_fork_child(void)
 {
-    if (!runs_handlers_with_lock())
-        restore_mask_after_fork();
+    restore_mask_after_fork();
 }
 
 /* ---- the hooks ---- */
@@ -95,7 +85,6 @@ static void restart_in_child(void)
 WALLPROF_HOOK pid_t fork(void)
 {
     pid_t pid = libc()->fork();
-    restore_mask_after_fork();
     if (pid == 0)
         restart_in_child();
     return pid;
@@ -109,7 +98,6 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
     pid_t before = getpid();
     session_note_daemon();
     int status = libc()->daemon(keep_directory, keep_streams);
-    restore_mask_after_fork();
     if (getpid() != before)
         restart_in_child();
     else
@@ -121,7 +109,6 @@ WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *term
                             const struct winsize *size)
 {
     pid_t pid = libc()->forkpty(primary, name, termios, size);
-    restore_mask_after_fork();
     if (pid == 0)
         restart_in_child();
     return pid;

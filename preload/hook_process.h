@@ -3,8 +3,8 @@
 #define WALLPROF_HOOK_PROCESS_H
 
 /*
- * In the thread that forks, and in the child. prepare pauses the sampler and blocks signals. parent releases
- * the sampler, also after a fork that failed. parent and child restore the mask, or leave that to the hook.
+ * In the thread that forks, and in the child. prepare blocks signals and pauses the sampler. parent releases
+ * the sampler, also after a fork that failed. parent and child restore the mask.
  */
 void hook_fork_prepare(void);
 void hook_fork_parent(void);

@@ -16,7 +16,7 @@ void hook_wait_hold(struct hook_wait *wait)
     if (wait->is_holding && !wait->hold.is_over)
         return; /* it is blocked because we hold the signals */
     wait->is_holding = true;
-    wait->hold = (struct sig_hold){.mask = sig_wait_here.mask};
+    wait->hold = (struct sig_hold){.outer = sig_wait_here.hold, .mask = sig_wait_here.mask};
     sig_wait_here.hold = &wait->hold;
     wait->mask = (sigset_t){.__val = {sig_wait_here.mask}};
     if (!wait->waiting.mask)
@@ -25,9 +25,10 @@ void hook_wait_hold(struct hook_wait *wait)
 
 void hook_wait_put_mask_back(const struct hook_wait *wait)
 {
-    sig_wait_here.hold = NULL;
-    if (!wait->hold.is_over)
-        raw_set_mask(wait->mask.__val[0]);
+    if (wait->hold.is_over)
+        return;
+    sig_wait_here.hold = wait->hold.outer;
+    raw_set_mask(wait->mask.__val[0]);
 }
 
 bool hook_wait_release(struct hook_wait *wait)
@@ -70,10 +71,17 @@ _Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, u
                                           struct _Unwind_Exception *exception,
                                           struct _Unwind_Context *context)
 {
-    (void)version, (void)class, (void)exception, (void)context;
-    struct hook_wait *wait = (struct hook_wait *)(uintptr_t)sig_wait_here.waits;
-    if (!(actions & _UA_CLEANUP_PHASE) || !wait)
+    (void)version, (void)class, (void)exception;
+    enum { FRAME_BYTES_MAX = 4096 };
+    uintptr_t noted = (uintptr_t)sig_wait_here.waits, frame = (uintptr_t)_Unwind_GetCFA(context);
+    struct hook_wait *wait = (struct hook_wait *)noted;
+    if (!(actions & _UA_CLEANUP_PHASE) || !noted)
         return _URC_CONTINUE_UNWIND;
+    if (noted - frame >= FRAME_BYTES_MAX) { /* not this frame's: what is further in is over, and not read */
+        sig_wait_here.waits = noted < frame ? NULL : sig_wait_here.waits;
+        sig_wait_here.hold = noted < frame ? NULL : sig_wait_here.hold;
+        return _URC_CONTINUE_UNWIND;
+    }
     if (sig_wait_here.was_interrupted)
         hook_wait_hold(wait);
     hook_wait_end(wait);

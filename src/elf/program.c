@@ -52,8 +52,8 @@ static bool find_file(int directory_fd, const char *path, int flags, struct stat
 
 static int open_to_read(int directory_fd, const char *path, int flags)
 {
-    return (int)sig_syscall4(SYS_openat, directory_fd, (long)path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags,
-                             0);
+    return (int)sig_syscall4(SYS_openat, directory_fd, (long)path,
+                             O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0);
 }
 
 static void close_file(int fd)

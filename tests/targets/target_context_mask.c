@@ -1,6 +1,7 @@
 /*
  * The mask in a handler's context is that of the interrupted code, in each kind of wait, and what the handler
- * makes of it is the thread's after its return.
+ * makes of it is the thread's after its return. Two signals are sent at once, so that a handler often comes
+ * upon the entry of another.
  *
  *     target_context_mask
  *
@@ -9,10 +10,10 @@
 #include "target.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/time.h>
 #include <ucontext.h>
 
 enum { ROUNDS = 60, PERIOD_US = 4000 };
@@ -84,14 +85,36 @@ static bool is_as_left(void)
     return sigismember(&mask, SIGUSR2) && !sigismember(&mask, SIGUSR1) && !sigismember(&mask, SIGTERM);
 }
 
+static void *send_pairs(void *receiver)
+{
+    for (;;) {
+        usleep(PERIOD_US);
+        pthread_kill(*(pthread_t *)receiver, SIGALRM);
+        pthread_kill(*(pthread_t *)receiver, SIGRTMIN + 3);
+    }
+    return NULL;
+}
+
+static void start_sender(void)
+{
+    static pthread_t receiver;
+    pthread_t sender;
+    sigset_t all, old;
+    receiver = pthread_self();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    CHECK(pthread_create(&sender, NULL, send_pairs, &receiver) == 0);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
 int main(void)
 {
-    const struct itimerval ticks = {{0, PERIOD_US}, {0, PERIOD_US}};
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
     int bad = 0;
     epoll = epoll_create1(0);
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &ticks, NULL);
+    sigaction(SIGRTMIN + 3, &action, NULL);
+    start_sender();
     for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
         int left = 0;
         for (seen = wrong = 0; seen < ROUNDS;) {

@@ -1,4 +1,5 @@
 /* Whether the library can be preloaded into a program: read from files of every kind, damaged ones too. */
+/* test: not-emulated */
 #include "elf/program.h"
 #include "lib/unit.h"
 

@@ -346,9 +346,9 @@ static void call_program_handler(const struct sigaction *action, int number, sig
         reset_action(number, action);
     if (!(action->sa_flags & SA_RESTART))
         sig_restart_end(context);
-    set_mask(mask);
     sig_wait_here.handled++;
     sig_wait_end_hold(context);
+    set_mask(mask);
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(number, info, context);
     else

@@ -1,6 +1,7 @@
 #include "sig_wait.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_clock.h"
+#include "sig_numbers.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -9,11 +10,6 @@
 /* How deep the hook and the C library's functions are in the stack when they wait. A signal frame of the
  * kernel is larger, so a wait within a handler is not taken for the one that the handler interrupted. */
 enum { DEPTH_BYTES_MAX = 1024 };
-
-/* Signals of faults, and the C library's own (SIGCANCEL, SIGSETXID). */
-static const uint64_t never_blocked = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |
-                                      1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) |
-                                      1ULL << (32 - 1) | 1ULL << (33 - 1);
 
 /* No mask has these. */
 static const uint64_t never_in_mask = 1ULL << (SIGKILL - 1) | 1ULL << (SIGSTOP - 1);
@@ -46,16 +42,17 @@ bool sig_wait_may_be_cut_short(const ucontext_t *context)
                                : sig_after_system_call(context) == regs.pc);
 }
 
-/* If not all are blocked, the program has left the wait by longjmp. */
+/* Not all are blocked in the context of a handler that comes upon the entry of another, for which the hold
+ * stays; and after the program has left the wait by longjmp. */
 void sig_wait_end_hold(ucontext_t *context)
 {
     uint64_t *blocked = (uint64_t *)context->uc_sigmask.__val;
     struct sig_hold *hold = sig_wait_here.hold;
-    sig_wait_here.hold = NULL;
-    if (!hold || ~(*blocked | never_blocked | never_in_mask) != 0)
+    if (!hold || ~(*blocked | SIG_WAIT_NEVER_BLOCKED | never_in_mask) != 0)
         return;
-    *blocked = hold->mask;
+    *blocked = sig_numbers_renew(hold->mask);
     hold->is_over = true;
+    sig_wait_here.hold = hold->outer;
 }
 
 void sig_wait_interrupt(ucontext_t *context)
@@ -64,5 +61,5 @@ void sig_wait_interrupt(ucontext_t *context)
     sig_wait_here.was_interrupted = true;
     sig_wait_here.mask = *blocked;
     sig_wait_here.time_ns = sig_clock_ns(CLOCK_MONOTONIC);
-    *blocked |= ~never_blocked;
+    *blocked |= ~SIG_WAIT_NEVER_BLOCKED;
 }

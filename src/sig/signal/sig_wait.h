@@ -15,6 +15,7 @@
 #ifndef WALLPROF_SIG_WAIT_H
 #define WALLPROF_SIG_WAIT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -29,13 +30,19 @@ struct sig_waiting {
 
 /* In the same frame: the hook keeps every signal blocked, and unblocks some only within its call. */
 struct sig_hold {
-    uint64_t mask; /* the thread's without the hold */
-    bool is_over;  /* a handler of the program has got the mask back */
+    struct sig_hold *outer; /* of a wait that this one is within a handler of, or NULL */
+    uint64_t mask;          /* the thread's without the hold */
+    bool is_over;           /* a handler of the program has got the mask back */
 };
+
+/* Signals of faults, and the C library's own (SIGCANCEL, SIGSETXID). */
+#define SIG_WAIT_NEVER_BLOCKED                                                                               \
+    (1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) | 1ULL << (SIGILL - 1) |            \
+     1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1) | 1ULL << (32 - 1) | 1ULL << (33 - 1))
 
 struct sig_wait {
     uint32_t handled;      /* calls of the program's handlers; see sig_trampolines.c, as for the next */
-    struct sig_hold *hold; /* NULL: none */
+    struct sig_hold *hold; /* the innermost; NULL: none */
     bool was_interrupted;  /* by a handler of ours only; then: */
     uint64_t mask;         /* the signals that were blocked, which the hook has to restore */
     uint64_t time_ns;      /* CLOCK_MONOTONIC at the interruption */
@@ -59,7 +66,7 @@ bool sig_wait_is_hook(uint64_t pc);
 bool sig_wait_may_be_cut_short(const ucontext_t *context);
 
 /* Before a handler of the program is called: in its context the thread has the mask without the hold, which
- * it gets on the handler's return. */
+ * it gets on the handler's return. A handler that comes upon another's entry leaves that to the other. */
 void sig_wait_end_hold(ucontext_t *context);
 
 /* Notes the interruption, if it is that call, for a signal that the program must not see. */
