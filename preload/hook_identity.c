@@ -22,6 +22,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ LOSES_RIGHTS(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effec
 LOSES_RIGHTS(setgroups, (size_t count, const gid_t *groups), (count, groups))
 LOSES_RIGHTS(initgroups, (const char *user, gid_t group), (user, group))
 LOSES_RIGHTS(chroot, (const char *path), (path))
+LOSES_RIGHTS(mlockall, (int flags), (flags))
 
 LOSES_RIGHTS(setrlimit, (__rlimit_resource_t resource, const struct rlimit *limits), (resource, limits))
 LOSES_RIGHTS(prlimit,

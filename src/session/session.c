@@ -114,6 +114,7 @@ struct session *session_create(struct config *config, uint64_t stack_low, uint64
     if (!session)
         return NULL;
     session->config = config;
+    session->requests.toggles = sig_control_count(); /* what comes from here on is a request */
     session_birth_init(&session->birth);
     session_outputs_forget_descriptors(&session->outputs);
     session->outputs.worth_writing_ns = session->birth.start_ns + SESSION_WORTH_NS;
@@ -177,7 +178,7 @@ static void install_control_signal(struct session *session)
 }
 
 /* The signal is ours before the program blocks or uses any. The sampler sets up all else when its first tick
- * is due (session_birth.c). */
+ * is near (session_run.c). */
 static int begin_recording(struct session *session)
 {
     if (!session->config->sampler.by_signal_only) /* the sampler would read about its own thread for it */
@@ -245,8 +246,9 @@ int session_start(char *const *arguments, char **environment)
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);
-        if (session->config
-                ->is_strict) /* what it opens is in the program's table, so it is done before main */
+        /* else what it opens is in the program's table, so it is done before main */
+        bool is_apart = !session->config->is_strict && session_surroundings_can_leave();
+        if (!is_apart)
             session_hasten_set_up();
         if (session->config->hides)
             hook_memory()->hidden = environment_leave(environment, own_path());

@@ -17,10 +17,11 @@ struct thread;             /* sample/thread.h */
 struct thread_annotations; /* account/thread_annotations.h */
 
 /*
- * The process's own, as main has them. Reads the environment, starts recording, and returns when the sampler
- * runs. Our part is taken out of the environment if programs that are executed are not to be followed, or if
- * it is to be hidden (hook_memory.h). The calling thread is registered as the main thread. 0, or -errno: then
- * nothing is recorded, the log has said why, and every other call does nothing.
+ * The process's own, as main has them. Reads the environment and creates the sampler's thread, which sets
+ * itself up when its first tick is near, and says so in the log if it cannot. Our part is taken out of the
+ * environment if programs that are executed are not to be followed, or if it is to be hidden (hook_memory.h).
+ * The calling thread is registered as the main thread. 0, or -errno: then nothing is recorded, the log has
+ * said why, and every other call does nothing.
  */
 int session_start(char *const *arguments, char **environment);
 

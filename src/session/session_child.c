@@ -114,6 +114,7 @@ bool session_has_lost_loader_lock(struct session *session)
     while (!sig_load_seq_cst(&session->surroundings.loader_is_free) && clock_monotonic_ns() < deadline_ns)
         futex_wait(&session->surroundings.loader_is_free, 0, deadline_ns);
     bool is_lost = !sig_load_seq_cst(&session->surroundings.loader_is_free);
+    session->surroundings.has_probe = is_lost; /* also if the recording has ended meanwhile */
     if (!is_lost)
         libc()->pthread_join(probe, NULL);
     return is_lost;
@@ -132,15 +133,9 @@ static void discard_inherited(struct session *session)
     }
 }
 
-static void know_loader_lock(struct session *session, bool is_lost)
-{
-    session->surroundings.has_probe = is_lost;
-    if (is_lost)
-        session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
-}
-
 void session_settle_inherited(struct session *session, bool is_loader_lock_lost)
 {
-    know_loader_lock(session, is_loader_lock_lost);
+    if (is_loader_lock_lost)
+        session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
     discard_inherited(session);
 }

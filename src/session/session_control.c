@@ -115,6 +115,8 @@ void session_control_plan(struct session_recording *recording, const struct conf
 {
     recording->is_stopped = config->waits || config->delay_ns > 0;
     recording->start_at_ns = config->delay_ns ? start_ns + config->delay_ns : 0;
+    if (!recording->is_stopped && config->duration_ns) /* children inherit it */
+        recording->stop_at_ns = start_ns + config->duration_ns;
 }
 
 void session_control_begin(struct session *session)
@@ -125,7 +127,6 @@ void session_control_begin(struct session *session)
     bool waits = is_stopped(recording);
     if (config->interval_ns)
         session_intervals_init(&session->intervals, config->interval_keep);
-    session->requests.toggles = sig_control_count();
     begin_profile(recording, session->birth.start_ns);
     begin_span(recording, config, session->birth.start_ns);
     if (session->birth.is_child)

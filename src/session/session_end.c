@@ -1,6 +1,7 @@
 /* One recording's end: by the sampler, or by the thread that ends the process where there is no sampler. */
 #include "session_internal.h"
 #include "libc.h"
+#include "base/log.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/name_pattern.h"
@@ -17,6 +18,9 @@ static const uint64_t idle_check_ns = 100 * NS_PER_MS;
 
 /* For an end, while another thread makes a call without the sampler, or the sampler leaves. */
 static const uint64_t end_patience_ns = 10 * (uint64_t)NS_PER_S;
+
+/* For a forked child's sampler that has not begun. */
+static const uint64_t unbegun_patience_ns = NS_PER_S;
 
 /* For an end without exit handlers, which a program may want to be quick. */
 static const uint64_t at_once_patience_ns = 5 * (uint64_t)NS_PER_S;
@@ -68,12 +72,10 @@ static bool is_written_without_sample(const struct session *session)
     return (session->config->store_is_run || is_named) && !sig_load_relaxed(&session->recording.is_stopped);
 }
 
-/* Instead of the sampler, which has not begun: sets up what writing needs. 0 or -errno. */
+/* 0 or -errno. */
 static int set_up_at_end(struct session *session)
 {
-    if (!is_written_without_sample(session))
-        return -ENODATA;
-    session->surroundings.has_own_descriptors = !session->config->is_strict; /* a run's store can be left */
+    session_surroundings_enter(&session->surroundings, session->config->is_strict);
     int status = session_prepare(session);
     if (status == 0)
         status = sampler_enter_at_end(&session->sampler);
@@ -82,13 +84,24 @@ static int set_up_at_end(struct session *session)
     return status;
 }
 
-/* The sampler thread has ended, and its descriptors with it; or it has not begun, and never will. */
+void session_end_before_first_tick(struct session *session)
+{
+    bool is_end = session_state_now(&session->handshake.state) == STATE_ENDING;
+    if (!is_end || !is_written_without_sample(session))
+        return;
+    sampler_pause_work(&session->handshake.pause);
+    session->handshake.set_up_status = set_up_at_end(session);
+    if (session->handshake.set_up_status == 0)
+        session_close_and_write(session);
+    log_flush_through(&session->log, session->surroundings.stderr_handle);
+    sampler_pause_rest(&session->handshake.pause);
+}
+
+/* The sampler thread has ended, and its descriptors with it. */
 static void write_without_sampler(struct session *session)
 {
-    bool is_begun = session->sampler.threads != NULL;
-    if (!is_begun)
-        session->handshake.set_up_status = set_up_at_end(session);
-    if (session->handshake.set_up_status < 0)
+    bool is_begun = session->sampler.threads != NULL; /* else the last thread left before the first tick */
+    if (!is_begun || session->handshake.set_up_status < 0)
         return;
     session_outputs_forget_descriptors(&session->outputs);
     session->surroundings.stderr_handle = -1;
@@ -96,6 +109,18 @@ static void write_without_sampler(struct session *session)
     session_keep_on(session);
     session_close_and_write(session);
     session_outputs_close(&session->outputs);
+}
+
+/* Waits for the sampler, which writes. A forked child's may wait for a lock that this thread holds, before it
+ * has begun: then a part without a sample is lost. */
+static bool await_end(struct session *session, bool is_begun, bool goes_on)
+{
+    bool is_short = !is_begun && session->birth.is_child;
+    if (!is_begun && !goes_on && !is_written_without_sample(session))
+        return true;
+    return goes_on
+               ? session_join_sampler(session)
+               : session_await_sampler(session, is_short ? clock_monotonic_ns() + unbegun_patience_ns : 0);
 }
 
 /*
@@ -112,9 +137,9 @@ static bool finish_recording(struct session *session, const char *why)
     uint64_t deadline_ns = clock_monotonic_ns() + end_patience_ns;
     if (session_state_reach(&session->handshake.state, ON_END, deadline_ns, &before) < 0)
         return false;
-    if (before == STATE_WAITING || before == STATE_LEFT)
+    if (before == STATE_LEFT)
         write_without_sampler(session);
-    else if (!(why ? session_join_sampler(session) : session_await_sampler(session, 0)))
+    else if (!await_end(session, before != STATE_WAITING, why != NULL))
         return false;
     session_requests_end(&session->requests);
     if (why)

@@ -88,6 +88,10 @@ int session_create_thread(pthread_t *ret, void *(*routine)(void *), void *argume
 bool session_await_sampler(struct session *session, uint64_t deadline_ns);
 bool session_join_sampler(struct session *session);
 
+/* In the sampler, which was to begin when the recording ended: writes what is to be written without a sample.
+ */
+void session_end_before_first_tick(struct session *session);
+
 /* session_note_exit without a store: see session.h. */
 void session_finish_at_once(struct session *session);
 

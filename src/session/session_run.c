@@ -295,11 +295,16 @@ static int set_up(struct session *session)
     if (status == 0)
         status = enter_sampler(session);
     session->handshake.set_up_status = status;
-    if (status == 0 && !is_resumed)
+    if (status == 0 && !is_resumed) {
+        sampler_pause_work(&session->handshake.pause);
         session_control_begin(session);
+        sampler_pause_rest(&session->handshake.pause);
+    }
     session_state_move(&session->handshake.state, status < 0 ? ON_FAIL : ON_SET_UP, NULL);
-    if (status < 0)
+    if (status < 0) {
         report_failure(session, status);
+        log_flush_through(&session->log, session->surroundings.stderr_handle);
+    }
     return status;
 }
 
@@ -319,7 +324,10 @@ static void finish_sampling(struct session *session)
 
 static void record(struct session *session)
 {
-    if (set_up(session) < 0)
+    int status = set_up(session);
+    if (status == -ECANCELED)
+        session_end_before_first_tick(session);
+    if (status < 0)
         return;
     while (goes_on(session)) {
         sleep_until_tick(session);

@@ -24,6 +24,9 @@ struct session_surroundings {
  * it, as that takes unusual system calls. */
 void session_surroundings_enter(struct session_surroundings *surroundings, bool is_strict);
 
+/* Whether the calling process can have a thread with descriptors of its own. */
+bool session_surroundings_can_leave(void);
+
 /* Before a file is written: closes 0 to 2 if RLIMIT_NOFILE is so low by now that every number counts. */
 void session_surroundings_free_descriptors(struct session_surroundings *surroundings);
 

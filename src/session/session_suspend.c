@@ -13,6 +13,9 @@
 /* The set-up takes milliseconds; a sampler that waits for this thread must not be waited for. */
 static const uint64_t set_up_patience_ns = 5 * (uint64_t)NS_PER_S;
 
+/* While a thread forks or executes, maybe for long. */
+static const uint64_t held_patience_ns = 100 * NS_PER_MS;
+
 /*
  * pthread_join returns when the thread has released its memory. The kernel removes it from the process later,
  * under a lock for which a signal to the process group waits (kernel/exit.c: release_task).
@@ -32,8 +35,13 @@ void session_hasten_set_up(void)
     uint64_t deadline_ns = clock_monotonic_ns() + set_up_patience_ns;
     sig_store_seq_cst(&session->handshake.is_wanted, 1); /* partner: the load in session_sleep_until */
     session_wake(&session->requests);
-    session_state_await_other(&session->handshake.state, STATE_WAITING, deadline_ns);
-    session_state_await_other(&session->handshake.state, STATE_STARTING, deadline_ns);
+    for (uint64_t now_ns = clock_monotonic_ns(); now_ns < deadline_ns; now_ns = clock_monotonic_ns()) {
+        enum session_state now = session_state_now(&session->handshake.state);
+        bool is_held = sig_load_seq_cst(&session->handshake.pause.holds) != 0;
+        if (now > STATE_STARTING || (is_held && now_ns > deadline_ns - set_up_patience_ns + held_patience_ns))
+            return;
+        session_state_await_other(&session->handshake.state, now, now_ns + held_patience_ns);
+    }
 }
 
 /* For one thread at a time. Refused while another thread ends the session, and within a suspension. */

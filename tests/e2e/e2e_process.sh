@@ -24,6 +24,13 @@ for observe in auto signal; do
     assert_equal "target_early, $observe: output" "$(cat "$TMP/early")" ""
 done
 
+# The thread that ends the process before that may have hardly any stack, or be about to end itself.
+for mode in small-stack cancelled; do
+    profile_run "$TMP/$mode.pb.gz" "$TARGETS/target_early" "$mode"
+    assert_equal "target_early $mode: status" $? 3
+    check_profile "$TMP/$mode.pb.gz" >/dev/null
+done
+
 # A message goes to the stderr of the start, also when the program has another file there by its end.
 WALLPROF_OUT=/dev/full LD_PRELOAD=$LIBRARY bash -c "LD_PRELOAD= '$BUILD/wallprof' ctl --timeout $HANG_S \$\$ status >/dev/null
     exec 2>$TMP/data; echo mine >&2" 2>"$TMP/stderr"

@@ -727,7 +727,7 @@ static const char *const without_pointers[] = {
     "vfork",        "daemon",       "sigpause",         "__xpg_sigpause", "__sigpause", "pause",
     "usleep",       "sleep",        "tcdrain",          "unshare",        "setns",      "_exit",
     "_Exit",        "abort",        "ptrace",           "setuid",         "setgid",     "seteuid",
-    "setegid",      "setreuid",     "setregid",         "setresuid",      "setresgid",
+    "setegid",      "setreuid",     "setregid",         "setresuid",      "setresgid",  "mlockall",
 };
 
 static int autobound(int type)

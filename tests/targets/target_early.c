@@ -1,14 +1,20 @@
 /*
  * Does at once, again and again, what hooks are there for, so that most of it comes before the profiler has
  * set itself up. Ends after 20 ms with the status 3.
+ *
+ *     target_early               all of it
+ *     target_early small-stack   a thread with the smallest stack ends the process at once
+ *     target_early cancelled     so does a thread that is being cancelled
  */
 #include "target.h"
 #include "wallprof.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -51,8 +57,31 @@ static void start_others(void)
     CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == STATUS);
 }
 
-int main(void)
+static void *end_process(void *unused)
 {
+    (void)unused;
+    exit(STATUS);
+}
+
+static void end_by_small_thread(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    CHECK(pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN) == 0);
+    CHECK(pthread_create(&thread, &attributes, end_process, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (!strcmp(mode, "small-stack"))
+        end_by_small_thread();
+    if (!strcmp(mode, "cancelled")) {
+        pthread_cancel(pthread_self());
+        exit(STATUS);
+    }
     for (uint64_t end_ns = now_ns() + FOR_MS * NS_PER_MS; now_ns() < end_ns;) {
         void *library = dlopen("libm.so.6", RTLD_NOW);
         CHECK(library && dlclose(library) == 0);
