@@ -8,8 +8,9 @@
 
 enum { READ_BYTES = 16384 };
 
-static const char *const words[] = {"password", "passwd",     "passphrase",    "token", "secret",
-                                    "key",      "credential", "authorization", "bearer"};
+static const char *const words[] = {"password", "passwd", "passphrase", "pass",       "pwd",
+                                    "token",    "secret", "key",        "credential", "authorization",
+                                    "bearer",   "cookie", "signature"};
 
 struct text {
     char *at;
@@ -62,15 +63,28 @@ static bool wants_value(const char *argument)
     return *argument == '-';
 }
 
-/* From after the "://": the password, if there is one, which may have any character but blanks and quotes. */
-static bool find_password(const char *at, const char *end, const char **ret_begin, const char **ret_end)
+/* Whether an address that has its "://" here is of http or https. */
+static bool is_of_web(const char *begin, const char *at)
+{
+    size_t bytes = (size_t)(at - begin);
+    return (bytes >= 4 && strncasecmp(at - 4, "http", 4) == 0) ||
+           (bytes >= 5 && strncasecmp(at - 5, "https", 5) == 0);
+}
+
+/*
+ * From after the "://": the password, if there is one, which may have any character but blanks and quotes. A
+ * web address without a colon there has a token.
+ */
+static bool find_password(const char *at, const char *end, bool is_web, const char **ret_begin,
+                          const char **ret_end)
 {
     size_t bytes = strcspn(at, " \t\r\n\"'");
     if (bytes > (size_t)(end - at))
         bytes = (size_t)(end - at);
     *ret_end = memrchr(at, '@', bytes);
-    *ret_begin = *ret_end ? memchr(at, ':', (size_t)(*ret_end - at)) : NULL;
-    return *ret_begin != NULL;
+    const char *colon = *ret_end ? memchr(at, ':', (size_t)(*ret_end - at)) : NULL;
+    *ret_begin = colon ? colon + 1 : at;
+    return colon || (*ret_end && is_web);
 }
 
 /* A part of an argument, without the passwords in its addresses. */
@@ -79,12 +93,12 @@ static void add_addresses(struct text *text, const char *at, const char *end)
     for (const char *address, *password, *rest; (address = memmem(at, (size_t)(end - at), "://", 3));
          at = rest) {
         rest = address + 3;
-        if (!find_password(rest, end, &password, &rest)) {
+        if (!find_password(rest, end, is_of_web(at, address), &password, &rest)) {
             rest = address + 3;
             add_bytes(text, at, (size_t)(rest - at));
             continue;
         }
-        add_bytes(text, at, (size_t)(password + 1 - at));
+        add_bytes(text, at, (size_t)(password - at));
         add_mask(text);
     }
     add_bytes(text, at, (size_t)(end - at));

@@ -40,6 +40,12 @@ static const struct example examples[] = {
     /* addresses */
     {{"psql", "postgres://me:x@host/db"}, "psql postgres://me:***@host/db"},
     {{"git", "clone", "--url=https://me:x:y@z@host:80/a"}, "git clone --url=https://me:***@host:80/a"},
+    {{"git", "clone", "https://x@github.com/a"}, "git clone https://***@github.com/a"},
+    {{"git", "clone", "ssh://git@github.com/a"}, "git clone ssh://git@github.com/a"},
+    {{"openssl", "-passin", "pass:x"}, "openssl -passin ***"},
+    {{"app", "--pass=x", "--pwd", "y"}, "app --pass=*** --pwd ***"},
+    {{"curl", "-H", "Cookie: sid=x"}, "curl -H Cookie: ***"},
+    {{"curl", "https://host/a?X-Amz-Signature=x"}, "curl https://host/a?X-Amz-Signature=***"},
     {{"app", "a://b:c@d e://f:g@h"}, "app a://b:***@d e://f:***@h"},
     {{"app", "redis://:x@host"}, "app redis://:***@host"},
     {{"ssh", "ssh://me@host:22/a"}, "ssh ssh://me@host:22/a"},
