@@ -3,8 +3,8 @@
  *
  *     gather (threads, modules) -> schedule and send -> [replies come] -> collect: locate, fold
  *
- * Called from: the sampler thread, while no thread holds it (session_hold_*); sampler_init and
- * sampler_inherit before that exists. The thread that exports reads the finished recording. No locks.
+ * Called from: the sampler thread, while no thread holds it (session_hold_*); sampler_inherit before that
+ * exists. The thread that exports reads the finished recording. No locks.
  */
 #ifndef WALLPROF_SAMPLER_H
 #define WALLPROF_SAMPLER_H

@@ -226,7 +226,7 @@ void session_control_act(struct session *session)
     uint64_t now_ns = clock_monotonic_ns();
     bool is_due = has_come(due_ns(&session->recording), now_ns) || session_control_is_pending(session);
     if (!is_due || session_current() != session)
-        return; /* until it is published the log is the starting thread's */
+        return; /* it is published a moment after its thread was created */
     sampler_pause_work(&session->handshake.pause);
     session_requests_act(session);
     act_by_clock(session, clock_monotonic_ns());

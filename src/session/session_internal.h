@@ -47,7 +47,7 @@ struct session {
     struct config
         *config; /* written before there is a sampler; children use their parent's, at its address */
     struct session_birth birth;
-    struct log log;                     /* the sampler's, once the session is published */
+    struct log log;                     /* the sampler's, as soon as its thread is created */
     struct threads threads;             /* any thread's (threads.h) */
     struct session_handshake handshake; /* any thread's */
     struct session_requests requests;   /* any thread's */

@@ -208,7 +208,7 @@ static void one_tick(struct session *session)
     sampler_limit_overhead(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
-    if (session_current() == session) /* until it is published the log is the starting thread's */
+    if (session_current() == session) /* it is published a moment after its thread was created */
         report_signal(session);
     if (!sampler_awaits_replies(sampler, now_ns)) {
         sampler_skip_ticks(sampler, now_ns);
