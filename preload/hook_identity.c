@@ -67,7 +67,7 @@ WALLPROF_HOOK int capset(void *header, const void *data)
 }
 
 #define LOSES_RIGHTS(name, parameters, arguments)                                                            \
-    WALLPROF_HOOK int name parameters                                                                        \
+    WALLPROF_EARLY_HOOK int name parameters                                                                  \
     {                                                                                                        \
         session_hasten_set_up();                                                                             \
         return libc()->name arguments;                                                                       \
@@ -90,8 +90,10 @@ LOSES_RIGHTS(setrlimit, (__rlimit_resource_t resource, const struct rlimit *limi
 LOSES_RIGHTS(prlimit,
              (pid_t pid, enum __rlimit_resource resource, const struct rlimit *limits, struct rlimit *old),
              (pid, resource, limits, old))
+#ifndef __SANITIZE_THREAD__
 WALLPROF_ALSO(setrlimit64, setrlimit); /* the same on machines of 64 bits */
 WALLPROF_ALSO(prlimit64, prlimit);
+#endif
 
 /* Whether the option belongs to one thread, and decides later which capabilities the thread keeps. */
 static bool decides_capabilities(int option)

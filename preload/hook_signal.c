@@ -98,7 +98,7 @@ enum { NO_ROOM = 1 };
 
 /* Tells the sampler of the thread's signal stack. While our handler runs there, no request is outstanding at
  * the change. The new one is read from the kernel, as the program's pointer may be no good. */
-WALLPROF_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
+WALLPROF_EARLY_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
     struct thread_annotations *annotations = sig_process_is_this() ? session_thread_annotations() : NULL;
     if (!stack || !annotations)
