@@ -105,7 +105,7 @@ static unsigned char *store_of(const uint8_t *data, size_t size, size_t *ret_siz
     size_t rest = size > HEAD_BYTES ? size - HEAD_BYTES : 0;
     struct store_header header = {0};
     memcpy(&header, data, size < HEAD_BYTES ? size : HEAD_BYTES);
-    if (header.reserved && rest >= LIVE_BYTES) {
+    if (header.messages && rest >= LIVE_BYTES) {
         take_live(&header, data + HEAD_BYTES);
         rest -= LIVE_BYTES;
     }
@@ -237,7 +237,7 @@ static void check_pprof(const struct recording *recording, const struct values *
 static bool has_apart_parts(const unsigned char *store)
 {
     const struct store_header *header = (const void *)store;
-    return header->reserved != 0 && header->reserved % 2 == 0 && header->live.state != STORE_WHOLE;
+    return header->messages != 0 && header->messages % 2 == 0 && header->live.state != STORE_WHOLE;
 }
 
 static int read_file(struct recording *recording, const unsigned char *store, size_t bytes)
