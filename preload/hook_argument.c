@@ -93,11 +93,13 @@ bool hook_argument_is_readable(const void *memory, size_t bytes)
 
 static bool is_string_readable(const char *string, uint64_t *page)
 {
-    do {
-        if (!is_page_readable((uint64_t)(uintptr_t)string, page))
-            return false;
-    } while (*string++);
-    return true;
+    while (is_page_readable((uint64_t)(uintptr_t)string, page)) {
+        size_t left = PAGE_BYTES - (uintptr_t)string % PAGE_BYTES, length = strnlen(string, left);
+        if (length < left)
+            return true;
+        string += left;
+    }
+    return false;
 }
 
 bool hook_argument_has_string(const char *string)

@@ -26,6 +26,7 @@ void hook_environment_begin(char **environment)
     memory->loader = program_own_loader();
     if (dladdr(&hook_memory_of_process, &own) && own.dli_fname) {
         const char *slash = strrchr(own.dli_fname, '/');
+        memory->library_path = own.dli_fname;
         memory->library = slash ? slash + 1 : own.dli_fname;
     }
     environment_take_runtime(environment, program_is_runtime);

@@ -99,8 +99,8 @@ void sampler_drop_descriptors(struct sampler *sampler);
  */
 int sampler_enter(struct sampler *sampler, bool has_own_descriptors);
 
-/* Instead, in a thread that ends a recording without a sample, which no sampler has begun. Waits for no
- * lock, and opens nothing. 0 or -errno. */
+/* Instead, where the recording has ended before the first tick. Waits for no lock, which the thread that ends
+ * the process may hold, and opens nothing. 0 or -errno. */
 int sampler_enter_at_end(struct sampler *sampler);
 
 /* In a sampler thread that ends before the recording, and in the one that takes over. */

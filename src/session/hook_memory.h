@@ -16,8 +16,9 @@ struct environment; /* config/environment.h */
 
 struct hook_memory {
     const struct environment *hidden; /* what session_start took out of the environment; NULL: nothing */
-    const char *library;              /* the last part of our file's name; NULL: unknown */
-    struct program_loader loader;     /* this and the two above: written at the start only */
+    const char *library_path;         /* what we were loaded from; NULL: unknown */
+    const char *library;              /* its last part; NULL: unknown */
+    struct program_loader loader;     /* this and the three above: written at the start only */
     uint64_t interrupting;            /* atomic, relaxed: signals of siginterrupt(); signal() uses them */
     int32_t ignoring;                 /* atomic: threads that need our signal to be ignored now */
     bool has_filter; /* atomic, relaxed: the program has installed a filter of system calls; no partner */

@@ -21,7 +21,6 @@
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -154,8 +153,8 @@ static void read_settings(struct session *session, char *const *environment)
 /* The path that we were loaded from, "" if it cannot be told. */
 static const char *own_path(void)
 {
-    Dl_info own;
-    return dladdr(&current, &own) && own.dli_fname ? own.dli_fname : "";
+    const char *path = hook_memory()->library_path;
+    return path ? path : "";
 }
 
 static void find_tool(struct session *session)

@@ -105,11 +105,11 @@ static void *probe_main(void *argument)
  * in the child. The C library does not repair that (glibc 2.36: _dl_load_write_lock). To find out, a thread
  * has to take the lock. If it does not return, the list is read without the lock, as nobody can change it.
  */
-bool session_has_lost_loader_lock(struct session *session)
+void session_test_loader_lock(struct session *session)
 {
     pthread_t probe;
     if (session_create_thread(&probe, probe_main, session) < 0)
-        return false;
+        return;
     uint64_t deadline_ns = clock_monotonic_ns() + loader_patience_ns;
     while (!sig_load_seq_cst(&session->surroundings.loader_is_free) && clock_monotonic_ns() < deadline_ns)
         futex_wait(&session->surroundings.loader_is_free, 0, deadline_ns);
@@ -117,7 +117,6 @@ bool session_has_lost_loader_lock(struct session *session)
     session->surroundings.has_probe = is_lost; /* also if the recording has ended meanwhile */
     if (!is_lost)
         libc()->pthread_join(probe, NULL);
-    return is_lost;
 }
 
 /* The copies of its ancestors' sessions are of no use to a child. One that was at work at the fork is not
@@ -133,9 +132,9 @@ static void discard_inherited(struct session *session)
     }
 }
 
-void session_settle_inherited(struct session *session, bool is_loader_lock_lost)
+void session_settle_inherited(struct session *session)
 {
-    if (is_loader_lock_lost)
+    if (session->surroundings.has_probe)
         session->sampler.modules.loader_is_free = &session->surroundings.loader_is_free;
     discard_inherited(session);
 }

@@ -113,8 +113,8 @@ struct thread *session_thread_adopt(struct thread *thread);
 /* The sampler thread's routine; argument: the session. Another thread takes over after it was suspended. */
 void *session_run(void *argument);
 
-/* Chooses the outputs, and sets up the sampler and the handler. In the sampler; or in the exiting thread, if
- * the process ends before the first tick. 0 or -errno. */
+/* Chooses the outputs, and sets up the sampler and the handler. In the sampler.
+ * 0 or -errno. */
 int session_prepare(struct session *session);
 
 /* In the sampler: until the deadline (CLOCK_MONOTONIC; 0: none), or until the state or a request wants
@@ -189,7 +189,7 @@ void session_remove_store(const struct session *session);
  * In a forked child's sampler. At the end of STATE_WAITING: whether a thread that is not in the child has the
  * loader's lock. Once the set-up has begun: gives back the memory of the parent's session.
  */
-bool session_has_lost_loader_lock(struct session *session);
-void session_settle_inherited(struct session *session, bool is_loader_lock_lost);
+void session_test_loader_lock(struct session *session);
+void session_settle_inherited(struct session *session);
 
 #endif

@@ -94,12 +94,12 @@ static int be_born(struct session *session)
     /* a fork meanwhile would leave its child our locks in the C library */
     sampler_pause_work(&session->handshake.pause);
     /* before it begins: the thread that ends the recording may hold that lock, and does not wait for us */
-    bool is_lost = session->birth.is_child && session_state_now(&session->handshake.state) == STATE_WAITING &&
-                   session_has_lost_loader_lock(session);
+    if (session->birth.is_child && session_state_now(&session->handshake.state) == STATE_WAITING)
+        session_test_loader_lock(session);
     int status = session_state_move(&session->handshake.state, ON_BEGIN, NULL) == 0 ? 0 : -ECANCELED;
     if (status == 0) {
         if (session->birth.is_child)
-            session_settle_inherited(session, is_lost);
+            session_settle_inherited(session);
         /* first of all: what is opened from here on is not in the program's table */
         session_surroundings_enter(&session->surroundings, session->config->is_strict);
         status = session_prepare(session);

@@ -32,13 +32,14 @@ void session_hasten_set_up(void)
     struct session *session = session_own();
     if (!session || session_state_now(&session->handshake.state) > STATE_STARTING || session_is_held_here())
         return;
-    uint64_t deadline_ns = clock_monotonic_ns() + set_up_patience_ns;
+    uint64_t begin_ns = clock_monotonic_ns(), deadline_ns = begin_ns + set_up_patience_ns,
+             held_deadline_ns = begin_ns + held_patience_ns;
     sig_store_seq_cst(&session->handshake.is_wanted, 1); /* partner: the load in session_sleep_until */
     session_wake(&session->requests);
-    for (uint64_t now_ns = clock_monotonic_ns(); now_ns < deadline_ns; now_ns = clock_monotonic_ns()) {
+    for (uint64_t now_ns = begin_ns; now_ns < deadline_ns; now_ns = clock_monotonic_ns()) {
         enum session_state now = session_state_now(&session->handshake.state);
         bool is_held = sig_load_seq_cst(&session->handshake.pause.holds) != 0;
-        if (now > STATE_STARTING || (is_held && now_ns > deadline_ns - set_up_patience_ns + held_patience_ns))
+        if (now > STATE_STARTING || (is_held && now_ns > held_deadline_ns))
             return;
         session_state_await_other(&session->handshake.state, now, now_ns + held_patience_ns);
     }
