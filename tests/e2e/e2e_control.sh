@@ -78,10 +78,6 @@ wall_of_main() { # FILE
     read_pprof threads "$1" | awk '$2 == "target_control" { sum += $NF } END { print int(sum / 1e6) }'
 }
 
-assert_between() { # WHAT FOUND LEAST MOST
-    [[ $2 -ge $3 && $2 -le $4 ]] || fail "$1 is $2, not from $3 to $4"
-}
-
 # What runs while it is stopped is in nobody's account: neither wall time nor CPU time, of any thread.
 profile_run "$TMP/gap.pb.gz" "$target" stop after=400 beside=300 start during=300 >/dev/null || fail "gap: status $?"
 check_profile "$TMP/gap.pb.gz"
@@ -105,19 +101,14 @@ assert_function "$TMP/late.pb.gz" work_during
 has_function "$TMP/late.pb.gz" work_before && fail 'what ran before it was started is in the profile'
 "$PYTHON" "$TESTS/judges/judge_spans.py" "$TMP/late.pb.gz" || fail late
 
-# By the clock: a delay, and a duration, after which the file is there while the program goes on. There is a second for
-# the machine to stand still before the delay is over, and after; had it never stopped, it would have 2 s at least.
-WALLPROF_DELAY=2s WALLPROF_DURATION=500ms profile_run "$TMP/clock.pb.gz" "$target" before=100 sleep=2000 during=2000 active >"$TMP/said" &
-program=$!
-for ((i = 0; i < 100; i++)); do
-    [ ! -e "$TMP/clock.pb.gz" ] || break
-    sleep 0.1
-done
-[ -e "$TMP/clock.pb.gz" ] || fail 'no profile when the duration was over'
-wait "$program" || fail "clock: status $?"
-assert_equal 'after the duration' "$(codes_of "$TMP/said")" 'active=0 preloaded=1'
-has_function "$TMP/clock.pb.gz" work_before && fail 'what ran before the delay was over is in the profile'
-assert_between 'what was recorded by the clock' "$(wall_of_main "$TMP/clock.pb.gz")" 500 1900
+# By the clock: a delay, and a duration, after which the file is there while the program goes on. The program waits for each.
+WALLPROF_DELAY=2s WALLPROF_DURATION=500ms profile_run "$TMP/clock.pb.gz" "$target" before=100 active until-active during-active \
+    until="$TMP/clock.pb.gz" active >"$TMP/said" || fail "clock: status $?"
+# On a crowded machine the work before may last for longer than the delay.
+is_late=$(sed -n '1s/^active //p' "$TMP/said")
+assert_equal 'before the delay is over, and after the duration' "$(codes_of "$TMP/said")" "active=$is_late active=0 preloaded=1"
+[ "$is_late" = 1 ] || ! has_function "$TMP/clock.pb.gz" work_before || fail 'what ran before the delay was over is in the profile'
+[ "$(wall_of_main "$TMP/clock.pb.gz")" -ge 500 ] || fail 'less was recorded than by the clock'
 assert_function "$TMP/clock.pb.gz" work_during
 "$PYTHON" "$TESTS/judges/judge_spans.py" "$TMP/clock.pb.gz" || fail clock
 
@@ -144,9 +135,11 @@ grep -qx 'fork 22' "$TMP/said" || fail 'calls in a child that is not followed'
 
 # A handler that ends the program in the middle of fork does not wait for what waits for the fork.
 status=0
-profile_run "$TMP/left.%p.pb.gz" timeout -s KILL "$HANG_S" "$target" handler-exit || status=$?
+WALLPROF_OUT=$TMP/left.pb.gz timeout -s KILL "$HANG_S" env LD_PRELOAD="$LIBRARY" "$target" handler-exit || status=$?
 assert_equal "quick_exit in a handler that interrupts fork" "$status" 3
-for file in "$TMP"/left.*.pb.gz; do
+# A name without %p: it may end before its first tick. Its children may have profiles too.
+for file in "$TMP"/left.pb.gz "$TMP"/left.[0-9]*.pb.gz; do
+    [ "$file" = "$TMP/left.pb.gz" ] || [ -e "$file" ] || continue
     (check_profile "$file") >/dev/null || fail "quick_exit in a handler that interrupts fork: $file"
 done
 

@@ -30,9 +30,8 @@ run() { # NAME COMMAND...
 for mode in $("$program" modes); do
     run "$mode" "$program" "$mode"
 done
-# shellcheck disable=SC2016 # for the shell inside
-if type -P dash >/dev/null; then
-    run dash dash -c 'sleep 0.2; echo "with $$"; exit 3'
+if type -P dash >/dev/null; then # ctl waits until its sampler has set itself up
+    run dash dash -c "LD_PRELOAD= '$BUILD/wallprof' ctl --timeout $HANG_S \$\$ status >/dev/null; echo \"with \$\$\"; exit 3"
 else
     leave_out dash "it is not installed"
 fi

@@ -29,6 +29,8 @@ int main(int count, char **arguments)
     pthread_t thread;
     int status;
     char *text = malloc(64);
+    if (setgid(getgid()) != 0) /* before it the profiler sets itself up, so there is a profile however fast the work is */
+        return 2;
     pthread_create(&thread, NULL, work, text);
     pthread_join(thread, NULL);
     printf("%s %d %s\n", text, count, count > 1 ? arguments[1] : "");

@@ -6,6 +6,8 @@
  *     start stop active dump=PATH dump=   the calls
  *     before=MS during=MS after=MS        work in a function of that name
  *     sleep=MS slept=MS                   nothing; and whether that was cut short
+ *     until-active until=PATH             nothing, until something is recorded; until there is such a file
+ *     during-active                       work in work_during while something is recorded
  *     threads=N                           so many threads, one after the other, that do nothing
  *     beside=MS                           a thread that works so long, while the main thread waits for it
  *     handler fork vfork                  stop and start in a signal handler, in a child
@@ -57,6 +59,19 @@ static int sleep_ms(double ms)
 {
     struct timespec time = {(time_t)(ms / 1000), (long)(ms * 1e6) % 1000000000};
     return nanosleep(&time, NULL);
+}
+
+/* What never comes is the test's to complain of. */
+static void sleep_until(const char *path)
+{
+    for (int i = 0; i < 60000 && (path ? access(path, F_OK) != 0 : wallprof_is_active() == 0); i++)
+        sleep_ms(10);
+}
+
+static void work_while_active(void)
+{
+    while (wallprof_is_active() == 1)
+        work_during(1);
 }
 
 static int rss_kib(void)
@@ -286,6 +301,10 @@ static void do_one(const char *operation)
         sleep_ms(ms);
     else if (IS("slept"))
         say("slept", sleep_ms(ms));
+    else if (IS("until-active") || IS("until"))
+        sleep_until(value ? value + 1 : NULL);
+    else if (IS("during-active"))
+        work_while_active();
     else if (IS("rss"))
         say("rss", rss_kib());
     else if (IS("shown"))

@@ -393,8 +393,10 @@ int main(int argc, char **argv)
         {"contexts", switch_contexts, 0, 0, {}},
         {"alternate", handle_elsewhere, 0, 0, {}},
     };
+    // What a child executes. Before such a call the profiler sets itself up, so it has a profile however
+    // short it is.
     if (argc < 3)
-        return kChildStatus; // what a child executes
+        return setgid(getgid()) == 0 ? kChildStatus : 1;
     libraries.assign(argv + 2, argv + argc);
     struct sigaction action = {};
     action.sa_handler = on_signal;
