@@ -17,10 +17,11 @@ void command_line_read(enum config_arguments shown, char *ret, size_t capacity);
 /*
  * The same of arguments that each end with NUL. Without the end of an argument, the argument is left out.
  *
- * With ARGUMENTS_REDACTED *** stands for a value: what follows a word such as "password" in its argument
- * after
- * "=", ":" or a blank; the whole argument after an option with such a word and no value, and after such a
- * word alone; and what stands between "://user:" and "@". The list of words is in the source.
+ * With ARGUMENTS_REDACTED *** stands for a value. That is what follows a word such as "password" in its
+ * argument after "=", ":" or a blank; the whole argument after an option with such a word and no value, and
+ * after such a word alone; and what stands between "://user:" and "@". It is also what follows the name in
+ * "--user me:x", and a password after an option of a letter where the program is known. The lists are in the
+ * source.
  */
 void command_line_describe(const char *arguments, size_t bytes, enum config_arguments shown, char *ret,
                            size_t capacity);

@@ -51,8 +51,39 @@ static const struct example examples[] = {
     {{"ssh", "ssh://me@host:22/a"}, "ssh ssh://me@host:22/a"},
     {{"curl", "http://host:80/"}, "curl http://host:80/"},
     {{"curl", "http://a:b@c/?token=x"}, "curl http://a:***@c/?token=***"},
+    {{"app", "jdbc:oracle:thin:me/x@host:1521"}, "app jdbc:oracle:thin:me/***"},
+    {{"app", "jdbc:oracle:thin:@//host:1521/a"}, "app jdbc:oracle:thin:@//host:1521/a"},
+    /* percent-encoded */
+    {{"curl", "https://host/?a%3Fpassword%3Dx"}, "curl https://host/?a%3Fpassword%3D***"},
+    {{"curl", "-d", "token%3ax"}, "curl -d token%3a***"},
+    /* a name and a secret */
+    {{"/usr/bin/curl", "-u", "me:x y", "-v"}, "/usr/bin/curl -u me:*** -v"},
+    {{"curl", "-sSu", "me:x", "-uyou:x"}, "curl -sSu me:*** -uyou:***"},
+    {{"curl", "-u", "me", "http://host:80/"}, "curl -u me http://host:80/"},
+    {{"timeout", "9", "curl", "--proxy-user", "me:x"}, "timeout 9 curl --proxy-user me:***"},
+    {{"sh", "-c", "curl -u me:x a; ls"}, "sh -c curl -u me:***"},
+    {{"app", "--user=me:x", "--auth", "me:x"}, "app --user=me:*** --auth me:***"},
+    {{"docker", "run", "--user=1000:100", "-u", "me:users"}, "docker run --user=1000:100 -u me:users"},
+    {{"pip", "install", "--user", "https://host:80/a"}, "pip install --user https://host:80/a"},
+    {{"systemd-run", "--user", "--unit=a:b"}, "systemd-run --user --unit=a:b"},
+    {{"rsync", "-u", "host:/a", "b"}, "rsync -u host:/a b"},
+    {{"git", "log", "--author", "me:you"}, "git log --author me:you"},
+    {{"smbclient", "-U", "me%x", "//h/s"}, "smbclient -U me%*** //h/s"},
+    {{"sqlplus", "-s", "me/x@host", "@a/b"}, "sqlplus -s me/*** @a/b"},
+    {{"sqlplus", "/", "as", "sysdba"}, "sqlplus / as sysdba"},
+    /* options of a letter */
+    {{"sshpass", "-p", "x", "ssh", "-p", "22"}, "sshpass -p *** ssh -p ***"},
+    {{"sshpass", "-px", "ssh", "h"}, "sshpass -p*** ssh h"},
+    {{"mysqldump", "-u", "root", "-px", "db"}, "mysqldump -u root -p*** db"},
+    {{"mysql", "-p", "db", "-P3306"}, "mysql -p db -P3306"},
+    {{"redis-cli", "-a", "x", "get", "a"}, "redis-cli -a *** get a"},
+    {{"sh", "-c", "mysql -uroot -px db"}, "sh -c mysql -uroot -p***"},
+    /* words in other forms */
+    {{"env", "AWS_SECRET_ACCESS_KEY=x", "a"}, "env AWS_SECRET_ACCESS_KEY=*** a"},
+    {{"kubectl", "--from-literal=password=x"}, "kubectl --from-literal=password=***"},
     /* not told from others */
     {{"app", "-p", "8080"}, "app -p 8080"},
+    {{"mkdir", "-p", "a/b@c"}, "mkdir -p a/b@c"},
 };
 
 /* The arguments as the kernel shows them, each with its NUL. Returns the bytes. */
