@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <termios.h>
 #include <time.h>
@@ -50,10 +51,19 @@ static ssize_t write_to_terminal(int fd, const char *text, size_t bytes)
     return is_ready && asked.revents == POLLOUT ? raw_write(fd, text, 1) : -1;
 }
 
+/* The side of a pseudoterminal that a terminal emulator has. Opened again, its file is another
+ * pseudoterminal. Its writers are no jobs of that terminal. */
+static bool is_pty_master(const struct stat *status)
+{
+    return S_ISCHR(status->st_mode) && status->st_rdev == makedev(5, 2);
+}
+
 /* A job in the background would be stopped if the terminal has tostop. */
-static bool is_for_foreground_only(int fd)
+static bool is_for_foreground_only(int fd, const struct stat *status)
 {
     struct termios settings;
+    if (!S_ISCHR(status->st_mode) || is_pty_master(status))
+        return false;
     if (tcgetattr(fd, &settings) < 0 || !(settings.c_lflag & TOSTOP))
         return false;
     pid_t foreground = tcgetpgrp(fd); /* fails for a terminal that does not control us */
@@ -70,12 +80,13 @@ static int open_again(int fd)
     return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-static struct outlet open_outlet(int fd, mode_t mode)
+static struct outlet open_outlet(int fd, const struct stat *status)
 {
+    mode_t mode = status->st_mode;
     struct outlet outlet = {.fd = fd, .write_piece = S_ISSOCK(mode) ? write_to_socket : write_plainly};
     if (!S_ISFIFO(mode) && !S_ISCHR(mode))
         return outlet;
-    int again = open_again(fd);
+    int again = is_pty_master(status) ? -1 : open_again(fd);
     outlet.is_opened_again = again >= 0;
     if (again >= 0)
         outlet.fd = again;
@@ -99,8 +110,8 @@ size_t write_at_once(int fd, const char *text, size_t bytes)
     size_t done = 0;
     if (fstat(fd, &status) < 0)
         return 0;
-    struct outlet outlet = open_outlet(fd, status.st_mode);
-    bool goes_on = !S_ISCHR(status.st_mode) || !is_for_foreground_only(outlet.fd);
+    struct outlet outlet = open_outlet(fd, &status);
+    bool goes_on = !is_for_foreground_only(outlet.fd, &status);
     while (goes_on && done < bytes) {
         ssize_t written = outlet.write_piece(outlet.fd, text + done, next_piece(text + done, bytes - done));
         goes_on = written > 0;

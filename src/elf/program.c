@@ -9,11 +9,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef __x86_64__
 enum { OWN_MACHINE = EM_X86_64 };
@@ -83,11 +85,15 @@ static int open_program(int directory_fd, const char *path, int flags)
     return open_to_read(directory_fd, path, flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
 }
 
-/* By its mode: the rights that execve looks for are the effective ones. */
+/* The rights that execve looks for are the effective ones. Before Linux 5.8, and under a sandbox that does
+ * not know the call, only the mode tells. */
 bool program_can_execute(const char *path)
 {
     struct stat status;
-    return find_file(AT_FDCWD, path, 0, &status) && S_ISREG(status.st_mode) && (status.st_mode & 0111);
+    if (!find_file(AT_FDCWD, path, 0, &status) || !S_ISREG(status.st_mode))
+        return false;
+    long error = sig_syscall4(SYS_faccessat2, AT_FDCWD, (long)path, X_OK, AT_EACCESS);
+    return error == -ENOSYS || error == -EPERM ? (status.st_mode & 0111) != 0 : error == 0;
 }
 
 bool program_can_open(const char *path)
@@ -317,6 +323,11 @@ static void examine_elf(struct window *file, const struct program_loader *own, c
     if (!copy_from(file, 0, &elf.header, sizeof(elf.header)) ||
         memcmp(elf.header.e_ident, ELFMAG, SELFMAG) != 0)
         return;
+    if (elf.header.e_ident[EI_DATA] ==
+        ELFDATA2MSB) { /* which an emulator may run; nothing else in it is read */
+        ret->obstacle = "it is for another machine";
+        return;
+    }
     if (elf.header.e_ident[EI_CLASS] == ELFCLASS32) {
         ret->obstacle = has_interpreter_of_32_bits(file) ? "it has 32 bits" : NULL;
         return;

@@ -40,7 +40,7 @@ void program_examine(const struct program_loader *loader, int directory_fd, cons
 /* Whether a file can be opened to read. */
 bool program_can_open(const char *path);
 
-/* Whether a path leads to a regular file that somebody may execute. */
+/* Whether a path leads to a regular file that this thread may execute, as far as the kernel tells. */
 bool program_can_execute(const char *path);
 
 /* Whether a library, by the name that a program needs it by, must be loaded before ours. */

@@ -12,7 +12,7 @@ stuck() { # KIND
 }
 
 chmod 777 "$TMP"
-for kind in pipe foreign socket terminal background; do
+for kind in pipe foreign socket terminal master background; do
     if [ $kind = foreign ] && [ "$(id -u)" -ne 0 ]; then
         leave_out foreign "only root can become another user"
         continue

@@ -5,6 +5,7 @@ Runs a command with a stderr that takes nothing: stuck_stderr.py KIND COMMAND...
     foreign      the same, made by another user, so that it cannot be opened again (for root)
     socket       a socket that is full
     terminal     a terminal whose output is stopped (Ctrl-S)
+    master       the side of a terminal that its emulator has, and the other side is not read
     background   a terminal with tostop, and the command is a job in its background
 
 Prints the command's status, "stopped" or "hangs"; whether O_NONBLOCK has come to the open file; and, after a
@@ -16,11 +17,14 @@ import os
 import pty
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import termios
 import time
+import tty
 
+READ_BUFFER = 4095  # what a terminal keeps of its input for who reads it (drivers/tty/n_tty.c)
 PATIENCE_S = 60  # a command needs less than a second; a stuck one never ends
 
 
@@ -62,6 +66,16 @@ def stopped_terminal():
     master, slave = pty.openpty()
     termios.tcflow(slave, termios.TCOOFF)
     return master, slave
+
+
+def full_master():
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    fill(master)
+    while struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"....")) < (READ_BUFFER,):
+        time.sleep(0.01)  # until the kernel has handed on what it can
+    fill(master)
+    return slave, master
 
 
 def waited(process):
@@ -116,7 +130,13 @@ def main():
     if kind == "background":
         reader = background(command)
     else:
-        kinds = {"pipe": full_pipe, "foreign": foreign_pipe, "socket": full_socket, "terminal": stopped_terminal}
+        kinds = {
+            "pipe": full_pipe,
+            "foreign": foreign_pipe,
+            "socket": full_socket,
+            "terminal": stopped_terminal,
+            "master": full_master,
+        }
         reader, writer = kinds[kind]()
         become = {"user": 65533, "group": 65533, "extra_groups": []} if kind == "foreign" else {}
         print(waited(subprocess.Popen(command, stderr=writer, **become)))

@@ -96,6 +96,12 @@ static void a_program_names_what_is_in_the_way(void **state)
     image = image_of("/lib64/ld.so", "");
     image.header.e_machine = EM_S390;
     assert_obstacle(write_file("other", &image, sizeof(image)), "another machine");
+    image.header.e_ident[EI_DATA] = ELFDATA2MSB;
+    image.header.e_phoff = __builtin_bswap64(image.header.e_phoff);
+    image.header.e_phnum = __builtin_bswap16(image.header.e_phnum);
+    assert_obstacle(write_file("big-endian", &image, sizeof(image)), "another machine");
+    image.header.e_ident[EI_CLASS] = ELFCLASS32;
+    assert_obstacle(write_file("big-endian", &image, sizeof(image)), "another machine");
     image = image_of("/nowhere/ld.so", "");
     assert_obstacle(write_file("unknown", &image, sizeof(image)), NULL);
 }
@@ -189,6 +195,27 @@ static void a_descriptor_need_not_be_readable(void **state)
     close(fd);
 }
 
+/* Its owner may not, others may; root may what somebody may. */
+static void who_may_not_execute_finds_another(void **state)
+{
+    enum { NOBODY = 65534 };
+    const char *path = write_file("others", "", 0);
+    bool is_root = geteuid() == 0;
+    assert_int_equal(chmod(path, 0611), 0);
+    assert_int_equal(chmod(directory, 0711), 0);
+    assert_int_equal(program_can_execute(path), is_root);
+    if (is_root) {
+        assert_int_equal(chown(path, NOBODY, (gid_t)-1), 0);
+        assert_int_equal(seteuid(NOBODY), 0);
+        bool can_execute = program_can_execute(path);
+        assert_int_equal(seteuid(0), 0);
+        assert_false(can_execute);
+    }
+    assert_int_equal(chmod(path, 0100), 0);
+    assert_true(program_can_execute(path));
+    assert_false(program_can_execute(directory));
+}
+
 static void what_cannot_be_read_has_no_obstacle(void **state)
 {
     char path[256];
@@ -235,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_runtime_is_found),
         cmocka_unit_test(a_script_is_its_interpreter),
         cmocka_unit_test(a_descriptor_need_not_be_readable),
+        cmocka_unit_test(who_may_not_execute_finds_another),
         cmocka_unit_test(what_cannot_be_read_has_no_obstacle),
         cmocka_unit_test(a_damaged_file_does_no_harm),
     };
