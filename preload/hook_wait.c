@@ -1,6 +1,8 @@
 #include "hook_wait.h"
 #include "hook.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 bool hook_wait_resume(const struct hook_wait *wait)
@@ -67,16 +69,34 @@ WALLPROF_WAIT int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
     return result == 0 ? 0 : EINTR;
 }
 
+typedef _Unwind_Word get_cfa_fn(struct _Unwind_Context *context);
+
+/*
+ * Of the unwinder that calls us, since a context can be read only by the one that made it. It is looked up
+ * because a library that needs libgcc_s costs each program a tenth of a millisecond at its start.
+ */
+static get_cfa_fn *get_cfa_of(const void *unwinder)
+{
+    Dl_info object;
+    struct link_map *map;
+    return dladdr1(unwinder, &object, (void **)&map, RTLD_DL_LINKMAP)
+               ? (get_cfa_fn *)(uintptr_t)dlsym(map, "_Unwind_GetCFA")
+               : NULL;
+}
+
 _Unwind_Reason_Code hook_wait_personality(int version, _Unwind_Action actions, uint64_t class,
                                           struct _Unwind_Exception *exception,
                                           struct _Unwind_Context *context)
 {
     (void)version, (void)class, (void)exception;
     enum { FRAME_BYTES_MAX = 4096 };
-    uintptr_t noted = (uintptr_t)sig_wait_here.waits, frame = (uintptr_t)_Unwind_GetCFA(context);
+    uintptr_t noted = (uintptr_t)sig_wait_here.waits;
+    bool may_be_over = (actions & _UA_CLEANUP_PHASE) && noted;
+    get_cfa_fn *get_cfa = may_be_over ? get_cfa_of(__builtin_return_address(0)) : NULL;
     struct hook_wait *wait = (struct hook_wait *)noted;
-    if (!(actions & _UA_CLEANUP_PHASE) || !noted)
+    if (!get_cfa) /* without one the wait stays noted, as after a longjmp */
         return _URC_CONTINUE_UNWIND;
+    uintptr_t frame = get_cfa(context);
     if (noted - frame >= FRAME_BYTES_MAX) { /* not this frame's: what is further in is over, and not read */
         sig_wait_here.waits = noted < frame ? NULL : sig_wait_here.waits;
         sig_wait_here.hold = noted < frame ? NULL : sig_wait_here.hold;
