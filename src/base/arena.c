@@ -67,9 +67,34 @@ static void *map_scratch(size_t bytes, int protection, int flags)
     return memory;
 }
 
+/* What scratch_begin has mapped and nobody has taken. */
+static struct {
+    uintptr_t next, end; /* next is atomic: any thread of ours takes memory; 0: there is none */
+} common_block;
+
+void scratch_begin(size_t bytes)
+{
+    uintptr_t memory = (uintptr_t)map_scratch(bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+    common_block.end = memory ? memory + bytes : 0;
+    __atomic_store_n(&common_block.next, memory, __ATOMIC_RELEASE); /* partner: the acquire in take_common */
+}
+
+static void *take_common(size_t bytes)
+{
+    bytes = whole_pages(bytes ? bytes : 1);
+    uintptr_t next = __atomic_load_n(&common_block.next, __ATOMIC_ACQUIRE);
+    do {
+        if (next == 0 || common_block.end - next < bytes)
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&common_block.next, &next, next + bytes, false, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_ACQUIRE));
+    return (void *)next;
+}
+
 void *scratch_alloc(size_t bytes)
 {
-    return map_scratch(bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+    void *memory = take_common(bytes);
+    return memory ? memory : map_scratch(bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 }
 
 void *scratch_alloc_touched(size_t bytes)

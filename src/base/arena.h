@@ -81,6 +81,10 @@ arena_ref arena_strdup(struct arena *arena, const char *string);
  */
 void *scratch_alloc(size_t bytes);
 
+/* Once, whole pages: what scratch_alloc returns from here on is of one mapping, as long as there is room in
+ * it. A short process pays for few mappings and page tables then. */
+void scratch_begin(size_t bytes);
+
 /* The same, for memory that is used completely at once: one system call instead of a fault for each page. */
 void *scratch_alloc_touched(size_t bytes);
 void scratch_free(void *memory, size_t bytes);

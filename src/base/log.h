@@ -24,10 +24,10 @@ struct log {
     bool has_stderr;      /* false: descriptor 2 was closed at the start, so a later one is not for us */
     dev_t stderr_device;  /* the file of descriptor 2 at the start: the program may replace it */
     ino_t stderr_inode;
-    char path[PATH_MAX]; /* the file to append to, absolute; "" for stderr */
-    bool is_confined;    /* atomic, relaxed: a filter of the program lets its threads only write */
+    bool is_confined; /* atomic, relaxed: a filter of the program lets its threads only write */
     size_t used_bytes, dropped;
     size_t unread_bytes; /* of used_bytes: what nobody could be told when it was tried */
+    char path[PATH_MAX]; /* the file to append to, absolute; "" for stderr */
     char text[LOG_CAPACITY_BYTES];
 };
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { HZ_MAX = 10000, KEEP_MAX = 100000 };
+enum { HZ_MAX = 10000, KEEP_MAX = 100000, OURS_MAX = 64 };
 
 static const uint64_t interval_min_ns = 100 * (uint64_t)NS_PER_MS;
 
@@ -197,6 +197,13 @@ static const char *after_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix) : NULL;
 }
 
+/* Memory that is "" already stays untouched. */
+static void set_text(char *to, const char *text)
+{
+    if (*to || *text)
+        strcpy(to, text);
+}
+
 static void read_store(const struct config_reading *reading)
 {
     struct config *config = reading->config;
@@ -208,7 +215,7 @@ static void read_store(const struct config_reading *reading)
         log_add(reading->log, LOG_ERROR, "%s is longer than %zu bytes; using off", reading->name,
                 sizeof(config->store) - 1);
     else
-        strcpy(config->store, strcmp(where, "off") == 0 ? "" : where);
+        set_text(config->store, strcmp(where, "off") == 0 ? "" : where);
 }
 
 static void read_tool(const struct config_reading *reading)
@@ -297,6 +304,22 @@ static void read_variable(struct config *config, struct log *log, enum variable 
         read_value(&reading, variable);
 }
 
+/* The part of an environment that is read for each of our variables: those that have our prefix, in `ours`.
+ * All of it if there are too many. */
+static char *const *find_ours(char *const *environment, char *ours[OURS_MAX + 1])
+{
+    size_t count = 0;
+    for (char *const *at = environment; *at; at++) {
+        bool is_ours = strncmp(*at, "WALLPROF_", 9) == 0;
+        if (is_ours && count == OURS_MAX)
+            return environment;
+        if (is_ours)
+            ours[count++] = *at;
+    }
+    ours[count] = NULL;
+    return ours;
+}
+
 /* The value of a variable in an environment, or NULL. */
 static const char *look_up(char *const *environment, const char *name)
 {
@@ -365,7 +388,9 @@ static bool needs_timeline(const struct config *config)
 
 void config_read(struct config *config, struct log *log, char *const *environment)
 {
+    char *ours[OURS_MAX + 1];
     config->rank = find_rank(environment);
+    environment = find_ours(environment, ours);
     for (int i = 0; i < VARIABLE_COUNT; i++)
         read_variable(config, log, (enum variable)i, variables[i].standard);
     /* WALLPROF_LOG comes first, because its level applies to messages about the others. */

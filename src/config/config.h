@@ -24,8 +24,6 @@ enum config_timeline { TIMELINE_OFF, TIMELINE_ON, TIMELINE_PPROF };
 enum config_arguments { ARGUMENTS_PROGRAM, ARGUMENTS_REDACTED, ARGUMENTS_ALL };
 
 struct config {
-    char out[PATH_MAX];                             /* the first name of WALLPROF_OUT; "" for the default */
-    char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* the other names: files of the same recording */
     uint32_t more_out_count;
     struct sampler_options sampler;
     int signal;                      /* samples threads */
@@ -34,10 +32,8 @@ struct config {
     enum config_arguments arguments; /* WALLPROF_ARGS */
     bool hides;                      /* the program's environment is without these variables */
     bool is_strict;                  /* WALLPROF_SECCOMP=strict: only everyday system calls */
-    char store[PATH_MAX]; /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
     bool store_is_run;    /* the value was "run:" or "merge:" and the directory of a run (wallprof-run) */
     bool store_is_merged; /* it was "merge:": the run has one profile at its end */
-    char tool[PATH_MAX];  /* the path of `wallprof`, "off", or "" for the one beside the library */
     enum config_timeline timeline; /* as the user wants it, or as the endings of the outputs need it */
     uint64_t timeline_bytes;       /* memory for the timeline */
     bool waits;                    /* WALLPROF_START=0: nothing is recorded until it is started */
@@ -48,9 +44,13 @@ struct config {
     int control_signal;            /* starts and stops the recording; 0: none */
     bool has_seed;                 /* random numbers are fixed, for tests */
     uint64_t seed;
-    int32_t rank;             /* in a parallel run (config.c); else PROCESS_NO_RANK */
-    enum log_level log_level; /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
-    char log_path[PATH_MAX];  /* "" for stderr */
+    int32_t rank;                                   /* in a parallel run (config.c); else PROCESS_NO_RANK */
+    enum log_level log_level;                       /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
+    char out[PATH_MAX];                             /* the first name of WALLPROF_OUT; "" for the default */
+    char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* the other names: files of the same recording */
+    char store[PATH_MAX];    /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
+    char tool[PATH_MAX];     /* the path of `wallprof`, "off", or "" for the one beside the library */
+    char log_path[PATH_MAX]; /* "" for stderr */
 };
 
 /* Fills in *config, which is zeroed memory, from an environment (environ's form). Complaints go to the log.

@@ -54,11 +54,13 @@ void observe_deinit(struct observer *observer)
     *observer = (struct observer){.task_directory = -1, .held_slot = -1};
 }
 
-void observe_enter(struct observer *observer, int task_directory, bool is_private, enum thread_stat_view view)
+void observe_enter(struct observer *observer, int task_directory, bool is_private,
+                   enum thread_stat_view *view)
 {
     bool is_remote = is_private && !observer->by_signal_only;
-    bool is_usable = is_remote && (view == THREAD_STAT_VIEW_UNKNOWN ? thread_stat_is_about_us(task_directory)
-                                                                    : view == THREAD_STAT_VIEW_OURS);
+    if (is_remote && task_directory >= 0 && *view == THREAD_STAT_VIEW_UNKNOWN)
+        *view = thread_stat_find_view(task_directory);
+    bool is_usable = is_remote && *view == THREAD_STAT_VIEW_OURS;
     observer->task_directory = task_directory;
     thread_stats_init(&observer->remote.stats, task_directory, is_usable);
     if (is_remote)

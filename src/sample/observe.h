@@ -68,9 +68,9 @@ int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);
 
-/* The sampler thread runs. is_private: the program cannot see its descriptors. */
+/* The sampler thread runs. is_private: the program cannot see its descriptors. *view is found if unknown. */
 void observe_enter(struct observer *observer, int task_directory, bool is_private,
-                   enum thread_stat_view view);
+                   enum thread_stat_view *view);
 
 /* The sampler thread has ended, and its descriptors are gone with it. */
 void observe_drop_descriptors(struct observer *observer);

@@ -26,13 +26,14 @@ static void *map_page(int flags, int fd)
 
 void overhead_group_begin(struct overhead_group *group)
 {
-    void *page = map_page(MAP_ANONYMOUS, -1);
-    *group = (struct overhead_group){.page = page, .mark = OVERHEAD_GROUP_MARKS};
+    uint64_t *none = NULL, *page = sig_load_acquire(&group->page) ? NULL : map_page(MAP_ANONYMOUS, -1);
+    if (page && !sig_cas_acq_rel(&group->page, &none, page))
+        scratch_free(page, page_bytes); /* another thread was first */
 }
 
 void overhead_group_join(struct overhead_group *group, const struct overhead_group *parent)
 {
-    *group = (struct overhead_group){.page = parent->page, .mark = OVERHEAD_GROUP_MARKS};
+    *group = (struct overhead_group){.page = parent->page};
 }
 
 /* Disk space is allocated beforehand: without it a write would be a SIGBUS (mapped_store.h). */
@@ -57,28 +58,29 @@ static bool is_alive(uint64_t told_ns, uint64_t now_ns)
     return told_ns != 0 && told_ns + OVERHEAD_GROUP_SILENT_NS > now_ns;
 }
 
-/* Takes the first free mark. */
+/* Takes the first free mark; 0: there is none. */
 static uint32_t take_mark(uint64_t *page, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++) {
         uint64_t told_ns = sig_load_relaxed(&page[i]);
         if (!is_alive(told_ns, now_ns) && sig_cas_acq_rel(&page[i], &told_ns, now_ns))
-            return i;
+            return i + 1;
     }
-    return OVERHEAD_GROUP_MARKS;
+    return 0;
 }
 
 uint32_t overhead_group_tell(struct overhead_group *group, uint64_t now_ns)
 {
     uint32_t count = 0;
-    if (!group->page)
+    uint64_t *page = sig_load_acquire(&group->page); /* partner: the exchange in overhead_group_begin */
+    if (!page)
         return 1;
-    if (group->mark == OVERHEAD_GROUP_MARKS)
-        sig_store_relaxed(&group->mark, take_mark(group->page, now_ns));
+    if (group->mark == 0)
+        sig_store_relaxed(&group->mark, take_mark(page, now_ns));
     else
-        sig_store_relaxed(&group->page[group->mark], now_ns);
+        sig_store_relaxed(&page[group->mark - 1], now_ns);
     for (uint32_t i = 0; i < OVERHEAD_GROUP_MARKS; i++)
-        count += is_alive(sig_load_relaxed(&group->page[i]), now_ns);
+        count += is_alive(sig_load_relaxed(&page[i]), now_ns);
     return count > 0 ? count : 1;
 }
 
@@ -86,12 +88,12 @@ void overhead_group_pause(const struct overhead_group *group)
 {
     uint64_t *page = sig_load_relaxed(&group->page);
     uint32_t mark = sig_load_relaxed(&group->mark);
-    if (page && mark < OVERHEAD_GROUP_MARKS)
-        sig_store_relaxed(&page[mark], 0);
+    if (page && mark > 0)
+        sig_store_relaxed(&page[mark - 1], 0);
 }
 
 void overhead_group_leave(struct overhead_group *group)
 {
     overhead_group_pause(group);
-    sig_store_relaxed(&group->mark, OVERHEAD_GROUP_MARKS);
+    sig_store_relaxed(&group->mark, 0);
 }

@@ -8,7 +8,7 @@
  * own, unless it is part of a run.
  *
  * Called from: the thread that starts a session, then the sampler of each process; processes need no lock.
- * overhead_group_pause: any thread, in any state.
+ * overhead_group_begin and overhead_group_pause: any thread, in any state.
  */
 #ifndef WALLPROF_OVERHEAD_GROUP_H
 #define WALLPROF_OVERHEAD_GROUP_H
@@ -22,14 +22,15 @@ enum { OVERHEAD_GROUP_MARKS = 512 };
 
 #define OVERHEAD_GROUP_SILENT_NS (60 * (uint64_t)NS_PER_S)
 
+/* Zeroed memory is a process that is alone. */
 struct overhead_group {
-    /* page and mark are atomic: the partner is overhead_group_pause. */
+    /* page and mark are atomic: the partners are overhead_group_begin and overhead_group_pause. */
     uint64_t *page; /* when each mark's process was last alive; 0: free. NULL: this process is alone */
-    uint32_t mark;  /* this process's, OVERHEAD_GROUP_MARKS when it has none */
+    uint32_t mark;  /* this process's, counted from 1; 0: none */
     bool is_shared; /* the page is in a file */
 };
 
-/* Without memory for the page every process is alone. */
+/* Before a fork; later calls change nothing. Without memory for the page the process stays alone. */
 void overhead_group_begin(struct overhead_group *group);
 
 /* In a forked child: of the parent's group, with no mark yet. */

@@ -1,7 +1,7 @@
 /*
  * The kernel's list of this process's threads: /proc/self/task, through the sampler's own descriptor.
  *
- * Called from: the sampler thread only; proc_tasks_open and proc_tasks_read also from the starting thread.
+ * Called from: the sampler thread only.
  *
  * Files about the sampler's own thread are read only where there is no other way. The kernel keeps entries
  * for a thread whose files were read, and discards them at its end, after the parent has been told that the
@@ -38,9 +38,10 @@ bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, 
 
 /* What the kernel says of a thread. */
 struct proc_task {
-    char state;        /* man proc_pid_stat */
-    bool is_kernels;   /* the kernel runs it for itself (io_uring, vhost): it has no code of the program */
-    uint64_t start_ns; /* CLOCK_MONOTONIC, to 10 ms */
+    char state;           /* man proc_pid_stat */
+    bool is_kernels;      /* the kernel runs it for itself (io_uring, vhost): it has no code of the program */
+    uint64_t start_ns;    /* CLOCK_MONOTONIC, to 10 ms */
+    uint64_t stack_start; /* where the process's first stack began; 0 when the thread has ended */
 };
 
 /* False if the thread is gone. */

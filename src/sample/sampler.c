@@ -119,7 +119,7 @@ static void open_directory(struct sampler *sampler, bool has_own_descriptors)
 {
     thread_scan_open(&sampler->thread_scan);
     observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors,
-                  sampler->view);
+                  &sampler->view);
 }
 
 int sampler_enter(struct sampler *sampler, bool has_own_descriptors)

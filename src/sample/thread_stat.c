@@ -8,9 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+extern void *__libc_stack_end; /* ld.so: where the kernel began the main thread's stack */
+
 /* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). A thread that never
  * runs needs only one. The limit of open files counts in each descriptor table by itself. */
-enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, OWN_FRAMES_BYTES_MAX = 65536 };
+enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, FIRST_FRAME_BYTES_MAX = 65536 };
 
 /* ---- the list of those that keep descriptors ---- */
 
@@ -206,27 +208,35 @@ enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct threa
 
 /* ---- start ---- */
 
-bool thread_stat_is_about_us(int task_directory)
+/* Whether the process of a thread in /proc began with our stack; *ret_is_over: the thread has ended. */
+static bool has_our_stack(int task_directory, pid_t tid, bool *ret_is_over)
+{
+    struct proc_task task;
+    uint64_t here = (uint64_t)(uintptr_t)__libc_stack_end;
+    bool is_known = proc_tasks_stat(task_directory, tid, &task);
+    *ret_is_over = is_known && task.stack_start == 0;
+    return is_known && task.stack_start + FIRST_FRAME_BYTES_MAX - here < 2 * FIRST_FRAME_BYTES_MAX;
+}
+
+static bool is_readable(int task_directory, pid_t tid)
 {
     char text[TEXT_BYTES];
     struct thread_stat_runs runs;
     struct thread_stat_call call;
-    uint64_t here = (uint64_t)(uintptr_t)&call;
-    return proc_tasks_read(task_directory, gettid(), "schedstat", text, sizeof(text)) &&
+    return proc_tasks_read(task_directory, tid, "schedstat", text, sizeof(text)) &&
            parse_runs(text, &runs) == THREAD_STAT_KNOWN &&
-           proc_tasks_read(task_directory, gettid(), "syscall", text, sizeof(text)) &&
-           parse_call(text, &call) == THREAD_STAT_KNOWN && call.number == SYS_read && call.sp < here &&
-           here - call.sp < OWN_FRAMES_BYTES_MAX;
+           proc_tasks_read(task_directory, tid, "syscall", text, sizeof(text)) &&
+           parse_call(text, &call) != THREAD_STAT_UNREADABLE;
 }
 
-enum thread_stat_view thread_stat_find_view(void)
+enum thread_stat_view thread_stat_find_view(int task_directory)
 {
-    int directory = proc_tasks_open();
-    if (directory < 0)
-        return THREAD_STAT_VIEW_UNKNOWN;
-    bool is_about_us = thread_stat_is_about_us(directory);
-    close(directory);
-    return is_about_us ? THREAD_STAT_VIEW_OURS : THREAD_STAT_VIEW_OTHERS;
+    bool is_over;
+    pid_t tid = getpid();
+    bool is_ours = has_our_stack(task_directory, tid, &is_over);
+    if (is_over)
+        is_ours = has_our_stack(task_directory, tid = gettid(), &is_over);
+    return is_ours && is_readable(task_directory, tid) ? THREAD_STAT_VIEW_OURS : THREAD_STAT_VIEW_OTHERS;
 }
 
 void thread_stats_init(struct thread_stats *stats, int task_directory, bool is_usable)

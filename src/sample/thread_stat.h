@@ -17,7 +17,7 @@
  * sampled often. A thread that is sampled more rarely than all others together has its descriptor closed at
  * once: what has just been opened is in the CPU's caches, and what has been kept for long is not.
  *
- * Called from: the sampler thread only, except for thread_stat_find_view.
+ * Called from: the sampler thread only.
  */
 #ifndef WALLPROF_THREAD_STAT_H
 #define WALLPROF_THREAD_STAT_H
@@ -63,13 +63,10 @@ enum thread_stat_state {
 /* Whose threads /proc shows: in an emulator those of the emulator. */
 enum thread_stat_view { THREAD_STAT_VIEW_UNKNOWN, THREAD_STAT_VIEW_OURS, THREAD_STAT_VIEW_OTHERS };
 
-/* In the thread that starts the recording, which reads its own files: UNKNOWN if /proc cannot be opened. It
- * uses descriptors of the program's table for a moment. */
-enum thread_stat_view thread_stat_find_view(void);
-
-/* Whether an open /proc/self/task is about our threads: the calling thread reads its own files (but see
- * proc_tasks.h on the sampler's). */
-bool thread_stat_is_about_us(int task_directory);
+/* Of an open /proc/self/task. Its files of the main thread are read, if that has not ended (see
+ * proc_tasks.h).
+ */
+enum thread_stat_view thread_stat_find_view(int task_directory);
 
 /* task_directory: an open /proc/self/task. is_usable: it is about our threads, and the program cannot see our
  * descriptors. Otherwise none is opened. */

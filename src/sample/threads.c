@@ -16,6 +16,13 @@ enum { LIVE_FIRST_CAPACITY = 256 };
 
 static const size_t chunk_bytes = sizeof(struct thread) * THREADS_PER_CHUNK;
 
+static void free_live(struct threads *threads)
+{
+    scratch_free(threads->live, sizeof(*threads->live) * threads->live_capacity);
+    scratch_free(threads->by_tid, sizeof(*threads->by_tid) * threads->live_capacity);
+    threads->live = threads->by_tid = NULL;
+}
+
 int threads_init(struct threads *threads)
 {
     threads->live_capacity = LIVE_FIRST_CAPACITY;
@@ -23,7 +30,7 @@ int threads_init(struct threads *threads)
     threads->by_tid = scratch_alloc(sizeof(*threads->by_tid) * threads->live_capacity);
     if (threads->live && threads->by_tid)
         return 0;
-    threads_deinit(threads);
+    free_live(threads);
     return -ENOMEM;
 }
 
@@ -31,8 +38,7 @@ void threads_deinit(struct threads *threads)
 {
     for (uint32_t i = 0; i < THREADS_CHUNK_COUNT; i++)
         scratch_free(threads->chunks[i], chunk_bytes);
-    scratch_free(threads->live, sizeof(*threads->live) * threads->live_capacity);
-    scratch_free(threads->by_tid, sizeof(*threads->by_tid) * threads->live_capacity);
+    free_live(threads);
     memset(threads, 0, sizeof(*threads));
 }
 

@@ -30,22 +30,23 @@ struct thread;
 enum { THREADS_CHUNK_COUNT = 4096, THREADS_PER_CHUNK = 256 };
 
 struct threads {
-    struct thread *chunks[THREADS_CHUNK_COUNT]; /* atomic pointers, published once */
-    uint32_t fresh;                             /* atomic: records from here on have never been used */
-    uint64_t free_head;                         /* atomic: tag << 32 | index + 1 */
-    uint32_t next_number;                       /* atomic */
-    int32_t registered;                         /* atomic: acquired and not yet left */
-    int32_t coming[2];                          /* atomic: being created, not yet entered; by group */
-    uint32_t turn;                              /* atomic: newcomers count in group turn % 2 */
-    struct thread *arrived, *left;              /* atomic list heads */
+    uint32_t fresh;                /* atomic: records from here on have never been used */
+    uint64_t free_head;            /* atomic: tag << 32 | index + 1 */
+    uint32_t next_number;          /* atomic */
+    int32_t registered;            /* atomic: acquired and not yet left */
+    int32_t coming[2];             /* atomic: being created, not yet entered; by group */
+    uint32_t turn;                 /* atomic: newcomers count in group turn % 2 */
+    struct thread *arrived, *left; /* atomic list heads */
 
     /* The sampler's own. */
     struct thread **live;
     struct thread **by_tid; /* live_capacity buckets: lists of live threads, by the tid's lowest bits */
     uint32_t live_count, live_capacity; /* capacity: a power of two */
+
+    struct thread *chunks[THREADS_CHUNK_COUNT]; /* atomic pointers, published once */
 };
 
-/* *threads is zeroed memory. 0 or -errno. */
+/* Zeroed memory is an empty registry. The sampler's part of it, before the sampler uses any: 0 or -errno. */
 int threads_init(struct threads *threads);
 void threads_deinit(struct threads *threads);
 

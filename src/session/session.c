@@ -9,7 +9,6 @@
 #include "export/profile_path.h"
 #include "memory_limit.h"
 #include "modules/loader.h"
-#include "sample/thread_stat.h"
 #include "sig/ground/sig_modules.h"
 #include "sig/ground/sig_unloads.h"
 #include "sig/signal/sig_action.h"
@@ -29,7 +28,8 @@
 
 extern void *__libc_stack_end; /* ld.so: the top of the main thread's stack */
 
-enum { SAMPLER_STACK_BYTES = 1024 * 1024 };
+/* START_BYTES: for the first session, and that of a child. */
+enum { SAMPLER_STACK_BYTES = 1024 * 1024, START_BYTES = 1024 * 1024 };
 
 /* The kernel keeps at least this much address space below the main stack's top for it (mmap_base). */
 static const uint64_t main_stack_reach_bytes = 128U << 20;
@@ -115,10 +115,7 @@ struct session *session_create(struct config *config, uint64_t stack_low, uint64
     session->config = config;
     session->requests.toggles = sig_control_count(); /* what comes from here on is a request */
     session_birth_init(&session->birth);
-    session_outputs_forget_descriptors(&session->outputs);
-    session->outputs.worth_writing_ns = session->birth.start_ns + SESSION_WORTH_NS;
-    if (session_requests_init(&session->requests) < 0 || threads_init(&session->threads) < 0) {
-        session_requests_discard(&session->requests);
+    if (session_requests_init(&session->requests) < 0) {
         scratch_free(session, sizeof(*session));
         return NULL;
     }
@@ -157,11 +154,13 @@ static const char *own_path(void)
     return path ? path : "";
 }
 
-static void find_tool(struct session *session)
+void session_find_tool(struct session *session, bool is_anchored)
 {
     char *tool = session->config->tool;
-    if (!*tool && tool_export_find(own_path(), tool, sizeof(session->config->tool)) < 0)
-        strcpy(tool, "");
+    bool is_absolute = *own_path() == '/';
+    if (!*tool && is_absolute == is_anchored &&
+        tool_export_find(own_path(), tool, sizeof(session->config->tool)) < 0)
+        *tool = '\0';
 }
 
 static void install_control_signal(struct session *session)
@@ -180,8 +179,6 @@ static void install_control_signal(struct session *session)
  * is near (session_run.c). */
 static int begin_recording(struct session *session)
 {
-    if (!session->config->sampler.by_signal_only) /* the sampler would read about its own thread for it */
-        session->sampler.view = thread_stat_find_view();
     sig_modules_use_loader(loader_find_object());
     sig_unloads_use_loader(loader_unloaded); /* dlclose counts from here on */
     int status = sig_setup_install(session->config->signal, NULL, session_birth_cookie(&session->birth),
@@ -225,15 +222,15 @@ int session_start(char *const *arguments, char **environment)
         return status;
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
+    scratch_begin(START_BYTES);
     struct config *config = scratch_alloc(sizeof(*config));
     struct session *session =
         !config ? NULL : session_create(config, stack_high - main_stack_reach_bytes, stack_high);
     if (!session)
         return -ENOMEM;
-    overhead_group_begin(&session->sampler.overhead_group);
     perf_maps_init(&session->birth.perf_maps, session->birth.pid, session->birth.start_utc_ns, NULL);
     read_settings(session, environment);
-    find_tool(session);
+    session_find_tool(session, false);
     install_control_signal(session);
     if (!session->config->follows_exec)
         environment_leave(environment, own_path());

@@ -44,8 +44,10 @@ void session_hold(void)
 void session_hold_for_fork(void)
 {
     struct session *session = session_own();
-    if (session)
+    if (session) {
         sig_add_relaxed(&session->handshake.forks, 1);
+        overhead_group_begin(&session->sampler.overhead_group); /* the child shares it */
+    }
     session_hold();
 }
 

@@ -43,21 +43,23 @@ struct session_reported {
     uint32_t forks;       /* of handshake.forks */
 };
 
+/* The order keeps what a short process writes in few pages, since each page costs it 2 us: the end of the
+ * requests, the beginning of the registry, and all between. Then the first page of the log. */
 struct session {
+    struct session_requests requests; /* any thread's */
     struct config
         *config; /* written before there is a sampler; children use their parent's, at its address */
     struct session_birth birth;
-    struct log log;                     /* the sampler's, as soon as its thread is created */
-    struct threads threads;             /* any thread's (threads.h) */
     struct session_handshake handshake; /* any thread's */
-    struct session_requests requests;   /* any thread's */
-    struct sampler sampler;             /* the sampler's, as all that follow */
-    struct session_recording recording;
+    struct session_recording recording; /* the sampler's, as all that is not said to be another's */
     struct session_surroundings surroundings;
+    struct session_reported reported;
+    struct threads threads; /* any thread's (threads.h) */
+    struct log log;         /* the sampler's, as soon as its thread is created */
+    struct sampler sampler;
     struct session_store store;
     struct session_outputs outputs;
     struct session_intervals intervals;
-    struct session_reported reported;
 };
 
 /* ---- session.c ---- */
@@ -72,6 +74,11 @@ struct session *session_own(void);
 /* A session of the calling process and thread, whose stack lies between the two. config is not owned: it
  * stays for the process's life. NULL without memory. */
 struct session *session_create(struct config *config, uint64_t stack_low, uint64_t stack_high);
+
+/* Sets config->tool, unless the user has. Called twice: while paths are relative to the program's directory,
+ * and by the sampler when they are not (is_anchored). The tool is beside the library, whose path is of one
+ * kind or the other. */
+void session_find_tool(struct session *session, bool is_anchored);
 
 /* Also for a forked child's copy of its parent's session. No sampler runs. */
 void session_destroy(struct session *session);

@@ -31,11 +31,11 @@ enum request_state { REQUEST_NONE, REQUEST_SENT, REQUEST_TAKEN, REQUEST_ABANDONE
 /* The request of a thread of the program. The thread that has the turn writes kind and path before
  * REQUEST_SENT, and the sampler writes result before REQUEST_DONE. */
 struct session_request {
+    char path[PATH_MAX];
     uint32_t turn;  /* atomic, futex: the tid of the thread whose request it is, 0: free */
     uint32_t state; /* atomic, futex: enum request_state */
     enum control_kind kind;
     int result;
-    char path[PATH_MAX];
 };
 
 struct session_requests {

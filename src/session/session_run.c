@@ -44,11 +44,17 @@ int session_prepare(struct session *session)
     if (!*session->birth.command_text) /* a child may have its parent's */
         command_line_read(session->config->arguments, session->birth.command_text,
                           sizeof(session->birth.command_text));
+    session_find_tool(session, true);
+    session_outputs_forget_descriptors(&session->outputs);
+    sig_store_relaxed(&session->outputs.worth_writing_ns, session->birth.start_ns + SESSION_WORTH_NS);
     uint64_t seed = random_seed(session);
     int status = session_outputs_choose(&session->outputs, session->config, &session->birth, &session->log);
     if (status < 0)
         return status;
     session_choose_store(session);
+    status = threads_init(&session->threads);
+    if (status < 0)
+        return status;
     status = sampler_init(&session->sampler, &session->config->sampler, &session->threads, session_labels(),
                           session->birth.start_ns, seed);
     if (status < 0)

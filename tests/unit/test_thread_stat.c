@@ -101,7 +101,7 @@ static void a_blocked_thread_shows_its_call(void **state)
 {
     struct subject subject;
     struct thread_stat_call call;
-    assert_true(thread_stat_is_about_us(directory));
+    assert_int_equal(thread_stat_find_view(directory), THREAD_STAT_VIEW_OURS);
     begin(&subject);
     wait_until(&subject, THREAD_STAT_KNOWN, &call);
     assert_int_equal(call.number, SYS_read);
