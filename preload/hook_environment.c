@@ -8,7 +8,6 @@
 #include "session/hook_memory.h"
 #include "session/session.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,13 +20,12 @@ enum { PATH_BYTES = 1024 }; /* a longer path is not looked at */
 
 void hook_environment_begin(char **environment)
 {
-    Dl_info own;
     struct hook_memory *memory = hook_memory();
+    const char *path = program_own_library(), *slash = strrchr(path, '/');
     memory->loader = program_own_loader();
-    if (dladdr(&hook_memory_of_process, &own) && own.dli_fname) {
-        const char *slash = strrchr(own.dli_fname, '/');
-        memory->library_path = own.dli_fname;
-        memory->library = slash ? slash + 1 : own.dli_fname;
+    if (*path) {
+        memory->library_path = path;
+        memory->library = slash ? slash + 1 : path;
     }
     environment_take_runtime(environment, program_is_runtime);
 }

@@ -7,10 +7,10 @@
 #include "program.h"
 #include "sig/sys/sig_arch.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -33,9 +33,8 @@ enum {
     MOST_LOADER_BYTES = 1 << 20
 };
 
-/* The linker's: this library's own header and dynamic section. */
+/* The linker's: this library's own header. Its dynamic section is _DYNAMIC. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const Elf64_Dyn _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /* A part of an open file. */
 struct window {
@@ -142,13 +141,23 @@ static bool copy_string(struct window *file, uint64_t offset, char *to, size_t c
 
 /* ---- which C library the interpreter belongs to ---- */
 
+/* The loader's list is read as it is: dladdr would search all symbols of the object too. */
+const char *program_own_library(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+    while (map && map->l_ld != _DYNAMIC)
+        map = map->l_next;
+    return map ? map->l_name : "";
+}
+
 struct program_loader program_own_loader(void)
 {
-    Dl_info loader;
     struct stat status;
     uint64_t base = getauxval(AT_BASE);
-    if (!base || !dladdr((void *)(uintptr_t)base, &loader) ||
-        !find_file(AT_FDCWD, loader.dli_fname, 0, &status))
+    const struct link_map *map = _r_debug.r_map;
+    while (map && map->l_addr != base)
+        map = map->l_next;
+    if (!base || !map || !find_file(AT_FDCWD, map->l_name, 0, &status))
         return (struct program_loader){0};
     return (struct program_loader){.device = status.st_dev, .inode = status.st_ino};
 }

@@ -27,7 +27,8 @@ struct program {
     char runtime[PROGRAM_RUNTIME_BYTES]; /* a library that must be preloaded before ours; "": none */
 };
 
-/* Called once, at the start. */
+/* Called once each, at the start. What the loader has loaded our library from; "": unknown. */
+const char *program_own_library(void);
 struct program_loader program_own_loader(void);
 
 /*
