@@ -1,6 +1,6 @@
 #!/bin/bash
 # Processes that go on when their run is over and has been gathered: each writes its own profile, takes nobody's name for
-# it, and the last leaves nothing. And what can be gathered is, whatever cannot.
+# it, and the last leaves nothing, also if it is killed. And what can be gathered is, whatever cannot.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -26,6 +26,20 @@ touch "$TMP/go"
 await_files exits 3
 expect_nothing_left exits
 rm "$TMP/go"
+
+echo "== who is killed then has a profile as well; nobody waits for it, and nothing stays, also at a shutdown"
+mkdir "$TMP/killed"
+said=$(cd "$TMP/killed" && "$ROOT/scripts/wallprof-run" --merge --out all.pb.gz \
+    sh -c "setsid $work 500 until $TMP/go >/dev/null 2>&1 & echo \$! >$TMP/pid; sleep 0.3" 2>&1)
+kill -0 "$(cat "$TMP/pid")" || complain "killed: the wrapper's output ended with the process"
+grep -F '1 process goes on' <<<"$said" >/dev/null || complain "killed: the wrapper says $said"
+kill -TERM "$(pgrep -f "gather.* $TMPDIR/wallprof-run")"
+kill -KILL "$(cat "$TMP/pid")"
+cp "$TMP/killed/all.pb.gz" "$TMP/killed.kept"
+await_files killed 2
+expect_nothing_left killed
+expect_said "$TMP/killed/all.$(cat "$TMP/pid").pb.gz" killed
+cmp "$TMP/killed/all.pb.gz" "$TMP/killed.kept" || complain "killed: all.pb.gz is another's now"
 
 echo "== without who gathers, each writes his own"
 mkdir "$TMP/alone"

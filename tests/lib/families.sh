@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the tests of runs of several processes, after e2e.sh: a program that ends as it is told ($work), runs of it,
 # and what is expected of them.
-need gcc flock setsid
+need gcc flock setsid pgrep
 is_emulated && skip "what a shell starts is not emulated"
 export TMPDIR=$TMP/stores HOME=$TMP
 mkdir "$TMPDIR"
@@ -70,7 +70,13 @@ run() { # NAME ARGUMENTS OF wallprof-run...
     return "$status"
 }
 
+# Of a run whose processes have all ended. What waits for them looks once a second.
 expect_nothing_left() { # NAME
+    for _ in $(seq $((HANG_S * 10))); do
+        pgrep -f "gather.* $TMPDIR/wallprof-run" >/dev/null || break
+        sleep 0.1
+    done
+    ! pgrep -f "gather.* $TMPDIR/wallprof-run" || complain "$1: this goes on"
     [ -z "$(ls -A "$TMPDIR")" ] || complain "$1: this is left: $(ls -A "$TMPDIR")"
     rm -rf "${TMPDIR:?}"/*
 }
@@ -93,7 +99,7 @@ expect_files() { # NAME COUNT
 
 # Of processes that go on alone: the last of them removes what is left.
 await_files() { # NAME COUNT
-    for _ in $(seq 200); do
+    for _ in $(seq $((HANG_S * 10))); do
         [ "$(files_of "$1" | wc -l)" -lt "$2" ] || [ -n "$(ls -A "$TMPDIR")" ] || break
         sleep 0.1
     done

@@ -6,8 +6,12 @@
  * that ends while the file is locked closes its store and leaves it. A process that ends later writes its own
  * profile. So that none is lost, the stores that were left are converted first. Then the lock is released,
  * and the directory is searched again for stores that were closed meanwhile.
+ *
+ * Processes that go on longer can still be killed. So a process of ours stays, as long as one of them
+ * records, converts the stores of those that were killed, and removes the directory.
  */
 #include "base/clock.h"
+#include "background.h"
 #include "commands.h"
 #include "tool/io/command.h"
 #include "tool/read/store_names.h"
@@ -18,7 +22,9 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <search.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +36,8 @@ static const char help[] =
     "usage: wallprof gather [OPTIONS] DIRECTORY\n"
     "\n"
     "Makes the profiles of a run out of the stores in its directory, and removes it.\n"
-    "wallprof-run does this at the end.\n"
+    "wallprof-run does this at the end. Where processes go on, gather stays in the\n"
+    "background until the last of them has ended.\n"
     "\n"
     "  --merge              one profile of all processes\n"
     "  --lock FD            the descriptor that keeps the directory's run file locked\n"
@@ -40,6 +47,10 @@ static const char help[] =
 
 /* How long to wait for a process that is about to end; a shell's status of a process that a signal ended. */
 enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
+
+/* How often we look for processes that have gone on and were killed, at first and later; how long we stay
+ * when we are to end. */
+enum { FIRST_LOOK_MS = 32, LOOK_MS = 1024, LAST_LOOKS_S = 30 };
 
 /* A shell that became another program gets a file for its own part only if that took as long as this. */
 static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
@@ -58,6 +69,8 @@ struct gathering {
     void *taken, *seen, *merged;
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
+    int running_count; /* processes that record still, as far as was seen last */
+    bool is_over;      /* the run: what goes on writes profiles as well */
     bool has_no_memory;
     int failed;
 };
@@ -111,6 +124,12 @@ static void describe_end(const struct gathering *gathering, const struct left_st
         snprintf(recording->ending, sizeof recording->ending, "ended with status %ld", gathering->status);
 }
 
+/* When the run is over, its processes may have written files that we do not know. */
+static bool take_path(struct gathering *gathering, const char *path)
+{
+    return remember_path(&gathering->taken, path) && !(gathering->is_over && access(path, F_OK) == 0);
+}
+
 /* What to insert into the names of a store's files, "" for nothing. A shell that became the program has the
  * same pid, and maybe the same name for its file. */
 static void choose_insertion(struct gathering *gathering, const struct left_store *store,
@@ -124,11 +143,11 @@ static void choose_insertion(struct gathering *gathering, const struct left_stor
     if (store->became_another)
         snprintf(ret, PATH_MAX, "%s%s%s", has_number ? "" : number, has_number ? "" : ".",
                  recording->process.name);
-    else if (!remember_path(&gathering->taken, path))
+    else if (!take_path(gathering, path))
         snprintf(ret, PATH_MAX, "%s", number);
     for (unsigned more = 2; *ret; more++) {
         left_profile_path(store, recording, NULL, ret, path);
-        if (remember_path(&gathering->taken, path))
+        if (take_path(gathering, path))
             return;
         size_t length = strcspn(ret, "-");
         snprintf(ret + length, PATH_MAX - length, "-%u", more);
@@ -209,13 +228,23 @@ static void convert_store(struct gathering *gathering, const struct left_store *
 
 /* ---- all of them ---- */
 
+/* When the run is over, a process that ends by itself writes its profile: left are those that were killed. */
+static bool is_left(struct gathering *gathering, struct left_store *store, bool is_last)
+{
+    if (!gathering->is_over)
+        return !store->is_running || (is_last && left_has_ended(store, ENDING_PATIENCE_MS));
+    store->is_running = store->is_running || left_is_mapped(store);
+    return !store->is_running && remember_path(&gathering->seen, store->path); /* one attempt */
+}
+
 static void convert_if_left(struct gathering *gathering, const char *path, bool is_last)
 {
     struct left_store store;
     if (left_open(&store, path) < 0)
         return; /* its process has removed it meanwhile */
-    if (!store.is_running || (is_last && left_has_ended(&store, ENDING_PATIENCE_MS)))
+    if (is_left(gathering, &store, is_last))
         convert_store(gathering, &store);
+    gathering->running_count += store.is_running;
     left_close(&store);
 }
 
@@ -223,6 +252,7 @@ static void convert_if_left(struct gathering *gathering, const char *path, bool 
 static void convert_all(struct gathering *gathering, bool is_last)
 {
     gathering->store_count = left_list(gathering->directory, &gathering->stores);
+    gathering->running_count = 0;
     for (int first = 1; first >= 0; first--) {
         for (int i = 0; i < gathering->store_count; i++) {
             if (is_main(gathering, &gathering->stores[i]) == (first == 1))
@@ -275,6 +305,30 @@ static bool is_run(const char *directory)
            lstat(run, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
+/* ---- processes that go on ---- */
+
+/* In the background, until no process of the run records any more. */
+static void await_others(struct gathering *gathering)
+{
+    if (!background_begin(LAST_LOOKS_S))
+        return;
+    signal(SIGIO, SIG_IGN); /* somebody may open a store while left_is_mapped looks */
+    gathering->pid = -1;
+    gathering->also = NULL;
+    gathering->merges = false;
+    gathering->is_over = true;
+    for (int pause_ms = FIRST_LOOK_MS; gathering->running_count > 0;) {
+        poll(NULL, 0, pause_ms);
+        convert_all(gathering, true);
+        pause_ms = pause_ms < LOOK_MS ? 2 * pause_ms : LOOK_MS;
+    }
+    left_remove_empty(gathering->directory);
+    remove_directory(gathering);
+    _exit(0);
+}
+
+/* ---- a run ---- */
+
 static int gather_run(struct gathering *gathering)
 {
     if (!is_run(gathering->directory))
@@ -292,13 +346,18 @@ static int gather_run(struct gathering *gathering)
     merge_release(gathering->merge);
     left_remove_empty(gathering->directory);
     tdestroy(gathering->merged, unwritten ? free : remove_store);
-    tdestroy(gathering->seen, free);
     remove_directory(gathering);
-    tdestroy(gathering->taken, free);
+    if (gathering->running_count > 0)
+        printf("going on: %d\n", gathering->running_count);
     if (gathering->failed || unwritten)
         command_fail("what could not be written waits in %s: 'wallprof recover' makes profiles of it",
                      gathering->directory);
-    return gathering->failed | unwritten | output_printed();
+    int status = gathering->failed | unwritten | output_printed();
+    if (gathering->running_count > 0)
+        await_others(gathering);
+    tdestroy(gathering->seen, free);
+    tdestroy(gathering->taken, free);
+    return status;
 }
 
 int command_gather(int argc, char **argv)

@@ -84,6 +84,14 @@ bool left_has_ended(struct left_store *store, unsigned patience_ms)
     return fstat(store->fd, &status) < 0 || status.st_nlink > 0;
 }
 
+/* A write lease is given to the only one that has the file open. A mapping counts as long as it lasts. */
+bool left_is_mapped(const struct left_store *store)
+{
+    bool is_mapped = fcntl(store->fd, F_SETLEASE, F_WRLCK) < 0 && errno == EAGAIN;
+    fcntl(store->fd, F_SETLEASE, F_UNLCK);
+    return is_mapped;
+}
+
 /* ---- a directory of them ---- */
 
 static int compare_starts(const void *left, const void *right)

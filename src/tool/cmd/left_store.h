@@ -42,6 +42,13 @@ void left_close(struct left_store *store);
  */
 bool left_has_ended(struct left_store *store, unsigned patience_ms);
 
+/*
+ * Whether a process still has an open store mapped. A process whose sampler's thread ends for a moment has
+ * not locked its store meanwhile. False as well where the file system cannot tell; true while somebody reads
+ * it.
+ */
+bool left_is_mapped(const struct left_store *store);
+
 /* Lists the stores of a directory, the oldest first, not open. Their number, or -errno. *ret is malloc'd. */
 int left_list(const char *directory, struct left_store **ret);
 
