@@ -124,6 +124,7 @@ async function theHeaderSaysWhatWasRecorded() {
   equal('command', await textOf(page, 'h1'), "/opt/bin/app --serve 'a file'");
   equal('title', await page.title(), "/opt/bin/app --serve 'a file' – wallprof");
   equal('start', await textOf(page, '#started'), '2025-11-24 16:00:00 UTC');
+  equal('thread time', await textOf(page, '#thread-time'), seconds(totalsOf('small').wall));
   equal('duration', await textOf(page, '#duration'), '12.345678901 s');
   equal('threads', await textOf(page, '#threads'), '3');
   await page.click('.comments summary');

@@ -264,8 +264,8 @@ static void a_table_of_80_columns(void **state)
     make_report(fixture);
     assert_table(fixture, TABLE(.lines = 20, .columns = 80),
                  "./app --flag\n"
-                 "2025-11-24 16:00:00 UTC, 2.00 s, 100 ticks a second, 3 threads\n"
-                 "wall 9.00 s: cpu 3.30 s, off-cpu 5.70 s; 11 samples\n"
+                 "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
+                 "9.00 s of thread time in 2.00 s, 3 threads: cpu 3.30 s, off-cpu 5.70 s\n"
                  "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
                  "\n"
                  "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
@@ -288,10 +288,10 @@ static void a_table_of_50_columns_has_fewer(void **state)
     report_sort(&fixture->report, METRIC_CPU, true);
     assert_table(fixture, TABLE(.lines = 2, .columns = 50, .metric = METRIC_CPU, .by_cum = true),
                  "./app --flag\n"
-                 "2025-11-24 16:00:00 UTC, 2.00 s, 100 ticks a\n"
-                 "  second, 3 threads\n"
-                 "wall 9.00 s: cpu 3.30 s, off-cpu 5.70 s; 11\n"
+                 "2025-11-24 16:00:00 UTC, 100 ticks a second, 11\n"
                  "  samples\n"
+                 "9.00 s of thread time in 2.00 s, 3 threads: cpu\n"
+                 "  3.30 s, off-cpu 5.70 s\n"
                  "[unsampled] 200 ms (2.2% of wall): no sample saw\n"
                  "  what was done then\n"
                  "\n"

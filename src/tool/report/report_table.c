@@ -72,28 +72,29 @@ static void put_line(const struct report_table *table, FILE *stream, const char 
 static void put_summary(const struct report_table *table, FILE *stream)
 {
     const struct profile *profile = table->profile;
-    const struct report *report = table->report;
-    char text[256], duration[TEXT_NUMBER_BYTES], start[64] = "";
+    char text[256], start[64] = "";
     time_t seconds = (time_t)(profile->start_utc_ns / 1000000000);
     struct tm utc;
     if (profile->start_utc_ns && gmtime_r(&seconds, &utc))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S UTC, ", &utc);
-    text_time(duration, profile->duration_ns);
-    snprintf(text, sizeof text, "%s%s, %.5g ticks a second, %zu thread%s", start, duration,
-             1e9 / (double)profile->period_ns, report->thread_count, report->thread_count == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%s%.5g ticks a second, %" PRIu64 " samples", start,
+             1e9 / (double)profile->period_ns, table->report->selected.samples);
     put_line(table, stream, text);
 }
 
+/* Wall time is a sum over threads, so it may be more than the run took: the line says of how many threads. */
 static void put_totals(const struct report_table *table, FILE *stream)
 {
     const struct values *values = &table->report->selected;
+    const size_t threads = table->report->thread_count;
     char text[256], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
-        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
+        duration[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
     text_time(wall, values->wall_ns);
     text_time(cpu, values->cpu_ns);
     text_time(offcpu, values->offcpu_ns);
-    snprintf(text, sizeof text, "wall %s: cpu %s, off-cpu %s; %" PRIu64 " samples", wall, cpu, offcpu,
-             values->samples);
+    text_time(duration, table->profile->duration_ns);
+    snprintf(text, sizeof text, "%s of thread time in %s, %zu thread%s: cpu %s, off-cpu %s", wall, duration,
+             threads, threads == 1 ? "" : "s", cpu, offcpu);
     put_line(table, stream, text);
     if (!table->is_filtered)
         return;

@@ -227,6 +227,7 @@ function makeHeader() {
     byId('command').tabIndex = 0; /* a long command is scrolled with the keyboard */
   byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
   byId('started').dateTime = iso;
+  byId('thread-time').textContent = formatExact('wall', data.total[COLUMN.wall]);
   byId('duration').textContent = formatExact('wall', data.duration_ns);
   byId('threads').textContent = groupDigits(String(data.trees.reduce((sum, {threads}) => sum + threads, 0)));
   byId('samples').textContent = groupDigits(data.total[COLUMN.samples]);
