@@ -14,7 +14,7 @@ unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY no_proxy
 export WALLPROF_CACHE=off
 [ -x "$tool" ] || skip "there is no tool for this machine"
 need "$PYTHON"
-"$tool" push --to parca http://127.0.0.1:9 /nonexistent 2>&1 | grep libcurl >/dev/null && skip "wallprof push has no libcurl"
+"$tool" push --to parca http://127.0.0.1:9 /nonexistent 2>&1 | grep libcurl >/dev/null && skip "libcurl is not installed"
 
 on_exit() {
     # shellcheck disable=SC2086 # a list

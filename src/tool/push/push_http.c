@@ -1,14 +1,12 @@
 #include "push_http.h"
 
+#include "curl_abi.h"
+
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if __has_include(<curl/curl.h>)
-
-#include <curl/curl.h>
-#include <dlfcn.h>
 
 enum {
     CONNECT_MAX_S = 10,
@@ -21,22 +19,9 @@ enum {
 
 /* ---- libcurl ---- */
 
-struct curl_calls {
-    typeof(curl_global_init) *global_init;
-    typeof(curl_easy_init) *easy_init;
-    typeof(curl_easy_setopt) *setopt;
-    typeof(curl_easy_perform) *perform;
-    typeof(curl_easy_getinfo) *getinfo;
-    typeof(curl_easy_reset) *reset;
-    typeof(curl_easy_cleanup) *cleanup;
-    typeof(curl_easy_strerror) *strerror;
-    typeof(curl_slist_append) *append;
-    typeof(curl_slist_free_all) *free_all;
-};
-
 struct push_http {
     struct curl_calls curl;
-    CURL *handle;
+    void *handle;
     struct push_http_options options;
     const struct push_body *body; /* of the present request */
     size_t body_at;               /* how much of it has been read */
@@ -150,12 +135,12 @@ static int check_for_stop(void *argument, curl_off_t to_come, curl_off_t came, c
 
 /* ---- a request ---- */
 
-static bool set_number(struct push_http *http, CURLoption option, long value)
+static bool set_number(struct push_http *http, enum curl_option option, long value)
 {
     return http->curl.setopt(http->handle, option, value) == CURLE_OK;
 }
 
-static bool set_pointer(struct push_http *http, CURLoption option, const void *value)
+static bool set_pointer(struct push_http *http, enum curl_option option, const void *value)
 {
     return http->curl.setopt(http->handle, option, value) == CURLE_OK;
 }
@@ -163,11 +148,8 @@ static bool set_pointer(struct push_http *http, CURLoption option, const void *v
 /* No other protocol, no other host; certificates and their names are verified. */
 static bool set_safety(struct push_http *http)
 {
-#if LIBCURL_VERSION_NUM >= 0x075500
-    bool is_set = set_pointer(http, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    bool is_set = set_number(http, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-#endif
+    bool is_set = set_pointer(http, CURLOPT_PROTOCOLS_STR, "http,https") ||
+                  set_number(http, CURLOPT_PROTOCOLS, CURLPROTO_HTTP_AND_HTTPS);
     is_set &= set_number(http, CURLOPT_FOLLOWLOCATION, 0) && set_number(http, CURLOPT_SSL_VERIFYPEER, 1) &&
               set_number(http, CURLOPT_SSL_VERIFYHOST, 2) &&
               set_number(http, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
@@ -308,7 +290,7 @@ static void explain_status(struct push_http *http, const struct push_credentials
 }
 
 /* A bad certificate stays bad, so there is no second attempt. */
-static enum push_outcome outcome_of_failure(CURLcode code)
+static enum push_outcome outcome_of_failure(enum curl_code code)
 {
     switch (code) {
     case CURLE_ABORTED_BY_CALLBACK:
@@ -324,8 +306,8 @@ static enum push_outcome outcome_of_failure(CURLcode code)
     }
 }
 
-static void read_reply(struct push_http *http, const struct push_credentials *credentials, CURLcode code,
-                       struct push_result *result)
+static void read_reply(struct push_http *http, const struct push_credentials *credentials,
+                       enum curl_code code, struct push_result *result)
 {
     long number = 0;
     curl_off_t retry_after_s = 0;
@@ -338,9 +320,7 @@ static void read_reply(struct push_http *http, const struct push_credentials *cr
     http->curl.getinfo(http->handle, CURLINFO_RESPONSE_CODE, &number);
     const struct status status = classify_status(number);
     result->outcome = status.outcome;
-#if LIBCURL_VERSION_NUM >= 0x074200
     http->curl.getinfo(http->handle, CURLINFO_RETRY_AFTER, &retry_after_s);
-#endif
     result->retry_after_s = retry_after_s > 0 ? (uint64_t)retry_after_s : 0;
     explain_status(http, credentials, &status, result);
 }
@@ -359,31 +339,3 @@ void push_http_send(struct push_http *http, const struct push_request *request,
     free_headers(http, headers);
     http->curl.reset(http->handle); /* so that it does not keep the password */
 }
-
-#else
-
-int push_http_open(struct push_http **ret, const struct push_http_options *options,
-                   char reason[PUSH_REASON_BYTES])
-{
-    (void)ret;
-    (void)options;
-    snprintf(reason, PUSH_REASON_BYTES,
-             "this wallprof was built without libcurl's headers (Debian's package libcurl4-openssl-dev)");
-    return -ENOSYS;
-}
-
-void push_http_close(struct push_http *http)
-{
-    (void)http;
-}
-
-void push_http_send(struct push_http *http, const struct push_request *request,
-                    const struct push_credentials *credentials, struct push_result *result)
-{
-    (void)http;
-    (void)request;
-    (void)credentials;
-    *result = (struct push_result){.outcome = PUSH_DENIED};
-}
-
-#endif
