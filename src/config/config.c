@@ -229,6 +229,16 @@ static void read_tool(const struct config_reading *reading)
                 reading->name, reading->value, reading->standard);
 }
 
+/* An absolute path of PATH_MAX bytes at most. */
+static void read_path(const struct config_reading *reading, char ret[PATH_MAX])
+{
+    if (reading->value[0] == '/' && strlen(reading->value) < PATH_MAX)
+        strcpy(ret, reading->value);
+    else
+        log_add(reading->log, LOG_ERROR, "%s=%s is not an absolute path; using none", reading->name,
+                reading->value);
+}
+
 static void read_seed(const struct config_reading *reading)
 {
     uint64_t number;
@@ -261,8 +271,8 @@ static void read_log(const struct config_reading *reading)
         read_log_path(reading, colon);
 }
 
-#define OPTION_RARE          OPTION
-#define VARIABLE(name, help) OPTION(name, "", "", "", help, (void)config)
+#define OPTION_RARE                OPTION
+#define VARIABLE(name, help, read) OPTION(name, "", "", "", help, read)
 
 enum variable {
 #define OPTION(name, argument, words, standard, help, read) VARIABLE_##name,

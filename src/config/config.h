@@ -48,8 +48,10 @@ struct config {
     enum log_level log_level;                       /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
     char out[PATH_MAX];                             /* the first name of WALLPROF_OUT; "" for the default */
     char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* the other names: files of the same recording */
-    char store[PATH_MAX];    /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
-    char tool[PATH_MAX];     /* the path of `wallprof`, "off", or "" for the one beside the library */
+    char store[PATH_MAX]; /* WALLPROF_STORE: a directory, a file name pattern, "auto"; "" for none */
+    char tool[PATH_MAX];  /* the path of `wallprof`, "off", or "" for the one beside the library */
+    char
+        written[PATH_MAX]; /* a file that has a line for each file that was written (export.h); "" for none */
     char log_path[PATH_MAX]; /* "" for stderr */
 };
 

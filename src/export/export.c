@@ -4,12 +4,16 @@
 #include "encode/enc_store.h"
 #include "encode/format.h"
 #include "modules/modules.h"
+#include "base/raw_calls.h"
 #include "base/trusted_path.h"
 #include "names/symbolize.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Whether a C++ runtime is loaded: libstdc++, or LLVM's. */
@@ -145,12 +149,34 @@ static int write_file(struct export_writer *writer, uint32_t index, int director
     return sink_commit(sink);
 }
 
+/* Only a regular file that is there: whoever waits for the line has made it, and may have removed it. The
+ * line is written at once, so that lines of several processes do not mix. */
+static void note_written(const struct export_request *request, uint32_t index, const char *name)
+{
+    char line[PATH_MAX + NAME_MAX + 64];
+    const char *directory = file_directory(request, index);
+    struct stat status;
+    if (!request->written || !*request->written)
+        return;
+    int length = snprintf(line, sizeof(line), "%d %s %s/%s\n", request->process->pid,
+                          index == 0 ? STORE_WRITTEN_FIRST : STORE_WRITTEN_MORE,
+                          strcmp(directory, "/") == 0 ? "" : directory, name);
+    int fd = open(request->written, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        raw_write(fd, line, (size_t)length);
+    close(fd);
+}
+
 static int write_own_format(struct export_writer *writer, uint32_t index)
 {
     int directory_fd = open_directory(writer->request, index);
     if (directory_fd < 0)
         return directory_fd;
     int status = write_file(writer, index, directory_fd, file_name(writer->request, index));
+    if (status == 0)
+        note_written(writer->request, index, file_name(writer->request, index));
     close_directory(index, directory_fd);
     return status;
 }
@@ -170,8 +196,10 @@ static int leave_store(struct export_writer *writer, uint32_t index, const char 
         export_store_choose_name(directory_fd, name, request->process->pid, request->process_utc_ns, store);
     if (status == 0)
         status = write_file(writer, index, directory_fd, store);
-    if (status == 0)
+    if (status == 0) {
+        note_written(request, index, store);
         export_store_explain(request->log, directory, store, name, reason);
+    }
     close_directory(index, directory_fd);
     return status < 0 ? status : EXPORT_LEFT_STORE;
 }
@@ -228,6 +256,10 @@ static int write_files(const struct profile *profile, const struct export_reques
         log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
                 request->tool, strerrordesc_np(-status));
         reason = status == -ETIME ? "took too long" : "failed";
+    }
+    for (uint32_t i = 0; i <= request->more_count; i++) {
+        if (written >> i & 1)
+            note_written(request, i, file_name(request, i));
     }
     status = write_rest(&writer, written, reason);
     if (writer.spare_fd >= 0)

@@ -34,7 +34,8 @@ struct export_request {
     const char *directory, *name;    /* the same for messages, absolute; and the file in it */
     const struct profile_path *more; /* further files; the log says what becomes of them */
     uint32_t more_count;
-    int spare_fd; /* of sink_spare, or -1; taken over by export_write */
+    const char *written; /* a file in which each file that was written is noted; NULL or "": none */
+    int spare_fd;        /* of sink_spare, or -1; taken over by export_write */
 };
 
 enum { EXPORT_LEFT_STORE = 1 };

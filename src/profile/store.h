@@ -26,6 +26,12 @@
 #define STORE_LIVE_PATTERN "wallprof.%p" /* then a dot, random characters and the ending */
 #define STORE_LIVE_ENDING  ".live.store"
 #define STORE_RUN_NAME     "run"
+#define STORE_WRITTEN_NAME                                                                                   \
+    "written" /* where processes note which profiles they wrote themselves (export.h) */
+
+/* A line there is "PID WORD PATH". The first file of a profile has the one word, others have the other. */
+#define STORE_WRITTEN_FIRST "written"
+#define STORE_WRITTEN_MORE  "also"
 
 static inline bool store_is_live_name(const char *name)
 {

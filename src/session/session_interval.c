@@ -152,7 +152,8 @@ static void write_numbered(struct session *session, uint64_t end_ns)
     struct export_request request = {.name = intervals->numbered[0].name,
                                      .directory_fd = -1,
                                      .more = &intervals->numbered[1],
-                                     .more_count = outputs->count - 1};
+                                     .more_count = outputs->count - 1,
+                                     .written = session->config->written};
     if (session_write(session, &request, end_ns) < 0)
         return;
     session_outputs_forget_exec(&session->outputs);

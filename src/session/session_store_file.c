@@ -247,6 +247,7 @@ void session_store_remove_run(const struct session_store *store)
         return;
     if (!session_store_is_gathered(directory_fd)) {
         unlinkat(directory_fd, STORE_RUN_NAME, 0);
+        unlinkat(directory_fd, STORE_WRITTEN_NAME, 0);
         rmdir(store->path.directory);
     }
     close(directory_fd);

@@ -130,6 +130,7 @@ static void write_whole(struct session *session, uint64_t end_ns)
                                      .directory_fd = -1,
                                      .more = &session->outputs.paths[1],
                                      .more_count = session->outputs.count - 1,
+                                     .written = session->config->written,
                                      .tool = usable_tool(session)};
     if (session_write(session, &request, end_ns) < 0) {
         if (session->recording.end_ns)
@@ -237,6 +238,8 @@ static void write_before_exec(struct session *session, uint64_t now_ns)
     }
     const char *chosen = session->outputs.name_before_exec, *written = *chosen ? chosen : name;
     struct export_request request = {.name = written, .directory_fd = -1};
+    if (!session->config->follows_exec) /* it is the process's last file */
+        request.written = session->config->written;
     if (session_write(session, &request, now_ns) < 0)
         return;
     if (export_needs_tool(name))

@@ -68,7 +68,7 @@ for ending in $endings; do
     cmp "$TMP/tool.$ending" "$asked.$ending" || fail "x.$ending is not what the tool had written"
 done
 
-# A file of the list that the tool has written is not written again.
+# A file of the list that the tool has written is not written again. Each file is noted under the name that it has got.
 cat >"$TMP/half" <<SOURCE
 #!/bin/bash
 cat >"$TMP/given.store"
@@ -77,8 +77,11 @@ exit 1
 SOURCE
 chmod +x "$TMP/half"
 mkdir "$TMP/half.d"
-WALLPROF_TOOL=$TMP/half record "$TMP/half.d/a.pb.gz,$TMP/half.d/b.folded,$TMP/half.d/c.folded,$TMP/half.d/d.pb.gz" /bin/sleep 0.3
+: >"$TMP/written"
+WALLPROF_WRITTEN=$TMP/written WALLPROF_TOOL=$TMP/half record "$TMP/half.d/a.pb.gz,$TMP/half.d/b.folded,$TMP/half.d/c.folded,$TMP/half.d/d.pb.gz" /bin/sleep 0.3
 assert_equal "files beside the one that the tool wrote" "$(cd "$TMP/half.d" && echo *)" 'a.pb.gz b.folded c.folded.store d.pb.gz'
+assert_equal "what is noted" "$(sed "s|$TMP/half.d/||" "$TMP/written" | cut -d ' ' -f 2- | LC_ALL=C sort | tr '\n' ' ')" \
+    'also b.folded also c.folded.store also d.pb.gz written a.pb.gz '
 check_profile "$TMP/half.d/a.pb.gz"
 run_commands 1
 is_there "$TMP/half.d/c.folded"

@@ -88,6 +88,8 @@ static uint64_t value_of(const struct config *config, const char *name)
         return config->is_strict;
     if (!strcmp(name, "WALLPROF_TOOL"))
         return strlen(config->tool);
+    if (!strcmp(name, "WALLPROF_WRITTEN"))
+        return strlen(config->written);
     if (!strcmp(name, "WALLPROF_TIMELINE"))
         return config->timeline;
     if (!strcmp(name, "WALLPROF_TIMELINE_MEM"))
@@ -197,6 +199,7 @@ static const struct good_case good[] = {
     {"WALLPROF_TOOL", "auto", 0},
     {"WALLPROF_TOOL", "off", 3},
     {"WALLPROF_TOOL", "/opt/bin/wallprof", 17},
+    {"WALLPROF_WRITTEN", "/tmp/written", 12},
     {"WALLPROF_SEED", "0", 0},
     {"WALLPROF_SEED", "42", 42},
     {"WALLPROF_SEED", "18446744073709551615", UINT64_MAX},
@@ -440,6 +443,7 @@ static const struct bad_case bad[] = {
     {"WALLPROF_SECCOMP", "stric", SECCOMP_SAID, false},
     {"WALLPROF_TOOL", "wallprof", TOOL_SAID, 0},
     {"WALLPROF_TOOL", "no", TOOL_SAID, 0},
+    {"WALLPROF_WRITTEN", "written", "is not an absolute path; using none", 0},
     {"WALLPROF_SEED", "x", SEED_SAID, 0},
     {"WALLPROF_SEED", "1x", SEED_SAID, 0},
     {"WALLPROF_SEED", "18446744073709551616", SEED_SAID, 0},
