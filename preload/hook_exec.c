@@ -1,7 +1,6 @@
 /*
- * exec. The sampler is paused around it, so that no signal of ours is pending when the new program starts: it
- * would kill the program. A system call before the exec lets the kernel deliver what is already queued. The
- * new program inherits the mask and the ignored signals that this program believes it has.
+ * exec. No signal of ours is pending when the new program starts: it would kill the program. The new program
+ * inherits the mask and the ignored signals that this program believes it has.
  *
  * Called in children of vfork too. They have their parent's memory, so nothing in it is changed for them.
  */
@@ -9,12 +8,10 @@
 #include "hook_mask.h"
 #include "hook.h"
 #include "session/session.h"
-#include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 
 #include <alloca.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,9 +26,7 @@ struct exec_changes {
 
 static struct exec_changes begin_exec(void)
 {
-    session_hold_for_exec();
-    if (sig_numbers_current() != 0) /* else nothing is queued, and a filter may not allow it */
-        sched_yield();
+    session_prepare_exec();
     struct exec_changes ret = {.mask = hook_mask_show()};
     ret.is_ignored = sig_setup_show_ignored();
     return ret;
@@ -43,7 +38,7 @@ static int end_failed_exec(struct exec_changes changes, int status)
     if (changes.is_ignored)
         sig_setup_hide_ignored();
     hook_mask_hide(changes.mask);
-    session_release_after_exec();
+    session_cancel_exec();
     return status;
 }
 

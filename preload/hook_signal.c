@@ -7,15 +7,16 @@
 #include "hook_mask.h"
 #include "hook.h"
 #include "account/thread_annotations.h"
+#include "base/raw_calls.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
-#include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_wait.h"
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_trampolines.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_process.h"
+#include "sig/signal/sig_request.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -79,42 +80,44 @@ static int change_kernel_action(int number, const struct sigaction *action, stru
     return status;
 }
 
-/* Not in a child of vfork. Before there is a recording the action is only noted. */
+/* Not in a child of vfork. Before there is a recording the action is only noted. A request that is on its way
+ * to another thread would find a stack that nobody has looked at. */
 static void follow_stack(int number, const struct sigaction *action)
 {
     int error = errno;
     if (sig_wait_here.lent_to_children || !sig_action_note_stack(number, action) || !sig_process_is_this())
         return;
-    session_hold();
+    uint64_t mask = session_hold_quietly();
+    sig_request_await_arrivals();
     sig_action_follow_stack();
-    session_release();
+    session_release_quietly(mask);
     errno = error;
 }
 
 /* ---- the threads' signal stacks ---- */
 
-/* What a thread's signal stack is while it changes: too small for anything. */
-enum { NO_ROOM = 1 };
-
 /* Tells the sampler of the thread's signal stack. While our handler runs there, no request is outstanding at
- * the change. The new one is read from the kernel, as the program's pointer may be no good. */
+ * the change. The new one is read from the kernel, as the program's pointer may be no good. A handler of the
+ * program in between could leave by a jump. */
 WALLPROF_EARLY_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
     struct thread_annotations *annotations = sig_process_is_this() ? session_thread_annotations() : NULL;
     if (!stack || !annotations)
         return libc()->sigaltstack(stack, old);
-    uint64_t before = sig_load_relaxed(&annotations->signal_stack.bytes);
-    sig_store_seq_cst(&annotations->signal_stack.bytes, NO_ROOM); /* partner: the hold of follow_stack */
+    uint64_t mask = raw_set_mask(~(uint64_t)0);
+    struct thread_signal_stack before = thread_annotations_hide_signal_stack(annotations);
     bool is_held = sig_action_is_on_signal_stack();
     if (is_held)
-        session_hold();
+        session_hold_quietly();
     int status = libc()->sigaltstack(stack, old), error = errno;
     if (status == 0)
-        thread_annotations_read_signal_stack(annotations);
+        thread_annotations_show_signal_stack(annotations, &before, session_thread_stack_high());
     else
-        sig_store_relaxed(&annotations->signal_stack.bytes, before);
+        thread_annotations_restore_signal_stack(annotations, &before);
     if (is_held)
-        session_release();
+        session_release_quietly(mask);
+    else
+        raw_set_mask(mask);
     errno = error;
     return status;
 }

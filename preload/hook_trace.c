@@ -15,12 +15,12 @@
 static long ask_for_tracer(void)
 {
     struct thread_annotations *annotations = session_thread_annotations();
-    session_hold();
+    uint64_t mask = session_hold_quietly();
     if (annotations)
         sig_store_relaxed(&annotations->asks_for_tracer, 1); /* ordered by the hold */
     long status = libc()->ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     int error = errno;
-    session_release();
+    session_release_quietly(mask);
     errno = error;
     return status;
 }

@@ -14,6 +14,9 @@ static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
 /* To read whether a thread is traced costs as much as a sample. */
 static const uint64_t tracer_ns = 50 * NS_PER_MS;
 
+/* The kernel takes less CPU time for an exec. */
+static const uint64_t exec_cpu_max_ns = NS_PER_S;
+
 static const uint64_t backoff_first_ns = 40 * NS_PER_MS;
 static const uint64_t backoff_max_ns = NS_PER_S;
 
@@ -36,15 +39,19 @@ uint64_t observe_handler_bytes(void)
 }
 
 /* A signal stack is written from its upper end. */
+static bool lacks_room(const struct observer *observer, const struct thread_signal_stack *stack)
+{
+    uint64_t bytes = sig_load_acquire(&stack->bytes); /* partner: sigaltstack's hook */
+    uint64_t low = sig_load_relaxed(&stack->low);
+    return bytes != 0 && (bytes < observer->handler_bytes ||
+                          !sig_memory_is_writable(low + bytes - observer->handler_bytes, low + bytes));
+}
+
+/* The present stack is read first, because the hook writes the earlier one before it. */
 static bool has_no_room(const struct observer *observer, const struct thread *thread)
 {
-    uint64_t bytes =
-        sig_load_acquire(&thread->annotations.signal_stack.bytes); /* partner: sigaltstack's hook */
-    uint64_t low = sig_load_relaxed(&thread->annotations.signal_stack.low);
-    if (bytes == 0 || !sig_action_is_on_signal_stack())
-        return false;
-    return bytes < observer->handler_bytes ||
-           !sig_memory_is_writable(low + bytes - observer->handler_bytes, low + bytes);
+    return sig_action_is_on_signal_stack() && (lacks_room(observer, &thread->annotations.signal_stack) ||
+                                               lacks_room(observer, &thread->annotations.earlier_stack));
 }
 
 static bool is_traced(const struct observer *observer, struct thread *thread, uint64_t now_ns)
@@ -58,9 +65,16 @@ static bool is_traced(const struct observer *observer, struct thread *thread, ui
     return thread->observe.is_traced;
 }
 
+/* An exec may have been left by a jump. */
+static bool is_executing(const struct thread *thread)
+{
+    uint64_t begin_ns = sig_load_relaxed(&thread->annotations.exec_cpu_ns);
+    return begin_ns != 0 && clock_read_ns(clock_of_thread(thread->tid)) < begin_ns + exec_cpu_max_ns;
+}
+
 bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns)
 {
-    return has_no_room(observer, thread) || is_traced(observer, thread, now_ns);
+    return is_executing(thread) || has_no_room(observer, thread) || is_traced(observer, thread, now_ns);
 }
 
 /* A mask that has passed a hook blocks our signal only while a handler has a small stack. */

@@ -24,7 +24,8 @@ uint64_t observe_handler_bytes(void);
 
 /*
  * Whether a thread must not get a request. Its signal stack may not have the room or may not be writable,
- * and the kernel would end the process. A signal would stop a traced thread, and its tracer would see it.
+ * and the kernel would end the process. A signal would end a program that the thread is about to execute. It
+ * would stop a traced thread, and its tracer would see it.
  * A tracer may begin at any moment, so a request may meet it within the 50 ms that an answer is remembered.
  */
 bool observe_must_not_signal(const struct observer *observer, struct thread *thread, uint64_t now_ns);

@@ -24,15 +24,25 @@ void sampler_pause_release(struct sampler_pause *pause)
         futex_wake_all(&pause->holds);
 }
 
+/* A sampler that is about to wait for the earlier moment may miss that it has changed. */
+void sampler_pause_rest_until(struct sampler_pause *pause, uint64_t moment_ns)
+{
+    uint64_t before_ns = sig_load_relaxed(&pause->rests_until_ns); /* ordered by holds */
+    sig_store_relaxed(&pause->rests_until_ns, moment_ns);
+    if (before_ns > moment_ns)
+        futex_wake_all(&pause->holds);
+}
+
 void sampler_pause_work(struct sampler_pause *pause)
 {
     for (;;) {
         sig_store_seq_cst(&pause->busy, 1);
         uint32_t holds = sig_load_seq_cst(&pause->holds);
-        if (holds == 0)
+        uint64_t until_ns = sig_load_relaxed(&pause->rests_until_ns);
+        if (holds == 0 && (until_ns == 0 || clock_monotonic_ns() >= until_ns))
             return;
         sampler_pause_rest(pause);
-        futex_wait(&pause->holds, holds, 0);
+        futex_wait(&pause->holds, holds, holds == 0 ? until_ns : 0);
     }
 }
 

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 struct sampler_pause {
-    uint32_t holds; /* atomic, futex: threads that want the sampler to rest */
-    uint32_t busy;  /* atomic, futex: the sampler is at work */
+    uint64_t rests_until_ns; /* atomic: sampler_pause_rest_until */
+    uint32_t holds;          /* atomic, futex: threads that want the sampler to rest */
+    uint32_t busy;           /* atomic, futex: the sampler is at work */
 };
 
 /*
@@ -23,6 +24,10 @@ struct sampler_pause {
 void sampler_pause_ask(struct sampler_pause *pause);
 void sampler_pause_await(struct sampler_pause *pause, uint64_t deadline_ns);
 void sampler_pause_release(struct sampler_pause *pause);
+
+/* Any thread that holds the sampler: it rests until this moment (CLOCK_MONOTONIC) after the release too. 0:
+ * not any longer, which a thread may say at any time. */
+void sampler_pause_rest_until(struct sampler_pause *pause, uint64_t moment_ns);
 
 /* The sampler: waits until nobody holds it, then works until sampler_pause_rest. */
 void sampler_pause_work(struct sampler_pause *pause);

@@ -95,20 +95,29 @@ void session_restart_in_child(void);
  * for a lock of the calling thread, such as the loader's.
  */
 void session_hold_for_fork(void);
-void session_hold(void);
 void session_release(void);
 
 /*
- * Around exec the same, or the new program would be killed by a signal that it does not know. release is
- * called only if the exec has failed, and keeps errno.
+ * The same for a moment. No signal is delivered to the calling thread, or a handler of the program could
+ * leave by a jump, and the sampler would rest for ever. A request that was pending for the thread is dropped.
+ * hold returns the mask for release. Both keep errno.
+ */
+uint64_t session_hold_quietly(void);
+void session_release_quietly(uint64_t mask);
+
+/*
+ * Around exec no request is pending for the calling thread, or the new program would be killed by a signal
+ * that it does not know. cancel is called only if the exec has failed, and keeps errno. A handler of the
+ * program may also leave the exec by a jump. So the sampler rests for 100 ms at most, and the thread gets
+ * requests again when it has used more CPU time than an exec takes.
  *
  * Before that, a recording of 100 ms or more is written. It gets a file of its own (profile_path.h), so that
  * the new program's does not replace it; in a run it is left in its store. Any thread, also in a handler.
- * Waits for writing and for the hold for 5 s at most each, because the sampler may be waiting for the calling
- * thread.
+ * Waits for writing and for the sampler to rest for 5 s at most each, because the sampler may be waiting for
+ * the calling thread.
  */
-void session_hold_for_exec(void);
-void session_release_after_exec(void);
+void session_prepare_exec(void);
+void session_cancel_exec(void);
 
 /*
  * Before the process loses rights, or its root: the sampler sets itself up now if it has not yet, while it
@@ -140,6 +149,9 @@ void session_resume(const struct session_suspension *suspension);
 struct thread *session_thread_prepare(void);
 void session_thread_discard(struct thread *thread);
 void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t stack_high);
+
+/* The end of the calling thread's own stack if the caller is there; else 0. Also in signal handlers. */
+uint64_t session_thread_stack_high(void);
 
 /* Whether an object lies on the calling thread's own stack, at or above the caller's frame: then it is mapped
  * for certain, to read and to write. Also in signal handlers and children of vfork. */

@@ -37,8 +37,10 @@ static int begin_session(struct session *session, struct session *parent, const 
 {
     if (forking && session->birth.main_thread) /* it goes on where the parent's thread was */
         session->birth.main_thread->annotations = forking->annotations;
-    if (session->birth.main_thread)
-        session->birth.main_thread->annotations.asks_for_tracer = 0; /* a tracer is not inherited */
+    if (session->birth.main_thread) { /* neither a tracer nor an exec is inherited */
+        session->birth.main_thread->annotations.asks_for_tracer = 0;
+        session->birth.main_thread->annotations.exec_cpu_ns = 0;
+    }
     session->birth.is_child = true;
     session->birth.inherited = parent;
     sampler_inherit(&session->sampler, &parent->sampler);

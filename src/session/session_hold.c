@@ -1,13 +1,20 @@
 /* Fork and exec: the sampler is paused around them, and before an exec it writes. */
+#include "account/thread_annotations.h"
 #include "base/clock.h"
+#include "base/raw_calls.h"
 #include "session_internal.h"
 #include "sig/sys/sig_atomic.h"
+#include "sig/signal/sig_numbers.h"
+#include "sig/signal/sig_request.h"
 
 /* A fork gains little from the sampler's pause, and must not be held up for longer. */
 static const uint64_t fork_patience_ns = 100 * NS_PER_MS;
 
 /* A sampler that is not done by then sends no signals. It waits for something, maybe for this thread. */
 static const uint64_t exec_patience_ns = 5 * (uint64_t)NS_PER_S;
+
+/* While the kernel looks for a program the sampler would begin in vain what the exec ends. */
+static const uint64_t exec_rest_ns = 100 * NS_PER_MS;
 
 void session_wait_for_writing(struct session_handshake *handshake)
 {
@@ -34,21 +41,14 @@ static void hold_sampler(struct sampler_pause *pause, uint64_t patience_ns)
     sampler_pause_await(pause, clock_monotonic_ns() + patience_ns);
 }
 
-void session_hold(void)
-{
-    struct session *session = session_own();
-    if (session)
-        hold_sampler(&session->handshake.pause, fork_patience_ns);
-}
-
 void session_hold_for_fork(void)
 {
     struct session *session = session_own();
-    if (session) {
-        sig_add_relaxed(&session->handshake.forks, 1);
-        overhead_group_begin(&session->sampler.overhead_group); /* the child shares it */
-    }
-    session_hold();
+    if (!session)
+        return;
+    sig_add_relaxed(&session->handshake.forks, 1);
+    overhead_group_begin(&session->sampler.overhead_group); /* the child shares it */
+    hold_sampler(&session->handshake.pause, fork_patience_ns);
 }
 
 void session_release(void)
@@ -61,6 +61,31 @@ void session_release(void)
     count_here(&calls_here, -1);
 }
 
+/* With all signals blocked and the sampler held: no request to this thread is on its way after this. */
+static void drop_requests(void)
+{
+    uint64_t ours = sig_numbers_ours(), unused = 0;
+    if (ours != 0) /* else nothing is pending, and a filter may not allow it */
+        sig_request_drop_pending(ours, &unused);
+}
+
+uint64_t session_hold_quietly(void)
+{
+    uint64_t mask = raw_set_mask(~(uint64_t)0);
+    struct session *session = session_own();
+    if (session)
+        hold_sampler(&session->handshake.pause, fork_patience_ns);
+    if (session)
+        drop_requests();
+    return mask;
+}
+
+void session_release_quietly(uint64_t mask)
+{
+    session_release();
+    raw_set_mask(mask);
+}
+
 bool session_is_held_here(void)
 {
     return calls_here > 0;
@@ -68,6 +93,9 @@ bool session_is_held_here(void)
 
 void session_let_go(void)
 {
+    struct session *session = session_own();
+    if (session)
+        sampler_pause_rest_until(&session->handshake.pause, 0);
     for (uint32_t held = holds_here; held > 0; held--)
         session_release();
 }
@@ -84,8 +112,21 @@ static void request_writing(struct session *session)
     session_wait_for_writing(&session->handshake); /* also if another thread has asked for it */
 }
 
+/* The thread gets no request from here on (observe_overdue.h). One that no hook has seen begin has no record,
+ * so the sampler stays held for it. */
+static void begin_exec(struct session *session)
+{
+    struct thread_annotations *annotations = session_thread_annotations();
+    if (!annotations)
+        return;
+    /* ordered by the release */
+    sig_store_relaxed(&annotations->exec_cpu_ns, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) | 1);
+    sampler_pause_rest_until(&session->handshake.pause, clock_monotonic_ns() + exec_rest_ns);
+    session_release();
+}
+
 /* The store is checked again once the sampler rests, because it may have begun one until then. */
-void session_hold_for_exec(void)
+void session_prepare_exec(void)
 {
     struct session *session = session_own();
     uint64_t now_ns = clock_monotonic_ns();
@@ -97,13 +138,24 @@ void session_hold_for_exec(void)
     bool is_worth_a_file = now_ns >= sig_load_relaxed(&session->outputs.worth_writing_ns);
     if (!is_left && is_worth_a_file)
         request_writing(session);
+    uint64_t mask = raw_set_mask(~(uint64_t)0);
     hold_sampler(&session->handshake.pause, exec_patience_ns);
     if (!is_left && !is_worth_a_file && !session_leave_store_at_exec(session, now_ns))
         session_discard_store(session, now_ns);
+    begin_exec(session);
+    drop_requests();
+    raw_set_mask(mask);
 }
 
-void session_release_after_exec(void)
+void session_cancel_exec(void)
 {
+    struct session *session = session_own();
+    struct thread_annotations *annotations = session_thread_annotations();
     session_cancel_exit_note();
+    if (!session)
+        return; /* a child of vfork: the record is its parent's */
+    if (annotations)
+        sig_store_relaxed(&annotations->exec_cpu_ns, 0); /* the sampler may see it late */
+    sampler_pause_rest_until(&session->handshake.pause, 0);
     session_release();
 }

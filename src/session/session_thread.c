@@ -49,12 +49,18 @@ struct thread_annotations *session_thread_annotations(void)
     return own_thread ? &own_thread->annotations : NULL;
 }
 
-bool session_thread_has_on_stack(const void *object, size_t bytes)
+uint64_t session_thread_stack_high(void)
 {
     const struct thread *thread = own_thread;
-    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), at = (uint64_t)(uintptr_t)object;
-    return thread && here >= thread->stack_low && at >= here && at < thread->stack_high &&
-           bytes <= thread->stack_high - at;
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    return thread && here >= thread->stack_low && here < thread->stack_high ? thread->stack_high : 0;
+}
+
+bool session_thread_has_on_stack(const void *object, size_t bytes)
+{
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), at = (uint64_t)(uintptr_t)object,
+             high = session_thread_stack_high();
+    return at >= here && at < high && bytes <= high - at;
 }
 
 /* ---- the end ---- */

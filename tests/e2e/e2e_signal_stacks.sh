@@ -13,18 +13,20 @@ record() { # CASE OBSERVE PROGRAM ARGUMENTS...
     [ ! -s "$TMP/err" ] || fail "$name: $(cat "$TMP/err")"
 }
 
-for case in below small read-only unmapped beside; do
+for case in below small read-only unmapped beside back-small back-unmapped back-left back-anew; do
     "$program" $case >/dev/null || fail "$case, bare: status $?"
     for observe in auto signal; do
         record $case $observe "$program" $case
         assert_equal "$case, $observe" "$(cat "$TMP/out")" "all right"
     done
 done
-for case in below beside; do # there is room for our handler: on the signal stack, and on the thread's own
+for case in below beside back-anew; do # there is room for our handler: on the signal stack, and on the thread's own
     assert_function "$TMP/$case.signal.pb.gz" work
 done
 assert_function "$TMP/below.signal.pb.gz" spin_at
-functions_of "$TMP/small.signal.pb.gz" | grep -qF '[not responding]' || fail "small: a thread without room was signalled"
+for case in small back-small; do
+    functions_of "$TMP/$case.signal.pb.gz" | grep -qF '[not responding]' || fail "$case: a thread without room was signalled"
+done
 
 type -P erl >/dev/null || { leave_out erlang "erl is not installed" && exit 0; }
 # shellcheck disable=SC2016 # Erlang's

@@ -10,6 +10,13 @@
  * it read-only     the signal stack was made read-only unmapped      the signal stack was unmapped beside
  * SIGSEGV alone has a small signal stack, and other handlers have none
  *
+ * In these a handler takes the thread's signal stack away; the kernel puts it back when the handler returns:
+ *
+ * back-small     it takes no handler
+ * back-unmapped  it is unmapped then
+ * back-left      the handler is left by a jump, so it does not come back; it was small
+ * back-anew      it is small, and the thread sets a larger one afterwards, which our handler may use
+ *
  * Prints "all right", or status 1.
  */
 #include "target.h"
@@ -19,11 +26,19 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <ucontext.h>
+
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1U << 31)
+#endif
 
 enum { WORK_MS = 200, STACK_BYTES = 65536, SMALL_BYTES = 4096, BELOW_BYTES = 16384, PAGE_BYTES = 4096 };
 
 static bool adds_flag;
-static volatile sig_atomic_t calls;
+static volatile sig_atomic_t calls, takes_away, is_left;
+static __thread ucontext_t before_handler; /* the C library refuses siglongjmp from a stack that is gone */
+static __thread volatile bool has_left;
+static int (*volatile leave)(const ucontext_t *) = setcontext; /* bound now: that takes 3 KiB of stack */
 static pthread_barrier_t stacks_are_there, handlers_are_there;
 
 int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
@@ -53,8 +68,14 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 
 static void on_signal(int number)
 {
+    const stack_t none = {.ss_flags = SS_DISABLE};
     (void)number;
     calls++;
+    if (takes_away)
+        CHECK(sigaltstack(&none, NULL) == 0);
+    has_left = is_left;
+    if (is_left)
+        leave(&before_handler);
 }
 
 /* Spins with the stack pointer at `top`, so that a frame of the kernel would lie below it. */
@@ -111,7 +132,8 @@ static char *use_stack(size_t bytes)
     char *memory = mmap(NULL, bytes + PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, PAGE_BYTES, PROT_NONE) != 0)
         die("mmap");
-    stack_t stack = {.ss_sp = memory + PAGE_BYTES, .ss_size = bytes}, seen;
+    /* else the handler could not take it away */
+    stack_t stack = {.ss_sp = memory + PAGE_BYTES, .ss_size = bytes, .ss_flags = (int)SS_AUTODISARM}, seen;
     CHECK(sigaltstack(&stack, NULL) == 0 && sigaltstack(NULL, &seen) == 0);
     CHECK(seen.ss_sp == stack.ss_sp && seen.ss_size == stack.ss_size);
     return memory + PAGE_BYTES;
@@ -137,10 +159,31 @@ static bool takes_stack_away(const char *name)
     return !strcmp(name, "read-only") || !strcmp(name, "unmapped");
 }
 
+/* The thread's signal stack is small, but for the kernel's frame and a short handler. */
+static void have_it_back(const char *name, char *stack)
+{
+    stack_t seen;
+    getcontext(&before_handler);
+    if (!has_left)
+        raise(SIGUSR1);
+    CHECK(calls > 0 && sigaltstack(NULL, &seen) == 0);
+    CHECK(is_left ? (seen.ss_flags & SS_DISABLE) != 0 : seen.ss_sp == stack);
+    if (!strcmp(name, "back-unmapped"))
+        munmap(stack, STACK_BYTES);
+    if (!strcmp(name, "back-anew"))
+        use_stack(STACK_BYTES);
+}
+
+static bool has_small_stack(const char *name)
+{
+    return !strcmp(name, "small") || !strcmp(name, "beside") ||
+           (!strncmp(name, "back-", 5) && strcmp(name, "back-unmapped") != 0);
+}
+
 static void *in_thread(void *argument)
 {
     const char *name = argument;
-    char *stack = use_stack(!strcmp(name, "small") || !strcmp(name, "beside") ? SMALL_BYTES : STACK_BYTES);
+    char *stack = use_stack(has_small_stack(name) ? SMALL_BYTES : STACK_BYTES);
     if (!strcmp(name, "read-only"))
         mprotect(stack, STACK_BYTES, PROT_READ);
     if (!strcmp(name, "unmapped"))
@@ -151,6 +194,8 @@ static void *in_thread(void *argument)
         work_with_data_below();
         CHECK(raise(SIGUSR1) == 0 && calls > 0);
     }
+    if (takes_away)
+        have_it_back(name, stack);
     work();
     return NULL;
 }
@@ -171,6 +216,8 @@ int main(int count, char **arguments)
     char *name = count > 1 ? arguments[1] : "below";
     pthread_t thread, installer;
     adds_flag = strcmp(name, "beside") != 0;
+    takes_away = !strncmp(name, "back-", 5);
+    is_left = !strcmp(name, "back-left");
     pthread_barrier_init(&stacks_are_there, NULL, 3);
     pthread_barrier_init(&handlers_are_there, NULL, 3);
     if (!adds_flag) {

@@ -1,6 +1,7 @@
 /* Nobody works while anybody holds: a counter that both sides touch without any other protection. */
 /* test: tsan */
 #include "lib/unit.h"
+#include "base/clock.h"
 #include "session/sampler_pause.h"
 
 #include <pthread.h>
@@ -76,10 +77,26 @@ static void test_holds_nest(void **state)
     sampler_pause_rest(&pause_state);
 }
 
+static void test_rests_for_a_while_after_the_release(void **state)
+{
+    uint64_t moment_ns = clock_monotonic_ns() + 20 * NS_PER_MS;
+    hold(&pause_state);
+    sampler_pause_rest_until(&pause_state, moment_ns);
+    sampler_pause_release(&pause_state);
+    sampler_pause_work(&pause_state);
+    assert_true(clock_monotonic_ns() >= moment_ns);
+    sampler_pause_rest(&pause_state);
+    sampler_pause_rest_until(&pause_state, UINT64_MAX);
+    sampler_pause_rest_until(&pause_state, 0);
+    sampler_pause_work(&pause_state); /* does not wait */
+    sampler_pause_rest(&pause_state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_holds_nest),
+        cmocka_unit_test(test_rests_for_a_while_after_the_release),
         cmocka_unit_test(test_holders_exclude_the_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

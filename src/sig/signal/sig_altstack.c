@@ -4,6 +4,11 @@
 #include "sig_numbers.h"
 #include "sig_wait.h"
 
+#include <stddef.h>
+
+/* How much of a thread's own stack is searched for frames of handlers: in 0.1 ms. */
+enum { SEARCH_BYTES_MAX = 1024 * 1024 };
+
 /* Signals for which the program has handlers: on the thread's signal stack, or on any stack. */
 static struct {
     uint64_t on, beside; /* atomic */
@@ -55,6 +60,32 @@ bool sig_altstack_is_here(void)
 {
     uint64_t here = (uintptr_t)__builtin_frame_address(0);
     return here >= sig_wait_here.small_low && here < sig_wait_here.small_high;
+}
+
+/* As the kernel begins a context (arch/x86/kernel/signal_64.c, arch/arm64/kernel/signal.c). */
+static bool has_set_aside(const ucontext_t *context, uint64_t low, uint64_t bytes)
+{
+    enum { FLAGS_MAX = 7 };
+    return context->uc_flags <= FLAGS_MAX && !context->uc_link &&
+           (uint64_t)(uintptr_t)context->uc_stack.ss_sp == low && context->uc_stack.ss_size == bytes;
+}
+
+/* A live frame on the thread's own stack lies above the caller. Another one would be elsewhere only if the
+ * program had changed stacks within a handler, and come back without its return. */
+__attribute__((no_sanitize("address"))) bool sig_altstack_returns(uint64_t low, uint64_t bytes,
+                                                                  uint64_t own_stack_high)
+{
+    static const size_t size = offsetof(ucontext_t, uc_mcontext);
+    uint64_t at = (uintptr_t)__builtin_frame_address(0) & ~(sizeof(uint64_t) - 1);
+    if (sig_wait_here.handled == 0)
+        return false;
+    if (own_stack_high < at || own_stack_high - at > SEARCH_BYTES_MAX)
+        return true;
+    for (; at + size <= own_stack_high; at += sizeof(uint64_t)) {
+        if (has_set_aside((const ucontext_t *)at, low, bytes))
+            return true;
+    }
+    return false;
 }
 
 void sig_altstack_enter(const ucontext_t *context, uint64_t held)

@@ -41,6 +41,14 @@ bool sig_altstack_is_here(void);
 void sig_altstack_note_action(int number, const struct sigaction *action);
 uint32_t sig_altstack_flag(uint64_t ours);
 
+/*
+ * Whether a handler that is under way in the calling thread may make this its signal stack again: on its
+ * return the kernel sets the one that was there when it began. That one is in the handler's frame.
+ * own_stack_high: the end of the thread's own stack, if the caller is there; 0: the answer is yes, unless no
+ * handler of the program has run in this thread.
+ */
+bool sig_altstack_returns(uint64_t low, uint64_t bytes, uint64_t own_stack_high);
+
 /* In the entry of a handler that has begun with `held` blocked for us: unblocks them if there is room. */
 void sig_altstack_enter(const ucontext_t *context, uint64_t held);
 

@@ -1,6 +1,7 @@
 #include "sig_request.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
+#include "sig/sys/sig_clock.h"
 #include "sig_action.h"
 #include "sig_numbers.h"
 #include "sig_process.h"
@@ -10,8 +11,12 @@
 /* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
 enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
 
-/* Yields of the CPU before a wait is given up, and signals that sig_request_drop_pending takes. */
+/* Yields of the CPU before a wait for the sampler is given up, and signals that sig_request_drop_pending
+ * takes. */
 enum { YIELDS_MAX = 1000, PENDING_MAX = 4 };
+
+/* A thread that waits for a CPU replies when it gets one. */
+static const uint64_t arrival_patience_ns = 1000000000U;
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 
@@ -83,7 +88,8 @@ static bool are_on_the_way(void)
 
 bool sig_request_await_arrivals(void)
 {
-    for (int i = 0; i < YIELDS_MAX && are_on_the_way(); i++)
+    uint64_t deadline_ns = sig_clock_ns(CLOCK_MONOTONIC) + arrival_patience_ns;
+    while (are_on_the_way() && sig_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
         sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
     return are_on_the_way();
 }
