@@ -23,7 +23,8 @@ enum { NOTICE_BYTES = 64 }; /* reserved for the line that says how many messages
 void log_init(struct log *log, enum log_level level)
 {
     struct stat status;
-    *log->path = '\0';
+    if (*log->path) /* else its page stays untouched */
+        *log->path = '\0';
     log->level = level;
     log->has_stderr = fstat(STDERR_FILENO, &status) == 0;
     log->stderr_device = log->has_stderr ? status.st_dev : 0;
@@ -114,7 +115,7 @@ static void add_notice(struct log *log)
 static int open_file(struct log *log)
 {
     add_notice(log);
-    if (!*log->path || log->used_bytes == 0)
+    if (log->used_bytes == 0 || !*log->path)
         return -1;
     int fd = trusted_path_open_to_append(log->path);
     if (fd < 0) {

@@ -20,6 +20,8 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 enum { LOG_CAPACITY_BYTES = 8192 };
 
 struct log {
+    char text[LOG_CAPACITY_BYTES];
+    char path[PATH_MAX];  /* the file to append to, absolute; "" for stderr */
     enum log_level level; /* messages of this level and more urgent ones are kept */
     bool has_stderr;      /* false: descriptor 2 was closed at the start, so a later one is not for us */
     dev_t stderr_device;  /* the file of descriptor 2 at the start: the program may replace it */
@@ -27,8 +29,6 @@ struct log {
     bool is_confined; /* atomic, relaxed: a filter of the program lets its threads only write */
     size_t used_bytes, dropped;
     size_t unread_bytes; /* of used_bytes: what nobody could be told when it was tried */
-    char path[PATH_MAX]; /* the file to append to, absolute; "" for stderr */
-    char text[LOG_CAPACITY_BYTES];
 };
 
 /* Notes what stderr is now. */

@@ -30,22 +30,22 @@
 enum { SAMPLER_SKIPPED_MAX = 256 };
 
 struct sampler {
-    struct threads *threads; /* not owned */
+    struct overhead_group overhead_group; /* begun by a thread that forks, joined in its child */
+    enum thread_stat_view view;           /* of /proc; inherited in a forked child */
+    struct threads *threads;              /* not owned */
     struct arena arena;
     struct modules modules;
     struct tree tree;
     struct account account;
     struct timeline *timeline; /* NULL without */
     struct observer observer;
-    enum thread_stat_view view; /* of /proc; inherited in a forked child */
     uint64_t signals_taken; /* a set: signals of ours that the program took; the session reports each once */
     struct tick tick;
     uint32_t
         skipped; /* how many ticks without a sample the schedule has not counted yet, and their moments */
     uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];
     struct overhead_limit overhead_limit;
-    struct overhead_group overhead_group; /* begun by a thread that forks, joined in its child */
-    uint32_t overhead_group_count;        /* its last answer; 0: none yet */
+    uint32_t overhead_group_count; /* its last answer; 0: none yet */
     uint64_t sample_count;
     uint64_t former_cpu_ns; /* of sampler threads before this one */
     uint64_t upkeep_cpu_ns; /* of threads that began and ended, and of files: not less at a lower rate */

@@ -40,7 +40,7 @@ static struct session *current;
 
 /* Of the process and not of a session: labels are valid before a recording and after it, and a forked child
  * has its parent's at the same addresses. Nothing is ever taken out, so a pointer to one never dangles. */
-static struct label_table labels;
+static struct label_table labels __attribute__((section(".bss.tables")));
 
 struct label_table *session_labels(void)
 {

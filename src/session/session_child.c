@@ -22,7 +22,8 @@ static const uint64_t loader_patience_ns = 200 * NS_PER_MS;
 static void inherit_settings(struct session *session, const struct session *parent)
 {
     log_init(&session->log, parent->config->log_level);
-    strcpy(session->log.path, parent->log.path);
+    if (*parent->log.path)
+        strcpy(session->log.path, parent->log.path);
     strcpy(session->birth.command_text, parent->birth.command_text);
 }
 

@@ -44,7 +44,8 @@ struct session_reported {
 };
 
 /* The order keeps what a short process writes in few pages, since each page costs it 2 us: the end of the
- * requests, the beginning of the registry, and all between. Then the first page of the log. */
+ * requests, the beginning of the registry, and all between. The end of the log and the beginning of the
+ * sampler. */
 struct session {
     struct session_requests requests; /* any thread's */
     struct config

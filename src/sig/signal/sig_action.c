@@ -20,7 +20,7 @@ struct kernel_action {
 };
 
 /* The program's actions, under a sequence lock: odd while one is written. */
-static struct sigaction sig_program_actions[COUNT];
+static struct sigaction sig_program_actions[COUNT] __attribute__((section(".bss.tables")));
 static uint32_t sig_program_sequence;
 static uint32_t sig_action_locked;
 

@@ -18,7 +18,8 @@ enum { LEAST_HANDLER = 16 };
 enum { WITHOUT_RESTART = 1, WITH_ONSTACK = 2, KINDS = 4 };
 
 /* Written once each, from 0 to a handler; read by the entry of the same number. */
-uintptr_t sig_trampoline_handlers[KINDS * SIG_TRAMPOLINES_MAX] __attribute__((visibility("hidden")));
+uintptr_t sig_trampoline_handlers[KINDS * SIG_TRAMPOLINES_MAX]
+    __attribute__((visibility("hidden"), section(".bss.tables")));
 
 extern const uint8_t sig_trampoline_entries[] __attribute__((visibility("hidden")));
 

@@ -12,7 +12,8 @@ enum {
 };
 
 /* The only state: 32 KiB. The header's proof names the atomics. */
-static uint64_t sig_fp_offset_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
+static uint64_t sig_fp_offset_entries[1 << SET_BITS][WAYS]
+    __attribute__((aligned(64), section(".bss.tables")));
 
 /* 2^64 divided by the golden ratio. */
 static uint64_t *set_of(uint64_t pc)

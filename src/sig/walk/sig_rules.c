@@ -20,7 +20,7 @@ enum {
 };
 
 /* The only state: 64 KiB. Relaxed atomics are enough, as the header proves. */
-static uint64_t sig_rules_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64)));
+static uint64_t sig_rules_entries[1 << SET_BITS][WAYS] __attribute__((aligned(64), section(".bss.tables")));
 
 /* An odd constant: 2^47 divided by the golden ratio. */
 static const uint64_t pc_multiplier = 0x4f1bbcdcbfa5U;
