@@ -3,7 +3,7 @@
  * own calls would otherwise meet the hooks.
  *
  * They are looked up at the first use, because hooks are called before our constructor runs (other libraries'
- * constructors come first). dlsym allocates nothing on the way to a function that exists. Any thread;
+ * constructors come first). Nothing is allocated on the way to a function that exists. Any thread;
  * idempotent, hence without a lock.
  */
 #ifndef WALLPROF_LIBC_H

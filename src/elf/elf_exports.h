@@ -1,0 +1,32 @@
+/*
+ * The functions that a loaded object shows, found by its hash table.
+ *
+ * For many names at once this takes a fifth of the time of dlsym, which is a fifth of our constructor's.
+ *
+ * Called from: any thread, where the object stays loaded. Neither locks nor allocates.
+ * Standard: System V gABI chapter 5, Dynamic Section; DT_GNU_HASH as binutils' bfd/elflink.c writes it.
+ */
+#ifndef WALLPROF_ELF_EXPORTS_H
+#define WALLPROF_ELF_EXPORTS_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_exports {
+    uint64_t bias; /* run-time address minus address in the file */
+    const Elf64_Sym *symbols;
+    const char *strings;
+    const uint16_t *versions; /* NULL: its symbols have none */
+    const uint32_t *hash;     /* DT_GNU_HASH */
+};
+
+/* False if there is no such hash table. */
+bool elf_exports_of(const struct link_map *object, struct elf_exports *ret);
+
+/* Whether the object has a function in a default version. *ret: its run-time address; 0 where the loader asks
+ * a resolver for it (STT_GNU_IFUNC). */
+bool elf_exports_find(const struct elf_exports *exports, const char *name, uintptr_t *ret);
+
+#endif
