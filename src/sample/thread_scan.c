@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64 };
+enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64, MAIN_EVERY = 8 };
 
 static const uint64_t interval_ns = 100 * NS_PER_MS;
 
@@ -154,12 +154,21 @@ static struct thread *next_gone_foreign(struct thread_scan *scan)
     return NULL;
 }
 
+/* The main thread has a clock until the process ends, so the kernel's word is read now and then. */
+static bool has_main_ended(struct thread_scan *scan, const struct thread *thread)
+{
+    uint64_t unused;
+    return thread->tid == getpid() && ++scan->main_checks % MAIN_EVERY == 0 &&
+           !is_alive(scan, thread->tid, &unused);
+}
+
 /* The hook reports before the thread ends, so its report is read after the clock. */
-static bool is_gone(const struct thread *thread)
+static bool is_gone(struct thread_scan *scan, const struct thread *thread)
 {
     struct timespec unused;
-    return sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL &&
-           sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
+    bool has_ended =
+        sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL || has_main_ended(scan, thread);
+    return has_ended && sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
 }
 
 struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct threads *threads)
@@ -169,7 +178,7 @@ struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct thre
         scan->live_checks--;
         scan->live_at %= threads->live_count;
         struct thread *thread = threads->live[scan->live_at];
-        if (!thread->is_foreign && is_gone(thread))
+        if (!thread->is_foreign && is_gone(scan, thread))
             gone = thread;
     }
     return gone;

@@ -10,6 +10,11 @@ for _ in 1 2 3 4 5; do
     has_function "$TMP/leave.pb.gz" clock_nanosleep || fail "the last thread was not sampled"
 done
 
+# Also where main has left by the bare system call. Its entry in /proc stays, but the process ends with the other thread.
+timeout --kill-after=1 "$HANG_S" env WALLPROF_OUT="$TMP/exit.pb.gz" LD_PRELOAD="$LIBRARY" "$TARGETS/target_leave" exit || fail "target_leave exit: status $?"
+check_profile "$TMP/exit.pb.gz" >/dev/null
+has_function "$TMP/exit.pb.gz" clock_nanosleep || fail "the thread that main has left behind was not sampled"
+
 # A child must not meet the program's malloc before the program's own fork handlers have run.
 output=$(timeout "$HANG_S" env WALLPROF_OUT="$TMP/fork.%p.pb.gz" LD_PRELOAD="$LIBRARY" "$TARGETS/target_fork") ||
     fail "target_fork: status $?"
