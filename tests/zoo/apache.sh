@@ -28,7 +28,7 @@ ThreadsPerChild 8
 MaxRequestWorkers 32
 MinSpareThreads 32
 MaxSpareThreads 32
-GracefulShutdownTimeout 30
+GracefulShutdownTimeout 300
 END
 }
 
@@ -42,9 +42,9 @@ start() {
     [ "$1" -eq 0 ] || fetch "$port" /index.html "$1" 8
 }
 
-# What the children have met: those that had to be killed, or died.
+# What the children have met: those that had to be killed, or died. Where children wait for a CPU, httpd asks twice.
 children() {
-    grep -oE 'still did not exit.*|exit signal.*|AH0005[0-2].*' error.log | sort -u
+    grep -oE 'still did not exit.*KILL|exit signal.*|AH0005[0-2].*' error.log | sort -u
 }
 
 run() {
