@@ -4,6 +4,7 @@
  */
 #include "hook_environment.h"
 #include "hook_argument.h"
+#include "hook_seccomp.h"
 #include "config/environment.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
@@ -49,7 +50,7 @@ static bool is_followed(char *const *environment, struct environment_plan *plan)
 {
     size_t length;
     const struct hook_memory *memory = hook_memory();
-    if (memory->has_filter) { /* which may not allow a call of ours */
+    if (hook_seccomp_has_filter()) {
         plan->change = memory->hidden ? ENVIRONMENT_GETS_OURS : ENVIRONMENT_STAYS;
         return false;
     }
@@ -112,7 +113,7 @@ struct environment_plan hook_environment_plan_search(const char *file, char *con
 {
     char candidate[PATH_BYTES];
     const char *path = getenv("PATH");
-    if (hook_memory()->has_filter || !hook_argument_has_string(file) || !*file || strchr(file, '/'))
+    if (hook_seccomp_has_filter() || !hook_argument_has_string(file) || !*file || strchr(file, '/'))
         return hook_environment_plan(AT_FDCWD, file, 0, environment);
     path = path ? path : "/bin:/usr/bin"; /* as in the C library */
     while (next_candidate(&path, file, candidate)) {

@@ -121,6 +121,8 @@ WALLPROF_HOOK int prctl(int option, ...)
     if (option == PR_SET_SECCOMP) /* the modes are the operations of seccomp(2), counted from 1 */
         hook_seccomp_before((long)arguments[0] - SECCOMP_MODE_STRICT, 0, (long)arguments[1]);
     int status = libc()->prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+    if (option == PR_SET_SECCOMP)
+        hook_seccomp_after((long)arguments[0] - SECCOMP_MODE_STRICT, status);
     session_resume(&suspension);
     return status;
 }

@@ -138,6 +138,8 @@ __attribute__((visibility("hidden"), used)) uint64_t hook_vfork_begin(void)
 __attribute__((visibility("hidden"), used)) long hook_vfork_end(long result, uint64_t mask)
 {
     sig_wait_here.lent_to_children--;
+    if (sig_wait_here.filter_of_child > sig_wait_here.lent_to_children)
+        sig_wait_here.filter_of_child = 0;
     hook_mask_hide(mask);
     if (result >= 0)
         return result;

@@ -12,6 +12,7 @@
 #include "hook_argument.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
+#include "sig/signal/sig_wait.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <fcntl.h>
@@ -171,7 +172,6 @@ static void examine_filter(const struct sock_fprog *program, long flags)
  * earlier filter may not allow it. */
 void hook_seccomp_before(long operation, long flags, long program)
 {
-    sig_store_relaxed(&hook_memory()->has_filter, true);
     if (session_is_over())
         return;
     if (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER)
@@ -186,4 +186,20 @@ void hook_seccomp_before(long operation, long flags, long program)
     if (copy.len > 0 && copy.len <= BPF_MAXINSNS &&
         hook_argument_is_readable(copy.filter, copy.len * sizeof(*copy.filter)))
         examine_filter(&copy, flags);
+}
+
+/* A child of vfork has its own filters, and those that it hands on, in its parent's memory. */
+void hook_seccomp_after(long operation, long result)
+{
+    bool is_installed =
+        result >= 0 && (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER);
+    if (is_installed && sig_wait_here.lent_to_children == 0)
+        sig_store_relaxed(&hook_memory()->has_filter, true);
+    else if (is_installed && sig_wait_here.filter_of_child == 0)
+        sig_wait_here.filter_of_child = sig_wait_here.lent_to_children;
+}
+
+bool hook_seccomp_has_filter(void)
+{
+    return sig_load_relaxed(&hook_memory()->has_filter) || sig_wait_here.filter_of_child != 0;
 }

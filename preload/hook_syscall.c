@@ -236,7 +236,10 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
         hook_seccomp_before(a, b, c);
     if (number == SYS_ptrace && a == PTRACE_TRACEME)
         return ptrace(PTRACE_TRACEME);
-    return libc()->syscall(number, a, b, c, d, e, f);
+    long result = libc()->syscall(number, a, b, c, d, e, f);
+    if (number == SYS_seccomp)
+        hook_seccomp_after(a, result);
+    return result;
 }
 
 /* libaio returns the negative error number and leaves errno as it was. */

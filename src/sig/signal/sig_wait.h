@@ -49,6 +49,7 @@ struct sig_wait {
     bool was_given;        /* the thread waited for the very request that it replies to */
     const struct sig_waiting *waits;   /* the innermost wait, NULL outside of one */
     uint32_t lent_to_children;         /* children of vfork that run here, one within another */
+    uint32_t filter_of_child;          /* the child, as counted above, that has a filter of calls; 0: none */
     uint64_t restarts_pc, restarts_sp; /* sig_restart.h: of the call that our signal came on last, or 0 */
     uint64_t small_low, small_high;    /* sig_altstack.h: the signal stack that had too little room last */
 };
