@@ -21,7 +21,8 @@ static __thread struct thread *own_thread __attribute__((tls_model("initial-exec
 struct thread *session_thread_prepare(void)
 {
     struct session *session = session_own();
-    return session ? threads_acquire(&session->threads) : NULL;
+    bool has_sampler = session && session_state_now(&session->handshake.state) != STATE_FAILED;
+    return has_sampler ? threads_acquire(&session->threads) : NULL; /* else nobody would ever take it back */
 }
 
 void session_thread_discard(struct thread *thread)
@@ -98,7 +99,8 @@ static void leave_session(struct thread *thread)
     session_control_note_left(session);
     if (is_last && session->handshake.ignores_children)
         session_finish(); /* a filter may keep this thread from writing it later */
-    if (is_last)
+    bool has_failed = session_state_now(&session->handshake.state) == STATE_FAILED;
+    if (is_last && !has_failed) /* there may be threads without a record, and there is no sampler */
         end_sampler(session);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a call leaves behind does not harm a later one: a filter of system calls, waits that were left by a jump;
-# see target_aftermath.c.
+# What a call leaves behind does not harm a later one: a filter of system calls, waits that were left by a jump, a set-up
+# that has failed; see target_aftermath.c.
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 program=$TARGETS/target_aftermath
@@ -38,4 +38,7 @@ for how in vfork failed; do
     [ ! -s "$TMP/out" ] || complain "after $how a program was not looked at: $(cat "$TMP/out")"
 done
 
+mib=$(profile_run "$TMP/$(printf "%0300d" 0)" "$program" threads 2>"$TMP/err")
+grep -q 'not recording' "$TMP/err" || complain "the set-up did not fail: $(cat "$TMP/err")"
+[ "$mib" -lt 3 ] || complain "without a recording 12,000 threads have left $mib MiB"
 exit "$bad"
