@@ -16,6 +16,15 @@ void tick_init(struct tick *tick, uint64_t period_ns, uint64_t now_ns, struct ra
     *tick = (struct tick){.period_ns = period_ns, .deadline_ns = now_ns + below_period(period_ns, random)};
 }
 
+void tick_begin_late(struct tick *tick, uint64_t now_ns, struct random_state *random)
+{
+    uint64_t late = tick->deadline_ns < now_ns ? 1 + (now_ns - tick->deadline_ns) / tick->period_ns : 0;
+    if (late == 0)
+        return;
+    tick_init(tick, tick->period_ns, now_ns, random);
+    tick->late = late;
+}
+
 void tick_advance(struct tick *tick, uint64_t now_ns, struct random_state *random)
 {
     if (now_ns >= tick->deadline_ns + tick->period_ns) {

@@ -22,6 +22,10 @@ struct tick {
 
 void tick_init(struct tick *tick, uint64_t period_ns, uint64_t now_ns, struct random_state *random);
 
+/* The first tick was not due before now_ns, as the sampler was not ready: counts the periods that have passed
+ * since its deadline, and draws another one. */
+void tick_begin_late(struct tick *tick, uint64_t now_ns, struct random_state *random);
+
 /* The tick has come at now_ns: counts what was missed and draws the next deadline. */
 void tick_advance(struct tick *tick, uint64_t now_ns, struct random_state *random);
 

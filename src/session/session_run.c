@@ -111,9 +111,8 @@ static int be_born(struct session *session)
         status = session_prepare(session);
         report_settings(session);
     }
-    uint64_t now_ns = clock_monotonic_ns();
-    if (status == 0 && sampler->tick.deadline_ns < now_ns)
-        tick_init(&sampler->tick, sampler->account.fold.period_ns, now_ns, &sampler->random);
+    if (status == 0)
+        tick_begin_late(&sampler->tick, clock_monotonic_ns(), &sampler->random);
     sampler_pause_rest(&session->handshake.pause);
     return status;
 }

@@ -150,6 +150,26 @@ static void a_long_stall_is_followed_by_no_burst(void **state)
     }
 }
 
+/* A sampler that was ready late: the periods since the first deadline are missed, and no other. */
+static void a_late_beginning_counts_what_was_due(void **state)
+{
+    static const struct {
+        int64_t late_ns;
+        uint64_t missed;
+    } cases[] = {
+        {-1, 0}, {0, 0}, {1, 1}, {(int64_t)PERIOD - 1, 1}, {(int64_t)PERIOD, 2}, {7 * (int64_t)PERIOD, 8}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct random_state random;
+        struct tick tick;
+        random_init(&random, 1);
+        tick_init(&tick, PERIOD, NOW, &random);
+        uint64_t first = tick.deadline_ns, now = first + (uint64_t)cases[i].late_ns;
+        tick_begin_late(&tick, now, &random);
+        assert_int_equal(tick.late, cases[i].missed);
+        assert_true(cases[i].missed ? tick.deadline_ns >= now : tick.deadline_ns == first);
+    }
+}
+
 /* Being late by a little is ordinary. It moves no later deadline, so the rate stays what was asked for. */
 static void a_little_lateness_does_not_slow_the_rate(void **state)
 {
@@ -182,6 +202,7 @@ static void the_next_deadline_lies_in_the_future(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_beginning_counts_what_was_due),
         cmocka_unit_test(intervals_are_half_to_one_and_a_half_periods),
         cmocka_unit_test(the_sum_of_many_intervals_is_exact),
         cmocka_unit_test(intervals_are_uniform),
