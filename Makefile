@@ -286,10 +286,11 @@ e2e-long:
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory e2e
 	@WALLPROF_LONG=1 $(MAKE) --no-print-directory aarch64
 
-# Both compilers, every warning an error.
+# Both compilers, every warning an error. The symbols of what make check builds are looked at there.
 strict:
 	@$(MAKE) --no-print-directory VARIANT=strict-gcc CC=gcc WERROR=-Werror all unit-programs
 	@$(MAKE) --no-print-directory VARIANT=strict-clang CC=clang WERROR=-Werror all unit-programs
+	@WALLPROF_BUILD=build/strict-clang tests/e2e/e2e_sig_symbols.sh
 
 # Every unit test under ASan and UBSan. Under TSan those with threads, and the hooks.
 sanitizers:

@@ -150,15 +150,14 @@ static int swap_action(int number, const struct sigaction *action, struct sigact
 WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
                             struct sigaction *restrict old)
 {
-    struct sigaction wanted, before;
+    struct sigaction wanted = {0}, before = {0};
     if (is_no_signal(number))
         return libc()->sigaction(number, action, old);
     if (action)
-        wanted = (struct sigaction){
-            .sa_handler = action->sa_handler, .sa_mask = action->sa_mask, .sa_flags = action->sa_flags};
+        sig_action_copy(&wanted, action);
     int status = swap_action(number, action ? &wanted : NULL, old ? &before : NULL);
     if (status == 0 && old)
-        *old = before;
+        sig_action_copy(old, &before);
     return status;
 }
 

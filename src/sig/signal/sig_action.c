@@ -101,7 +101,7 @@ static void program_action(int number, struct sigaction *ret)
     uint32_t before, after;
     do {
         before = sig_load_acquire(&sig_program_sequence); /* partner: the release in write_action */
-        *ret = *(volatile struct sigaction *)&sig_program_actions[number];
+        sig_action_copy(ret, &sig_program_actions[number]);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* partner: the fence in write_action */
         after = sig_load_relaxed(&sig_program_sequence);
     } while ((before & 1) || before != after);
@@ -113,7 +113,7 @@ static void write_action(int number, const struct sigaction *action)
     uint32_t sequence = sig_load_relaxed(&sig_program_sequence) & ~1U;
     sig_store_relaxed(&sig_program_sequence, sequence | 1U);
     __atomic_thread_fence(__ATOMIC_RELEASE); /* partner: the fence in program_action */
-    sig_program_actions[number] = *action;
+    sig_action_copy(&sig_program_actions[number], action);
     sig_store_release(&sig_program_sequence, sequence + 2); /* partner: the acquire in program_action */
 }
 
@@ -251,7 +251,8 @@ static void give_mask_back(int number)
 void sig_action_release_all(bool may_be_late)
 {
     for (int number = 1; number < COUNT; number++) {
-        struct sigaction program = sig_program_actions[number];
+        struct sigaction program;
+        sig_action_copy(&program, &sig_program_actions[number]);
         program.sa_handler = (void (*)(int))sig_trampoline((uintptr_t)program.sa_handler, program.sa_flags);
         if (!sig_action_is_held(number))
             give_mask_back(number);
@@ -275,9 +276,9 @@ void sig_action_swap(int number, const struct sigaction *action, struct sigactio
 {
     struct sigaction before, after; /* copies: the program's pointers are not touched under the lock */
     if (action)
-        after = *action;
+        sig_action_copy(&after, action);
     uint64_t mask = sig_action_lock();
-    before = sig_program_actions[number];
+    sig_action_copy(&before, &sig_program_actions[number]);
     if (action) {
         store_form(number, &after);
         write_action(number, &after);
@@ -285,7 +286,7 @@ void sig_action_swap(int number, const struct sigaction *action, struct sigactio
     }
     sig_action_unlock(mask);
     if (old)
-        *old = before;
+        sig_action_copy(old, &before);
 }
 
 bool sig_action_note_stack(int number, const struct sigaction *action)
@@ -325,7 +326,8 @@ static bool ends_the_process_by_default(int signal_number)
 /* As the kernel does: only the handler changes. */
 static void reset_action(int number, const struct sigaction *action)
 {
-    struct sigaction plain = *action;
+    struct sigaction plain;
+    sig_action_copy(&plain, action);
     plain.sa_handler = SIG_DFL;
     uint64_t mask = sig_action_lock();
     write_action(number, &plain);

@@ -96,4 +96,14 @@ static inline void sig_set_assign(sigset_t *set, uint64_t bits)
     *(uint64_t *)(void *)set = bits;
 }
 
+/* What the C library's sigaction reads and writes of one. A compiler may copy whole structs by memcpy, which
+ * a handler does not call. */
+static inline void sig_action_copy(struct sigaction *to, const struct sigaction *from)
+{
+    to->sa_handler = from->sa_handler;
+    to->sa_flags = from->sa_flags;
+    to->sa_restorer = from->sa_restorer;
+    sig_set_assign(&to->sa_mask, sig_set_bits(&from->sa_mask));
+}
+
 #endif

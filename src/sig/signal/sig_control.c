@@ -30,8 +30,9 @@ static void handle_signal(int number, siginfo_t *info, void *context)
 
 bool sig_control_install(int number, sig_sigaction_fn *real)
 {
-    struct sigaction old,
-        action = {.sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction old, action; /* a compiler may copy an initialiser by memcpy */
+    action.sa_sigaction = handle_signal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sig_set_assign(&action.sa_mask, ~(uint64_t)0);
     if (real(number, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL)
         return false;
@@ -73,8 +74,9 @@ bool sig_control_is_given_back(void)
 
 void sig_control_hide(int number, struct sigaction *action)
 {
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
     bool is_ours = number == sig_load_relaxed(&sig_control.number) && (action->sa_flags & SA_SIGINFO) &&
                    action->sa_sigaction == handle_signal;
     if (is_ours)
-        *action = (struct sigaction){.sa_handler = SIG_DFL};
+        sig_action_copy(action, &none);
 }
