@@ -1,6 +1,5 @@
 /* The sampler thread: what it makes its own, its ticks, and its end. */
 #include "session_internal.h"
-#include "libc.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "export/command_line.h"
@@ -59,10 +58,9 @@ int session_prepare(struct session *session)
                           session->birth.start_ns, seed);
     if (status < 0)
         return status;
-    status = sig_setup_install(session->config->signal, &session->sampler.observer.slots,
-                               session_birth_cookie(&session->birth), libc()->sigaction);
+    sig_setup_connect(&session->sampler.observer.slots, session_birth_cookie(&session->birth));
     session->reported.signal = sig_numbers_current();
-    return status;
+    return 0;
 }
 
 static void report_settings(struct session *session)

@@ -7,14 +7,24 @@
 #include "sig_process.h"
 #include "sig_request.h"
 
+enum { LEAST_REAL_TIME = 34 }; /* of the program's: the C library has 32 and 33 */
+
 static bool hold_if_default(int number)
 {
     return sig_action_is_default(number) && sig_action_hold(number);
 }
 
+/* An emulator may lack the highest real-time signals. If one can be used, those below it can. */
 static bool hold_first_if_default(int number)
 {
-    return hold_if_default(number) && (sig_action_is_taken_away(number) || sig_request_can_use(number));
+    static bool sig_real_time_is_known;
+    bool is_real_time = number >= LEAST_REAL_TIME;
+    if (!hold_if_default(number))
+        return false;
+    if (!is_real_time || sig_real_time_is_known || sig_action_is_taken_away(number))
+        return true;
+    sig_real_time_is_known = sig_request_can_use(number);
+    return sig_real_time_is_known;
 }
 
 int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
@@ -24,8 +34,6 @@ int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cooki
     sig_request_use_slots(slots, cookie);
     sig_action_init(sig_handler, real_sigaction);
     sig_process_begin();
-    if (sig_numbers_current() != 0)
-        return 0; /* inherited, with the actions */
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, 0, (long)&blocked, sizeof(blocked));
     uint64_t mask = sig_action_lock();
     sig_numbers_choose(0, signal_number, blocked, hold_first_if_default);
@@ -33,6 +41,11 @@ int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cooki
     sig_action_settle();
     sig_action_unlock(mask);
     return is_held ? 0 : -EINVAL;
+}
+
+void sig_setup_connect(struct sig_slots *slots, uint32_t cookie)
+{
+    sig_request_use_slots(slots, cookie);
 }
 
 /* After this the kernel calls the program's handlers. Ours would need system calls for it. */

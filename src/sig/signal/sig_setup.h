@@ -11,11 +11,14 @@
 /*
  * Chooses the numbers (sig_numbers.h), signal_number first if it is free (0: no wish), installs the handler
  * and connects it to the slots. Returns 0 or -EINVAL. The actions that were in place become the program's.
- * Called by a process's first thread, without slots, since no request is sent yet; then by the sampler with
- * its slots, and so in a forked child. real_sigaction is the C library's own, not its hook.
+ * Called by a process's first thread, with NULL for the slots, since no request is sent yet. real_sigaction
+ * is the C library's own, not its hook.
  */
 int sig_setup_install(int signal_number, struct sig_slots *slots, uint32_t cookie,
                       sig_sigaction_fn *real_sigaction);
+
+/* Sampler, before it sends: its slots. Also in a forked child, which has its parent's numbers and actions. */
+void sig_setup_connect(struct sig_slots *slots, uint32_t cookie);
 
 /* From now on no signal is ours: hooks leave all to the C library, and the kernel calls the program's
  * handlers. The calling thread's mask becomes what the program means; other masks lack what was ours. */
