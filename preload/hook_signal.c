@@ -16,7 +16,6 @@
 #include "sig/signal/sig_trampolines.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_process.h"
-#include "sig/signal/sig_request.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -87,8 +86,7 @@ static void follow_stack(int number, const struct sigaction *action)
     int error = errno;
     if (sig_wait_here.lent_to_children || !sig_action_note_stack(number, action) || !sig_process_is_this())
         return;
-    uint64_t mask = session_hold_quietly();
-    sig_request_await_arrivals();
+    uint64_t mask = session_hold_quietly_for_all();
     sig_action_follow_stack();
     session_release_quietly(mask);
     errno = error;

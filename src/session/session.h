@@ -100,9 +100,11 @@ void session_release(void);
 /*
  * The same for a moment. No signal is delivered to the calling thread, or a handler of the program could
  * leave by a jump, and the sampler would rest for ever. A request that was pending for the thread is dropped.
- * hold returns the mask for release. Both keep errno.
+ * for_all: all threads have replied, unless that takes longer than 100 ms, as in a thread that waits for a
+ * CPU. hold returns the mask for release, which keeps errno too.
  */
 uint64_t session_hold_quietly(void);
+uint64_t session_hold_quietly_for_all(void);
 void session_release_quietly(uint64_t mask);
 
 /*

@@ -80,6 +80,19 @@ uint64_t session_hold_quietly(void)
     return mask;
 }
 
+uint64_t session_hold_quietly_for_all(void)
+{
+    uint64_t mask = raw_set_mask(~(uint64_t)0);
+    struct session *session = session_own();
+    if (!session)
+        return mask;
+    hold_sampler(&session->handshake.pause, fork_patience_ns);
+    raw_set_mask(~sig_numbers_ours() | mask); /* this thread replies, too */
+    sig_request_await_replies(clock_monotonic_ns() + fork_patience_ns);
+    raw_set_mask(~(uint64_t)0);
+    return mask;
+}
+
 void session_release_quietly(uint64_t mask)
 {
     session_release();

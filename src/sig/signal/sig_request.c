@@ -11,12 +11,9 @@
 /* si_value: 16 bits of cookie, 36 of generation, 12 of slot index. */
 enum { SLOT_BITS = 12, GENERATION_BITS = 36, COOKIE_BITS = 16 };
 
-/* Yields of the CPU before a wait for the sampler is given up, and signals that sig_request_drop_pending
+/* Yields of the CPU before a wait is given up, and signals that sig_request_drop_pending
  * takes. */
 enum { YIELDS_MAX = 1000, PENDING_MAX = 4 };
-
-/* A thread that waits for a CPU replies when it gets one. */
-static const uint64_t arrival_patience_ns = 1000000000U;
 
 static const uint64_t generation_mask = ((uint64_t)1 << GENERATION_BITS) - 1;
 
@@ -88,10 +85,16 @@ static bool are_on_the_way(void)
 
 bool sig_request_await_arrivals(void)
 {
-    uint64_t deadline_ns = sig_clock_ns(CLOCK_MONOTONIC) + arrival_patience_ns;
-    while (are_on_the_way() && sig_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
+    for (int i = 0; i < YIELDS_MAX && are_on_the_way(); i++)
         sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
     return are_on_the_way();
+}
+
+void sig_request_await_replies(uint64_t deadline_ns)
+{
+    const struct sig_slots *slots = slots_in_use();
+    while (slots && sig_load_seq_cst(&slots->pending) != 0 && sig_clock_ns(CLOCK_MONOTONIC) < deadline_ns)
+        sig_syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
 /* ---- arriving ---- */

@@ -45,6 +45,10 @@ void sig_request_await_sending(void);
 /* Waits a little for the requests that are on their way; returns whether some still are. */
 bool sig_request_await_arrivals(void);
 
+/* While nothing is sent, any thread: waits until all threads have replied, or the deadline (CLOCK_MONOTONIC).
+ */
+void sig_request_await_replies(uint64_t deadline_ns);
+
 /* Requests that came late or for no slot, and were dropped. */
 uint64_t sig_request_stray_count(void);
 
