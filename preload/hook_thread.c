@@ -1,13 +1,16 @@
 /*
- * pthread_create and thrd_create: a thread registers before its start routine. The session sees it end.
+ * A thread registers before its start routine (pthread_create, thrd_create). When its routine ends, by
+ * whatever way, the session is told, and sees the thread out.
  */
 #include "hook.h"
 #include "hook_mask.h"
 #include "sample/thread.h"
+#include "session/hook_memory.h"
 #include "session/session.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 /* What the creating thread passes to the new one, in the record's own memory (start_in). */
 struct thread_start {
@@ -21,6 +24,9 @@ struct thread_start {
     uint64_t stack_bytes; /* as asked for */
     bool has_attributes;  /* they may say with what mask the thread begins */
 };
+
+/* Whether the C library tells us when this thread's routine ends; for a forked child's thread as before. */
+static __thread bool is_watched __attribute__((tls_model("initial-exec")));
 
 /* ---- in the new thread ---- */
 
@@ -48,18 +54,84 @@ static struct thread_start copy_start(void *argument)
     return *(struct thread_start *)argument;
 }
 
+/* Also where the routine is left by pthread_exit or cancellation. */
+static void end_in_session(void *unused)
+{
+    (void)unused;
+    session_thread_end();
+}
+
 static void *start_posix_thread(void *argument)
 {
     struct thread_start start = copy_start(argument);
+    void *result;
+    is_watched = true;
     enter_session(&start);
-    return start.routine.posix(start.argument);
+    pthread_cleanup_push(end_in_session, NULL);
+    result = start.routine.posix(start.argument);
+    session_thread_end(); /* while it would be called again if a cancellation cuts it short */
+    pthread_cleanup_pop(0);
+    return result;
 }
 
 static int start_c11_thread(void *argument)
 {
     struct thread_start start = copy_start(argument);
+    int result;
+    is_watched = true;
     enter_session(&start);
-    return start.routine.c11(start.argument);
+    pthread_cleanup_push(end_in_session, NULL);
+    result = start.routine.c11(start.argument);
+    session_thread_end();
+    pthread_cleanup_pop(0);
+    return result;
+}
+
+/* ---- ends of the main thread ---- */
+
+static bool is_main(void)
+{
+    return gettid() == getpid();
+}
+
+/* The C library's, for programs that were compiled before 2003: it calls the routines of a list of buffers
+ * when it unwinds. */
+extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *buffer, void (*routine)(void *),
+                                  void *argument);
+
+/*
+ * The main thread has no frame of ours below its routine. Its pthread_exit passes a hook. It may be cancelled
+ * once there is another thread, or by itself: so it is watched from then on, by a buffer that lies in no
+ * frame.
+ */
+static void watch_main(void)
+{
+    if (is_watched || !session_thread_annotations() || !is_main())
+        return; /* or this thread is not recorded */
+    is_watched = true;
+    _pthread_cleanup_push(&hook_memory()->main_end, end_in_session, NULL);
+}
+
+WALLPROF_HOOK void pthread_exit(void *result)
+{
+    if (is_main())
+        session_thread_end();
+    libc()->pthread_exit(result);
+    __builtin_unreachable();
+}
+
+WALLPROF_HOOK void thrd_exit(int result)
+{
+    if (is_main())
+        session_thread_end();
+    libc()->thrd_exit(result);
+    __builtin_unreachable();
+}
+
+WALLPROF_HOOK int pthread_cancel(pthread_t handle)
+{
+    watch_main();
+    return libc()->pthread_cancel(handle);
 }
 
 /* ---- in the creating thread ---- */
@@ -99,6 +171,7 @@ WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attrib
                                  void *(*routine)(void *), void *argument)
 {
     struct thread *thread = session_thread_prepare();
+    watch_main();
     if (!thread)
         return libc()->pthread_create(handle, attributes, routine, argument);
     struct thread_start *start = start_in(thread);
@@ -113,6 +186,7 @@ WALLPROF_HOOK int pthread_create(pthread_t *handle, const pthread_attr_t *attrib
 WALLPROF_HOOK int thrd_create(thrd_t *handle, thrd_start_t routine, void *argument)
 {
     struct thread *thread = session_thread_prepare();
+    watch_main();
     if (!thread)
         return libc()->thrd_create(handle, routine, argument);
     struct thread_start *start = start_in(thread);

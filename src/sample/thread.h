@@ -30,6 +30,7 @@ struct thread {
     uint64_t end_ns; /* atomic: 0 while it lives */
     uint64_t end_cpu_ns;
     char end_name[THREAD_NAME_BYTES];
+    bool is_ending; /* its routine has ended; only the thread itself looks at it */
 
     struct thread_annotations annotations; /* what the program says of it */
 

@@ -9,6 +9,7 @@
 
 #include "elf/program.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct hook_memory {
     struct program_loader loader;     /* this and the three above: written at the start only */
     uint64_t interrupting;            /* atomic, relaxed: signals of siginterrupt(); signal() uses them */
     int32_t ignoring;                 /* atomic: threads that need our signal to be ignored now */
+    struct _pthread_cleanup_buffer main_end; /* in the C library's list of the main thread */
     bool has_filter; /* atomic, relaxed: the program has installed a filter of system calls; no partner */
     bool has_time_limits; /* atomic, relaxed: some socket has been given a limit; a hint, so no partner */
 };

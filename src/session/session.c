@@ -217,9 +217,6 @@ int session_start(char *const *arguments, char **environment)
         return -EPERM; /* a program with raised privileges is not ours to profile */
     if (tool_export_is_tool(environment))
         return -EPERM; /* profiling the tool would run the tool again, without an end */
-    int status = session_thread_init();
-    if (status < 0)
-        return status;
     sig_clock_use(vdso_clock_gettime());
     uint64_t stack_high = (uint64_t)(uintptr_t)__libc_stack_end;
     scratch_begin(START_BYTES);
@@ -238,7 +235,7 @@ int session_start(char *const *arguments, char **environment)
         sig_memory_do_without_copies();
         sig_action_send_plainly();
     }
-    status = is_recordable(session, arguments, environment) ? begin_recording(session) : -EPERM;
+    int status = is_recordable(session, arguments, environment) ? begin_recording(session) : -EPERM;
     if (status == 0) {
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);

@@ -155,6 +155,10 @@ void session_thread_enter(struct thread *thread, uint64_t stack_low, uint64_t st
 /* The end of the calling thread's own stack if the caller is there; else 0. Also in signal handlers. */
 uint64_t session_thread_stack_high(void);
 
+/* The calling thread's routine has ended, or is about to: it leaves the recording after the destructors that
+ * the C library calls next. Of several calls the first counts. Without a record nothing is done. */
+void session_thread_end(void);
+
 /* Whether an object lies on the calling thread's own stack, at or above the caller's frame: then it is mapped
  * for certain, to read and to write. Also in signal handlers and children of vfork. */
 bool session_thread_has_on_stack(const void *object, size_t bytes);

@@ -110,9 +110,6 @@ const char *session_why_unrecorded(char *const *arguments, char *const *environm
 
 /* ---- session_thread.c ---- */
 
-/* Once, before there is a session. 0 or -errno. */
-int session_thread_init(void);
-
 /* Makes a record the calling thread's own; NULL: it has none. Returns the one that it had. */
 struct thread *session_thread_adopt(struct thread *thread);
 

@@ -12,9 +12,6 @@
 /* For a file that is being written, and for another thread's call without the sampler. */
 static const uint64_t leave_patience_ns = 5 * (uint64_t)NS_PER_S;
 
-/* Its destructor runs in each thread that ends: after a return, pthread_exit and cancellation alike. */
-static pthread_key_t end_key;
-
 /* initial-exec: at a fixed offset from the thread pointer, so that a signal handler can read it. */
 static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
 
@@ -84,13 +81,14 @@ static void end_sampler(struct session *session)
         exit(EXIT_SUCCESS); /* the C library would, if the sampler or the probe were not there */
 }
 
+/* NULL: the thread has no record any more, as in a child that is not followed. */
 static void leave_session(struct thread *thread)
 {
     struct session *session = session_own();
     char name[THREAD_NAME_BYTES] = "";
     own_thread = NULL; /* from now on no handler of the program in this thread changes the record */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (!session)
+    if (!session || !thread)
         return; /* a child of _Fork or raw clone: the record was its parent's */
     if (!thread_annotations_name(&thread->annotations, name))
         raw_prctl(PR_GET_NAME, (long)name);
@@ -105,28 +103,49 @@ static void leave_session(struct thread *thread)
 }
 
 /*
- * The C library calls a destructor again as long as the key has a value, in so many rounds. The value is the
- * number of the round. In the last one the thread leaves, after the destructors of the program's keys.
+ * When a thread's routine has ended, the C library calls the destructors of keys, each again as long as its
+ * key has a value, in so many rounds. In the last round the thread leaves, after the destructors of the
+ * program's keys. The value has the key and the number of the round. The key is there for no longer than
+ * that, because the program may want all there are; then the thread leaves before its destructors.
  */
-static void on_thread_end(void *value)
+enum { ROUND_BITS = 8 };
+
+static bool set_round(pthread_key_t key, uintptr_t round)
 {
-    uintptr_t round = (uintptr_t)value;
-    if (round < PTHREAD_DESTRUCTOR_ITERATIONS)
-        pthread_setspecific(end_key, (void *)(round + 1));
-    else
-        leave_session(own_thread);
+    return pthread_setspecific(key, (void *)((uintptr_t)key << ROUND_BITS | round)) == 0;
 }
 
-int session_thread_init(void)
+static void on_thread_end(void *value)
 {
-    return -pthread_key_create(&end_key, on_thread_end);
+    pthread_key_t key = (pthread_key_t)((uintptr_t)value >> ROUND_BITS);
+    uintptr_t round = (uintptr_t)value & ((1U << ROUND_BITS) - 1);
+    if (round < PTHREAD_DESTRUCTOR_ITERATIONS && set_round(key, round + 1))
+        return;
+    pthread_key_delete(key);
+    leave_session(own_thread);
+}
+
+void session_thread_end(void)
+{
+    pthread_key_t key;
+    struct thread *thread = own_thread;
+    if (!thread || thread->is_ending)
+        return;
+    if (pthread_key_create(&key, on_thread_end) != 0) {
+        leave_session(thread);
+        return;
+    }
+    /* not set before: a cancellation may come in between, and call this again */
+    thread->is_ending = set_round(key, 1);
+    if (!thread->is_ending) {
+        pthread_key_delete(key);
+        leave_session(thread);
+    }
 }
 
 struct thread *session_thread_adopt(struct thread *thread)
 {
     struct thread *before = own_thread;
-    if (thread != before)
-        pthread_setspecific(end_key, thread ? (void *)1 : NULL);
     own_thread = thread;
     return before;
 }
