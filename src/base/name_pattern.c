@@ -47,18 +47,15 @@ static const char *expand_sequence(char letter, const struct pattern_values *val
     }
 }
 
-int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity,
-                        bool *ret_has_pid)
+int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity)
 {
     size_t used = 0;
-    *ret_has_pid = false;
     for (const char *at = pattern; *at; at++) {
         char buffer[32], literal[2] = {*at, '\0'};
         const char *text = *at == '%' ? expand_sequence(at[1], values, buffer, sizeof(buffer)) : NULL;
-        if (text) {
+        if (text)
             at++;
-            *ret_has_pid |= *at == 'p';
-        } else
+        else
             text = literal;
         size_t length = strlen(text);
         if (used + length >= capacity)

@@ -15,12 +15,9 @@ struct pattern_values {
     int32_t rank;         /* %r; a negative rank is written as 0 */
 };
 
-/*
- * Expands %p %n %h %t %r %% %, in a file name pattern. Other sequences are kept as they are. ret_has_pid says
- * whether %p occurred. 0 or -ENAMETOOLONG.
- */
-int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity,
-                        bool *ret_has_pid);
+/* Expands %p %n %h %t %r %% %, in a file name pattern. Other sequences are kept as they are. 0 or
+ * -ENAMETOOLONG. */
+int name_pattern_expand(const char *pattern, const struct pattern_values *values, char *ret, size_t capacity);
 
 /* Whether %p occurs in a pattern. */
 bool name_pattern_has_pid(const char *pattern);

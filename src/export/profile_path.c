@@ -1,6 +1,7 @@
 #include "profile_path.h"
 #include "base/clock.h"
 #include "base/name_pattern.h"
+#include "base/program_path.h"
 #include "base/raw_calls.h"
 
 #include <errno.h>
@@ -41,12 +42,8 @@ void profile_path_anchor(char *pattern, size_t capacity, int32_t rank)
 
 const char *profile_path_program_name(char *buffer, size_t capacity)
 {
-    ssize_t length = readlink("/proc/self/exe", buffer, capacity - 1);
-    if (length <= 0) /* the main thread has ended */
-        length = readlink("/proc/thread-self/exe", buffer, capacity - 1);
-    if (length <= 0)
+    if (program_path_read(buffer, capacity) == 0)
         return "program";
-    buffer[length] = '\0';
     const char *slash = strrchr(buffer, '/');
     return slash ? slash + 1 : buffer;
 }
@@ -63,6 +60,13 @@ static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH
     strcpy(buffer, pattern);
     strcpy(buffer + length, name);
     return buffer;
+}
+
+bool profile_path_has_pid(const char *pattern)
+{
+    size_t length = strlen(pattern);
+    bool is_named = length > 0 && pattern[length - 1] != '/';
+    return !is_named || name_pattern_has_pid(pattern); /* the default names have it */
 }
 
 /* Splits a path, made absolute, into directory and name. */
@@ -108,7 +112,6 @@ int profile_path_choose(struct profile_path *output, const char *pattern, pid_t 
 {
     char path[PATH_MAX], buffer[PATH_MAX], named[PATH_MAX];
     struct utsname host;
-    bool has_pid;
     pattern = with_name(pattern, rank, named);
     uname(&host);
     struct pattern_values names = {
@@ -118,7 +121,8 @@ int profile_path_choose(struct profile_path *output, const char *pattern, pid_t 
         .start_utc_s = start_utc_ns / NS_PER_S,
         .rank = rank,
     };
-    int status = name_pattern_expand(pattern, &names, path, sizeof(path), &has_pid);
+    bool has_pid = name_pattern_has_pid(pattern);
+    int status = name_pattern_expand(pattern, &names, path, sizeof(path));
     bool is_inserted = status == 0 && is_child && !has_pid && !is_null_device(path);
     output->has_pid = has_pid || is_inserted;
     if (is_inserted)

@@ -27,6 +27,9 @@ struct profile_path {
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
                         uint64_t start_utc_ns, bool is_child);
 
+/* Whether the name of a pattern ("": the default) tells of the process. */
+bool profile_path_has_pid(const char *pattern);
+
 /* Inserts the pid later. A name that would become too long stays as it is. */
 void profile_path_insert_pid(struct profile_path *output, pid_t pid);
 

@@ -4,11 +4,11 @@
 #include "loader.h"
 #include "module_records.h"
 #include "sig/cfi/sig_eh_frame.h"
+#include "base/program_path.h"
 #include "base/sort.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SNAPSHOT_FIRST_CAPACITY = 128, TABLES_SHARE = 4 };
 
@@ -199,10 +199,7 @@ arena_ref modules_find(const struct modules *modules, uint64_t address)
 int modules_init(struct modules *modules, struct arena *arena)
 {
     modules->list.arena = arena;
-    ssize_t length = readlink("/proc/self/exe", modules->main_path, sizeof(modules->main_path) - 1);
-    if (length <= 0) /* the main thread has ended */
-        length = readlink("/proc/thread-self/exe", modules->main_path, sizeof(modules->main_path) - 1);
-    if (length <= 0)
+    if (program_path_read(modules->main_path, sizeof(modules->main_path)) == 0)
         strcpy(modules->main_path, "[program]");
     int status = arena_init(&modules->search_tables, arena->size_bytes / TABLES_SHARE);
     if (status < 0)

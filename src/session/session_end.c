@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/clock.h"
 #include "base/futex.h"
-#include "base/name_pattern.h"
+#include "export/profile_path.h"
 #include "sig/signal/sig_setup.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -68,7 +68,7 @@ bool session_join_sampler(struct session *session)
  */
 static bool is_written_without_sample(const struct session *session)
 {
-    bool is_named = !session->birth.is_child && !name_pattern_has_pid(session->config->out);
+    bool is_named = !session->birth.is_child && !profile_path_has_pid(session->config->out);
     return (session->config->store_is_run || is_named) && !sig_load_relaxed(&session->recording.is_stopped);
 }
 

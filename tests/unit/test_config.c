@@ -663,24 +663,22 @@ static void sequences_are_expanded(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[256];
-        bool has_pid = !cases[i].has_pid;
-        assert_int_equal(name_pattern_expand(cases[i].pattern, &names, text, sizeof(text), &has_pid), 0);
+        assert_int_equal(name_pattern_expand(cases[i].pattern, &names, text, sizeof(text)), 0);
         assert_string_equal(text, cases[i].expected);
-        assert_int_equal(has_pid, cases[i].has_pid);
+        assert_int_equal(name_pattern_has_pid(cases[i].pattern), cases[i].has_pid);
     }
 }
 
 static void what_does_not_fit_is_refused(void **state)
 {
     static const char *const patterns[] = {"12345678", "%p", "1%p", "%t", "%n"};
-    bool has_pid;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         char whole[64], text[64];
-        assert_int_equal(name_pattern_expand(patterns[i], &names, whole, sizeof(whole), &has_pid), 0);
+        assert_int_equal(name_pattern_expand(patterns[i], &names, whole, sizeof(whole)), 0);
         size_t length = strlen(whole);
         for (size_t capacity = 1; capacity < sizeof(text); capacity++) {
             memset(text, '#', sizeof(text));
-            int status = name_pattern_expand(patterns[i], &names, text, capacity, &has_pid);
+            int status = name_pattern_expand(patterns[i], &names, text, capacity);
             assert_int_equal(status, capacity > length ? 0 : -ENAMETOOLONG);
             assert_int_equal(text[capacity], '#');
         }
@@ -712,8 +710,7 @@ static void times_are_the_calendars(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct pattern_values at = {.start_utc_s = cases[i].seconds};
         char text[32];
-        bool has_pid;
-        assert_int_equal(name_pattern_expand("%t", &at, text, sizeof(text), &has_pid), 0);
+        assert_int_equal(name_pattern_expand("%t", &at, text, sizeof(text)), 0);
         assert_string_equal(text, cases[i].expected);
     }
 }

@@ -26,10 +26,21 @@ static void the_null_device_takes_all(void **state)
     assert_chosen("/dev/null", true, "/dev", "null");
 }
 
+/* Names without one are worth a file also for a process that ends before its first tick. */
+static void a_directory_stands_for_a_name_with_the_pid(void **state)
+{
+    (void)state;
+    assert_true(profile_path_has_pid(""));
+    assert_true(profile_path_has_pid("/some/"));
+    assert_true(profile_path_has_pid("/some/%p.pb.gz"));
+    assert_false(profile_path_has_pid("/some/%%p/%n.pb.gz"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_childs_name_has_its_pid),
+        cmocka_unit_test(a_directory_stands_for_a_name_with_the_pid),
         cmocka_unit_test(the_null_device_takes_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
