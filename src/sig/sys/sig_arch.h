@@ -20,6 +20,7 @@
  *   SIG_CALL_BYTES_MAX    length of the longest call instruction
  *   SIG_DWARF_LANDING     a register that is saved only by code that lands an exception (libgcc's unwinder)
  *   SIG_DECODES_CALLS     sig_call.h finds the target of a call
+ *   SIG_FP_IS_GHC_SP      the frame pointer is the stack pointer of Haskell threads (sig_ghc_stack.h)
  *   SIG_CODE_TELLS_RULES  the kernel's trampoline and what linkers make have no unwind tables, and are known
  *                         by their code (sig_code.h)
  *   SIG_ACTION_FLAGS      what the C library sets in every signal's action, and shows

@@ -28,6 +28,7 @@ enum {
     SIG_TRAMPOLINE_BYTES = 9,
     SIG_CALL_BYTES_MAX = 7,
     SIG_DECODES_CALLS = 1,
+    SIG_FP_IS_GHC_SP = 1,
     SIG_LOOK_BACK_BYTES = 1,
     SIG_LOOK_AHEAD_BYTES = 48,
     SIG_CODE_TELLS_RULES = 0,      /* the trampoline is the C library's; linkers write tables for the PLT */

@@ -10,6 +10,7 @@
 #include "sig_unwind.h"
 #include "sig_fp_offset_cache.h"
 #include "sig_rules.h"
+#include "sig/code/sig_ghc_stack.h"
 #include "sig_walk.h"
 
 enum { WORD_BYTES = SIG_STACK_WORD_BYTES };
@@ -166,6 +167,24 @@ static bool step_from(struct sig_walk *walk, const struct sig_rule *rule)
     return is_stepped;
 }
 
+/* In code that GHC may have generated, and with another stack in the frame pointer: the rest of the walk. */
+static bool append_ghc_stack(struct sig_walk *walk, const struct sig_rule *rule, enum sig_unwind_end *ret_end)
+{
+    const struct sig_unwind_request *request = walk->request;
+    bool is_elsewhere = walk->regs.fp < walk->stack.low || walk->regs.fp >= walk->stack.high, is_whole;
+    if (!SIG_FP_IS_GHC_SP || rule->kind != SIG_RULE_NONE || walk->sure_count > 0 || !walk->fp_known ||
+        !is_elsewhere || !sig_modules_find(request->modules, sig_walk_lookup_pc(walk)))
+        return false;
+    size_t count = sig_ghc_stack_walk(request->modules, walk->regs.fp, request->addresses + walk->count,
+                                      request->capacity - walk->count, &is_whole);
+    walk->count += count;
+    if (count > 0) {
+        *ret_end = is_whole ? SIG_UNWIND_ROOT : SIG_UNWIND_DEPTH;
+        sig_stack_cache_give_up(&walk->stack_cache); /* it knows frames of the C stack only */
+    }
+    return count > 0;
+}
+
 /* Steps from one frame by its rule. False at the end of the walk; *ret_end is set unless that is the root. */
 static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
 {
@@ -177,6 +196,8 @@ static bool step_one(struct sig_walk *walk, enum sig_unwind_end *ret_end)
     if (is_code)
         report_frame(walk, &here);
     if (is_code && rule.kind == SIG_RULE_ROOT)
+        return false;
+    if (is_code && append_ghc_stack(walk, &rule, ret_end))
         return false;
     if (is_code && step_from(walk, &rule))
         return true;
