@@ -13,7 +13,7 @@ run() {
     local origin=$!
     server=$origin await connects "$behind"
     chmod 755 .
-    serve varnishd -F -n "$PWD/varnish" -a "127.0.0.1:$port" -b "127.0.0.1:$behind" -s malloc,16M -p thread_pool_min=10
+    serve varnishd -F -n "$PWD/varnish" -T 127.0.0.1:0 -a "127.0.0.1:$port" -b "127.0.0.1:$behind" -s malloc,16M -p thread_pool_min=10
     await connects "$port" || return
     fetch "$port" /page 200 8
     stop TERM
