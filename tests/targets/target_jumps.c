@@ -3,7 +3,8 @@
  *
  *     target_jumps sigaltstack | sigaction | exec
  *
- * Afterwards the thread works for longer than an exec takes. Prints "all right".
+ * Afterwards the thread works for longer than it is left alone, which after an exec is 1 s of CPU time, and
+ * then up to 1 s until the sampler tries again. Prints "all right".
  */
 #include "target.h"
 
@@ -12,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-enum { STACK_BYTES = 65536, WORK_MS = 1300 };
+enum { STACK_BYTES = 65536, WORK_MS = 500, WORK_AFTER_EXEC_MS = 3000 };
 
 static sigjmp_buf before_call;
 static volatile sig_atomic_t is_in_call;
@@ -75,9 +76,9 @@ static void jump_out_of_calls(const char *name)
     set_timer(0);
 }
 
-KEEP_FRAME static void work(void)
+KEEP_FRAME static void work(uint64_t ms)
 {
-    uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_MS * NS_PER_MS;
+    uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * NS_PER_MS;
     while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
         KEEP_CALL();
 }
@@ -90,7 +91,7 @@ int main(int count, char **arguments)
         die("target_jumps sigaltstack | sigaction | exec");
     sigaltstack(&stack, NULL);
     jump_out_of_calls(arguments[1]);
-    work();
+    work(strcmp(arguments[1], "exec") ? WORK_MS : WORK_AFTER_EXEC_MS);
     puts("all right");
     return 0;
 }
