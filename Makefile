@@ -108,7 +108,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall clean targets aarch64
+.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -130,7 +130,8 @@ help:
 	@echo 'make zoo ZOO_ROUNDS=5   run programs of many kinds bare and profiled, compare how they end (KINDS: which; 25 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
-	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, README)'
+	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, docs/recording.md)'
+	@echo 'make pictures  draw the pictures of the README anew, of a recording of demo/ledger.c (needs chromium)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e-quick | lint    parts of check'
 	@echo 'make e2e-rest | strict | sanitizers | fuzz | aarch64 | oracle    parts of check-all'
@@ -342,9 +343,13 @@ continuous: $(LIB)
 lint:
 	@scripts/lint
 
-# Writes what is made of src/config/options.def: the wrapper's help, the completion, wallprof-run(1), README's table.
+# Writes what is made of src/config/options.def: the wrapper's help, the completion, wallprof-run(1), and the table in docs/recording.md.
 options:
 	@scripts/options
+
+# The pictures of the README: demo/ledger.c is built, recorded and drawn.
+pictures: $(LIB) $(TOOL)
+	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/pictures
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
