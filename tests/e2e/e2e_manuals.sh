@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a user reads and installs says what there is: every option and variable stands in a manual page, in the README
-# and in the completion, and none that does not exist; what is installed works where it is, and goes away again.
+# What a user reads and installs says what there is: every option and variable stands in a manual page, in
+# docs/recording.md and in the completion, and none that does not exist; what is installed works where it is, and goes away again.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
@@ -8,6 +8,7 @@
 tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
+recording=$ROOT/docs/recording.md
 commands=(top diff view export merge push recover gather ctl)
 
 # ---- what there is, and what is said ----
@@ -40,7 +41,7 @@ same_lines() { # WHAT FOUND EXPECTED
 }
 
 in_subset() { # WHAT FOUND ALL
-    comm -13 <(printf '%s\n' "$3" | LC_ALL=C sort -u) <(printf '%s\n' "$2" | LC_ALL=C sort -u) >"$TMP/more"
+    comm -13 <(printf '%s\n' "$3" | LC_ALL=C sort -u) <(printf '%s\n' "$2" | sed '/^$/d' | LC_ALL=C sort -u) >"$TMP/more"
     [ ! -s "$TMP/more" ] || complain "$1 names what does not exist: $(tr '\n' ' ' <"$TMP/more")"
 }
 
@@ -90,7 +91,7 @@ check_variables() {
     local file
     [ "$(our_variables | wc -l)" -ge 18 ] || fail "no variables in src/config/options.def"
     same_lines 'variables in wallprof(7)' "$(named_variables <"$TMP/wallprof.7")" "$(our_variables)"
-    same_lines 'variables in README.md' "$(named_variables <"$ROOT/README.md")" "$(our_variables)"
+    same_lines 'variables in recording.md' "$(named_variables <"$recording")" "$(our_variables)"
     for file in "$TMP/wallprof.1" "$TMP/wallprof-run.1" "$ROOT/docs/formats.md"; do
         in_subset "$file" "$(named_variables <"$file")" "$(our_variables)"
     done
@@ -101,29 +102,33 @@ check_variables() {
 }
 
 # What is made of the list is as it says, and a list with another variable or another default is not passed.
-# shellcheck disable=SC2016 # backquotes are the README's
+# shellcheck disable=SC2016 # backquotes are the page's
 check_list() {
     "$ROOT/scripts/options" --check >"$TMP/options" || complain "options.def: $(cat "$TMP/options")"
     mkdir -p "$TMP/copy/src/config" "$TMP/copy/docs"
-    cp -r "$ROOT/scripts" "$ROOT/README.md" "$TMP/copy"
-    cp -r "$manuals" "$TMP/copy/docs"
+    cp -r "$ROOT/scripts" "$TMP/copy"
+    cp -r "$manuals" "$recording" "$TMP/copy/docs"
     sed 's/"1024"/"512"/' "$ROOT/src/config/options.def" >"$TMP/copy/src/config/options.def"
     echo 'VARIABLE(PLANTED, "only here (none)")' >>"$TMP/copy/src/config/options.def"
     ! "$TMP/copy/scripts/options" --check >"$TMP/options" || complain "a planted variable is not found"
     assert_equal 'what is found' "$(sed 's/:* .*//' "$TMP/options" | tr '\n' ' ')" \
-        'scripts/wallprof-run README.md docs/man/wallprof-run.1 docs/man/wallprof.7 docs/man/wallprof.7 '
+        'scripts/wallprof-run docs/recording.md docs/man/wallprof-run.1 docs/man/wallprof.7 docs/man/wallprof.7 '
     "$TMP/copy/scripts/options" >"$TMP/options" && complain "wallprof(7) cannot have the planted variable"
-    grep -q '^| `WALLPROF_DEPTH` .* | 512 |$' "$TMP/copy/README.md" || complain "the new default is not in README.md"
+    grep -q '^| `WALLPROF_DEPTH` .* | 512 |$' "$TMP/copy/docs/recording.md" || complain "the new default is not in recording.md"
     sh "$TMP/copy/scripts/wallprof-run" --help-all | grep '^  --depth N .*(512)$' >/dev/null || complain "nor in --help-all"
 }
 
 # Other programs' options stand there too: ours are those of the table, and of what calls us.
-# shellcheck disable=SC2016 # backquotes are the README's
-check_readme() {
-    comm -23 <(wrapper_options) <(long_options <"$ROOT/README.md") >"$TMP/more"
-    [ ! -s "$TMP/more" ] || complain "README.md says nothing of $(tr "\n" " " <"$TMP/more")"
-    in_subset README.md "$(sed 's/ -- .*//' "$ROOT/README.md" | grep -oE '(^\| `WALLPROF_[^|]*\|[^|]*|(wallprof|wallprof-run) [^|`#]*)' |
-        long_options)" "$({ wrapper_options && tool_options "${commands[@]}"; } | LC_ALL=C sort -u)"
+# shellcheck disable=SC2016 # backquotes are the pages'
+check_documents() {
+    local page
+    comm -23 <(wrapper_options) <(long_options <"$recording") >"$TMP/more"
+    [ ! -s "$TMP/more" ] || complain "recording.md says nothing of $(tr "\n" " " <"$TMP/more")"
+    for page in "$ROOT/README.md" "$ROOT"/docs/*.md "$ROOT"/docs/recipes/*.md; do
+        in_subset "${page##*/}" "$(sed -e 's/ -- .*//' -e 's/[$]([^)]*)//' "$page" | grep -oE '(^\| `WALLPROF_[^|]*\|[^|]*|(wallprof|wallprof-run) [^|`#]*)' |
+            sed -E 's/ (node|java|docker|python3[.0-9]*) .*//' | long_options)" \
+            "$({ wrapper_options && tool_options "${commands[@]}"; } | LC_ALL=C sort -u)"
+    done
 }
 
 # ---- completion ----
@@ -270,7 +275,7 @@ check_pages
 check_page_options
 check_variables
 check_list
-check_readme
+check_documents
 (check_all_completion) || complain 'completion'
 package=/usr/share/bash-completion/bash_completion
 if [ -r "$package" ]; then
