@@ -91,7 +91,7 @@ check_command() { # COMMAND
     local missing
     missing=$(missing_of "$1")
     if [ -n "$missing" ]; then
-        leave_out "${1%% *}" "$missing is not installed"
+        leave_out "$missing" "it is not installed, so this was not tried: $1"
         return
     fi
     run_command "$1" || complain "$1: status $?: $(tail -n 5 "$TMP/err")"
