@@ -265,7 +265,7 @@ static void a_table_of_80_columns(void **state)
     assert_table(fixture, TABLE(.lines = 20, .columns = 80),
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
-                 "9.00 s of thread time in 2.00 s, 3 threads: cpu 3.30 s, off-cpu 5.70 s\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads: cpu 3.30 s, off-cpu 5.70 s\n"
                  "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
                  "\n"
                  "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
@@ -290,7 +290,7 @@ static void a_table_of_50_columns_has_fewer(void **state)
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11\n"
                  "  samples\n"
-                 "9.00 s of thread time in 2.00 s, 3 threads: cpu\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads: cpu\n"
                  "  3.30 s, off-cpu 5.70 s\n"
                  "[unsampled] 200 ms (2.2% of wall): no sample saw\n"
                  "  what was done then\n"
@@ -304,6 +304,27 @@ static void a_table_of_50_columns_has_fewer(void **state)
                  "  3.25 s 98.5%  3.30 s  100%  work\n"
                  "       0  0.0%  3.30 s  100%  main\n"
                  " 50.0 ms  1.5%  in 3 more functions\n");
+}
+
+static void threads_of_one_name_are_not_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->recording.profile.labels = LABELS_NAME;
+    make_report(fixture);
+    assert_table(fixture, TABLE(.lines = 1, .columns = 80),
+                 "./app --flag\n"
+                 "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
+                 "9.00 s of thread time in 2.00 s: cpu 3.30 s, off-cpu 5.70 s\n"
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
+                 "\n"
+                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
+                 "  4.80 s  3.30 s  1.50 s  app          67.7% work\n"
+                 "  4.00 s       0  4.00 s  pool          100% wait < main\n"
+                 "  200 ms       0  200 ms  [no thread]   100% [unsampled]\n"
+                 "\n"
+                 "    WALL     %     CUM     %     CPU OFF-CPU SAMPLES  FUNCTION\n"
+                 "  5.50 s 61.1%  5.50 s 61.1% 1.00 µs  5.50 s       6  wait\n"
+                 "  3.50 s 38.9%  in 4 more functions\n");
 }
 
 /* ---- JSON ---- */
@@ -560,6 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(filters_leave_what_was_selected, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_80_columns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_50_columns_has_fewer, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads_of_one_name_are_not_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(json_has_everything_in_ns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_profile_does_not_differ_from_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_after_less_before, setup, teardown),

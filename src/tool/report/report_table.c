@@ -82,19 +82,32 @@ static void put_summary(const struct report_table *table, FILE *stream)
     put_line(table, stream, text);
 }
 
+/* ", 6 threads". "" where the recording counts all threads as one, or those of one name. */
+static void threads_text(const struct report *report, char ret[32])
+{
+    size_t told_apart = 0, unknown = 0;
+    for (size_t i = 0; i < report->thread_count; i++) {
+        told_apart += report->threads[i].tid != 0;
+        unknown += report->threads[i].has_name && report->threads[i].tid == 0;
+    }
+    *ret = '\0';
+    if (told_apart > 0 && unknown == 0)
+        snprintf(ret, 32, ", %zu thread%s", told_apart, told_apart == 1 ? "" : "s");
+}
+
 /* Wall time is a sum over threads, so it may be more than the run took: the line says of how many threads. */
 static void put_totals(const struct report_table *table, FILE *stream)
 {
     const struct values *values = &table->report->selected;
-    const size_t threads = table->report->thread_count;
-    char text[256], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
+    char text[256], threads[32], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
         duration[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
     text_time(wall, values->wall_ns);
     text_time(cpu, values->cpu_ns);
     text_time(offcpu, values->offcpu_ns);
     text_time(duration, table->profile->duration_ns);
-    snprintf(text, sizeof text, "%s of thread time in %s, %zu thread%s: cpu %s, off-cpu %s", wall, duration,
-             threads, threads == 1 ? "" : "s", cpu, offcpu);
+    threads_text(table->report, threads);
+    snprintf(text, sizeof text, "%s of thread time in %s%s: cpu %s, off-cpu %s", wall, duration, threads, cpu,
+             offcpu);
     put_line(table, stream, text);
     if (!table->is_filtered)
         return;
