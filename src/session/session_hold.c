@@ -148,7 +148,8 @@ void session_prepare_exec(void)
     session_let_go();
     overhead_group_pause(&session->sampler.overhead_group);
     bool is_left = session_leave_store_at_exec(session, now_ns);
-    bool is_worth_a_file = now_ns >= sig_load_relaxed(&session->outputs.worth_writing_ns);
+    uint64_t worth_ns = sig_load_relaxed(&session->outputs.worth_writing_ns);
+    bool is_worth_a_file = worth_ns != 0 && now_ns >= worth_ns;
     if (!is_left && is_worth_a_file)
         request_writing(session);
     uint64_t mask = raw_set_mask(~(uint64_t)0);

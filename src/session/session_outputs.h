@@ -24,7 +24,8 @@ struct session_outputs {
     bool is_failure_reported;            /* the first one cannot be written */
     const struct session_store *run;     /* NULL: the process is not one of a run (wallprof-run) */
     char name_before_exec[NAME_MAX + 1]; /* of the file that was written for an exec, or "" */
-    uint64_t worth_writing_ns; /* atomic, relaxed: an exec is worth a file from then on; needs no partner */
+    uint64_t worth_writing_ns; /* atomic, relaxed: an exec is worth a file from then on; needs no partner. 0:
+                                * there is nothing yet that it would have in it */
 };
 
 /* Fills in the paths. 0, or -errno of the first one. Failures are reported. */
