@@ -50,6 +50,12 @@ for names in "$defined" "$shown"; do
     exit 1
 done
 
+# Each further library costs every profiled program a tenth of a millisecond at its start.
+if readelf -dW "$WALLPROF_BUILD/libwallprof.so" | grep 'NEEDED.*libgcc_s'; then
+    echo "the library needs libgcc_s (hook_wait.c looks up what it calls of an unwinder)"
+    exit 1
+fi
+
 # What one hook calls of another is bound inside. A program may export a function of that name, which may call our hook.
 bound=$(readelf -rW "$WALLPROF_BUILD/libwallprof.so" | awk '{ sub(/@.*/, "", $5); print $5 }' | sort -u | grep -xF "$listed" || true)
 if [ -n "$bound" ]; then
