@@ -45,6 +45,8 @@ WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=impl
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
               -Iinclude -iquote src -iquote tests -iquote . $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
+# The library runs with glibc 2.17 and newer. A sanitizer stands before functions of any version.
+ALL_CFLAGS += $(if $(SANITIZE),,-include src/sig/sys/glibc_versions.h)
 # What a signal handler runs: no stack protector (it reads thread-local storage), no checked calls into the C library
 # (a distribution's -D_FORTIFY_SOURCE), no surprises from the vectorizer
 # (large stack frames), and never a sanitizer's call into its runtime in the library itself; nor one into libgcc, which
@@ -146,12 +148,12 @@ deps:
 $(LIB): $(PRELOAD_OBJ) $(BUILD)/libengine.a $(BUILD)/exports.map
 	@echo '  LINK  $@'
 	$(Q)$(LINK) -shared -o $@ $(PRELOAD_OBJ) $(BUILD)/libengine.a -Wl,--version-script=$(BUILD)/exports.map -Wl,--exclude-libs,ALL \
-	    -Wl,-soname,libwallprof.so -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,--sort-section=name -pthread $(CROSS_LD) $(ZLIB_A)
+	    -Wl,-soname,libwallprof.so -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -Wl,--sort-section=name -pthread $(CROSS_LD) $(ZLIB_A) -ldl
 
 # What a program can see of the library: the functions it interposes, and those of wallprof.h.
 $(BUILD)/exports.map: src/session/libc.def
 	@mkdir -p $(@D)
-	$(Q){ echo '{ global:'; sed -n 's/^LIBC([^,]*, \([^,]*\),.*/\1;/p; s/^\(HOOK\|PUBLIC\)(\(.*\))/\2;/p' $<; echo 'local: *; };'; } >$@
+	$(Q){ echo '{ global:'; sed -n 's/^LIBC_\(SINCE\|APART\)([^,]*, /LIBC(/; s/^LIBC([^,]*, \([^,]*\),.*/\1;/p; s/^\(HOOK\|PUBLIC\)(\(.*\))/\2;/p' $<; echo 'local: *; };'; } >$@
 
 $(BUILD)/src/sig/%.o: src/sig/%.c
 	@mkdir -p $(@D)

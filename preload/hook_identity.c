@@ -27,6 +27,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
 enum { SINGLE_UNSHARE = CLONE_NEWUSER | CLONE_VM | CLONE_THREAD | CLONE_SIGHAND };
 enum { SINGLE_SETNS = CLONE_NEWUSER | CLONE_NEWTIME };
 

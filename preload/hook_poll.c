@@ -171,10 +171,6 @@ WALLPROF_WAIT_HOOK int epoll_pwait2(int epoll, struct epoll_event *events, int c
     mask = hook_mask_for_kernel(mask, &for_kernel);
     struct hook_limit limit;
     hook_limit_begin(&limit, time);
-    if (!libc()->epoll_pwait2) { /* before glibc 2.35 */
-        errno = ENOSYS;
-        return -1;
-    }
     struct hook_wait wait;
     hook_wait_begin_with(&wait, mask, &for_kernel);
     int result = libc()->epoll_pwait2(epoll, events, count, time, mask);

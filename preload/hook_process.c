@@ -108,7 +108,7 @@ WALLPROF_HOOK int daemon(int keep_directory, int keep_streams)
 WALLPROF_HOOK pid_t forkpty(int *primary, char *name, const struct termios *termios,
                             const struct winsize *size)
 {
-    pid_t pid = libc()->forkpty(primary, name, termios, size);
+    pid_t pid = libc_apart()->forkpty(primary, name, termios, size);
     if (pid == 0)
         restart_in_child();
     return pid;

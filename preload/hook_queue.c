@@ -63,10 +63,10 @@ WALLPROF_WAIT_HOOK int aio_suspend(const struct aiocb *const requests[], int cou
     hook_limit_begin(&limit, time);
     struct hook_wait wait;
     hook_wait_begin(&wait);
-    int result = libc()->aio_suspend(requests, count, time);
+    int result = libc_apart()->aio_suspend(requests, count, time);
     while (hook_wait_goes_on(&wait, result < 0)) {
         struct timespec left;
-        result = libc()->aio_suspend(requests, count, hook_limit_left(&limit, &left));
+        result = libc_apart()->aio_suspend(requests, count, hook_limit_left(&limit, &left));
     }
     hook_wait_end(&wait);
     return result;

@@ -14,6 +14,7 @@
 #include "session/session.h"
 #include "sig/signal/sig_wait.h"
 #include "sig/sys/sig_atomic.h"
+#include "sig/sys/sig_arch.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>

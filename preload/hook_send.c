@@ -15,7 +15,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -78,20 +77,20 @@ WALLPROF_HOOK int timer_create(clockid_t clock, struct sigevent *restrict event,
     if (!event)
         hook_mask_give_back_number(SIGALRM);
     give_back_number_of(event);
-    return libc()->timer_create(clock, event, timer);
+    return libc_apart()->timer_create(clock, event, timer);
 }
 
 WALLPROF_HOOK int mq_notify(mqd_t queue, const struct sigevent *event)
 {
     give_back_number_of(event);
-    return libc()->mq_notify(queue, event);
+    return libc_apart()->mq_notify(queue, event);
 }
 
 WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int count,
                                 struct sigevent *restrict event)
 {
     give_back_number_of(event);
-    return libc()->getaddrinfo_a(mode, list, count, event);
+    return libc_apart()->getaddrinfo_a(mode, list, count, event);
 }
 
 /* ---- when an asynchronous request is done ---- */
@@ -99,19 +98,19 @@ WALLPROF_HOOK int getaddrinfo_a(int mode, struct gaicb *list[restrict], int coun
 WALLPROF_HOOK int aio_read(struct aiocb *request)
 {
     give_back_number_of_request(request);
-    return libc()->aio_read(request);
+    return libc_apart()->aio_read(request);
 }
 
 WALLPROF_HOOK int aio_write(struct aiocb *request)
 {
     give_back_number_of_request(request);
-    return libc()->aio_write(request);
+    return libc_apart()->aio_write(request);
 }
 
 WALLPROF_HOOK int aio_fsync(int how, struct aiocb *request)
 {
     give_back_number_of_request(request);
-    return libc()->aio_fsync(how, request);
+    return libc_apart()->aio_fsync(how, request);
 }
 
 WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int count,
@@ -121,7 +120,7 @@ WALLPROF_HOOK int lio_listio(int mode, struct aiocb *const list[restrict], int c
     const struct aiocb *request;
     for (int i = 0; i < count && hook_argument_read(&request, &list[i], sizeof(request)); i++)
         give_back_number_of_request(request);
-    return libc()->lio_listio(mode, list, count, event);
+    return libc_apart()->lio_listio(mode, list, count, event);
 }
 
 /* The same on machines of 64 bits. */

@@ -15,6 +15,7 @@
 #include "sig/signal/sig_action.h"
 #include "sig/signal/sig_handler.h"
 #include "sig/signal/sig_numbers.h"
+#include "base/raw_calls.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ WALLPROF_WAIT static int take_signal(uint64_t set, siginfo_t *info, const struct
 /* Gives a signal that was taken to its handler. Whether a handler of the program has run. */
 WALLPROF_WAIT static bool deliver_signal(struct hook_wait *wait, int number, siginfo_t *info)
 {
-    sig_action_queue(gettid(), number, info);
+    sig_action_queue(raw_gettid(), number, info);
     uint64_t all = raw_set_mask(wait->mask.__val[0]);
     raw_set_mask(all);
     return hook_wait_was_handled(wait);

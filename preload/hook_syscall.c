@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "session/session.h"
 #include "sig/signal/sig_numbers.h"
+#include "sig/sys/sig_arch.h"
 
 #include <linux/aio_abi.h>
 #include <linux/futex.h>

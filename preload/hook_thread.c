@@ -4,6 +4,7 @@
  */
 #include "hook.h"
 #include "hook_mask.h"
+#include "base/raw_calls.h"
 #include "sample/thread.h"
 #include "session/hook_memory.h"
 #include "session/session.h"
@@ -91,7 +92,7 @@ static int start_c11_thread(void *argument)
 
 static bool is_main(void)
 {
-    return gettid() == getpid();
+    return raw_gettid() == getpid();
 }
 
 /* The C library's, for programs that were compiled before 2003: it calls the routines of a list of buffers
@@ -124,7 +125,7 @@ WALLPROF_HOOK void thrd_exit(int result)
 {
     if (is_main())
         session_thread_end();
-    libc()->thrd_exit(result);
+    libc()->pthread_exit((void *)(uintptr_t)result); /* as the C library does */
     __builtin_unreachable();
 }
 
@@ -148,7 +149,7 @@ static size_t default_stack_bytes(void)
 {
     pthread_attr_t attributes;
     size_t bytes = 0;
-    if (pthread_getattr_default_np(&attributes) == 0) {
+    if (libc()->pthread_getattr_default_np(&attributes) == 0) {
         pthread_attr_getstacksize(&attributes, &bytes);
         pthread_attr_destroy(&attributes);
     }

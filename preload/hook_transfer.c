@@ -1,5 +1,6 @@
 #include "hook_transfer.h"
 #include "hook.h"
+#include "base/raw_calls.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -49,7 +50,7 @@ WALLPROF_WAIT bool hook_transfer_await(struct hook_transfer *transfer, int limit
 enum hook_transfer_kind hook_transfer_kind(const struct hook_transfer *transfer)
 {
     struct stat status;
-    if (fstat(transfer->fd, &status) != 0)
+    if (raw_fstat(transfer->fd, &status) != 0)
         return HOOK_TRANSFER_OTHER;
     if (S_ISSOCK(status.st_mode))
         return HOOK_TRANSFER_SOCKET;

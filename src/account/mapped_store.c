@@ -1,6 +1,7 @@
 #include "mapped_store.h"
 #include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -208,7 +209,7 @@ static void keep_descriptor(struct mapped_store *store, int fd)
     struct stat status = {0};
     if (store->fd > 0)
         close(store->fd);
-    fstat(fd, &status);
+    raw_fstat(fd, &status);
     store->fd = fd;
     store->device = status.st_dev;
     store->inode = status.st_ino;
@@ -235,7 +236,7 @@ void mapped_store_lose_file(struct mapped_store *store)
 int mapped_store_take_file(struct mapped_store *store, int fd)
 {
     struct stat status;
-    if (fstat(fd, &status) < 0)
+    if (raw_fstat(fd, &status) < 0)
         return -errno;
     if (status.st_dev != store->device || status.st_ino != store->inode)
         return -ESTALE;

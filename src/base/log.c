@@ -3,6 +3,7 @@
 #include "write_at_once.h"
 #include "sig/sys/sig_arch.h"
 #include "raw_calls.h"
+#include "number_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ void log_init(struct log *log, enum log_level level)
     if (*log->path) /* else its page stays untouched */
         *log->path = '\0';
     log->level = level;
-    log->has_stderr = fstat(STDERR_FILENO, &status) == 0;
+    log->has_stderr = raw_fstat(STDERR_FILENO, &status) == 0;
     log->stderr_device = log->has_stderr ? status.st_dev : 0;
     log->stderr_inode = log->has_stderr ? status.st_ino : 0;
     log->used_bytes = log->unread_bytes = log->dropped = 0;
@@ -119,8 +120,7 @@ static int open_file(struct log *log)
         return -1;
     int fd = trusted_path_open_to_append(log->path);
     if (fd < 0) {
-        log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path,
-                strerrordesc_np(-fd));
+        log_add(log, LOG_ERROR, "cannot write messages to %s: %s; using stderr", log->path, error_text(-fd));
         *log->path = '\0';
     }
     return fd;
@@ -129,7 +129,7 @@ static int open_file(struct log *log)
 static bool is_stderr_of_the_start(const struct log *log)
 {
     struct stat status;
-    return log->has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == log->stderr_device &&
+    return log->has_stderr && raw_fstat(STDERR_FILENO, &status) == 0 && status.st_dev == log->stderr_device &&
            status.st_ino == log->stderr_inode;
 }
 
@@ -150,7 +150,7 @@ static void write_kept(struct log *log, int fd, bool is_file)
 static bool is_out_of_reach(const struct log *log)
 {
     struct stat status;
-    return __atomic_load_n(&log->is_confined, __ATOMIC_RELAXED) && fstat(STDERR_FILENO, &status) == 0 &&
+    return __atomic_load_n(&log->is_confined, __ATOMIC_RELAXED) && raw_fstat(STDERR_FILENO, &status) == 0 &&
            !S_ISREG(status.st_mode);
 }
 
@@ -167,13 +167,13 @@ void log_flush(struct log *log)
 int log_open_stderr_handle(void)
 {
     struct stat own, found;
-    if (fstat(STDERR_FILENO, &own) < 0)
+    if (raw_fstat(STDERR_FILENO, &own) < 0)
         return -1;
     /* A regular file has no reader that waits for its end. Opened again, it would have another offset. */
     if (S_ISREG(own.st_mode))
         return raw_fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int fd = open("/proc/self/fd/2", O_PATH | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino)
+    if (fd >= 0 && raw_fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino)
         return fd;
     if (fd >= 0)
         close(fd);

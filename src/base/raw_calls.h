@@ -1,6 +1,8 @@
 /*
  * Raw system calls, instead of functions that the preloaded library interposes. By plain name, the engine
  * would call our own hooks, which are for the program: scripts/lint-symbols finds such calls.
+ * Others are here because the C library's function is newer than glibc 2.17 (scripts/lint-glibc): it has
+ * fstat and its like since 2.33, gettid since 2.30, memfd_create since 2.27.
  *
  * Results and errno are as with the C library.
  */
@@ -10,9 +12,11 @@
 #include "sig/sys/sig_arch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Turns the result of a system call into that of the C library: -1 and errno for an error. */
@@ -68,6 +72,37 @@ static inline uint64_t raw_set_mask(uint64_t mask)
     uint64_t before = 0;
     sig_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask));
     return before;
+}
+
+/* On our machines struct stat is as the kernel writes it. */
+static inline int raw_fstatat(int directory_fd, const char *path, struct stat *ret, int flags)
+{
+    return (int)raw_result(sig_syscall4(SYS_newfstatat, directory_fd, (long)path, (long)ret, flags));
+}
+
+static inline int raw_fstat(int fd, struct stat *ret)
+{
+    return raw_fstatat(fd < 0 ? -1 : fd, "", ret, AT_EMPTY_PATH);
+}
+
+static inline int raw_stat(const char *path, struct stat *ret)
+{
+    return raw_fstatat(AT_FDCWD, path, ret, 0);
+}
+
+static inline int raw_lstat(const char *path, struct stat *ret)
+{
+    return raw_fstatat(AT_FDCWD, path, ret, AT_SYMLINK_NOFOLLOW);
+}
+
+static inline int raw_memfd_create(const char *name, unsigned flags)
+{
+    return (int)raw_result(sig_syscall4(SYS_memfd_create, (long)name, flags, 0, 0));
+}
+
+static inline pid_t raw_gettid(void)
+{
+    return (pid_t)sig_syscall4(SYS_gettid, 0, 0, 0, 0);
 }
 
 _Noreturn static inline void raw_exit(int status)

@@ -64,11 +64,11 @@ static bool leads_to_proc(int directory_fd, const char *name)
 bool sink_is_special(int directory_fd, const char *name)
 {
     struct stat itself, target;
-    if (fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0)
+    if (raw_fstatat(directory_fd, name, &itself, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(itself.st_mode) && leads_to_proc(directory_fd, name))
         return trusted_path_is_trusted(directory_fd, &itself);
-    if (fstatat(directory_fd, name, &target, 0) < 0 || S_ISDIR(target.st_mode))
+    if (raw_fstatat(directory_fd, name, &target, 0) < 0 || S_ISDIR(target.st_mode))
         return false;
     return !S_ISREG(itself.st_mode) && trusted_path_is_trusted(directory_fd, &itself);
 }
@@ -77,7 +77,7 @@ bool sink_is_special(int directory_fd, const char *name)
 static int set_mode(int fd)
 {
     struct stat status;
-    if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & 07777) != FILE_MODE)
+    if (fd >= 0 && raw_fstat(fd, &status) == 0 && (status.st_mode & 07777) != FILE_MODE)
         fchmod(fd, FILE_MODE); /* fails where the file system has no modes */
     return fd;
 }
@@ -139,7 +139,7 @@ static int open_target(struct sink *sink, int *spare_fd)
     struct stat status;
     if (sink_is_special(sink->directory_fd, sink->name))
         return trusted_path_open(sink->directory_fd, sink->name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
-    if (fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
+    if (raw_fstatat(sink->directory_fd, sink->name, &status, 0) == 0 && S_ISDIR(status.st_mode))
         return -EISDIR;
     sink->is_renamed = true;
     int fd = open_nameless(sink);
@@ -310,7 +310,7 @@ int sink_check(int directory_fd, const char *name)
     struct stat status;
     if (strlen(name) > NAME_MAX)
         return -ENAMETOOLONG;
-    if (fstatat(directory_fd, name, &status, 0) == 0) {
+    if (raw_fstatat(directory_fd, name, &status, 0) == 0) {
         if (S_ISDIR(status.st_mode))
             return -EISDIR;
         if (sink_is_special(directory_fd, name))

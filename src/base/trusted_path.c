@@ -1,4 +1,5 @@
 #include "trusted_path.h"
+#include "raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@ static int follow_link(int handle, int directory_fd, int flags)
 static int enter_directory(int directory_fd, const char *name, int handle)
 {
     struct stat directory, itself;
-    if (fstatat(directory_fd, ".", &directory, 0) < 0 || fstat(handle, &itself) < 0)
+    if (raw_fstatat(directory_fd, ".", &directory, 0) < 0 || raw_fstat(handle, &itself) < 0)
         return -errno;
     if (S_ISLNK(itself.st_mode) && (directory.st_mode & S_IWOTH))
         return is_trusted_owner(&itself) || itself.st_uid == directory.st_uid
@@ -91,7 +92,7 @@ int trusted_path_open_directory(const char *path)
 static bool is_shared_directory(int directory_fd)
 {
     struct stat status;
-    return fstatat(directory_fd, ".", &status, 0) < 0 || !is_trusted_owner(&status) ||
+    return raw_fstatat(directory_fd, ".", &status, 0) < 0 || !is_trusted_owner(&status) ||
            (status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
@@ -113,7 +114,7 @@ static int reopen(int handle, int flags)
 static int open_trusted(int handle, int directory_fd, int flags)
 {
     struct stat itself;
-    if (fstat(handle, &itself) < 0)
+    if (raw_fstat(handle, &itself) < 0)
         return -errno;
     if (!trusted_path_is_trusted(directory_fd, &itself))
         return S_ISLNK(itself.st_mode) ? -ELOOP : -EPERM;

@@ -108,7 +108,7 @@ size_t write_at_once(int fd, const char *text, size_t bytes)
 {
     struct stat status;
     size_t done = 0;
-    if (fstat(fd, &status) < 0)
+    if (raw_fstat(fd, &status) < 0)
         return 0;
     struct outlet outlet = open_outlet(fd, &status);
     bool goes_on = !is_for_foreground_only(outlet.fd, &status);

@@ -1,5 +1,6 @@
 #include "config_values.h"
 #include "base/clock.h"
+#include "base/number_names.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ int parse_signal(const char *text)
         return from_min ? SIGRTMIN + offset : SIGRTMAX - offset;
     }
     for (int candidate = 1; candidate < SIGRTMIN; candidate++) {
-        const char *name = sigabbrev_np(candidate);
+        const char *name = signal_name(candidate);
         if (name && !strcasecmp(name, text))
             return candidate;
     }

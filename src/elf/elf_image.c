@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "elf.h"
 #include "sig/sys/sig_memory.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +99,7 @@ static int open_regular_file(const char *path, uint64_t *size_bytes)
     struct stat status;
     if (fd < 0)
         return -errno;
-    int error = fstat(fd, &status) < 0 ? -errno : 0;
+    int error = raw_fstat(fd, &status) < 0 ? -errno : 0;
     if (error == 0 && !S_ISREG(status.st_mode))
         error = S_ISDIR(status.st_mode) ? -EISDIR : -ENOEXEC;
     if (error < 0) {

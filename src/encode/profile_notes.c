@@ -1,4 +1,5 @@
 #include "profile_notes.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +36,7 @@ static void emit_lost_file(const struct notes_writer *writer, const struct symbo
               lost->error == -ESTALE   ? "was replaced while the program ran"
               : lost->error == -ENOENT ? "was deleted while the program ran"
                                        : "cannot be read: ",
-              lost->error == -ESTALE || lost->error == -ENOENT ? "" : strerrordesc_np(-lost->error));
+              lost->error == -ESTALE || lost->error == -ENOENT ? "" : error_text(-lost->error));
 }
 
 static void emit_lost_files(const struct notes_writer *writer)

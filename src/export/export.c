@@ -7,6 +7,7 @@
 #include "base/raw_calls.h"
 #include "base/trusted_path.h"
 #include "names/symbolize.h"
+#include "base/number_names.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -164,7 +165,7 @@ static void note_written(const struct export_request *request, uint32_t index, c
     int fd = open(request->written, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+    if (raw_fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
         raw_write(fd, line, (size_t)length);
     close(fd);
 }
@@ -218,7 +219,7 @@ static int write_rest(struct export_writer *writer, uint32_t written, const char
         int error = written >> i & 1 ? 0 : write_one(writer, i, reason);
         if (error < 0)
             log_add(request->log, LOG_ERROR, "the profile cannot be written to %s/%s: %s",
-                    file_directory(request, i), file_name(request, i), strerrordesc_np(-error));
+                    file_directory(request, i), file_name(request, i), error_text(-error));
     }
     return written & 1 ? 0 : write_one(writer, 0, reason);
 }
@@ -254,7 +255,7 @@ static int write_files(const struct profile *profile, const struct export_reques
     int status = wanted ? tool_export_write(request, wanted, profile, &written) : 0;
     if (status < 0) {
         log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
-                request->tool, strerrordesc_np(-status));
+                request->tool, error_text(-status));
         reason = status == -ETIME ? "took too long" : "failed";
     }
     for (uint32_t i = 0; i <= request->more_count; i++) {

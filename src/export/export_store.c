@@ -3,6 +3,7 @@
 #include "base/name_pattern.h"
 #include "encode/format.h"
 #include "profile/store.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ bool export_needs_tool(const char *name)
 static bool is_own_file(int fd)
 {
     struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+    return raw_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
 /* Whether this process left the store. Another process may have had its pid before; the recording of such a
@@ -44,7 +45,7 @@ static bool was_left_before(int directory_fd, const char *name, pid_t pid, uint6
 static bool is_there(int directory_fd, const char *name)
 {
     struct stat ignored;
-    return fstatat(directory_fd, name, &ignored, AT_SYMLINK_NOFOLLOW) == 0;
+    return raw_fstatat(directory_fd, name, &ignored, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int export_store_choose_name(int directory_fd, const char *name, pid_t pid, uint64_t process_utc_ns,

@@ -104,7 +104,7 @@ static int insert_number(char *path, size_t capacity, const char *text, unsigned
 static bool is_null_device(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+    return raw_stat(path, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
 }
 
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
@@ -150,7 +150,7 @@ static int insert_free_name(char path[NAME_MAX + 1], const char *ending, int dir
     int status = name_pattern_insert(path, NAME_MAX + 1 - strlen(ending), program);
     for (unsigned number = 2; number < names_before_exec_max && status == 0; number++) {
         snprintf(whole, sizeof whole, "%s%s", path, ending);
-        if (fstatat(directory_fd, whole, &ignored, AT_SYMLINK_NOFOLLOW) < 0)
+        if (raw_fstatat(directory_fd, whole, &ignored, AT_SYMLINK_NOFOLLOW) < 0)
             break;
         strcpy(path, plain);
         status = insert_number(path, NAME_MAX + 1 - strlen(ending), program, number);

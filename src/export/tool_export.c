@@ -73,7 +73,7 @@ struct arguments {
 /* Writes the store into a nameless file, open at its beginning. The descriptor, or -errno. */
 static int make_store_file(const struct profile *profile)
 {
-    int fd = memfd_create("wallprof", MFD_CLOEXEC);
+    int fd = raw_memfd_create("wallprof", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
     struct sink *sink = sink_create_on(fd, SINK_PLAIN);

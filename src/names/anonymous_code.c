@@ -1,6 +1,7 @@
 #include "anonymous_code.h"
 
 #include "base/arena.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static void log_refusal(struct log *log, const char *path, int error)
     else if (error == -EINVAL || error == -ELOOP)
         log_add(log, LOG_WARNING, "%s is not used: it is not a regular file", path);
     else
-        log_add(log, LOG_WARNING, "%s cannot be read: %s", path, strerrordesc_np(-error));
+        log_add(log, LOG_WARNING, "%s cannot be read: %s", path, error_text(-error));
 }
 
 static void name_from_list(struct anonymous_code *code, const struct perf_map_source *source, struct log *log,

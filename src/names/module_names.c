@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "elf/elf_image.h"
 #include "elf/elf_loaded.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static bool is_mapped_file(const struct name_request *request, const struct elf_
     struct stat status;
     if (module->build_id_bytes > 0)
         return elf_image_has_build_id(image, module->build_id, module->build_id_bytes);
-    if (fstat(image->fd, &status) < 0)
+    if (raw_fstat(image->fd, &status) < 0)
         return false;
     if (request->region)
         return status.st_ino == request->region->inode;

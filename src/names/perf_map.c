@@ -14,6 +14,7 @@
 #include "base/lines.h"
 #include "base/sort.h"
 #include "base/utf8.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ void perf_map_path(pid_t pid, char ret[PERF_MAP_PATH_BYTES])
 
 static int check_file(int fd, uint64_t since_utc_ns, struct stat *status)
 {
-    if (fstat(fd, status) < 0)
+    if (raw_fstat(fd, status) < 0)
         return -errno;
     if (!S_ISREG(status->st_mode))
         return -EINVAL;
@@ -73,7 +74,7 @@ static void inherit_source(struct perf_maps *maps, struct perf_map_source source
     char path[PERF_MAP_PATH_BYTES];
     struct stat status;
     perf_map_path(source.pid, path);
-    if (lstat(path, &status) < 0 || status.st_size <= 0)
+    if (raw_lstat(path, &status) < 0 || status.st_size <= 0)
         return;
     if (source.bytes > (uint64_t)status.st_size)
         source.bytes = (uint64_t)status.st_size;
@@ -235,7 +236,7 @@ uint64_t perf_map_name(int fd, uint64_t bytes, struct string_pool *names, struct
 {
     struct perf_search search = {.queries = queries, .count = count};
     struct stat status;
-    if (count == 0 || fstat(fd, &status) < 0)
+    if (count == 0 || raw_fstat(fd, &status) < 0)
         return 0;
     if (bytes > (uint64_t)status.st_size)
         bytes = (uint64_t)status.st_size;

@@ -32,7 +32,7 @@ int proc_tasks_open(void)
 uint32_t proc_tasks_count(int directory_fd)
 {
     struct stat status; /* proc_task_getattr adds the number of threads to the links of the directory */
-    return fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
+    return raw_fstat(directory_fd, &status) == 0 && status.st_nlink > 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
 /* Calls getdents64 itself: opendir would allocate. */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
+#include "sig/sys/sig_arch.h"
 
 #include <errno.h>
 #include <fcntl.h>

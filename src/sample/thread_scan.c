@@ -6,6 +6,7 @@
 #include "base/smaller.h"
 #include "sig/sys/sig_clock.h"
 #include "sig/sys/sig_atomic.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,7 +43,7 @@ void thread_scan_deinit(struct thread_scan *scan)
 
 void thread_scan_open(struct thread_scan *scan)
 {
-    scan->own_tid = gettid();
+    scan->own_tid = raw_gettid();
     scan->task_directory = proc_tasks_open();
 }
 

@@ -1,5 +1,6 @@
 #include "thread_stat.h"
 #include "proc_tasks.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -235,7 +236,7 @@ enum thread_stat_view thread_stat_find_view(int task_directory)
     pid_t tid = getpid();
     bool is_ours = has_our_stack(task_directory, tid, &is_over);
     if (is_over)
-        is_ours = has_our_stack(task_directory, tid = gettid(), &is_over);
+        is_ours = has_our_stack(task_directory, tid = raw_gettid(), &is_over);
     return is_ours && is_readable(task_directory, tid) ? THREAD_STAT_VIEW_OURS : THREAD_STAT_VIEW_OTHERS;
 }
 

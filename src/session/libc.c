@@ -6,11 +6,31 @@
 #include "elf/elf_exports.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+/* glibc 2.34 put the libraries of threads, timers and others into libc.so.6. */
+enum { MINOR_OF_ONE_LIBRARY = 34 };
+
 struct libc_table libc_table;
+
+/* Stands for each function that is not there. What it returns is an error of all of them. */
+static long missing(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+static int glibc_minor(void)
+{
+    return (int)strtol(gnu_get_libc_version() + sizeof("2.") - 1, NULL, 10);
+}
+
+/* ---- by hash tables ---- */
 
 static bool is_libc(const struct link_map *object)
 {
@@ -33,35 +53,38 @@ static const struct link_map *end_of_search(const struct link_map *object)
     return object && is_libc(object) ? object : NULL;
 }
 
-/* 0: the object has none. dlsym returns an object pointer; POSIX guarantees that it converts. */
+/* dlsym returns an object pointer; POSIX guarantees that it converts. */
+static uintptr_t look_up(const char *name)
+{
+    return (uintptr_t)dlsym(RTLD_NEXT, name);
+}
+
+/* 0: the object has none. */
 static uintptr_t find(const struct elf_exports *exports, const char *name)
 {
     uintptr_t function;
     if (!elf_exports_find(exports, name, &function))
         return 0;
-    return function ? function : (uintptr_t)dlsym(RTLD_NEXT, name);
+    return function ? function : look_up(name);
 }
 
-#define LIBC_ONLY LIBC
+#define SET(name, value)                                                                                     \
+    if (!functions->name)                                                                                    \
+    functions->name = (__typeof__(functions->name))(value)
 #define HOOK(name)
 #define PUBLIC(name)
 
 static void find_in(const struct elf_exports *exports, struct libc *functions)
 {
-#define LIBC(type, name, parameters)                                                                         \
-    if (!functions->name)                                                                                    \
-        functions->name = (__typeof__(functions->name))find(exports, #name);
+#define LIBC(type, name, parameters)              SET(name, find(exports, #name));
+#define LIBC_SINCE(minor, type, name, parameters) SET(name, find(exports, #name));
+#define LIBC_APART                                LIBC_SINCE
+#define LIBC_ONLY                                 LIBC_SINCE
 #include "libc.def"
 #undef LIBC
-}
-
-static void find_others(struct libc *functions)
-{
-#define LIBC(type, name, parameters)                                                                         \
-    if (!functions->name)                                                                                    \
-        functions->name = (__typeof__(functions->name))(uintptr_t)dlsym(RTLD_NEXT, #name);
-#include "libc.def"
-#undef LIBC
+#undef LIBC_SINCE
+#undef LIBC_APART
+#undef LIBC_ONLY
 }
 
 static void find_behind(const struct link_map *own, struct libc *functions)
@@ -75,6 +98,23 @@ static void find_behind(const struct link_map *own, struct libc *functions)
     }
 }
 
+/* ---- by the loader ---- */
+
+static void find_others(struct libc *functions)
+{
+    const int minor = glibc_minor();
+#define LIBC(type, name, parameters) SET(name, look_up(#name));
+#define LIBC_SINCE(first, type, name, parameters)                                                            \
+    SET(name, minor >= (first) ? look_up(#name) : (uintptr_t)missing);
+#define LIBC_APART(file, type, name, parameters)                                                             \
+    SET(name, minor >= MINOR_OF_ONE_LIBRARY ? look_up(#name) : (uintptr_t)missing);
+#define LIBC_ONLY LIBC_SINCE
+#include "libc.def"
+#undef LIBC
+#undef LIBC_SINCE
+#undef LIBC_APART
+}
+
 const struct libc *libc_resolve(void)
 {
     struct libc *functions = &libc_table.functions;
@@ -84,5 +124,26 @@ const struct libc *libc_resolve(void)
     find_behind(own, functions);
     find_others(functions);
     __atomic_store_n(&libc_table.is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire in libc */
+    return functions;
+}
+
+static uintptr_t look_up_apart(const char *file, const char *name)
+{
+    void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library ? dlsym(library, name) : NULL;
+    return found ? (uintptr_t)found : (uintptr_t)missing;
+}
+
+const struct libc *libc_apart(void)
+{
+    struct libc *functions = &libc_table.functions;
+    if (libc() && glibc_minor() >= MINOR_OF_ONE_LIBRARY)
+        return functions;
+#define LIBC(type, name, parameters)
+#define LIBC_SINCE(first, type, name, parameters)
+#define LIBC_APART(file, type, name, parameters)                                                             \
+    if ((uintptr_t)functions->name == (uintptr_t)missing)                                                    \
+        functions->name = (__typeof__(functions->name))look_up_apart(file, #name);
+#include "libc.def"
     return functions;
 }

@@ -3,8 +3,10 @@
  * own calls would otherwise meet the hooks.
  *
  * They are looked up at the first use, because hooks are called before our constructor runs (other libraries'
- * constructors come first). Nothing is allocated on the way to a function that exists. Any thread;
- * idempotent, hence without a lock.
+ * constructors come first). Nothing is allocated on the way to a function that exists, so one that this C
+ * library is too old for is not looked up by dlsym. A program can still find our hook of it by name; the hook
+ * then fails with ENOSYS, as a kernel that lacks the call would. Any thread; idempotent, hence without a
+ * lock.
  */
 #ifndef WALLPROF_LIBC_H
 #define WALLPROF_LIBC_H
@@ -32,12 +34,16 @@
 #include <time.h>
 
 struct libc {
-#define LIBC(type, name, parameters) type(*name) parameters;
-#define LIBC_ONLY                    LIBC
+#define LIBC(type, name, parameters)              type(*name) parameters;
+#define LIBC_SINCE(minor, type, name, parameters) type(*name) parameters;
+#define LIBC_APART                                LIBC_SINCE
+#define LIBC_ONLY                                 LIBC_SINCE
 #define HOOK(name)
 #define PUBLIC(name)
 #include "libc.def"
 #undef LIBC
+#undef LIBC_SINCE
+#undef LIBC_APART
 #undef LIBC_ONLY
 #undef HOOK
 #undef PUBLIC
@@ -50,6 +56,10 @@ extern struct libc_table {
 } libc_table __attribute__((visibility("hidden")));
 
 const struct libc *libc_resolve(void);
+
+/* The same, for the functions of LIBC_APART. Before glibc 2.34 their libraries may be loaded long after us,
+ * and for a part of the program only. A library that is found stays loaded. */
+const struct libc *libc_apart(void);
 
 static inline const struct libc *libc(void)
 {

@@ -19,6 +19,7 @@
 #include "elf/vdso.h"
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -189,7 +190,7 @@ static int begin_recording(struct session *session)
     if (status == 0)
         status = session_create_thread(&session->surroundings.thread, session_run, session);
     if (status < 0)
-        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
+        log_add(&session->log, LOG_ERROR, "cannot record: %s", error_text(-status));
     return status;
 }
 

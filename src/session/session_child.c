@@ -8,6 +8,7 @@
 #include "sig/signal/sig_control.h"
 #include "sig/signal/sig_setup.h"
 #include "base/raw_calls.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -85,7 +86,7 @@ void session_restart_in_child(void)
         session_make_current(session);
         session_thread_adopt(session->birth.main_thread);
     } else if (session) {
-        log_add(&session->log, LOG_ERROR, "cannot record a child: %s", strerrordesc_np(-status));
+        log_add(&session->log, LOG_ERROR, "cannot record a child: %s", error_text(-status));
         log_flush(&session->log);
     }
 }

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/name_pattern.h"
 #include "base/sink.h"
+#include "base/number_names.h"
+#include "base/raw_calls.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,7 +63,7 @@ static bool is_taken(const struct profile_path *named, uint64_t process_utc_ns)
     struct stat status;
     int directory_fd = open_output(named);
     bool is_there =
-        directory_fd >= 0 && fstatat(directory_fd, named->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+        directory_fd >= 0 && raw_fstatat(directory_fd, named->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (directory_fd >= 0)
         close(directory_fd);
     return is_there && S_ISREG(status.st_mode) &&
@@ -104,8 +106,8 @@ static void remove_if_same(const struct profile_path *output, int directory_fd,
                            const struct interval_file *file)
 {
     struct stat now;
-    if (fstatat(directory_fd, output->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == file->device &&
-        now.st_ino == file->inode && S_ISREG(now.st_mode))
+    if (raw_fstatat(directory_fd, output->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+        now.st_dev == file->device && now.st_ino == file->inode && S_ISREG(now.st_mode))
         unlinkat(directory_fd, output->name, 0);
 }
 
@@ -126,7 +128,8 @@ static void replace_oldest(struct session_intervals *intervals, uint32_t index,
             remove_if_same(&old, directory_fd, file);
     }
     *file = (struct interval_file){0};
-    if (fstatat(directory_fd, named->name, &written, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(written.st_mode))
+    if (raw_fstatat(directory_fd, named->name, &written, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(written.st_mode))
         *file = (struct interval_file){.number = number, .device = written.st_dev, .inode = written.st_ino};
     close(directory_fd);
 }
@@ -167,7 +170,7 @@ void session_write_interval(struct session *session, uint64_t end_ns)
     int status = session_name_interval(session, &session->intervals.files);
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the profile of an interval cannot be written to %s: %s",
-                session->outputs.paths[0].name, strerrordesc_np(-status));
+                session->outputs.paths[0].name, error_text(-status));
     else
         session_write_on_the_way(session, end_ns, write_numbered);
     if (status == 0 && is_first)

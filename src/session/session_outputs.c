@@ -4,6 +4,8 @@
 #include "base/sink.h"
 #include "base/trusted_path.h"
 #include "export/export_store.h"
+#include "base/number_names.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +19,8 @@ static int choose_path(struct profile_path *ret, const char *pattern, int32_t ra
 {
     int status = profile_path_choose(ret, pattern, birth->pid, rank, birth->start_utc_ns, birth->is_child);
     if (status < 0)
-        log_add(log, LOG_ERROR, "the profile cannot be written to %s: %s%s", pattern,
-                strerrordesc_np(-status), consequence);
+        log_add(log, LOG_ERROR, "the profile cannot be written to %s: %s%s", pattern, error_text(-status),
+                consequence);
     return status;
 }
 
@@ -55,8 +57,7 @@ void session_outputs_report(struct session_outputs *outputs, const char *name, i
         snprintf(who, sizeof(who), " as user %u", geteuid());
     if (error < 0 && !outputs->is_failure_reported)
         log_add(log, session_outputs_is_out_of_reach(outputs, error, birth) ? LOG_INFO : LOG_ERROR,
-                "the profile cannot be written to %s/%s: %s%s", directory, name, strerrordesc_np(-error),
-                who);
+                "the profile cannot be written to %s/%s: %s%s", directory, name, error_text(-error), who);
     if (error == 0)
         log_add(log, LOG_INFO, "profile written to %s/%s", directory, name);
     outputs->is_failure_reported |= error < 0;
@@ -128,7 +129,7 @@ static bool is_written_since(const struct profile_path *output, uint64_t start_u
     char path[PATH_MAX + NAME_MAX + 2];
     struct stat status;
     snprintf(path, sizeof(path), "%s/%s", output->directory, output->name);
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+    return raw_stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
            clock_timespec_ns(&status.st_mtim) >= start_utc_ns;
 }
 

@@ -136,9 +136,9 @@ void session_requests_discard(struct session_requests *requests)
  * later ones complain if it is missing. */
 static int open_page(void)
 {
-    int fd = memfd_create(CONTROL_PAGE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    int fd = raw_memfd_create(CONTROL_PAGE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0)
-        fd = memfd_create(CONTROL_PAGE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        fd = raw_memfd_create(CONTROL_PAGE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
     if (ftruncate(fd, CONTROL_PAGE_BYTES) == 0 &&

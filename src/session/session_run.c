@@ -7,6 +7,7 @@
 #include "sig/signal/sig_numbers.h"
 #include "sig/signal/sig_setup.h"
 #include "base/raw_calls.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static void report_settings(struct session *session)
 static void report_failure(struct session *session, int status)
 {
     if (*session->outputs.paths[0].name)
-        log_add(&session->log, LOG_ERROR, "cannot record: %s", strerrordesc_np(-status));
+        log_add(&session->log, LOG_ERROR, "cannot record: %s", error_text(-status));
 }
 
 static void await_first_tick(struct session *session)

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
 #include "profile/store.h"
+#include "base/number_names.h"
+#include "base/raw_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,7 @@ static const uint64_t again_after_ns = NS_PER_S;
 static bool is_directory(const char *path)
 {
     struct stat status;
-    return path[strlen(path) - 1] == '/' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+    return path[strlen(path) - 1] == '/' || (raw_stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
 void session_choose_store(struct session *session)
@@ -52,7 +54,7 @@ void session_choose_store(struct session *session)
                      : -ENAMETOOLONG;
     if (status < 0)
         log_add(&session->log, LOG_ERROR, "the recording cannot be kept in %s: %s", wanted,
-                strerrordesc_np(-status));
+                error_text(-status));
     sig_store_release(&store->plan, status == 0 ? STORE_FIRST : STORE_UNWANTED);
 }
 
@@ -120,7 +122,7 @@ static void join_run(struct session *session, int directory)
     sig_store_relaxed(&session->store.is_joined, fd >= 0);
     if (fd < 0)
         return;
-    if (mapped_store_is_kept(&session->sampler.mapped_store) && fstat(fd, &status) == 0 &&
+    if (mapped_store_is_kept(&session->sampler.mapped_store) && raw_fstat(fd, &status) == 0 &&
         S_ISREG(status.st_mode) && status.st_uid == geteuid())
         overhead_group_share(&session->sampler.overhead_group, fd);
     close(fd);
@@ -134,7 +136,7 @@ static void begin_keeping(struct session *session, bool is_first, uint64_t now_n
     bool is_lost = is_over || session_outputs_is_out_of_reach(&session->outputs, status, &session->birth);
     if (status < 0)
         log_add(&session->log, is_lost ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
-                session->store.path.directory, session->store.path.name, strerrordesc_np(-status));
+                session->store.path.directory, session->store.path.name, error_text(-status));
     if (directory < 0)
         return;
     join_run(session, directory);
@@ -195,7 +197,7 @@ static bool knows_more_than_files(const struct session *session)
         const char *path = arena_at(&sampler->arena, module->path);
         struct stat status;
         if (module->is_sampled && *path == '/' &&
-            (stat(path, &status) < 0 || clock_timespec_ns(&status.st_ctim) > session->birth.start_utc_ns))
+            (raw_stat(path, &status) < 0 || clock_timespec_ns(&status.st_ctim) > session->birth.start_utc_ns))
             return true;
         ref = module->next;
     }

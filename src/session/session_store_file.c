@@ -143,7 +143,7 @@ static bool is_waiting(int directory_fd, const char *name)
     int fd = openat(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool waits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+    bool waits = raw_fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
                  status.st_size > STORE_HEADER_BYTES && raw_fcntl(fd, F_GETLK, (long)&lock) == 0 &&
                  lock.l_type == F_UNLCK;
     close(fd);
@@ -235,7 +235,7 @@ void session_store_unlink(const struct session_store *store, const struct mapped
     char path[PATH_MAX + NAME_MAX + 2];
     struct stat status;
     snprintf(path, sizeof(path), "%s/%s", store->path.directory, store->name);
-    if (lstat(path, &status) == 0 && status.st_dev == mapped->device && status.st_ino == mapped->inode)
+    if (raw_lstat(path, &status) == 0 && status.st_dev == mapped->device && status.st_ino == mapped->inode)
         unlink(path);
 }
 

@@ -4,6 +4,7 @@
 #include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -98,7 +99,7 @@ void session_resume(const struct session_suspension *suspension)
     if (status < 0) {
         log_add(&session->log, LOG_WARNING,
                 "recording ends here, no thread can be created after unshare(), setns() or capset(): %s",
-                strerrordesc_np(-status));
+                error_text(-status));
         session->recording.end_ns = clock_monotonic_ns();
         session_state_move(&session->handshake.state, ON_GONE, NULL);
     }

@@ -9,7 +9,7 @@ program=$TARGETS/target_efault
 bare_run "$program" >"$TMP/bare.out" 2>"$TMP/bare.err" || fail "bare: status $?"
 
 # It knows every hook.
-sed -n 's/^LIBC([^,]*, \([^,]*\),.*/\1/p; s/^HOOK(\(.*\))/\1/p' "$ROOT/src/session/libc.def" | sort >"$TMP/hooks"
+sed -n 's/^LIBC_\(SINCE\|APART\)([^,]*, /LIBC(/; s/^LIBC([^,]*, \([^,]*\),.*/\1/p; s/^HOOK(\(.*\))/\1/p' "$ROOT/src/session/libc.def" | sort >"$TMP/hooks"
 sed -n 's/^covers //p' "$TMP/bare.out" | sort -u >"$TMP/covered"
 diff "$TMP/hooks" "$TMP/covered" || fail 'src/session/libc.def and what target_efault.c calls differ'
 grep -c ': ' "$TMP/bare.out"

@@ -40,7 +40,7 @@ done
 
 # The list of what is interposed (src/session/libc.def) has every function that the hooks define for a program to see,
 # and no other; and the library shows them.
-listed=$(sed -n 's/^LIBC([^,]*, \([^,]*\),.*/\1/p; s/^HOOK(\(.*\))/\1/p; s/^PUBLIC(\(.*\))/\1/p' src/session/libc.def | sort)
+listed=$(sed -n 's/^LIBC_\(SINCE\|APART\)([^,]*, /LIBC(/; s/^LIBC([^,]*, \([^,]*\),.*/\1/p; s/^HOOK(\(.*\))/\1/p; s/^PUBLIC(\(.*\))/\1/p' src/session/libc.def | sort)
 defined=$(readelf -sW "$WALLPROF_BUILD"/preload/*.o | awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" { print $8 }' | sort -u)
 shown=$("${NM:-nm}" -D --defined-only "$WALLPROF_BUILD/libwallprof.so" | awk '{ print $3 }' | sort)
 for names in "$defined" "$shown"; do
@@ -55,6 +55,9 @@ if readelf -dW "$WALLPROF_BUILD/libwallprof.so" | grep 'NEEDED.*libgcc_s'; then
     echo "the library needs libgcc_s (hook_wait.c looks up what it calls of an unwinder)"
     exit 1
 fi
+
+# The library runs with glibc 2.17 and newer.
+scripts/lint-glibc 2.17 "$WALLPROF_BUILD/libwallprof.so"
 
 # What one hook calls of another is bound inside. A program may export a function of that name, which may call our hook.
 bound=$(readelf -rW "$WALLPROF_BUILD/libwallprof.so" | awk '{ sub(/@.*/, "", $5); print $5 }' | sort -u | grep -xF "$listed" || true)

@@ -3,6 +3,7 @@
  * says of each, in the form of addr2line -a -i -f. For tests.
  */
 #include "tool/debug/debug_info.h"
+#include "base/number_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
         addresses[count++] = address;
     int error = debug_info_read(&module, addresses, count, &table);
     if (error) {
-        fprintf(stderr, "%s: %s\n", argv[1], strerrordesc_np(-error));
+        fprintf(stderr, "%s: %s\n", argv[1], error_text(-error));
         return 1;
     }
     for (size_t i = 0; i < table.row_count; i++)

@@ -54,7 +54,9 @@ static void the_table_has_what_dlsym_finds(void **state)
     const struct libc *functions = libc();
 #define LIBC(type, name, parameters)                                                                         \
     assert_int_equal((uintptr_t)functions->name, (uintptr_t)dlsym(RTLD_NEXT, #name));
-#define LIBC_ONLY LIBC
+#define LIBC_SINCE(minor, type, name, parameters) LIBC(type, name, parameters)
+#define LIBC_APART                                LIBC_SINCE
+#define LIBC_ONLY                                 LIBC_SINCE
 #define HOOK(name)
 #define PUBLIC(name)
 #include "session/libc.def"

@@ -35,6 +35,17 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+/* System calls that are newer than the headers of Debian 11. Both machines have the same numbers. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439
+#endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
 /* The registers a walk carries from frame to frame: those that CFAs are computed from. */
 struct sig_regs {
     uint64_t pc, sp, fp;

@@ -19,6 +19,7 @@
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_reader.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -270,7 +271,7 @@ static int write_merged(struct gathering *gathering)
     if (status == -ENODATA)
         return 0;
     if (status < 0)
-        return command_fail("the recordings cannot be merged: %s", strerrordesc_np(-status));
+        return command_fail("the recordings cannot be merged: %s", error_text(-status));
     for (uint32_t i = 0; i < gathering->main_path_count; i++) {
         const char *path = gathering->main_paths[i];
         int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);

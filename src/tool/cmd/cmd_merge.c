@@ -3,6 +3,7 @@
 #include "tool/io/array.h"
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
+#include "base/number_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -138,7 +139,7 @@ static void drop_input(struct merge_request *request, const char *path)
 
 static int report_error(const char *path, int error)
 {
-    return error < 0 ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
+    return error < 0 ? command_fail("%s: %s", path, error_text(-error)) : 0;
 }
 
 /* The output of an earlier merge in the same directory is no input. */

@@ -4,6 +4,7 @@
 #include "tool/read/store_names.h"
 #include "left_store.h"
 #include "tool/io/output_file.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -61,7 +62,7 @@ static int recover_open_store(const struct recover_request *request, const struc
     recording_close(&recording);
     if (status == 0 && !request->keeps && unlink(store->path) < 0)
         return command_fail("%s: it has been recovered, but cannot be removed: %s", store->path,
-                            strerrordesc_np(errno));
+                            error_text(errno));
     return status;
 }
 
@@ -72,7 +73,7 @@ static int recover(const struct recover_request *request, const char *path)
     if (status == -EPROTO)
         return command_fail("%s: it is not a store", path);
     if (status < 0)
-        return command_fail("%s: %s", path, strerrordesc_np(-status));
+        return command_fail("%s: %s", path, error_text(-status));
     if (store.is_running)
         status = command_fail("%s: process %d is still recording into it", path, (int)store.pid);
     else
@@ -86,7 +87,7 @@ static int recover_all(struct recover_request *request, const char *directory)
     struct left_store *stores;
     int status = 0, waiting = 0, count = left_list(directory, &stores);
     if (count < 0)
-        return command_fail("%s: %s", directory, strerrordesc_np(-count));
+        return command_fail("%s: %s", directory, error_text(-count));
     for (int i = 0; i < count; i++) {
         if (stores[i].is_running)
             continue;

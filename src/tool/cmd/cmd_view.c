@@ -6,6 +6,7 @@
 #include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -51,7 +52,7 @@ static int choose_path(const char *input, char ret[PATH_MAX])
     const char *name = strcmp(input, "-") == 0 ? "profile" : output_file_name(input);
     char directory[PATH_MAX / 2];
     if ((size_t)snprintf(directory, sizeof directory, "%s/wallprof-XXXXXX", parent) >= sizeof directory)
-        return command_fail("%s: %s", parent, strerrordesc_np(ENAMETOOLONG));
+        return command_fail("%s: %s", parent, error_text(ENAMETOOLONG));
     if (!mkdtemp(directory))
         return command_fail("%s: %m", parent);
     snprintf(ret, PATH_MAX, "%s/%.*s.html", directory, (int)strcspn(name, "."), name);

@@ -4,6 +4,7 @@
 #include "tool/io/array.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_reader.h"
+#include "base/number_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -162,7 +163,7 @@ void left_remove_empty(const char *directory)
 
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number)
 {
-    const char *name = signal_number > 0 && signal_number < NSIG ? sigabbrev_np(signal_number) : NULL;
+    const char *name = signal_number > 0 && signal_number < NSIG ? signal_name(signal_number) : NULL;
     if (store->is_running || store->is_closed || store->has_exited || store->became_another)
         return;
     if (name)

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "base/trusted_path.h"
 #include "tool/formats/formats.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +21,14 @@ struct sink *output_stdout_open(enum sink_coding coding)
 {
     struct sink *sink = sink_create_on(STDOUT_FILENO, coding);
     if (!sink)
-        command_fail("standard output: %s", strerrordesc_np(ENOMEM));
+        command_fail("standard output: %s", error_text(ENOMEM));
     return sink;
 }
 
 int output_stdout_close(struct sink *sink)
 {
     int error = sink_commit(sink);
-    return error ? command_fail("standard output: %s", strerrordesc_np(-error)) : 0;
+    return error ? command_fail("standard output: %s", error_text(-error)) : 0;
 }
 
 int output_printed(void)
@@ -51,7 +52,7 @@ static int write_and_close(const char *path, enum file_format format, const stru
         sink_fail(sink, encode_error);
     int error = sink_commit(sink);
     error = encode_error ? encode_error : error;
-    return error ? command_fail("%s: %s", path, strerrordesc_np(-error)) : 0;
+    return error ? command_fail("%s: %s", path, error_text(-error)) : 0;
 }
 
 /* Opens the path's directory first, so that a sink can write a new file in it and rename that. */
@@ -73,14 +74,14 @@ int output_file_write(const char *path, enum file_format format, const struct pr
         return sink ? write_and_close("standard output", format, profile, sink) : 1;
     }
     if (length >= PATH_MAX)
-        return command_fail("%s: %s", path, strerrordesc_np(ENAMETOOLONG));
+        return command_fail("%s: %s", path, error_text(ENAMETOOLONG));
     snprintf(directory, sizeof directory, "%.*s", length, name > path ? path : ".");
     int fd = trusted_path_open_directory(directory);
     if (fd < 0)
-        return command_fail("%s: %s", directory, strerrordesc_np(-fd));
+        return command_fail("%s: %s", directory, error_text(-fd));
     struct sink *sink = sink_create(fd, name, format_coding(format, name), &error);
     int status = sink ? write_and_close(path, format, profile, sink)
-                      : command_fail("%s: %s", path, strerrordesc_np(-error));
+                      : command_fail("%s: %s", path, error_text(-error));
     close(fd);
     return status;
 }

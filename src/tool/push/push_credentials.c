@@ -1,5 +1,6 @@
 #include "push_credentials.h"
 #include "push_body.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,7 +166,7 @@ int push_credentials_from_file(struct push_credentials *credentials, const char 
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         int error = -errno;
-        snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(-error));
+        snprintf(reason, PUSH_REASON_BYTES, "%s", error_text(-error));
         return error;
     }
     int status = read_credentials_file(credentials, fd, reason);

@@ -3,6 +3,7 @@
 #include "tool/io/command.h"
 #include "push_backoff.h"
 #include "push_spool.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ static void finish_file(struct follower *follower, struct push_file *file, bool 
     if (error < 0 && !follower->cannot_remember)
         command_fail(
             "what has been sent cannot be noted in %s (%s); after a restart it will be sent once more",
-            follower->options->place, strerrordesc_np(-error));
+            follower->options->place, error_text(-error));
     follower->cannot_remember = error < 0;
 }
 
@@ -147,7 +148,7 @@ static int follow_directory(struct follower *follower)
     for (;;) {
         int status = push_spool_scan(&follower->spool);
         if (status < 0)
-            return command_fail("%s: %s", follower->options->place, strerrordesc_np(-status));
+            return command_fail("%s: %s", follower->options->place, error_text(-status));
         drop_surplus(follower);
         if (!send_next(follower) && sigtimedwait(&signals, NULL, &pause) > 0)
             return 0;
@@ -178,7 +179,7 @@ int push_follow(struct push_sender *sender, const struct push_follow_options *op
     if (status == -EWOULDBLOCK)
         return command_fail("%s: another process follows this directory", options->place);
     if (status < 0)
-        return command_fail("%s: %s", options->place, strerrordesc_np(-status));
+        return command_fail("%s: %s", options->place, error_text(-status));
     sender->options.is_to_stop = is_to_stop;
     sender->options.argument = &follower;
     sigprocmask(SIG_BLOCK, &signals, NULL);

@@ -1,6 +1,7 @@
 #include "push_http.h"
 
 #include "curl_abi.h"
+#include "base/number_names.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -75,7 +76,7 @@ int push_http_open(struct push_http **ret, const struct push_http_options *optio
         http->handle = http->curl.easy_init();
     if (!http || !http->handle) {
         free(http);
-        snprintf(reason, PUSH_REASON_BYTES, "%s", strerrordesc_np(ENOMEM));
+        snprintf(reason, PUSH_REASON_BYTES, "%s", error_text(ENOMEM));
         return -ENOMEM;
     }
     http->options = *options;

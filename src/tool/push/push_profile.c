@@ -8,6 +8,7 @@
 #include "encode/pprof_fields.h"
 #include "tool/read/store_names.h"
 #include "base/protobuf_read.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -158,7 +159,7 @@ int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDIN
     if (status == 0)
         return 0;
     push_profile_free(profile);
-    snprintf(reason, RECORDING_REASON_BYTES, "%s", strerrordesc_np(-status));
+    snprintf(reason, RECORDING_REASON_BYTES, "%s", error_text(-status));
     return status;
 }
 

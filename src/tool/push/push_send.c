@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "tool/io/command.h"
 #include "push_backoff.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static void send_profile(struct push_sender *sender, const char *id, const struc
     if (sender->credentials_file && read_credentials(sender, reason) < 0)
         return set_result(result, PUSH_DENIED, reason);
     if (push_request_init(&request, &sender->target, profile, id) < 0)
-        return set_result(result, PUSH_LATER, strerrordesc_np(ENOMEM));
+        return set_result(result, PUSH_LATER, error_text(ENOMEM));
     push_http_send(sender->http, &request, &sender->credentials, result);
     push_request_free(&request);
 }
@@ -109,7 +110,7 @@ void push_sender_try(struct push_sender *sender, char id[PUSH_ID_BYTES], int dir
 {
     int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     if (fd < 0)
-        return set_result(result, PUSH_REFUSED, strerrordesc_np(errno));
+        return set_result(result, PUSH_REFUSED, error_text(errno));
     try_file(sender, id, fd, name, result);
     close(fd);
 }

@@ -2,6 +2,7 @@
 #include "tool/io/file_bytes.h"
 #include "profile/store.h"
 #include "store_file.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ static int refuse_bytes(struct recording *recording, int error)
 {
     if (error == -EBADMSG)
         return recording_refuse(recording, error, "its compressed data are damaged");
-    return recording_refuse(recording, error, "%s", strerrordesc_np(-error));
+    return recording_refuse(recording, error, "%s", error_text(-error));
 }
 
 static int open_file(struct recording *recording, const char *path)

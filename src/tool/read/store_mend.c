@@ -10,6 +10,7 @@
 #include "store_reader.h"
 
 #include "account/fold.h"
+#include "base/number_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -366,7 +367,7 @@ static void describe_unknown_end(const struct store_header *header, char *ret, s
     enum store_end end = store_believed_end(live);
     if (live->state == STORE_GIVEN_UP)
         snprintf(ret, capacity, "no longer kept in this file from there on: %s",
-                 live->error < 0 && live->error > -4096 ? strerrordesc_np(-live->error)
+                 live->error < 0 && live->error > -4096 ? error_text(-live->error)
                                                         : "it became another program");
     else if (end == STORE_END_EXIT)
         snprintf(ret, capacity, "ended by _exit(%d)", live->end.value);
