@@ -187,7 +187,11 @@ $(BUILD)/lib%.a:
 
 ifneq ($(TOOL),)
 TOOL_A      := $(BUILD)/libtool.a
-TOOL_LIBS   := -Wl,--as-needed -ldw -lelf -liberty
+# elfutils is linked statically, so that the tool starts where only the C library is. Where there is no archive of it
+# (Debian has one), as usual.
+archive_of   = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
+TOOL_LIBS   := -Wl,--as-needed $(or $(call archive_of,dw),-ldw) $(or $(call archive_of,elf),-lelf) -liberty \
+               $(foreach lib,lzma bz2 zstd,$(call archive_of,$(lib)))
 endif
 ARCHIVES    := $(TOOL_A) $(BUILD)/libformats.a $(BUILD)/libengine.a
 PROGRAM_LIBS := $(SANITIZE) -pthread $(CROSS_LD) $(TOOL_LIBS) $(ZLIB_A) -ldl
