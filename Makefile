@@ -31,7 +31,7 @@ CROSS_LD    := -L$(ARM64_LIBS) -Wl,-rpath-link,$(ARM64_LIBS)
 ZLIB_A      := $(ARM64_LIBS)/libz.a
 RUN         := qemu-aarch64 -L $(ARM64)/root
 endif
-MACHINE     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 
 # VARIANT=strict is for CI: gcc or clang, warnings are errors. Sanitizers: unit tests only, a preloaded sanitizer
 # runtime cannot be had in a program that was built without.
@@ -55,7 +55,7 @@ SIG_CFLAGS_aarch64 := -mno-outline-atomics
 SIG_CFLAGS := -U_FORTIFY_SOURCE -fno-stack-protector -fno-tree-vectorize -fno-builtin-memcpy -fno-builtin-memset $(SIG_CFLAGS_$(MACHINE))
 # CPPFLAGS, CFLAGS and LDFLAGS of the command line or the environment are honoured wherever C is compiled and linked.
 LINK    := $(CC) $(CFLAGS) $(LDFLAGS)
-ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a)
+ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a 2>/dev/null)
 
 ENGINE_SRC  := $(filter-out src/tool/%,$(wildcard src/*/*.c src/sig/*/*.c))
 PRELOAD_SRC := $(wildcard preload/*.c)
@@ -189,7 +189,7 @@ ifneq ($(TOOL),)
 TOOL_A      := $(BUILD)/libtool.a
 # elfutils is linked statically, so that the tool starts where only the C library is. Where there is no archive of it
 # (Debian has one), as usual.
-archive_of   = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
+archive_of   = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null))
 TOOL_LIBS   := -Wl,--as-needed $(or $(call archive_of,dw),-ldw) $(or $(call archive_of,elf),-lelf) -liberty \
                $(foreach lib,lzma bz2 zstd,$(call archive_of,$(lib)))
 endif
@@ -374,8 +374,8 @@ soak: $(LIB) $(TOOL) $(TARGETS) $(UNIT) build/pprof
 
 demo:
 	@scripts/setup-deps demo
-	@$(MAKE) --no-print-directory all build/pprof
-	@WALLPROF_BUILD=$(abspath $(BUILD)) WALLPROF_PPROF=$(abspath build/pprof) scripts/demo
+	@$(MAKE) --no-print-directory all
+	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/demo
 
 bench:
 	@scripts/setup-deps bench
