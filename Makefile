@@ -11,6 +11,10 @@ BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
 INCLUDEDIR ?= $(PREFIX)/include
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+DOCDIR  ?= $(PREFIX)/share/doc/wallprof
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+# What pkg-config takes for PREFIX. A tree that can be unpacked anywhere names it by where wallprof.pc lies (scripts/dist).
+PKGCONFIG_PREFIX ?= $(PREFIX)
 DESTDIR ?=
 VARIANT ?= release
 ifeq ($(origin CC),default)
@@ -110,7 +114,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall clean targets aarch64
+.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -131,6 +135,8 @@ help:
 	@echo 'make transparency   run the suites of CPython, stress-ng and libuv bare and profiled, compare test by test (40 minutes)'
 	@echo 'make zoo ZOO_ROUNDS=5   run programs of many kinds bare and profiled, compare how they end (KINDS: which; 25 minutes)'
 	@echo 'make install  PREFIX=$(PREFIX) (DESTDIR is honoured)'
+	@echo 'make dist     a tarball, in build/dist. DIST_SUITE=bullseye: for every Linux with glibc 2.31 (root, debootstrap)'
+	@echo 'make deb      a Debian package, in build/dist'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, docs/recording.md)'
 	@echo 'make pictures  draw the pictures of the README anew, of a recording of demo/ledger.c (needs chromium)'
@@ -408,7 +414,7 @@ zoo:
 # bash-completion looks for a file by the command's name.
 install: $(LIB) $(TOOL)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(COMPLETIONDIR)
-	install -d $(DESTDIR)$(INCLUDEDIR)
+	install -d $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PKGCONFIGDIR)
 	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
 	install -m 644 include/wallprof.h $(DESTDIR)$(INCLUDEDIR)
 	sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' scripts/wallprof-run >$(BUILD)/wallprof-run
@@ -417,14 +423,28 @@ install: $(LIB) $(TOOL)
 	install -m 644 docs/man/*.7 $(DESTDIR)$(MANDIR)/man7
 	install -m 644 scripts/completion/wallprof.bash $(DESTDIR)$(COMPLETIONDIR)/wallprof
 	ln -sf wallprof $(DESTDIR)$(COMPLETIONDIR)/wallprof-run
+	install -m 644 LICENSE CHANGELOG.md $(DESTDIR)$(DOCDIR)
+	sed -e 's|@PREFIX@|$(PKGCONFIG_PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' scripts/wallprof.pc >$(BUILD)/wallprof.pc
+	install -m 644 $(BUILD)/wallprof.pc $(DESTDIR)$(PKGCONFIGDIR)
 	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
 
 INSTALLED := $(LIBDIR)/libwallprof.so $(INCLUDEDIR)/wallprof.h $(addprefix $(BINDIR)/,wallprof wallprof-run) \
              $(addprefix $(COMPLETIONDIR)/,wallprof wallprof-run) \
+             $(addprefix $(DOCDIR)/,LICENSE CHANGELOG.md) $(PKGCONFIGDIR)/wallprof.pc \
              $(foreach section,1 7,$(addprefix $(MANDIR)/man$(section)/,$(notdir $(wildcard docs/man/*.$(section)))))
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then /sbin/ldconfig; fi
+
+# A tarball of what install installs, with what it is built on: DIST_SUITE=bullseye builds it in a Debian of that suite, so that it
+# runs with the C library of that and all later ones. Root can do that (scripts/debian-root).
+DIST_SUITE  ?=
+dist: $(if $(DIST_SUITE),,$(LIB) $(TOOL))
+	@$(if $(DIST_SUITE),scripts/dist-in $(DIST_SUITE),scripts/dist $(VERSION) $(MACHINE))
+
+deb: $(LIB) $(TOOL)
+	@scripts/deb $(VERSION)
 
 -include $(wildcard $(addprefix $(BUILD)/,$(addsuffix .d,src/*/* src/sig/*/* src/tool/*/* preload/* tests/*/*)))
 
