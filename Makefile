@@ -193,13 +193,14 @@ $(BUILD)/lib%.a:
 
 ifneq ($(TOOL),)
 TOOL_A      := $(BUILD)/libtool.a
-# elfutils is linked statically, so that the tool starts where only the C library is. Where there is no archive of it
-# (Debian has one), as usual.
-archive_of   = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null))
-TOOL_LIBS   := -Wl,--as-needed $(or $(call archive_of,dw),-ldw) $(or $(call archive_of,elf),-lelf) -liberty \
-               $(foreach lib,lzma bz2 zstd,$(call archive_of,$(lib)))
+# elfutils is linked statically where its archives suffice (Debian 11 and 12), so that the tool starts where only the C library is.
+TOOL_LIBS   := -Wl,--as-needed -liberty
+ELFUTILS    := $(BUILD)/elfutils.ld
+$(ELFUTILS): scripts/link-elfutils $(wildcard $(shell $(CC) -print-file-name=libdw.a 2>/dev/null))
+	@mkdir -p $(@D)
+	$(Q)CC='$(CC)' scripts/link-elfutils $@
 endif
-ARCHIVES    := $(TOOL_A) $(BUILD)/libformats.a $(BUILD)/libengine.a
+ARCHIVES    := $(TOOL_A) $(BUILD)/libformats.a $(BUILD)/libengine.a $(ELFUTILS)
 PROGRAM_LIBS := $(SANITIZE) -pthread $(CROSS_LD) $(TOOL_LIBS) $(ZLIB_A) -ldl
 $(BUILD)/wallprof: $(BUILD)/src/tool/cmd/main.o $(ARCHIVES)
 	@echo '  LINK  $@'

@@ -10,6 +10,14 @@
 #ifndef WALLPROF_GLIBC_VERSIONS_H
 #define WALLPROF_GLIBC_VERSIONS_H
 
+#include <features.h>
+
+/* strtoul() and its like also read binary numbers since glibc 2.38, by another name. */
+#undef __GLIBC_USE_C2X_STRTOL
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#define __GLIBC_USE_C23_STRTOL 0
+
 #ifdef __aarch64__
 #define OLDEST         "GLIBC_2.17"
 #define OLDEST_BUT_ONE "GLIBC_2.17"
