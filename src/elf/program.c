@@ -7,6 +7,7 @@
 #include "program.h"
 #include "sig/sys/sig_arch.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,16 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
-enum { OWN_MACHINE = EM_X86_64 };
-#else
-enum { OWN_MACHINE = EM_AARCH64 };
-#endif
-
 enum {
     WINDOW_BYTES = 1280,
-    NAME_BYTES = 256, /* of an interpreter; the kernel reads as much of a #! line */
-    MOST_LEVELS = 5,  /* of scripts whose interpreters are scripts, as in the kernel */
     MOST_PROGRAM_HEADERS = 64,
     MOST_DYNAMIC_ENTRIES = 256,
     MOST_LIBRARIES = 64,
@@ -231,7 +224,7 @@ static const char *obstacle_of_loader(const struct program_loader *own, const ch
     struct stat status;
     if (strncmp(last_part(path), "ld-musl", 7) == 0)
         return "its C library is musl";
-    if (!find_file(AT_FDCWD, path, 0, &status) ||
+    if (own->is_of_any_version || !find_file(AT_FDCWD, path, 0, &status) ||
         (status.st_dev == own->device && status.st_ino == own->inode))
         return NULL;
     struct window loader = {.fd = open_program(AT_FDCWD, path, 0)};
@@ -322,23 +315,38 @@ static bool has_interpreter_of_32_bits(struct window *file)
     return false;
 }
 
-/* A program without an interpreter is static: it loads nothing, and hands our entry on to its children. But a
- * loader can be executed by its name too (ld.so(8)). path: by which the file was opened. */
+/* Machine and class. False if it is no ELF file, or one without a whole header. */
+static bool read_header(struct window *file, Elf64_Ehdr *header, struct program *ret)
+{
+    char magic[SELFMAG] = "";
+    bool is_elf = copy_from(file, 0, magic, SELFMAG) && memcmp(magic, ELFMAG, SELFMAG) == 0;
+    ret->form = is_elf ? PROGRAM_CUT : PROGRAM_OTHER;
+    if (!is_elf || !copy_from(file, 0, header, sizeof(*header)))
+        return false;
+    ret->form = PROGRAM_STATIC;
+    ret->has_32_bits = header->e_ident[EI_CLASS] == ELFCLASS32;
+    ret->machine = header->e_machine; /* at the same place in both classes */
+    if (header->e_ident[EI_DATA] == ELFDATA2MSB)
+        ret->machine = __builtin_bswap16(ret->machine);
+    return true;
+}
+
+/* A loader can be executed by its name too (ld.so(8)). path: by which the file was opened. */
 static void examine_elf(struct window *file, const struct program_loader *own, const char *path,
                         struct program *ret)
 {
     struct elf_program elf = {.interpreter = {.p_type = PT_NULL}};
-    char interpreter[NAME_BYTES];
-    if (!copy_from(file, 0, &elf.header, sizeof(elf.header)) ||
-        memcmp(elf.header.e_ident, ELFMAG, SELFMAG) != 0)
+    char interpreter[PROGRAM_NAME_BYTES];
+    if (!read_header(file, &elf.header, ret))
         return;
-    if (elf.header.e_ident[EI_DATA] ==
-        ELFDATA2MSB) { /* which an emulator may run; nothing else in it is read */
+    if (elf.header.e_ident[EI_DATA] == ELFDATA2MSB) { /* an emulator may run it; no more of it is read */
         ret->obstacle = "it is for another machine";
+        ret->form = PROGRAM_DYNAMIC;
         return;
     }
-    if (elf.header.e_ident[EI_CLASS] == ELFCLASS32) {
+    if (ret->has_32_bits) {
         ret->obstacle = has_interpreter_of_32_bits(file) ? "it has 32 bits" : NULL;
+        ret->form = ret->obstacle ? PROGRAM_DYNAMIC : PROGRAM_STATIC;
         return;
     }
     if (!find_segments(file, &elf)) {
@@ -346,43 +354,66 @@ static void examine_elf(struct window *file, const struct program_loader *own, c
             ret->obstacle = obstacle_of_loader(own, path);
         return;
     }
+    ret->form = PROGRAM_DYNAMIC;
     if (!copy_string(file, elf.interpreter.p_offset, interpreter, sizeof(interpreter)))
         return;
-    ret->obstacle = elf.header.e_machine == OWN_MACHINE ? obstacle_of_loader(own, interpreter)
+    ret->obstacle = ret->machine == PROGRAM_OWN_MACHINE ? obstacle_of_loader(own, interpreter)
                                                         : "it is for another machine";
     if (!ret->obstacle && elf.dynamic.p_type == PT_DYNAMIC)
         find_runtime(file, &elf, ret->runtime);
 }
 
-/* The interpreter of a #! line, as the kernel reads it. False: it is no script. */
-static bool find_interpreter(struct window *file, char *ret)
+static bool is_blank(int c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The interpreter of a #! line, as the kernel reads it; after its NUL the argument, blanks in it included.
+ * False: it is no script. */
+static bool find_interpreter(struct window *file, char ret[PROGRAM_NAME_BYTES])
 {
     const unsigned char *line;
-    size_t length = look_at(file, 0, NAME_BYTES, &line), start = 2, end;
-    if (length < 3 || line[0] != '#' || line[1] != '!')
+    size_t there = look_at(file, 0, PROGRAM_NAME_BYTES, &line), start = 2, length = 2, end;
+    if (there < 3 || line[0] != '#' || line[1] != '!')
         return false;
-    while (start < length && (line[start] == ' ' || line[start] == '\t'))
+    while (length < there && line[length] && line[length] != '\n')
+        length++;
+    while (length > start && is_blank(line[length - 1]))
+        length--;
+    while (start < length && is_blank(line[start]))
         start++;
-    for (end = start; end < length && !strchr(" \t\n", line[end]); end++) /* strchr finds NUL too */
-        ret[end - start] = (char)line[end];
-    ret[end - start] = '\0';
-    return end < NAME_BYTES;
+    for (end = start; end < length && !is_blank(line[end]);)
+        end++;
+    char *argument = mempcpy(ret, line + start, end - start);
+    *argument++ = '\0';
+    while (end < length && is_blank(line[end]))
+        end++;
+    memcpy(argument, line + end, length - end);
+    argument[length - end] = '\0';
+    return start + strlen(ret) < PROGRAM_NAME_BYTES; /* else it may be longer */
+}
+
+void program_examine_file(const struct program_loader *loader, int directory_fd, const char *path, int flags,
+                          struct program *ret, char ret_interpreter[PROGRAM_NAME_BYTES])
+{
+    *ret = (struct program){.obstacle = NULL};
+    struct window file = {.fd = open_program(directory_fd, path, flags)};
+    if (file.fd < 0)
+        return;
+    if (find_interpreter(&file, ret_interpreter))
+        ret->form = PROGRAM_SCRIPT;
+    else
+        examine_elf(&file, loader, path, ret);
+    close_file(file.fd);
 }
 
 void program_examine(const struct program_loader *loader, int directory_fd, const char *path, int flags,
                      struct program *ret)
 {
-    char interpreter[NAME_BYTES];
-    *ret = (struct program){.obstacle = NULL};
-    for (int level = 0; level <= MOST_LEVELS; level++) {
-        struct window file = {.fd = open_program(directory_fd, path, flags)};
-        if (file.fd < 0)
-            return;
-        bool is_script = find_interpreter(&file, interpreter);
-        if (!is_script)
-            examine_elf(&file, loader, path, ret);
-        close_file(file.fd);
-        if (!is_script)
+    char interpreter[PROGRAM_NAME_BYTES];
+    for (int level = 0; level <= PROGRAM_LEVELS; level++) {
+        program_examine_file(loader, directory_fd, path, flags, ret, interpreter);
+        if (ret->form != PROGRAM_SCRIPT)
             return;
         directory_fd = AT_FDCWD;
         path = interpreter;

@@ -14,12 +14,6 @@
 
 static char directory[] = "/tmp/test_program.XXXXXX";
 
-#ifdef __x86_64__
-enum { OWN_MACHINE = EM_X86_64 };
-#else
-enum { OWN_MACHINE = EM_AARCH64 };
-#endif
-
 /* A small program: headers, then the interpreter, the dynamic section and its strings. */
 struct image {
     Elf64_Ehdr header;
@@ -33,7 +27,7 @@ static struct image image_of(const char *interpreter, const char *library)
 {
     struct image image = {
         .header = {.e_type = ET_DYN,
-                   .e_machine = OWN_MACHINE,
+                   .e_machine = PROGRAM_OWN_MACHINE,
                    .e_phoff = offsetof(struct image, segments),
                    .e_phentsize = sizeof(Elf64_Phdr),
                    .e_phnum = interpreter ? 3 : 2},
@@ -117,6 +111,61 @@ static void a_program_of_32_bits_does_not_fit(void **state)
     assert_obstacle(write_file("narrow", &image, sizeof(image)), "32 bits");
     image.segment.p_type = PT_LOAD;
     assert_obstacle(write_file("narrow", &image, sizeof(image)), NULL);
+}
+
+/* One file by itself: `wallprof run` says what is in the way, and where. */
+static void a_file_has_a_form(void **state)
+{
+    const struct program_loader any = {.is_of_any_version = true};
+    char interpreter[PROGRAM_NAME_BYTES];
+    struct program program;
+    struct image image = image_of("/nowhere/ld.so", "");
+    const struct {
+        const void *data;
+        size_t bytes;
+        enum program_form form;
+    } rows[] = {
+        {"", 0, PROGRAM_OTHER},
+        {"text", 4, PROGRAM_OTHER},
+        {"#!", 2, PROGRAM_OTHER},
+        {"#! \n", 4, PROGRAM_SCRIPT},
+        {"#! /bin/one  two 3 \t\nmore", 25, PROGRAM_SCRIPT},
+        {&image, sizeof(image.header) - 1, PROGRAM_CUT},
+        {&image, sizeof(image.header), PROGRAM_STATIC},
+        {&image, sizeof(image), PROGRAM_DYNAMIC},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *path = write_file("form", rows[i].data, rows[i].bytes);
+        program_examine_file(&any, AT_FDCWD, path, 0, &program, interpreter);
+        assert_int_equal(program.form, rows[i].form);
+        assert_null(program.obstacle);
+        if (program.form == PROGRAM_SCRIPT) {
+            bool is_named = strchr(rows[i].data, 'o');
+            assert_string_equal(interpreter, is_named ? "/bin/one" : "");
+            assert_string_equal(interpreter + strlen(interpreter) + 1, is_named ? "two 3" : "");
+        }
+    }
+    image.header.e_machine = __builtin_bswap16(EM_S390); /* as it is written there */
+    image.header.e_ident[EI_DATA] = ELFDATA2MSB;
+    program_examine_file(&any, AT_FDCWD, write_file("s390", &image, sizeof(image)), 0, &program, interpreter);
+    assert_int_equal(program.machine, EM_S390);
+    program_examine_file(&any, AT_FDCWD, "/nowhere/at/all", 0, &program, interpreter);
+    assert_int_equal(program.form, PROGRAM_UNREAD);
+}
+
+/* Who is not the library needs no version itself. */
+static void any_version_will_do(void **state)
+{
+    static const char loader[] = "stable release version 2.17.";
+    const struct program_loader any = {.is_of_any_version = true};
+    char path[256];
+    struct program program;
+    strcpy(path, write_file("old", loader, sizeof(loader)));
+    struct image image = image_of(path, "");
+    const char *of_old = write_file("of_old", &image, sizeof(image));
+    assert_obstacle(of_old, "too old");
+    program_examine(&any, AT_FDCWD, of_old, 0, &program);
+    assert_null(program.obstacle);
 }
 
 /* The text lies where one window ends and the next begins, too. */
@@ -258,6 +307,8 @@ int main(void)
         cmocka_unit_test(what_runs_here_fits),
         cmocka_unit_test(a_program_names_what_is_in_the_way),
         cmocka_unit_test(a_program_of_32_bits_does_not_fit),
+        cmocka_unit_test(a_file_has_a_form),
+        cmocka_unit_test(any_version_will_do),
         cmocka_unit_test(a_loader_tells_its_version),
         cmocka_unit_test(a_runtime_is_found),
         cmocka_unit_test(a_script_is_its_interpreter),
