@@ -113,8 +113,9 @@ E2E_JOBS    ?= $(if $(filter 1,$(JOBS)),1,2)
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
+FORCE:
 .SECONDARY:
-.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
+.PHONY: FORCE all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -138,7 +139,7 @@ help:
 	@echo 'make dist     a tarball, in build/dist. DIST_SUITE=bullseye: for every Linux with glibc 2.31 (root, debootstrap)'
 	@echo 'make deb      a Debian package, in build/dist'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
-	@echo 'make options  write anew what is made of src/config/options.def (help, completion, manual, docs/recording.md)'
+	@echo 'make options  write anew what is made of src/config/options.def (completion, manual, docs/recording.md)'
 	@echo 'make pictures  draw the pictures of the README anew, of a recording of demo/ledger.c (needs chromium)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e-quick | lint    parts of check'
@@ -165,6 +166,13 @@ $(BUILD)/src/sig/%.o: src/sig/%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) $(ALL_CFLAGS) $(SIG_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Where the tool looks for the library last: where it is installed.
+$(BUILD)/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
+$(BUILD)/src/tool/cmd/cmd_run.o: $(BUILD)/libdir
+$(BUILD)/src/tool/cmd/cmd_run.o: ALL_CFLAGS += -DWALLPROF_LIBDIR='"$(LIBDIR)"'
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -356,7 +364,7 @@ continuous: $(LIB)
 lint:
 	@scripts/lint
 
-# Writes what is made of src/config/options.def: the wrapper's help, the completion, wallprof-run(1), and the table in docs/recording.md.
+# Writes what is made of src/config/options.def: the completion, wallprof-run(1), and the table in docs/recording.md.
 options:
 	@scripts/options
 
@@ -418,8 +426,8 @@ install: $(LIB) $(TOOL)
 	install -d $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PKGCONFIGDIR)
 	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
 	install -m 644 include/wallprof.h $(DESTDIR)$(INCLUDEDIR)
-	sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' scripts/wallprof-run >$(BUILD)/wallprof-run
-	install -m 755 $(BUILD)/wallprof-run $(TOOL) $(DESTDIR)$(BINDIR)
+	install -m 755 $(TOOL) $(DESTDIR)$(BINDIR)
+	ln -sf wallprof $(DESTDIR)$(BINDIR)/wallprof-run
 	install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 docs/man/*.7 $(DESTDIR)$(MANDIR)/man7
 	install -m 644 scripts/completion/wallprof.bash $(DESTDIR)$(COMPLETIONDIR)/wallprof

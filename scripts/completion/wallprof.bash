@@ -129,7 +129,9 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'top diff view export merge push recover gather ctl help --help --version'
+        _wallprof_words 'run record top diff view export merge push recover gather ctl help --help --version'
+    elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
+        _wallprof_run_from 2
     else
         _wallprof_arguments "${COMP_WORDS[1]}"
     fi
@@ -160,21 +162,22 @@ _wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log 
 
 _wallprof_run_value() {
     case $option in
-    --out | --tool | --store | :) _wallprof_files ;;
+    -o | --out | --tool | --store | :) _wallprof_files ;;
     --format) _wallprof_list 'pprof callgrind folded html firefox store' ;;
     *) _wallprof_run_values ;;
     esac
 }
 
-# Sets program to the index of the program's name among the words. If the present word is an option's value, the name
-# will come after it.
-_wallprof_run_find_program() {
-    program=1
+# Sets program to the index of the program's name among the words from FIRST on. If the present word is an option's value,
+# the name will come after it.
+_wallprof_run_find_program() { # FIRST
+    program=$1
     while [ "$program" -lt "$COMP_CWORD" ]; do
         case ${COMP_WORDS[program]} in
         --) program=$((program + 1)) && return ;;
-        --quiet | --top | --merge | --help | --help-all | --version) program=$((program + 1)) ;;
-        --*)
+        --quiet | --top | --merge | -h | --help | --help-all | --version) program=$((program + 1)) ;;
+        -o?*) program=$((program + 1)) ;;
+        -o | --*)
             program=$((program + 2))
             [[ ${COMP_WORDS[program - 1]} != = ]] || program=$((program + 1))
             ;;
@@ -198,10 +201,15 @@ _wallprof_run_program() {
 }
 
 _wallprof_run() {
-    local cur option program
+    local cur option
     COMPREPLY=()
     _wallprof_here
-    _wallprof_run_find_program
+    _wallprof_run_from 1
+}
+
+_wallprof_run_from() { # FIRST
+    local program
+    _wallprof_run_find_program "$1"
     if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then

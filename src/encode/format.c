@@ -62,6 +62,23 @@ bool format_is_said(const char *path, size_t length)
     return said_by(name, length - (size_t)(name - path)) != FORMAT_COUNT;
 }
 
+const char *format_ending(enum file_format format)
+{
+    return formats[format].endings[0];
+}
+
+size_t format_stem_length(const char *path)
+{
+    const size_t bytes = strlen(path);
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        for (const char *const *ending = formats[format].endings; *ending; ending++) {
+            if (ends_in(path, bytes, *ending))
+                return bytes - strlen(*ending);
+        }
+    }
+    return bytes;
+}
+
 int format_of_word(const char *word, enum file_format *ret)
 {
     for (int format = 0; format < FORMAT_COUNT; format++) {

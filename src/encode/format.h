@@ -26,6 +26,10 @@ enum file_format format_of_name(const char *name);
 /* Whether the first `length` bytes of a path name a format, as opposed to the default. */
 bool format_is_said(const char *path, size_t length);
 
+/* The ending of such a file's name; and how much of a path comes before an ending that names a format. */
+const char *format_ending(enum file_format format);
+size_t format_stem_length(const char *path);
+
 /* By its name on a command line (pprof, ...): 0 or -EINVAL. */
 int format_of_word(const char *word, enum file_format *ret);
 const char *format_word(enum file_format format);

@@ -16,7 +16,7 @@
 static const unsigned names_before_exec_max = 100;
 
 /* Ranks on several machines may share a directory, and two of them may have the same pid. */
-static const char *default_pattern(int32_t rank)
+const char *profile_path_default(int32_t rank)
 {
     return rank >= 0 ? "wallprof.%r.%h.%p.pb.gz" : "wallprof.%p.pb.gz";
 }
@@ -32,7 +32,7 @@ void profile_path_anchor(char *pattern, size_t capacity, int32_t rank)
             anchored[used++] = '%'; /* stands for itself */
         anchored[used++] = *at;
     }
-    const char *name = *pattern ? pattern : default_pattern(rank);
+    const char *name = *pattern ? pattern : profile_path_default(rank);
     if (used + 1 + strlen(name) >= capacity)
         return;
     anchored[used++] = '/';
@@ -52,7 +52,7 @@ const char *profile_path_program_name(char *buffer, size_t capacity)
 static const char *with_name(const char *pattern, int32_t rank, char buffer[PATH_MAX])
 {
     size_t length = strlen(pattern);
-    const char *name = default_pattern(rank);
+    const char *name = profile_path_default(rank);
     if (length == 0)
         return name;
     if (pattern[length - 1] != '/' || length + strlen(name) >= PATH_MAX)

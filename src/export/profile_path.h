@@ -45,6 +45,9 @@ int profile_path_name_before_exec(const struct profile_path *output, int directo
  * directory. A pattern that does not fit is left as it is. */
 void profile_path_anchor(char *pattern, size_t capacity, int32_t rank);
 
+/* The pattern of a file's name that nobody has chosen. */
+const char *profile_path_default(int32_t rank);
+
 /* The program's base name, which is in the buffer, or "program". */
 const char *profile_path_program_name(char *buffer, size_t capacity);
 

@@ -64,7 +64,7 @@ class Run:
             env={"PATH": os.environ["PATH"], **environment}, preexec_fn=prepare, timeout=120, capture_output=True)
         self.after_ns = time.monotonic_ns()
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        if self.status < 0: # as a shell says it, and wallprof-run
+        if self.status < 0: # as a shell says it
             self.status = 128 - self.status
         self.cores = len([name for name in os.listdir(f"{directory}/cwd") if name.startswith("core")])
         self.log = read_log(f"{directory}/log")

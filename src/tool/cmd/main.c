@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "tool/io/command.h"
+#include "tool/io/output_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,8 @@ struct tool_command {
 };
 
 static const struct tool_command commands[] = {
+    {"run", "PROGRAM [ARGUMENTS]", "record where a program's time goes", command_run},
+    {"record", "PROGRAM [ARGUMENTS]", "another word for run", command_run},
     {"top", "FILE", "show where the time went, by thread and function", command_top},
     {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
     {"view", "FILE", "show the flame graph in a browser", command_view},
@@ -29,7 +32,7 @@ static int print_usage(FILE *stream, int status)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-8s%-22s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
     fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
-          "'wallprof COMMAND --help' has a command's options. wallprof-run records.\n",
+          "'wallprof COMMAND --help' has a command's options. wallprof-run is wallprof run.\n",
           stream);
     return status;
 }
@@ -37,6 +40,8 @@ static int print_usage(FILE *stream, int status)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    if (argc > 0 && strcmp(output_file_name(argv[0]), "wallprof-run") == 0)
+        return command_run(argc, argv);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
         return print_usage(stdout, 0);
     if (strcmp(name, "--version") == 0)

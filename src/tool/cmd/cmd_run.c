@@ -1,0 +1,230 @@
+/*
+ * wallprof run: runs a program with our library preloaded, and says at its end where its profile is.
+ *
+ * The program is a child, so that somebody is there at its end. After an exec no process could say anything
+ * in time, before our parent goes on. Where there is nothing to be done at the end, the program takes our
+ * place.
+ */
+#include "commands.h"
+#include "config/config.h"
+#include "encode/format.h"
+#include "tool/io/command.h"
+#include "tool/io/output_file.h"
+#include "tool/run/executable.h"
+#include "tool/run/outputs.h"
+#include "tool/run/run_child.h"
+#include "tool/run/run_directory.h"
+#include "tool/run/run_files.h"
+#include "tool/run/run_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SIGNAL_STATUS = 128 };
+
+struct run {
+    struct run_options options;
+    struct config config; /* of the program */
+    struct run_directory directory;
+    struct run_child child;
+    struct run_files files;
+    char library[PATH_MAX], program[PATH_MAX];
+    char report[PATH_MAX + 16]; /* the file that --top shows; "" without */
+    struct refusal refusal;
+};
+
+/* ---- before the start ---- */
+
+/* Beside the tool, or where it is installed. */
+static int find_library(char ret[PATH_MAX], struct refusal *refusal)
+{
+    char own[PATH_MAX] = "", path[2 * PATH_MAX], looked[6 * PATH_MAX] = "";
+    const char *const places[][2] = {{own, ""}, {own, "/../lib"}, {own, "/../lib64"}, {WALLPROF_LIBDIR, ""}};
+    if (readlink("/proc/self/exe", own, sizeof own - 1) > 0)
+        *strrchr(own, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        sprintf(looked + strlen(looked), " %s%s", places[i][0], places[i][1]);
+        snprintf(path, sizeof path, "%s%s/libwallprof.so", places[i][0], places[i][1]);
+        if (access(path, R_OK) < 0 || !realpath(path, ret))
+            continue;
+        return !strpbrk(ret, ": ")
+                   ? 0
+                   : refuse(refusal, RUN_FAILED,
+                            "%s cannot be preloaded: LD_PRELOAD has no way to write a space or a "
+                            "colon in a path; install it elsewhere",
+                            ret);
+    }
+    return refuse(refusal, RUN_FAILED, "libwallprof.so not found; looked in:%s", looked);
+}
+
+static int check_merge(const struct run *run, struct refusal *refusal)
+{
+    if (run->config.interval_ns)
+        return refuse(refusal, RUN_FAILED, "--merge: an interval's profile is of one process");
+    if (run->directory.no_store)
+        return refuse(refusal, RUN_FAILED, "--merge needs a store of the run: %s", run->directory.no_store);
+    for (uint32_t i = 0; i <= run->config.more_out_count; i++) {
+        const char *out = i == 0 ? run->config.out : run->config.more_outs[i - 1];
+        enum file_format format = format_of_name(output_file_name(out));
+        if (format == FORMAT_STORE)
+            return refuse(refusal, RUN_FAILED, "--merge: a store is of one process");
+        if (format_needs_timeline(format))
+            return refuse(refusal, RUN_FAILED, "--merge: a Firefox profile is of one process");
+    }
+    return 0;
+}
+
+/* One file more, which `wallprof gather` writes, or else each process. */
+static int prepare_report(struct run *run)
+{
+    if (run->config.interval_ns)
+        return refuse(&run->refusal, RUN_FAILED, "--top: there is a profile for each interval, not one");
+    if (!*run->directory.path)
+        return refuse(&run->refusal, RUN_FAILED, "--top needs a directory: nothing can be made in TMPDIR");
+    const char *name = run->options.merges ? "report.pb.gz" : "report.store"; /* that is of one process */
+    snprintf(run->report, sizeof run->report, "%s/%s", run->directory.path, name);
+    run->files.hidden = run->report;
+    return run->directory.lock_fd >= 0 ? 0
+                                       : outputs_set(&run->config, run->directory.path, name, &run->refusal);
+}
+
+static int prepare(struct run *run)
+{
+    int status = executable_find(*run->options.program, run->program, &run->refusal);
+    if (status == 0)
+        status = find_library(run->library, &run->refusal);
+    if (status == 0)
+        status = executable_check(run->program, &run->refusal);
+    for (int i = 0; i < run->options.variable_count && status == 0; i++)
+        putenv(run->options.variables[i]);
+    if (status == 0)
+        status = outputs_choose(&run->options, &run->config, &run->refusal);
+    if (status == 0)
+        status = run_directory_begin(&run->directory, &run->options, &run->refusal);
+    if (status == 0 && run->options.merges)
+        status = check_merge(run, &run->refusal);
+    if (status == 0 && run->options.shows_top)
+        status = prepare_report(run);
+    return status;
+}
+
+/* ---- after the end ---- */
+
+/* Makes the profiles of the stores, and says so where the processes did of theirs. */
+static void gather(struct run *run)
+{
+    char lock[16], pid[16], status[16];
+    const int end = run->child.status;
+    char *argv[16] = {"wallprof", "gather", "--lock",           lock, "--pid", pid,
+                      "--status", status,   run->directory.path};
+    int count = 9;
+    snprintf(lock, sizeof lock, "%d", run->directory.lock_fd);
+    snprintf(pid, sizeof pid, "%d", run->child.pid);
+    snprintf(status, sizeof status, "%d",
+             WIFSIGNALED(end) ? SIGNAL_STATUS + WTERMSIG(end) : WEXITSTATUS(end));
+    if (run->options.merges)
+        argv[count++] = "--merge";
+    if (*run->report) {
+        argv[count++] = "--also";
+        argv[count++] = run->report;
+    }
+    run_tool(argv, run->directory.written_fd, run->directory.lock_fd);
+}
+
+static void say(const struct run *run)
+{
+    char ending[64] = "";
+    int number = WIFSIGNALED(run->child.status) ? WTERMSIG(run->child.status) : 0;
+    const char *name = number ? sigabbrev_np(number) : NULL;
+    if (name)
+        snprintf(ending, sizeof ending, ": SIG%s ended the program", name);
+    else if (number)
+        snprintf(ending, sizeof ending, ": signal %d ended the program", number);
+    run_files_say(&run->files, run->config.interval_ns != 0, ending, stderr);
+}
+
+static void show_report(const struct run *run)
+{
+    const char *file = access(run->report, R_OK) == 0 ? run->report : run_files_main(&run->files);
+    enum file_format format = file ? format_of_name(output_file_name(file)) : FORMAT_HTML;
+    char *argv[] = {"wallprof", "top", (char *)file, NULL};
+    if (format != FORMAT_PPROF && format != FORMAT_STORE)
+        fputs("wallprof: there is nothing for --top to report\n", stderr);
+    else
+        run_tool(argv, STDERR_FILENO, -1);
+}
+
+static int fail(struct run *run)
+{
+    fprintf(stderr, "wallprof-run: %s\n", run->refusal.text);
+    run_directory_end(&run->directory);
+    return run->refusal.status;
+}
+
+static int fail_to_execute(struct run *run, int error)
+{
+    refuse(&run->refusal, error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE, "%s: %s", run->program,
+           strerror(error));
+    return fail(run);
+}
+
+static int run_program(struct run *run)
+{
+    if (!*run->directory.path && run->options.is_quiet)
+        return fail_to_execute(run, run_child_become(run->program, run->options.program, run->library));
+    int status = run_child_start(&run->child, run->program, run->options.program, run->library);
+    if (status < 0)
+        return fail_to_execute(run, -status);
+    run_child_drop_streams(run->directory.lock_fd, run->directory.written_fd);
+    run_child_await(&run->child);
+    if (*run->child.exec_error)
+        return fail_to_execute(run, *run->child.exec_error);
+    if (run->directory.lock_fd >= 0)
+        gather(run);
+    FILE *noted = run->directory.written_fd >= 0 ? fdopen(run->directory.written_fd, "r") : NULL;
+    if (noted) {
+        rewind(noted);
+        run_files_add(&run->files, noted, run->child.pid);
+    }
+    if (!run->options.is_quiet)
+        say(run);
+    if (run->options.shows_top)
+        show_report(run);
+    run_directory_end(&run->directory);
+    run_child_leave(&run->child);
+}
+
+/* Else a file of ours would be in the place of a stream that is closed. In the program it is closed. */
+static void fill_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+int command_run(int argc, char **argv)
+{
+    static struct run run;
+    (void)argc;
+    fill_streams();
+    if (run_options_read(&run.options, argv, &run.refusal) != 0)
+        return fail(&run);
+    switch (run.options.wish) {
+    case RUN_HELP:
+    case RUN_HELP_ALL:
+        return run_options_print_help(run.options.wish == RUN_HELP_ALL);
+    case RUN_VERSION:
+        return output_print("wallprof-run " WALLPROF_VERSION "\n");
+    default:
+        return prepare(&run) == 0 ? run_program(&run) : fail(&run);
+    }
+}

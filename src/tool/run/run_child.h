@@ -1,0 +1,43 @@
+/*
+ * The program as a child of `wallprof run`, in its process group: it starts as it would have started in our
+ * place, and every signal that is sent to us reaches it.
+ *
+ * Called from: cmd_run.c, which has one thread. All signals are blocked in it from the start of the program
+ * on; they wait until they are handed on, and those that come later change nothing any more.
+ */
+#ifndef WALLPROF_RUN_CHILD_H
+#define WALLPROF_RUN_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct run_child {
+    pid_t pid;
+    int status;       /* as waitpid gives it */
+    int *exec_error;  /* errno of the exec, shared with the child; 0: the program was started */
+    int stop_signal;  /* of the terminal: the last that has come to us, 0 since it was continued */
+    bool is_stopped;  /* the program is */
+    bool was_stopped; /* we were, with it */
+};
+
+/* Replaces this process by the program. Returns errno. */
+int run_child_become(const char *path, char **argv, const char *library);
+
+/* Starts it. 0 or -errno. */
+int run_child_start(struct run_child *ret, const char *path, char **argv, const char *library);
+
+/* Closes what we have of its streams, except stderr, so that a pipe ends when the program closes it; and all
+ * other descriptors but two. */
+void run_child_drop_streams(int kept, int also_kept);
+
+/* Hands on signals until the program has ended. */
+void run_child_await(struct run_child *child);
+
+/* Ends this process as the program has ended: with its status, or by its signal. */
+_Noreturn void run_child_leave(const struct run_child *child);
+
+/* Runs `wallprof` with these arguments, to its end. What it prints goes to descriptor `output`. `inherited`
+ * is open in it, unless that is -1. The keyboard does not end it. */
+void run_tool(char *const *argv, int output, int inherited);
+
+#endif
