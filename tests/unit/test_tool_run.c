@@ -387,6 +387,12 @@ static void the_end_says_where_the_profiles_are(void **state)
     assert_said("8 written /d/1\n9 written /d/2\n7 written /it's\n8 written /d/1\n", false,
                 "wallprof: profile in '/it'\\''s' -- look at it with: wallprof top '/it'\\''s'\n"
                 "wallprof: and of 2 other processes in /d\n");
+    assert_said("written: /x.html\ngoing on: 1\n", false,
+                "wallprof: profile in /x.html -- open it in a browser\n"
+                "wallprof: 1 process goes on; its profile is written when it ends\n");
+    assert_said("going on: 2\nwritten: /x.html\n", false,
+                "wallprof: profile in /x.html -- open it in a browser\n"
+                "wallprof: 2 processes go on; each one's profile is written when it ends\n");
     assert_said("8 written /1.html\nnonsense\n7 nonsense\n", false,
                 "wallprof: profile in /1.html -- open it in a browser\n");
     assert_said("7 written /bin/cat\n7 written /bin/sh\n8 written /bin/ls\n7 written /bin/nowhere\n", true,

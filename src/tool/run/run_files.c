@@ -35,6 +35,7 @@ void run_files_add(struct run_files *files, FILE *lines, pid_t program)
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "%d %15s /%n", &pid, word, &at) < 2)
             sscanf(line, "%15[a-z]: /%n", word, &at);
+        sscanf(line, "going on: %u", &files->going_on);
         bool is_more = at > 0 && strcmp(word, STORE_WRITTEN_MORE) == 0;
         if (pid > 0 || !is_more)
             is_programs = pid > 0 ? pid == program : at > 0 && strcmp(word, STORE_WRITTEN_FIRST) == 0;
@@ -149,4 +150,9 @@ void run_files_say(const struct run_files *files, bool is_counted, const char *e
         }
         say_others(files, first, stream);
     }
+    if (files->going_on == 1)
+        fputs("wallprof: 1 process goes on; its profile is written when it ends\n", stream);
+    else if (files->going_on > 1)
+        fprintf(stream, "wallprof: %u processes go on; each one's profile is written when it ends\n",
+                files->going_on);
 }

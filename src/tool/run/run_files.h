@@ -20,13 +20,14 @@ struct run_file {
 struct run_files {
     struct run_file *files; /* malloc'd */
     uint32_t count, capacity;
+    unsigned going_on;  /* processes that still record */
     const char *hidden; /* a file of which nothing is said, or NULL */
     void *seen;         /* a tree of tsearch(3): paths */
 };
 
 /*
  * Adds the lines of a stream, each file once. A process notes "PID WORD PATH"; that of this number is the
- * program. `wallprof gather` prints "WORD: PATH" of all processes.
+ * program. `wallprof gather` prints "WORD: PATH" of all processes, and "going on: N".
  */
 void run_files_add(struct run_files *files, FILE *lines, pid_t program);
 
