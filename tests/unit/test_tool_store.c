@@ -225,7 +225,7 @@ static void names_that_no_process_has_are_refused(void **state)
     small->symbols.lost_files = &lost;
     small->symbols.lost_file_count = 1;
     refuse_changed(fixture, "its names make no sense");
-    lost.error = -4000; /* there is no such error */
+    lost.error = -4096; /* the kernel has no such error */
     refuse_changed(fixture, "its names make no sense");
     small->symbols.lost_file_count = 0;
     small->functions[SMALL_MAIN].start_line = UINT32_MAX;

@@ -7,6 +7,7 @@
  */
 #include "commands.h"
 #include "config/config.h"
+#include "base/number_names.h"
 #include "encode/format.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
@@ -141,7 +142,7 @@ static void say(const struct run *run)
 {
     char ending[64] = "";
     int number = WIFSIGNALED(run->child.status) ? WTERMSIG(run->child.status) : 0;
-    const char *name = number ? sigabbrev_np(number) : NULL;
+    const char *name = number ? signal_name(number) : NULL;
     if (name)
         snprintf(ending, sizeof ending, ": SIG%s ended the program", name);
     else if (number)

@@ -1,6 +1,5 @@
 #include "store_reader.h"
 #include "names/symbolize.h"
-#include "base/number_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +130,7 @@ static bool take_regions(struct store_reader *reader, struct stored_symbols *sto
 
 static bool is_error(int32_t error)
 {
-    return error < 0 && error > -4096 && error_text(-error); /* the kernel has no others */
+    return error < 0 && error > -4096; /* the kernel has no others */
 }
 
 static bool take_modules(const struct store_reader *reader, struct symbols *symbols,

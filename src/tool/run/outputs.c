@@ -1,4 +1,5 @@
 #include "outputs.h"
+#include "base/number_names.h"
 #include "base/sink.h"
 #include "base/trusted_path.h"
 #include "encode/format.h"
@@ -78,7 +79,7 @@ static int check_writable(const char *pattern, int32_t rank, struct refusal *ref
     return status == 0 ? 0
                        : refuse(refusal, RUN_FAILED,
                                 "no profile can be written to %s: %s; name another file with --out",
-                                *pattern ? pattern : "the present directory", strerrordesc_np(-status));
+                                *pattern ? pattern : "the present directory", error_text(-status));
 }
 
 /* Appends a name to the list. % and commas of the directory, of which a name from the root on needs none,
@@ -134,6 +135,6 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
             status = check_writable(out, ret->rank, refusal);
     }
     if (status == 0 && !getcwd(directory, sizeof directory))
-        status = refuse(refusal, RUN_FAILED, "the present directory has no name: %s", strerrordesc_np(errno));
+        status = refuse(refusal, RUN_FAILED, "the present directory has no name: %s", error_text(errno));
     return status ? status : outputs_set(ret, directory, NULL, refusal);
 }
