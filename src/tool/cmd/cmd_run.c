@@ -6,8 +6,8 @@
  * place.
  */
 #include "commands.h"
-#include "config/config.h"
 #include "base/number_names.h"
+#include "config/config.h"
 #include "encode/format.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
