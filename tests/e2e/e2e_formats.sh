@@ -92,7 +92,7 @@ PPROF_BINARY_PATH='' "$PPROF" -list=outer_work -source_path="$TMP" "$TMP/cpp.pb.
 grep -q 'sink = sink + inlined_sum(10000);' "$TMP/list" || fail "pprof -list shows no source: $(head -n 20 "$TMP/list")"
 
 fetch() { # PATH WORD
-    "$PYTHON" - "http://localhost:$port$1" "$2" <<'END' || fail "pprof's page $1 lacks $2"
+    "$PYTHON" - "http://127.0.0.1:$port$1" "$2" <<'END' || fail "pprof's page $1 lacks $2"
 import sys, time, urllib.error, urllib.request
 end = time.monotonic() + 60
 while time.monotonic() < end:
@@ -108,14 +108,14 @@ END
 }
 
 answers() {
-    (: >"/dev/tcp/localhost/$port") 2>/dev/null
+    (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null
 }
 
 # Sets $port and $server; fails where it ends instead.
 start_pprof() {
     local end=$((SECONDS + 60))
     port=$(free_port)
-    "$PPROF" -http="localhost:$port" -no_browser -source_path="$TMP" "$TMP/cpp.pb.gz" >"$TMP/http" 2>&1 &
+    "$PPROF" -http="127.0.0.1:$port" -no_browser -source_path="$TMP" "$TMP/cpp.pb.gz" >"$TMP/http" 2>&1 &
     server=$!
     until answers || [ "$SECONDS" -ge "$end" ]; do
         kill -0 "$server" 2>/dev/null || return 1

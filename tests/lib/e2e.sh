@@ -64,7 +64,7 @@ free_port() {
 while True:
     with socket.socket() as one:
         try:
-            one.bind(("localhost", random.randrange(20000, 30000)))
+            one.bind(("127.0.0.1", random.randrange(20000, 30000)))
         except OSError:
             continue
         print(one.getsockname()[1])
