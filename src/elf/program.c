@@ -1,10 +1,11 @@
 /*
- * The file is read through a small window. What is needed lies close together in nearly all files, so three
- * reads are enough. Every offset in the file is untrusted; the kernel refuses what is not there.
+ * What is needed lies close together in nearly all files, so three reads of the window are enough. Every
+ * offset in the file is untrusted; the kernel refuses what is not there.
  *
  * System calls are made directly. The C library's open is a cancellation point, which posix_spawn is not.
  */
 #include "program.h"
+#include "file_window.h"
 #include "sig/sys/sig_arch.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 enum {
-    WINDOW_BYTES = 1280,
     MOST_PROGRAM_HEADERS = 64,
     MOST_DYNAMIC_ENTRIES = 256,
     MOST_LIBRARIES = 64,
@@ -28,14 +28,6 @@ enum {
 
 /* The linker's: this library's own header. Its dynamic section is _DYNAMIC. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-
-/* A part of an open file. */
-struct window {
-    int fd;
-    uint64_t offset; /* in the file */
-    size_t bytes;
-    unsigned char data[WINDOW_BYTES];
-};
 
 /* ---- files ---- */
 
@@ -94,42 +86,6 @@ bool program_can_open(const char *path)
     if (fd >= 0)
         close_file(fd);
     return fd >= 0;
-}
-
-/* ---- the window ---- */
-
-/* How many of the bytes at an offset lie in the window, which is moved there if it has not all of them. */
-static size_t look_at(struct window *file, uint64_t offset, size_t wanted, const unsigned char **ret)
-{
-    if (offset < file->offset || offset + wanted > file->offset + file->bytes || offset + wanted < offset) {
-        long got = sig_syscall4(SYS_pread64, file->fd, (long)file->data, WINDOW_BYTES, (long)offset);
-        file->offset = offset;
-        file->bytes = got > 0 ? (size_t)got : 0;
-    }
-    size_t there = file->bytes - (size_t)(offset - file->offset);
-    *ret = file->data + (offset - file->offset);
-    return there < wanted ? there : wanted;
-}
-
-static bool copy_from(struct window *file, uint64_t offset, void *to, size_t bytes)
-{
-    const unsigned char *at;
-    if (look_at(file, offset, bytes, &at) < bytes)
-        return false;
-    memcpy(to, at, bytes);
-    return true;
-}
-
-/* A string that ends within the capacity. */
-static bool copy_string(struct window *file, uint64_t offset, char *to, size_t capacity)
-{
-    const unsigned char *at;
-    size_t there = look_at(file, offset, capacity, &at);
-    const unsigned char *end = memchr(at, '\0', there);
-    if (!end)
-        return false;
-    memcpy(to, at, (size_t)(end - at) + 1);
-    return true;
 }
 
 /* ---- which C library the interpreter belongs to ---- */
@@ -196,18 +152,19 @@ static unsigned needed_glibc(void)
 
 /* The N of the C library 2.N that a loader is of, by what it says for --version. 0: of another C library, or
  * of one older than 2.33, which had no such text. */
-static unsigned glibc_of(struct window *loader)
+static unsigned glibc_of(struct file_window *loader)
 {
     static const char text[] = "stable release version 2.";
     enum { TEXT_LENGTH = sizeof(text) - 1, DIGITS = 3 };
-    for (uint64_t offset = 0; offset < MOST_LOADER_BYTES; offset += WINDOW_BYTES - TEXT_LENGTH - DIGITS) {
+    for (uint64_t offset = 0; offset < MOST_LOADER_BYTES;
+         offset += FILE_WINDOW_BYTES - TEXT_LENGTH - DIGITS) {
         const unsigned char *at;
-        size_t there = look_at(loader, offset, WINDOW_BYTES, &at);
+        size_t there = file_window_look_at(loader, offset, FILE_WINDOW_BYTES, &at);
         const unsigned char *found = memmem(at, there, text, TEXT_LENGTH);
         char digits[DIGITS + 1] = {0};
-        if (found && copy_from(loader, offset + (uint64_t)(found - at) + TEXT_LENGTH, digits, DIGITS))
+        if (found && file_window_copy(loader, offset + (uint64_t)(found - at) + TEXT_LENGTH, digits, DIGITS))
             return number_at(digits);
-        if (there < WINDOW_BYTES)
+        if (there < FILE_WINDOW_BYTES)
             break;
     }
     return 0;
@@ -227,7 +184,7 @@ static const char *obstacle_of_loader(const struct program_loader *own, const ch
     if (own->is_of_any_version || !find_file(AT_FDCWD, path, 0, &status) ||
         (status.st_dev == own->device && status.st_ino == own->inode))
         return NULL;
-    struct window loader = {.fd = open_program(AT_FDCWD, path, 0)};
+    struct file_window loader = {.fd = open_program(AT_FDCWD, path, 0)};
     if (loader.fd < 0)
         return NULL;
     unsigned version = glibc_of(&loader);
@@ -249,11 +206,11 @@ struct elf_program {
 };
 
 /* The offset in the file of an address; the largest number if there is none. */
-static uint64_t offset_of(struct window *file, const Elf64_Ehdr *header, uint64_t address)
+static uint64_t offset_of(struct file_window *file, const Elf64_Ehdr *header, uint64_t address)
 {
     Elf64_Phdr segment;
     for (unsigned i = 0; i < header->e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
-        if (copy_from(file, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
+        if (file_window_copy(file, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
             segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz)
             return segment.p_offset + (address - segment.p_vaddr);
     }
@@ -261,14 +218,14 @@ static uint64_t offset_of(struct window *file, const Elf64_Ehdr *header, uint64_
 }
 
 /* Finds the runtime among the libraries that the program itself names. */
-static void find_runtime(struct window *head, const struct elf_program *elf, char *ret)
+static void find_runtime(struct file_window *head, const struct elf_program *elf, char *ret)
 {
-    struct window file = {.fd = head->fd}; /* a second one, so that the headers are read once */
+    struct file_window file = {.fd = head->fd}; /* a second one, so that the headers are read once */
     uint64_t names[MOST_LIBRARIES], strings = 0;
     unsigned count = 0;
     Elf64_Dyn entry = {.d_tag = DT_DEBUG};
     for (unsigned i = 0; i < MOST_DYNAMIC_ENTRIES && entry.d_tag != DT_NULL; i++) {
-        if (!copy_from(&file, elf->dynamic.p_offset + i * sizeof(entry), &entry, sizeof(entry)))
+        if (!file_window_copy(&file, elf->dynamic.p_offset + i * sizeof(entry), &entry, sizeof(entry)))
             break;
         if (entry.d_tag == DT_NEEDED && count < MOST_LIBRARIES)
             names[count++] = entry.d_un.d_val;
@@ -278,7 +235,8 @@ static void find_runtime(struct window *head, const struct elf_program *elf, cha
     strings = offset_of(head, &elf->header, strings);
     for (unsigned i = 0; i < count && strings != UINT64_MAX; i++) {
         char name[PROGRAM_RUNTIME_BYTES];
-        if (copy_string(&file, strings + names[i], name, sizeof(name)) && program_is_runtime(name)) {
+        if (file_window_copy_string(&file, strings + names[i], name, sizeof(name)) &&
+            program_is_runtime(name)) {
             strcpy(ret, name);
             return;
         }
@@ -287,11 +245,11 @@ static void find_runtime(struct window *head, const struct elf_program *elf, cha
 
 /* ---- the program ---- */
 
-static bool find_segments(struct window *file, struct elf_program *elf)
+static bool find_segments(struct file_window *file, struct elf_program *elf)
 {
     Elf64_Phdr segment;
     for (unsigned i = 0; i < elf->header.e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
-        if (!copy_from(file, elf->header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+        if (!file_window_copy(file, elf->header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
             return false;
         if (segment.p_type == PT_INTERP)
             elf->interpreter = segment;
@@ -301,14 +259,14 @@ static bool find_segments(struct window *file, struct elf_program *elf)
     return elf->interpreter.p_type == PT_INTERP;
 }
 
-static bool has_interpreter_of_32_bits(struct window *file)
+static bool has_interpreter_of_32_bits(struct file_window *file)
 {
     Elf32_Ehdr header;
     Elf32_Phdr segment;
-    if (!copy_from(file, 0, &header, sizeof(header)))
+    if (!file_window_copy(file, 0, &header, sizeof(header)))
         return false;
     for (unsigned i = 0; i < header.e_phnum && i < MOST_PROGRAM_HEADERS; i++) {
-        if (copy_from(file, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
+        if (file_window_copy(file, header.e_phoff + i * sizeof(segment), &segment, sizeof(segment)) &&
             segment.p_type == PT_INTERP)
             return true;
     }
@@ -316,12 +274,12 @@ static bool has_interpreter_of_32_bits(struct window *file)
 }
 
 /* Machine and class. False if it is no ELF file, or one without a whole header. */
-static bool read_header(struct window *file, Elf64_Ehdr *header, struct program *ret)
+static bool read_header(struct file_window *file, Elf64_Ehdr *header, struct program *ret)
 {
     char magic[SELFMAG] = "";
-    bool is_elf = copy_from(file, 0, magic, SELFMAG) && memcmp(magic, ELFMAG, SELFMAG) == 0;
+    bool is_elf = file_window_copy(file, 0, magic, SELFMAG) && memcmp(magic, ELFMAG, SELFMAG) == 0;
     ret->form = is_elf ? PROGRAM_CUT : PROGRAM_OTHER;
-    if (!is_elf || !copy_from(file, 0, header, sizeof(*header)))
+    if (!is_elf || !file_window_copy(file, 0, header, sizeof(*header)))
         return false;
     ret->form = PROGRAM_STATIC;
     ret->has_32_bits = header->e_ident[EI_CLASS] == ELFCLASS32;
@@ -332,7 +290,7 @@ static bool read_header(struct window *file, Elf64_Ehdr *header, struct program 
 }
 
 /* A loader can be executed by its name too (ld.so(8)). path: by which the file was opened. */
-static void examine_elf(struct window *file, const struct program_loader *own, const char *path,
+static void examine_elf(struct file_window *file, const struct program_loader *own, const char *path,
                         struct program *ret)
 {
     struct elf_program elf = {.interpreter = {.p_type = PT_NULL}};
@@ -355,7 +313,7 @@ static void examine_elf(struct window *file, const struct program_loader *own, c
         return;
     }
     ret->form = PROGRAM_DYNAMIC;
-    if (!copy_string(file, elf.interpreter.p_offset, interpreter, sizeof(interpreter)))
+    if (!file_window_copy_string(file, elf.interpreter.p_offset, interpreter, sizeof(interpreter)))
         return;
     ret->obstacle = ret->machine == PROGRAM_OWN_MACHINE ? obstacle_of_loader(own, interpreter)
                                                         : "it is for another machine";
@@ -370,10 +328,10 @@ static bool is_blank(int c)
 
 /* The interpreter of a #! line, as the kernel reads it; after its NUL the argument, blanks in it included.
  * False: it is no script. */
-static bool find_interpreter(struct window *file, char ret[PROGRAM_NAME_BYTES])
+static bool find_interpreter(struct file_window *file, char ret[PROGRAM_NAME_BYTES])
 {
     const unsigned char *line;
-    size_t there = look_at(file, 0, PROGRAM_NAME_BYTES, &line), start = 2, length = 2, end;
+    size_t there = file_window_look_at(file, 0, PROGRAM_NAME_BYTES, &line), start = 2, length = 2, end;
     if (there < 3 || line[0] != '#' || line[1] != '!')
         return false;
     while (length < there && line[length] && line[length] != '\n')
@@ -397,7 +355,7 @@ void program_examine_file(const struct program_loader *loader, int directory_fd,
                           struct program *ret, char ret_interpreter[PROGRAM_NAME_BYTES])
 {
     *ret = (struct program){.obstacle = NULL};
-    struct window file = {.fd = open_program(directory_fd, path, flags)};
+    struct file_window file = {.fd = open_program(directory_fd, path, flags)};
     if (file.fd < 0)
         return;
     if (find_interpreter(&file, ret_interpreter))
