@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "config_values.h"
 #include "encode/format.h"
+#include "rank.h"
 
 #include <signal.h>
 #include <string.h>
@@ -330,17 +331,6 @@ static char *const *find_ours(char *const *environment, char *ours[OURS_MAX + 1]
     return ours;
 }
 
-/* The value of a variable in an environment, or NULL. */
-static const char *look_up(char *const *environment, const char *name)
-{
-    size_t length = strlen(name);
-    for (; *environment; environment++) {
-        if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
-            return *environment + length + 1;
-    }
-    return NULL;
-}
-
 static bool is_known(const char *entry)
 {
     for (int i = 0; i < VARIABLE_COUNT; i++) {
@@ -349,33 +339,6 @@ static bool is_known(const char *entry)
             return true;
     }
     return false;
-}
-
-/* The rank in a variable, or PROCESS_NO_RANK. */
-static int32_t rank_in(char *const *environment, const char *name)
-{
-    uint64_t number;
-    const char *value = look_up(environment, name);
-    bool is_rank = value && parse_number(value, &number) && number <= INT32_MAX;
-    return is_rank ? (int32_t)number : PROCESS_NO_RANK;
-}
-
-/*
- * MPI's own launchers come first: Open MPI, PMIx (Open MPI 5, Slurm with --mpi=pmix), PMI (MPICH, Intel MPI,
- * Slurm with --mpi=pmi2), MVAPICH2. Slurm sets its variable in batch scripts too, and what mpirun starts
- * there inherits it. So it is a rank only in a step of several tasks.
- */
-static int32_t find_rank(char *const *environment)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "MV2_COMM_WORLD_RANK"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        int32_t rank = rank_in(environment, names[i]);
-        if (rank >= 0)
-            return rank;
-    }
-    return rank_in(environment, "SLURM_STEP_NUM_TASKS") > 1 ? rank_in(environment, "SLURM_PROCID")
-                                                            : PROCESS_NO_RANK;
 }
 
 static void name_unknown(struct log *log, char *const *environment)
@@ -399,15 +362,15 @@ static bool needs_timeline(const struct config *config)
 void config_read(struct config *config, struct log *log, char *const *environment)
 {
     char *ours[OURS_MAX + 1];
-    config->rank = find_rank(environment);
+    config->rank = rank_find(environment);
     environment = find_ours(environment, ours);
     for (int i = 0; i < VARIABLE_COUNT; i++)
         read_variable(config, log, (enum variable)i, variables[i].standard);
     /* WALLPROF_LOG comes first, because its level applies to messages about the others. */
-    read_variable(config, log, VARIABLE_LOG, look_up(environment, variables[VARIABLE_LOG].name));
+    read_variable(config, log, VARIABLE_LOG, value_in(environment, variables[VARIABLE_LOG].name));
     for (int i = 0; i < VARIABLE_COUNT; i++) {
         if (i != VARIABLE_LOG)
-            read_variable(config, log, (enum variable)i, look_up(environment, variables[i].name));
+            read_variable(config, log, (enum variable)i, value_in(environment, variables[i].name));
     }
     if (config->timeline == TIMELINE_OFF && needs_timeline(config))
         config->timeline = TIMELINE_ON;

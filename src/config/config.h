@@ -44,7 +44,7 @@ struct config {
     int control_signal;            /* starts and stops the recording; 0: none */
     bool has_seed;                 /* random numbers are fixed, for tests */
     uint64_t seed;
-    int32_t rank;                                   /* in a parallel run (config.c); else PROCESS_NO_RANK */
+    int32_t rank;                                   /* in a parallel run (rank.h); else PROCESS_NO_RANK */
     enum log_level log_level;                       /* WALLPROF_LOG=LEVEL or LEVEL:FILE */
     char out[PATH_MAX];                             /* the first name of WALLPROF_OUT; "" for the default */
     char more_outs[CONFIG_MORE_OUTS_MAX][PATH_MAX]; /* the other names: files of the same recording */

@@ -11,6 +11,16 @@ static const uint64_t size_min_bytes = 1U << 20;
 static const uint64_t size_max_bytes = (uint64_t)32 << 30;
 static const uint64_t span_max_ns = 10000 * 3600 * (uint64_t)NS_PER_S;
 
+const char *value_in(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *environment; environment++) {
+        if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+            return *environment + length + 1;
+    }
+    return NULL;
+}
+
 /* A whole number at the start of a text. */
 static bool parse_leading_number(const char *text, uint64_t *ret, const char **ret_end)
 {

@@ -1,6 +1,6 @@
 /*
- * Reads the text of variables: numbers, percentages, sizes, times and signals. Pure functions; false or 0 for
- * a text that is not one.
+ * Finds variables, and reads their text: numbers, percentages, sizes, times and signals. Pure functions;
+ * false or 0 for a text that is not one.
  */
 #ifndef WALLPROF_CONFIG_VALUES_H
 #define WALLPROF_CONFIG_VALUES_H
@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 enum { PERCENT_PPM = 10000, WORDS_TEXT_BYTES = 128 };
+
+/* The value of a variable in an environment (environ's form), or NULL. */
+const char *value_in(char *const *environment, const char *name);
 
 /* A whole number without sign or blanks; false for anything else, overflow included. */
 bool parse_number(const char *text, uint64_t *ret);
