@@ -1,7 +1,7 @@
 #include "profile_path.h"
 #include "base/clock.h"
 #include "base/name_pattern.h"
-#include "base/program_path.h"
+#include "modules/program_path.h"
 #include "base/raw_calls.h"
 
 #include <errno.h>

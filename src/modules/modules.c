@@ -4,7 +4,7 @@
 #include "loader.h"
 #include "module_records.h"
 #include "sig/cfi/sig_eh_frame.h"
-#include "base/program_path.h"
+#include "program_path.h"
 #include "base/sort.h"
 
 #include <errno.h>
