@@ -113,9 +113,8 @@ E2E_JOBS    ?= $(if $(filter 1,$(JOBS)),1,2)
 Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
-FORCE:
 .SECONDARY:
-.PHONY: FORCE all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
+.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -166,13 +165,6 @@ $(BUILD)/src/sig/%.o: src/sig/%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
 	$(Q)$(CC) $(ALL_CFLAGS) $(SIG_CFLAGS) -MMD -MP -c -o $@ $<
-
-# Where the tool looks for the library last: where it is installed.
-$(BUILD)/libdir: FORCE
-	@mkdir -p $(@D)
-	@echo '$(LIBDIR)' | cmp -s - $@ || echo '$(LIBDIR)' >$@
-$(BUILD)/src/tool/cmd/cmd_run.o: $(BUILD)/libdir
-$(BUILD)/src/tool/cmd/cmd_run.o: ALL_CFLAGS += -DWALLPROF_LIBDIR='"$(LIBDIR)"'
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -420,13 +412,18 @@ zoo:
 	@$(MAKE) --no-print-directory all
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/zoo/run --rounds=$(ZOO_ROUNDS) $(KINDS)
 
-# bash-completion looks for a file by the command's name.
+# The tool is linked anew, as it has to know where the library is; others may use the build meanwhile. bash-completion looks for a
+# file by the command's name.
 install: $(LIB) $(TOOL)
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(COMPLETIONDIR)
 	install -d $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PKGCONFIGDIR)
 	install -m 755 $(LIB) $(DESTDIR)$(LIBDIR)/libwallprof.so
 	install -m 644 include/wallprof.h $(DESTDIR)$(INCLUDEDIR)
-	install -m 755 $(TOOL) $(DESTDIR)$(BINDIR)
+	@echo '  LINK  $(DESTDIR)$(BINDIR)/wallprof'
+	$(Q)made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
+	    $(CC) $(ALL_CFLAGS) -g0 -DWALLPROF_LIBDIR='"$(LIBDIR)"' -c -o "$$made/library_place.o" src/tool/run/library_place.c && \
+	    $(LINK) -o "$$made/wallprof" $(BUILD)/src/tool/cmd/main.o "$$made/library_place.o" $(ARCHIVES) $(PROGRAM_LIBS) && \
+	    install -m 755 "$$made/wallprof" $(DESTDIR)$(BINDIR)
 	ln -sf wallprof $(DESTDIR)$(BINDIR)/wallprof-run
 	install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1
 	install -m 644 docs/man/*.7 $(DESTDIR)$(MANDIR)/man7
@@ -434,8 +431,8 @@ install: $(LIB) $(TOOL)
 	ln -sf wallprof $(DESTDIR)$(COMPLETIONDIR)/wallprof-run
 	install -m 644 LICENSE CHANGELOG.md $(DESTDIR)$(DOCDIR)
 	sed -e 's|@PREFIX@|$(PKGCONFIG_PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' scripts/wallprof.pc >$(BUILD)/wallprof.pc
-	install -m 644 $(BUILD)/wallprof.pc $(DESTDIR)$(PKGCONFIGDIR)
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' scripts/wallprof.pc | \
+	    install -m 644 /dev/stdin $(DESTDIR)$(PKGCONFIGDIR)/wallprof.pc
 	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
 
 INSTALLED := $(LIBDIR)/libwallprof.so $(INCLUDEDIR)/wallprof.h $(addprefix $(BINDIR)/,wallprof wallprof-run) \

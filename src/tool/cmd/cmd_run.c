@@ -12,6 +12,7 @@
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/run/executable.h"
+#include "tool/run/library_place.h"
 #include "tool/run/outputs.h"
 #include "tool/run/run_child.h"
 #include "tool/run/run_directory.h"
@@ -46,10 +47,10 @@ struct run {
 static int find_library(char ret[PATH_MAX], struct refusal *refusal)
 {
     char own[PATH_MAX] = "", path[2 * PATH_MAX], looked[6 * PATH_MAX] = "";
-    const char *const places[][2] = {{own, ""}, {own, "/../lib"}, {own, "/../lib64"}, {WALLPROF_LIBDIR, ""}};
+    const char *const places[][2] = {{own, ""}, {own, "/../lib"}, {own, "/../lib64"}, {library_place, ""}};
     if (readlink("/proc/self/exe", own, sizeof own - 1) > 0)
         *strrchr(own, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places && *places[i][0]; i++) {
         sprintf(looked + strlen(looked), " %s%s", places[i][0], places[i][1]);
         snprintf(path, sizeof path, "%s%s/libwallprof.so", places[i][0], places[i][1]);
         if (access(path, R_OK) < 0 || !realpath(path, ret))
