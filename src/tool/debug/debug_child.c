@@ -20,6 +20,12 @@
 
 enum { NO_KEY = 0, REPLY_MAX_BYTES = 1 << 30, WAITING_MS = 1000 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { HAS_SANITIZER = 1 };
+#else
+enum { HAS_SANITIZER = 0 };
+#endif
+
 #define MEMORY_MAX_BYTES ((rlim_t)16 << 30)
 
 struct child_reply {
@@ -54,9 +60,8 @@ static rlim_t memory_inherited(void)
 /* A sanitizer reserves more memory than the machine has. */
 static void limit_memory(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit_resource(RLIMIT_DATA, memory_inherited() + MEMORY_MAX_BYTES);
-#endif
+    if (!HAS_SANITIZER)
+        limit_resource(RLIMIT_DATA, memory_inherited() + MEMORY_MAX_BYTES);
 }
 
 static void write_all(int fd, const void *bytes, size_t count)
