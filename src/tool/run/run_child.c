@@ -193,7 +193,8 @@ _Noreturn void run_child_leave(const struct run_child *child)
 
 void run_tool(char *const *argv, int output, int inherited)
 {
-    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXFSZ};
+    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE,
+                                  SIGXFSZ, SIGTSTP, SIGTTIN, SIGTTOU};
     pid_t pid = fork();
     if (pid != 0) {
         waitpid(pid, NULL, 0);
@@ -204,6 +205,8 @@ void run_tool(char *const *argv, int output, int inherited)
     dup2(output, STDOUT_FILENO);
     if (inherited >= 0)
         fcntl(inherited, F_SETFD, 0);
+    unsetenv(
+        "LD_PRELOAD"); /* a run around us would have it record itself, into the directory that it reads */
     set_mask(caller_mask);
     execv("/proc/self/exe", argv);
     _exit(SIGNAL_STATUS - 1);

@@ -37,7 +37,8 @@ void run_child_await(struct run_child *child);
 _Noreturn void run_child_leave(const struct run_child *child);
 
 /* Runs `wallprof` with these arguments, to its end. What it prints goes to descriptor `output`. `inherited`
- * is open in it, unless that is -1. The keyboard does not end it. */
+ * is open in it, unless that is -1. The keyboard neither ends nor stops it: we wait for it, and
+ * our parent would not see that it has stopped. */
 void run_tool(char *const *argv, int output, int inherited);
 
 #endif
