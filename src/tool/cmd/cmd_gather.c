@@ -66,7 +66,7 @@ struct gathering {
     struct left_store main; /* the merged profile goes where its profile would go; no path without one */
     char main_paths[STORE_PROFILE_PATHS_MAX][PATH_MAX];
     uint32_t main_path_count;
-    /* Trees of tsearch(3): paths that were written, stores that were to be added, stores that were added. */
+    /* Trees of tsearch(3): paths that were written, stores that were tried, stores that were added. */
     void *taken, *seen, *merged;
     struct left_store *stores; /* of the directory, as they were found */
     int store_count;
@@ -220,7 +220,7 @@ static void convert_store(struct gathering *gathering, const struct left_store *
         failed = write_one(gathering, store);
     else if (gathering->has_no_memory)
         failed = 1;
-    else if (remember_path(&gathering->seen, store->path))
+    else
         failed = add_one(gathering, store);
     gathering->failed |= failed;
     if (!failed && !gathering->merges)
@@ -232,10 +232,12 @@ static void convert_store(struct gathering *gathering, const struct left_store *
 /* When the run is over, a process that ends by itself writes its profile: left are those that were killed. */
 static bool is_left(struct gathering *gathering, struct left_store *store, bool is_last)
 {
+    bool is_left = !store->is_running;
     if (!gathering->is_over)
-        return !store->is_running || (is_last && left_has_ended(store, ENDING_PATIENCE_MS));
-    store->is_running = store->is_running || left_is_mapped(store);
-    return !store->is_running && remember_path(&gathering->seen, store->path); /* one attempt */
+        is_left = is_left || (is_last && left_has_ended(store, ENDING_PATIENCE_MS));
+    else if (is_left)
+        is_left = !(store->is_running = left_is_mapped(store));
+    return is_left && remember_path(&gathering->seen, store->path); /* one attempt */
 }
 
 static void convert_if_left(struct gathering *gathering, const char *path, bool is_last)
