@@ -194,7 +194,10 @@ static int run_program(struct run *run)
         rewind(noted);
         run_files_add(&run->files, noted, run->child.pid);
     }
-    if (!run->options.is_quiet)
+    if (!run->options.is_quiet && run->directory.written_fd < 0)
+        fputs("wallprof: the profile is where --out has it; TMPDIR has no room for a note of its name\n",
+              stderr);
+    else if (!run->options.is_quiet)
         say(run);
     if (run->options.shows_top)
         show_report(run);

@@ -2,12 +2,15 @@
 #include "profile/store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+enum { NOTES_BYTES = 4096 }; /* enough for what the program itself notes */
 
 /* Whether the processes' recordings are to be in the directory of the run; else *ret_reason says why not. */
 static bool wants_stores(const struct run_options *options, const char **ret_reason)
@@ -79,7 +82,11 @@ int run_directory_begin(struct run_directory *ret, const struct run_options *opt
         return 0;
     }
     ret->written_fd = create_file(ret, STORE_WRITTEN_NAME, path);
-    setenv("WALLPROF_WRITTEN", path, 1);
+    if (fallocate(ret->written_fd, FALLOC_FL_KEEP_SIZE, 0, NOTES_BYTES) < 0 && errno != EOPNOTSUPP) {
+        close(ret->written_fd); /* a full disk: nothing could be noted */
+        ret->written_fd = -1;
+    } else
+        setenv("WALLPROF_WRITTEN", path, 1);
     if (!has_stores)
         return 0;
     ret->lock_fd = create_file(ret, STORE_RUN_NAME, path);
