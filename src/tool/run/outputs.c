@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,12 +120,14 @@ int outputs_set(struct config *config, const char *directory, const char *also, 
 int outputs_choose(const struct run_options *options, struct config *ret, struct refusal *refusal)
 {
     char directory[PATH_MAX];
+    bool is_absolute = true;
     if (*options->outs)
         setenv("WALLPROF_OUT", options->outs, 1);
     read_config(ret);
     int status = *options->formats ? apply_formats(options, ret, refusal) : 0;
     for (uint32_t i = 0; i <= ret->more_out_count && status == 0; i++) {
         const char *out = output_at(ret, i);
+        is_absolute = is_absolute && *out == '/';
         if (*options->outs && has_unknown_ending(out))
             status =
                 refuse(refusal, RUN_FAILED,
@@ -134,7 +137,7 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
         else
             status = check_writable(out, ret->rank, refusal);
     }
-    if (status == 0 && !getcwd(directory, sizeof directory))
+    if (status == 0 && !is_absolute && !getcwd(directory, sizeof directory))
         status = refuse(refusal, RUN_FAILED, "the present directory has no name: %s", error_text(errno));
-    return status ? status : outputs_set(ret, directory, NULL, refusal);
+    return status || is_absolute ? status : outputs_set(ret, directory, NULL, refusal);
 }
