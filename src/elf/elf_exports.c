@@ -18,6 +18,13 @@ static const void *address_of(uint64_t base, uint64_t address)
     return (const void *)(uintptr_t)(address < base ? base + address : address);
 }
 
+/* A table without them is empty, as the loader sees it, and there is nothing to divide by. */
+static bool has_buckets(const void *hash)
+{
+    const struct hash_header *header = hash;
+    return header && header->bucket_count != 0 && header->bloom_count != 0;
+}
+
 bool elf_exports_of(const struct link_map *object, struct elf_exports *ret)
 {
     *ret = (struct elf_exports){.bias = object->l_addr};
@@ -32,7 +39,7 @@ bool elf_exports_of(const struct link_map *object, struct elf_exports *ret)
         else if (entry->d_tag == DT_GNU_HASH)
             ret->hash = at;
     }
-    return ret->symbols && ret->strings && ret->hash;
+    return ret->symbols && ret->strings && has_buckets(ret->hash);
 }
 
 static uint32_t hash_of(const char *name)
