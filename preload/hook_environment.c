@@ -117,7 +117,7 @@ struct environment_plan hook_environment_plan_search(const char *file, char *con
         return hook_environment_plan(AT_FDCWD, file, 0, environment);
     path = path ? path : "/bin:/usr/bin"; /* as in the C library */
     while (next_candidate(&path, file, candidate)) {
-        if (program_can_execute(candidate))
+        if (program_can_execute(candidate, !session_is_strict()))
             return hook_environment_plan(AT_FDCWD, candidate, 0, environment);
     }
     return (struct environment_plan){.change = ENVIRONMENT_STAYS};

@@ -71,8 +71,9 @@ void program_examine_file(const struct program_loader *loader, int directory_fd,
 /* Whether a file can be opened to read. */
 bool program_can_open(const char *path);
 
-/* Whether a path leads to a regular file that this thread may execute, as far as the kernel tells. */
-bool program_can_execute(const char *path);
+/* Whether a path leads to a regular file that this thread may execute, as far as the kernel tells, or as the
+ * mode does if the kernel is not asked. */
+bool program_can_execute(const char *path, bool asks_kernel);
 
 /* Whether a library, by the name that a program needs it by, must be loaded before ours. */
 bool program_is_runtime(const char *name);

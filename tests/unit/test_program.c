@@ -252,17 +252,18 @@ static void who_may_not_execute_finds_another(void **state)
     bool is_root = geteuid() == 0;
     assert_int_equal(chmod(path, 0611), 0);
     assert_int_equal(chmod(directory, 0711), 0);
-    assert_int_equal(program_can_execute(path), is_root);
+    assert_int_equal(program_can_execute(path, true), is_root);
     if (is_root) {
         assert_int_equal(chown(path, NOBODY, (gid_t)-1), 0);
         assert_int_equal(seteuid(NOBODY), 0);
-        bool can_execute = program_can_execute(path);
+        bool can_execute = program_can_execute(path, true);
         assert_int_equal(seteuid(0), 0);
         assert_false(can_execute);
     }
     assert_int_equal(chmod(path, 0100), 0);
-    assert_true(program_can_execute(path));
-    assert_false(program_can_execute(directory));
+    assert_true(program_can_execute(path, true));
+    assert_true(program_can_execute(path, false));
+    assert_false(program_can_execute(directory, true));
 }
 
 static void what_cannot_be_read_has_no_obstacle(void **state)
