@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64, MAIN_EVERY = 8 };
+enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64 };
 
 static const uint64_t interval_ns = 100 * NS_PER_MS;
 
@@ -124,6 +124,7 @@ bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64
     find_strangers(scan, threads, is_different);
     scan->foreign_checks = smaller(checks, scan->foreign_count);
     scan->live_checks = smaller(checks, threads->live_count);
+    scan->is_main_due = true;
     return true;
 }
 
@@ -155,31 +156,39 @@ static struct thread *next_gone_foreign(struct thread_scan *scan)
     return NULL;
 }
 
-/* The main thread has a clock until the process ends, so the kernel's word is read now and then. */
-static bool has_main_ended(struct thread_scan *scan, const struct thread *thread)
+/* The hook reports before the thread ends, so this is read after what the kernel says. */
+static bool has_no_end(const struct thread *thread)
 {
-    uint64_t unused;
-    return thread->tid == getpid() && ++scan->main_checks % MAIN_EVERY == 0 &&
-           !is_alive(scan, thread->tid, &unused);
+    return sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
 }
 
-/* The hook reports before the thread ends, so its report is read after the clock. */
-static bool is_gone(struct thread_scan *scan, const struct thread *thread)
+/* The main thread has a clock until the process ends, so its state is read: 10 us in each scan. */
+static struct thread *gone_main(struct thread_scan *scan, const struct threads *threads)
+{
+    uint64_t unused;
+    struct thread *thread = scan->is_main_due ? threads_find(threads, getpid()) : NULL;
+    scan->is_main_due = false;
+    bool is_gone =
+        thread && !thread->is_foreign && !is_alive(scan, thread->tid, &unused) && has_no_end(thread);
+    return is_gone ? thread : NULL;
+}
+
+static bool is_gone(const struct thread *thread)
 {
     struct timespec unused;
-    bool has_ended =
-        sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL || has_main_ended(scan, thread);
-    return has_ended && sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
+    return sig_clock_read(clock_of_thread(thread->tid), &unused) == -EINVAL && has_no_end(thread);
 }
 
 struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct threads *threads)
 {
     struct thread *gone = next_gone_foreign(scan);
+    if (!gone)
+        gone = gone_main(scan, threads);
     for (; !gone && scan->live_checks > 0 && threads->live_count > 0; scan->live_at++) {
         scan->live_checks--;
         scan->live_at %= threads->live_count;
         struct thread *thread = threads->live[scan->live_at];
-        if (!thread->is_foreign && is_gone(scan, thread))
+        if (!thread->is_foreign && is_gone(thread))
             gone = thread;
     }
     return gone;

@@ -57,7 +57,7 @@ struct thread_scan {
     uint32_t foreign_count, foreign_capacity;
     uint32_t foreign_at, foreign_checks; /* the next of them to check, and how many are still due */
     uint32_t live_at, live_checks;       /* the same for all live threads */
-    uint32_t main_checks;                /* how often the main thread's turn has come */
+    bool is_main_due;                    /* the main thread is still to be checked */
 };
 
 /* *scan is zeroed memory. 0 or -ENOMEM. */

@@ -728,6 +728,7 @@ static const char *const without_pointers[] = {
     "usleep",       "sleep",        "tcdrain",          "unshare",        "setns",      "_exit",
     "_Exit",        "abort",        "ptrace",           "setuid",         "setgid",     "seteuid",
     "setegid",      "setreuid",     "setregid",         "setresuid",      "setresgid",  "mlockall",
+    "pthread_exit", "thrd_exit",    "pthread_cancel",
 };
 
 static int autobound(int type)

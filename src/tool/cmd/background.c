@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static unsigned last_seconds; /* for the handler */
@@ -17,7 +18,7 @@ bool background_begin(unsigned last_s)
     if (fork() != 0)
         return false;
     setsid();
-    close_range(0, ~0U, 0);
+    syscall(SYS_close_range, 0, ~0U, 0); /* glibc has a function of it since 2.34 */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         open("/dev/null", O_RDWR);
     last_seconds = last_s;
