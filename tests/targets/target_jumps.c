@@ -3,8 +3,9 @@
  *
  *     target_jumps sigaltstack | sigaction | exec
  *
- * Afterwards the thread works for longer than it is left alone, which after an exec is 1 s of CPU time, and
- * then up to 1 s until the sampler tries again. Prints "all right".
+ * Afterwards the thread works for longer than it is left alone: after an exec for 1 s of CPU time, and then,
+ * as after calls that were no moment for a request, for up to 1 s until the sampler tries again. Prints "all
+ * right".
  */
 #include "target.h"
 
@@ -13,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-enum { STACK_BYTES = 65536, WORK_MS = 500, WORK_AFTER_EXEC_MS = 3000 };
+enum { STACK_BYTES = 65536, WORK_MS = 3000 };
 
 static sigjmp_buf before_call;
 static volatile sig_atomic_t is_in_call;
@@ -76,9 +77,9 @@ static void jump_out_of_calls(const char *name)
     set_timer(0);
 }
 
-KEEP_FRAME static void work(uint64_t ms)
+KEEP_FRAME static void work(void)
 {
-    uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * NS_PER_MS;
+    uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_MS * NS_PER_MS;
     while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
         KEEP_CALL();
 }
@@ -91,7 +92,7 @@ int main(int count, char **arguments)
         die("target_jumps sigaltstack | sigaction | exec");
     sigaltstack(&stack, NULL);
     jump_out_of_calls(arguments[1]);
-    work(strcmp(arguments[1], "exec") ? WORK_MS : WORK_AFTER_EXEC_MS);
+    work();
     puts("all right");
     return 0;
 }
