@@ -169,7 +169,7 @@ check_options() {
     refuses 125 '--format is for one --out' --format pprof --out a.pb.gz,b true
     refuses 125 'each but the last must say its format' --out a --out b.html true
     refuses 125 '--out x.svg: no format has this ending' --out x.svg true
-    refuses 125 'no profile can be written to nowhere/x.pb.gz: No such file or directory' -o nowhere/x.pb.gz true
+    refuses 125 'the directory of nowhere/x.pb.gz: No such file or directory; make it' -o nowhere/x.pb.gz true
     refuses 125 "no profile can be written to $tmp/dir: Is a directory" -o "$tmp/dir" true
     refuses 125 'WALLPROF_HZ=x is not a whole number from 1 to 10000' --hz x true
     refuses 125 'have no such stream' --out /dev/stdout true

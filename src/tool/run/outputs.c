@@ -8,10 +8,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Reads the environment as the library will. What it complains of it logs itself. */
@@ -67,6 +69,7 @@ static bool has_unknown_ending(const char *path)
 static int check_writable(const char *pattern, int32_t rank, struct refusal *refusal)
 {
     struct profile_path path;
+    struct stat file;
     const char *name = output_file_name(pattern);
     for (const char *at = pattern; at < name; at++) {
         if (*at == '%' && strchr("pnt", *++at))
@@ -74,9 +77,18 @@ static int check_writable(const char *pattern, int32_t rank, struct refusal *ref
     }
     int status = profile_path_choose(&path, pattern, getpid(), rank, 0, false);
     int fd = status < 0 ? status : trusted_path_open_directory(path.directory);
+    if (status == 0 && fd < 0)
+        return refuse(refusal, RUN_FAILED,
+                      "the directory of %s: %s; make it, or name another file with --out", pattern,
+                      error_text(-fd));
+    bool is_pipe =
+        fd >= 0 && fstatat(fd, path.name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(file.st_mode);
     status = fd < 0 ? fd : sink_check(fd, path.name);
     if (fd >= 0)
         close(fd);
+    if (is_pipe)
+        return refuse(refusal, RUN_FAILED, "%s is a pipe, which waits for a reader; name a file with --out",
+                      pattern);
     return status == 0 ? 0
                        : refuse(refusal, RUN_FAILED,
                                 "no profile can be written to %s: %s; name another file with --out",
@@ -128,7 +140,10 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
     for (uint32_t i = 0; i <= ret->more_out_count && status == 0; i++) {
         const char *out = output_at(ret, i);
         is_absolute = is_absolute && *out == '/';
-        if (*options->outs && has_unknown_ending(out))
+        if (strchr(out, '\n'))
+            status =
+                refuse(refusal, RUN_FAILED, "--out: a name with a line break cannot be told; use another");
+        else if (*options->outs && has_unknown_ending(out))
             status =
                 refuse(refusal, RUN_FAILED,
                        "--out %s: no format has this ending (.pb.gz, .callgrind, .folded, .html, .json.gz "
