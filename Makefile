@@ -431,8 +431,8 @@ install: $(LIB) $(TOOL)
 	ln -sf wallprof $(DESTDIR)$(COMPLETIONDIR)/wallprof-run
 	install -m 644 LICENSE CHANGELOG.md $(DESTDIR)$(DOCDIR)
 	sed -e 's|@PREFIX@|$(PKGCONFIG_PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' scripts/wallprof.pc | \
-	    install -m 644 /dev/stdin $(DESTDIR)$(PKGCONFIGDIR)/wallprof.pc
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' scripts/wallprof.pc >$(DESTDIR)$(PKGCONFIGDIR)/wallprof.pc
+	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/wallprof.pc
 	@if [ -z "$(DESTDIR)" ]; then scripts/refresh-loader $(LIBDIR); fi
 
 INSTALLED := $(LIBDIR)/libwallprof.so $(INCLUDEDIR)/wallprof.h $(addprefix $(BINDIR)/,wallprof wallprof-run) \

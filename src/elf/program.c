@@ -131,12 +131,13 @@ static unsigned number_at(const char *text)
     return number;
 }
 
-/* The N of the newest version GLIBC_2.N that this library needs. */
+/* The N of the newest version GLIBC_2.N that this library needs. Built with 2.34 or later, it does not load
+ * the libraries of threads and of the loader that an older one has. */
 static unsigned needed_glibc(void)
 {
     const char *strings = (const char *)(uintptr_t)own_dynamic(DT_STRTAB);
     const char *need_at = (const char *)(uintptr_t)own_dynamic(DT_VERNEED);
-    unsigned newest = 0;
+    unsigned newest = __GLIBC_PREREQ(2, 34) ? 34 : 0;
     while (strings && need_at) {
         const Elf64_Verneed *need = (const Elf64_Verneed *)(const void *)need_at;
         const char *version_at = need_at + need->vn_aux;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -25,9 +24,13 @@ static long missing(void)
     return -1;
 }
 
+/* Without strtol, before which a sanitizer stands that may not be set up yet. */
 static int glibc_minor(void)
 {
-    return (int)strtol(gnu_get_libc_version() + sizeof("2.") - 1, NULL, 10);
+    int minor = 0;
+    for (const char *at = gnu_get_libc_version() + sizeof("2.") - 1; *at >= '0' && *at <= '9'; at++)
+        minor = minor * 10 + (*at - '0');
+    return minor;
 }
 
 /* ---- by hash tables ---- */

@@ -1,8 +1,8 @@
 #include "background.h"
+#include "sig/sys/sig_arch.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static unsigned last_seconds; /* for the handler */
