@@ -18,15 +18,19 @@ on_exit() {
     HOME=$TMP node "$READER" stop --all >/dev/null 2>&1
 }
 
-# Its load gives the daemon half a second to start, however crowded the machine is. So the daemon is started here, and
-# waited for until it has read the file or says why it cannot.
+# Its load gives the daemon half a second to start, however crowded the machine is. So the daemon is started here, and waited for
+# until its log says that it has read the file, or why it cannot. (A client that comes too early takes the session for a dead one, and
+# removes it.)
 load() { # FILE DIRECTORY
-    local daemon
+    local daemon log
     SESSION=wallprof-$$-${2##*/}
+    log=$TMP/.profiler-cli/$SESSION.log
     HOME=$TMP node "$READER" --daemon "$1" --session "$SESSION" >"$2/daemon" 2>&1 &
     daemon=$!
-    until reader status >"$2/load" 2>&1; do
-        ! grep -q 'load failed' "$2/load" && kill -0 "$daemon" 2>/dev/null || return 1
+    until grep -q 'Profile loaded successfully' "$log" 2>/dev/null; do
+        if ! kill -0 "$daemon" 2>/dev/null || grep -s 'Failed to load' "$log" >"$2/load"; then
+            return 1
+        fi
         sleep 0.2
     done
 }
@@ -35,7 +39,7 @@ load() { # FILE DIRECTORY
 ask_reader() { # FILE DIRECTORY
     local thread
     mkdir -p "$2"
-    load "$1" "$2" || fail "the reader cannot load $1: $(cat "$2/daemon" "$2/load")"
+    load "$1" "$2" || fail "the reader cannot load $1: $(cat "$2/daemon" "$2/load" 2>/dev/null)"
     reader thread list --limit 0 --json >"$2/threads.json" || fail "the reader lists no threads of $1"
     for thread in $("$PYTHON" -c 'import json, sys
 for thread in json.load(open(sys.argv[1]))["threads"]: print(thread["threadHandle"])' "$2/threads.json"); do
