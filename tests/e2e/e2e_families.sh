@@ -50,6 +50,13 @@ expect_wall "$TMP/mistake/app.pb.gz" 200 "$took_ms"
 expect_said "$TMP/mistake/app.pb.gz" 'killed by signal 9 (KILL)'
 expect_nothing_left mistake
 
+# The inner run's own tools are not recorded: the outer one would wait for what waits for it.
+echo "== a run below a run"
+run nested --out outer.pb.gz "$BUILD/wallprof" run --out inner.pb.gz "$work" 150
+expect_files nested 2
+expect_nothing_left nested
+! grep -F 'on' "$TMP/nested.err" | grep -F 'process' || complain "nested: it says $(cat "$TMP/nested.err")"
+
 echo "== what is recorded for a while only"
 run while --out app.%p.pb.gz --duration 100ms sh -c "$work 200; $work 50; :"
 expect_files while 3

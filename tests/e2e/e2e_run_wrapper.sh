@@ -710,6 +710,10 @@ check_profiler() {
     wrapper --store "$PWD/x.store" --out elsewhere.pb.gz sleep 0.1
     announces 'with a store elsewhere' "$PWD/elsewhere.pb.gz"
     ok 'nothing is left' [ -z "$(ls -A "$TMPDIR")" ]
+    TMPDIR=$tmp/nowhere wrapper --out elsewhere.pb.gz sleep 0.1
+    says 'TMPDIR is not there' 'wallprof: the profile is where --out has it'
+    ok 'TMPDIR is not there' [ -s elsewhere.pb.gz ]
+    rm elsewhere.pb.gz
     unset TMPDIR
     rm "$tmp/bin/libwallprof.so"
 }
