@@ -69,7 +69,7 @@ WALLPROF_WAIT int hook_wait_until(struct hook_wait *wait, uint64_t deadline_ns)
     return result == 0 ? 0 : EINTR;
 }
 
-typedef _Unwind_Word get_cfa_fn(struct _Unwind_Context *context);
+typedef __typeof__(_Unwind_GetCFA) get_cfa_fn;
 
 /*
  * Of the unwinder that calls us, since a context can be read only by the one that made it. It is looked up
