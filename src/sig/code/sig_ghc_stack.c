@@ -87,11 +87,14 @@ static bool enter_next_piece(struct ghc_walk *walk, uint64_t *at)
 size_t sig_ghc_stack_walk(const struct sig_modules_table *modules, uint64_t sp, uint64_t *addresses,
                           size_t capacity, bool *ret_is_whole)
 {
-    struct ghc_walk walk = {.modules = modules};
+    struct ghc_walk walk; /* not all of it is zeroed, which might call memset */
     struct ghc_frame frame;
     size_t count = 0;
     unsigned pieces = 0;
     uint64_t at = sp;
+    walk.modules = modules;
+    walk.tables = (struct sig_stack){0};
+    walk.copied_at = 0;
     *ret_is_whole = false;
     for (int i = 0; i < ARGUMENTS_MAX && !read_frame(&walk, at, &frame); i++)
         at += WORD_BYTES;
