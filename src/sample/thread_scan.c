@@ -162,14 +162,16 @@ static bool has_no_end(const struct thread *thread)
     return sig_load_acquire(&thread->end_ns) == 0; /* partner: the release in threads_leave */
 }
 
-/* The main thread has a clock until the process ends, so its state is read: 10 us in each scan. */
+/* The main thread has a clock and an entry in /proc until the process ends, so its state is read: 10 us in
+ * each scan. Without a descriptor for that nothing is known. */
 static struct thread *gone_main(struct thread_scan *scan, const struct threads *threads)
 {
-    uint64_t unused;
+    struct proc_task task;
     struct thread *thread = scan->is_main_due ? threads_find(threads, getpid()) : NULL;
     scan->is_main_due = false;
-    bool is_gone =
-        thread && !thread->is_foreign && !is_alive(scan, thread->tid, &unused) && has_no_end(thread);
+    bool is_gone = thread && !thread->is_foreign &&
+                   proc_tasks_stat(scan->task_directory, thread->tid, &task) && task.state == 'Z' &&
+                   has_no_end(thread);
     return is_gone ? thread : NULL;
 }
 

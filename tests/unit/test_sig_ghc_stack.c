@@ -11,9 +11,9 @@ enum { CODE_WORDS = 512, STACK_WORDS = 256, CAPACITY = 64, PAGE_BYTES = 4096 };
 enum { RET_SMALL = 30, RET_BIG, RET_FUN, UPDATE_FRAME, CATCH_FRAME, UNDERFLOW_FRAME, STOP_FRAME };
 
 static uint64_t code[CODE_WORDS], stack[STACK_WORDS], addresses[CAPACITY];
-static struct {
+static union {
     struct sig_modules_table table;
-    struct sig_module module;
+    uint8_t bytes[sizeof(struct sig_modules_table) + sizeof(struct sig_module)];
 } modules;
 static size_t code_used, stack_used;
 static bool is_whole;
