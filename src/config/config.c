@@ -353,9 +353,9 @@ static void name_unknown(struct log *log, char *const *environment)
 /* By the endings of the files. */
 static bool needs_timeline(const struct config *config)
 {
-    bool needs = format_needs_timeline(format_of_name(config->out));
-    for (uint32_t i = 0; i < config->more_out_count; i++)
-        needs |= format_needs_timeline(format_of_name(config->more_outs[i]));
+    bool needs = false;
+    for (uint32_t i = 0; i <= config->more_out_count; i++)
+        needs |= format_needs_timeline(format_of_name(config_out(config, i)));
     return needs;
 }
 

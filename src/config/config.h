@@ -55,6 +55,12 @@ struct config {
     char log_path[PATH_MAX]; /* "" for stderr */
 };
 
+/* The name of an output, "" for the default: the first, and then config->more_out_count others. */
+static inline const char *config_out(const struct config *config, uint32_t index)
+{
+    return index == 0 ? config->out : config->more_outs[index - 1];
+}
+
 /* Fills in *config, which is zeroed memory, from an environment (environ's form). Complaints go to the log.
  * Never fails. */
 void config_read(struct config *config, struct log *log, char *const *environment);

@@ -28,8 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIGNAL_STATUS = 128 };
-
 struct run {
     struct run_options options;
     struct config config; /* of the program */
@@ -72,8 +70,7 @@ static int check_merge(const struct run *run, struct refusal *refusal)
     if (run->directory.no_store)
         return refuse(refusal, RUN_FAILED, "--merge needs a store of the run: %s", run->directory.no_store);
     for (uint32_t i = 0; i <= run->config.more_out_count; i++) {
-        const char *out = i == 0 ? run->config.out : run->config.more_outs[i - 1];
-        enum file_format format = format_of_name(output_file_name(out));
+        enum file_format format = format_of_name(output_file_name(config_out(&run->config, i)));
         if (format == FORMAT_STORE)
             return refuse(refusal, RUN_FAILED, "--merge: a store is of one process");
         if (format_needs_timeline(format))
@@ -129,7 +126,7 @@ static void gather(struct run *run)
     snprintf(lock, sizeof lock, "%d", run->directory.lock_fd);
     snprintf(pid, sizeof pid, "%d", run->child.pid);
     snprintf(status, sizeof status, "%d",
-             WIFSIGNALED(end) ? SIGNAL_STATUS + WTERMSIG(end) : WEXITSTATUS(end));
+             WIFSIGNALED(end) ? RUN_SIGNAL_STATUS + WTERMSIG(end) : WEXITSTATUS(end));
     if (run->options.merges)
         argv[count++] = "--merge";
     if (*run->report) {

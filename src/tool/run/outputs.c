@@ -24,11 +24,6 @@ static void read_config(struct config *config)
     config_read(config, &log, environ);
 }
 
-static const char *output_at(const struct config *config, uint32_t index)
-{
-    return index == 0 ? config->out : config->more_outs[index - 1];
-}
-
 /* --format: the one name of --out, with the ending of each format. */
 static int apply_formats(const struct run_options *options, struct config *config, struct refusal *refusal)
 {
@@ -76,19 +71,19 @@ static int check_writable(const char *pattern, int32_t rank, struct refusal *ref
             return 0;
     }
     int status = profile_path_choose(&path, pattern, getpid(), rank, 0, false);
-    int fd = status < 0 ? status : trusted_path_open_directory(path.directory);
-    if (status == 0 && fd < 0)
-        return refuse(refusal, RUN_FAILED,
-                      "the directory of %s: %s; make it, or name another file with --out", pattern,
-                      error_text(-fd));
-    bool is_pipe =
-        fd >= 0 && fstatat(fd, path.name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(file.st_mode);
-    status = fd < 0 ? fd : sink_check(fd, path.name);
-    if (fd >= 0)
+    if (status == 0) {
+        int fd = trusted_path_open_directory(path.directory);
+        if (fd < 0)
+            return refuse(refusal, RUN_FAILED,
+                          "the directory of %s: %s; make it, or name another file with --out", pattern,
+                          error_text(-fd));
+        bool is_there = fstatat(fd, path.name, &file, AT_SYMLINK_NOFOLLOW) == 0;
+        status = sink_check(fd, path.name);
         close(fd);
-    if (is_pipe)
-        return refuse(refusal, RUN_FAILED, "%s is a pipe, which waits for a reader; name a file with --out",
-                      pattern);
+        if (is_there && S_ISFIFO(file.st_mode))
+            return refuse(refusal, RUN_FAILED,
+                          "%s is a pipe, which waits for a reader; name a file with --out", pattern);
+    }
     return status == 0 ? 0
                        : refuse(refusal, RUN_FAILED,
                                 "no profile can be written to %s: %s; name another file with --out",
@@ -121,7 +116,7 @@ int outputs_set(struct config *config, const char *directory, const char *also, 
     char list[RUN_LIST_BYTES] = "";
     int status = 0;
     for (uint32_t i = 0; i <= config->more_out_count && status == 0; i++)
-        status = append_below(list, directory, output_at(config, i), refusal);
+        status = append_below(list, directory, config_out(config, i), refusal);
     if (status == 0 && also)
         status = append_below(list, directory, also, refusal);
     if (status == 0 && setenv("WALLPROF_OUT", list, 1) == 0)
@@ -138,7 +133,7 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
     read_config(ret);
     int status = *options->formats ? apply_formats(options, ret, refusal) : 0;
     for (uint32_t i = 0; i <= ret->more_out_count && status == 0; i++) {
-        const char *out = output_at(ret, i);
+        const char *out = config_out(ret, i);
         is_absolute = is_absolute && *out == '/';
         if (strchr(out, '\n'))
             status =

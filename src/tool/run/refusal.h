@@ -2,8 +2,9 @@
 #ifndef WALLPROF_REFUSAL_H
 #define WALLPROF_REFUSAL_H
 
-/* A shell's statuses for a command that it cannot execute or find, and env(1)'s for a failure of its own. */
-enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
+/* A shell's statuses for a command that it cannot execute or find, and, with the signal's number added, that
+ * a signal has ended; and env(1)'s for a failure of its own. */
+enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127, RUN_SIGNAL_STATUS = 128 };
 
 enum { REFUSAL_BYTES = 8192 };
 

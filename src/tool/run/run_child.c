@@ -1,4 +1,5 @@
 #include "run_child.h"
+#include "refusal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { SIGNAL_STATUS = 128 };
 
 #define BIT(number) (UINT64_C(1) << ((number)-1))
 
@@ -36,6 +35,15 @@ static void set_action(int number, void (*handler)(int))
 {
     const struct sigaction action = {.sa_handler = handler};
     sigaction(number, &action, NULL);
+}
+
+/* Does to this process what the signal does by default. All signals are blocked, also afterwards. */
+static void suffer(int number)
+{
+    set_action(number, SIG_DFL);
+    kill(getpid(), number);
+    set_mask(every_signal & ~BIT(number));
+    set_mask(every_signal);
 }
 
 /* ---- its start ---- */
@@ -113,10 +121,7 @@ static void stop(struct run_child *child)
     int number = child->stop_signal;
     child->was_stopped = true;
     child->stop_signal = 0;
-    set_action(number, SIG_DFL);
-    kill(getpid(), number);
-    set_mask(every_signal & ~BIT(number));
-    set_mask(every_signal); /* we have been continued */
+    suffer(number); /* until we are continued */
 }
 
 /*
@@ -185,10 +190,8 @@ _Noreturn void run_child_leave(const struct run_child *child)
     int number = WTERMSIG(child->status);
     prctl(PR_SET_DUMPABLE, 0); /* the program has left its core, and ours is of no use */
     setrlimit(RLIMIT_CORE, &none);
-    set_action(number, SIG_DFL);
-    kill(getpid(), number);
-    set_mask(every_signal & ~BIT(number));
-    exit(SIGNAL_STATUS + number); /* process 1 of a container does not die of it */
+    suffer(number);
+    exit(RUN_SIGNAL_STATUS + number); /* process 1 of a container does not die of it */
 }
 
 void run_tool(char *const *argv, int output, int inherited)
@@ -209,5 +212,5 @@ void run_tool(char *const *argv, int output, int inherited)
         "LD_PRELOAD"); /* a run around us would have it record itself, into the directory that it reads */
     set_mask(caller_mask);
     execv("/proc/self/exe", argv);
-    _exit(SIGNAL_STATUS - 1);
+    _exit(RUN_NOT_FOUND);
 }
