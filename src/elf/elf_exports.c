@@ -12,10 +12,12 @@ struct hash_header {
     uint32_t bucket_count, first_symbol, bloom_count, bloom_shift;
 };
 
-/* The loader has added the base to the addresses, but not for every object. */
-static const void *address_of(uint64_t base, uint64_t address)
+const struct link_map *elf_exports_own_object(void)
 {
-    return (const void *)(uintptr_t)(address < base ? base + address : address);
+    const struct link_map *object = _r_debug.r_map;
+    while (object && object->l_ld != _DYNAMIC)
+        object = object->l_next;
+    return object;
 }
 
 /* A table without them is empty, as the loader sees it, and there is nothing to divide by. */
@@ -29,7 +31,7 @@ bool elf_exports_of(const struct link_map *object, struct elf_exports *ret)
 {
     *ret = (struct elf_exports){.bias = object->l_addr};
     for (const Elf64_Dyn *entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
-        const void *at = address_of(object->l_addr, entry->d_un.d_ptr);
+        const void *at = (const void *)(uintptr_t)elf_exports_pointer(object->l_addr, entry->d_un.d_ptr);
         if (entry->d_tag == DT_SYMTAB)
             ret->symbols = at;
         else if (entry->d_tag == DT_STRTAB)

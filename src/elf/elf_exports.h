@@ -22,6 +22,16 @@ struct elf_exports {
     const uint32_t *hash;     /* DT_GNU_HASH */
 };
 
+/* This library as the loader lists it, or NULL. The list is read as it is: dladdr would search all symbols of
+ * the object too. */
+const struct link_map *elf_exports_own_object(void);
+
+/* A pointer of a dynamic section: the loader has added the base to some, but not for every object. */
+static inline uint64_t elf_exports_pointer(uint64_t base, uint64_t pointer)
+{
+    return pointer < base ? base + pointer : pointer;
+}
+
 /* False if there is no such hash table. */
 bool elf_exports_of(const struct link_map *object, struct elf_exports *ret);
 

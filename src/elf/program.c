@@ -5,6 +5,7 @@
  * System calls are made directly. The C library's open is a cancellation point, which posix_spawn is not.
  */
 #include "program.h"
+#include "elf_exports.h"
 #include "file_window.h"
 #include "sig/sys/sig_arch.h"
 
@@ -92,12 +93,9 @@ bool program_can_open(const char *path)
 
 /* ---- which C library the interpreter belongs to ---- */
 
-/* The loader's list is read as it is: dladdr would search all symbols of the object too. */
 const char *program_own_library(void)
 {
-    const struct link_map *map = _r_debug.r_map;
-    while (map && map->l_ld != _DYNAMIC)
-        map = map->l_next;
+    const struct link_map *map = elf_exports_own_object();
     return map ? map->l_name : "";
 }
 
@@ -117,8 +115,8 @@ static uint64_t own_dynamic(int64_t tag)
 {
     uint64_t base = (uint64_t)(uintptr_t)__ehdr_start;
     for (const Elf64_Dyn *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == tag) /* the loader has added the base to some addresses */
-            return entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr : entry->d_un.d_ptr;
+        if (entry->d_tag == tag)
+            return elf_exports_pointer(base, entry->d_un.d_ptr);
     }
     return 0;
 }

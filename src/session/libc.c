@@ -121,10 +121,7 @@ static void find_others(struct libc *functions)
 const struct libc *libc_resolve(void)
 {
     struct libc *functions = &libc_table.functions;
-    const struct link_map *own = _r_debug.r_map;
-    while (own && own->l_ld != _DYNAMIC)
-        own = own->l_next;
-    find_behind(own, functions);
+    find_behind(elf_exports_own_object(), functions);
     find_others(functions);
     __atomic_store_n(&libc_table.is_resolved, 1, __ATOMIC_RELEASE); /* partner: the acquire in libc */
     return functions;
