@@ -69,27 +69,32 @@ static void drop_requests(void)
         sig_request_drop_pending(ours, &unused);
 }
 
-uint64_t session_hold_quietly(void)
+/* Blocks all signals, and then holds the sampler. False: there is none. */
+static bool hold_blocked(uint64_t *ret_mask)
 {
-    uint64_t mask = raw_set_mask(~(uint64_t)0);
+    *ret_mask = raw_set_mask(~(uint64_t)0);
     struct session *session = session_own();
     if (session)
         hold_sampler(&session->handshake.pause, fork_patience_ns);
-    if (session)
+    return session != NULL;
+}
+
+uint64_t session_hold_quietly(void)
+{
+    uint64_t mask;
+    if (hold_blocked(&mask))
         drop_requests();
     return mask;
 }
 
 uint64_t session_hold_quietly_for_all(void)
 {
-    uint64_t mask = raw_set_mask(~(uint64_t)0);
-    struct session *session = session_own();
-    if (!session)
-        return mask;
-    hold_sampler(&session->handshake.pause, fork_patience_ns);
-    raw_set_mask(~sig_numbers_ours() | mask); /* this thread replies, too */
-    sig_request_await_replies(clock_monotonic_ns() + fork_patience_ns);
-    raw_set_mask(~(uint64_t)0);
+    uint64_t mask;
+    if (hold_blocked(&mask)) {
+        raw_set_mask(~sig_numbers_ours() | mask); /* this thread replies, too */
+        sig_request_await_replies(clock_monotonic_ns() + fork_patience_ns);
+        raw_set_mask(~(uint64_t)0);
+    }
     return mask;
 }
 
