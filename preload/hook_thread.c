@@ -62,30 +62,28 @@ static void end_in_session(void *unused)
     session_thread_end();
 }
 
-static void *start_posix_thread(void *argument)
+static void *run_routine(void *argument, bool is_c11)
 {
     struct thread_start start = copy_start(argument);
     void *result;
     is_watched = true;
     enter_session(&start);
     pthread_cleanup_push(end_in_session, NULL);
-    result = start.routine.posix(start.argument);
+    result =
+        is_c11 ? (void *)(intptr_t)start.routine.c11(start.argument) : start.routine.posix(start.argument);
     session_thread_end(); /* while it would be called again if a cancellation cuts it short */
     pthread_cleanup_pop(0);
     return result;
 }
 
+static void *start_posix_thread(void *argument)
+{
+    return run_routine(argument, false);
+}
+
 static int start_c11_thread(void *argument)
 {
-    struct thread_start start = copy_start(argument);
-    int result;
-    is_watched = true;
-    enter_session(&start);
-    pthread_cleanup_push(end_in_session, NULL);
-    result = start.routine.c11(start.argument);
-    session_thread_end();
-    pthread_cleanup_pop(0);
-    return result;
+    return (int)(intptr_t)run_routine(argument, true);
 }
 
 /* ---- ends of the main thread ---- */
@@ -123,10 +121,7 @@ WALLPROF_HOOK void pthread_exit(void *result)
 
 WALLPROF_HOOK void thrd_exit(int result)
 {
-    if (is_main())
-        session_thread_end();
-    libc()->pthread_exit((void *)(uintptr_t)result); /* as the C library does */
-    __builtin_unreachable();
+    pthread_exit((void *)(uintptr_t)result); /* as in the C library */
 }
 
 WALLPROF_HOOK int pthread_cancel(pthread_t handle)
