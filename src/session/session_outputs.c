@@ -35,11 +35,16 @@ int session_outputs_choose(struct session_outputs *outputs, const struct config 
     return choose_path(&outputs->paths[0], config->out, config->rank, birth, log, "; not recording");
 }
 
+bool session_outputs_is_reach_error(int error)
+{
+    return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -EPERM ||
+           error == -EROFS;
+}
+
 bool session_outputs_is_out_of_reach(const struct session_outputs *outputs, int error,
                                      const struct session_birth *birth)
 {
-    const bool is_reach = error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES ||
-                          error == -EPERM || error == -EROFS;
+    const bool is_reach = session_outputs_is_reach_error(error);
     if (!is_reach || !outputs->run || birth->is_child)
         return is_reach && outputs->run;
     int directory = session_store_open_directory(outputs->run); /* which the first process always can open */

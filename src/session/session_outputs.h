@@ -43,6 +43,9 @@ void session_outputs_forget_descriptors(struct session_outputs *outputs);
 void session_outputs_check(struct session_outputs *outputs, bool has_own_descriptors,
                            const struct session_birth *birth, struct log *log);
 
+/* Whether other rights or another root would explain a failure. error: 0 or -errno. */
+bool session_outputs_is_reach_error(int error);
+
 /*
  * Whether a failure is of no interest to the user of a run: one of its children, which has other rights or
  * another root, cannot reach its files. error: 0 or -errno.

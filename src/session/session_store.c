@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A process whose exec has failed has its recording in a file again after this time. */
+/* A process whose exec has failed, or that could not reach its file, tries again after this time. */
 static const uint64_t again_after_ns = NS_PER_S;
 
 /* ---- where it is ---- */
@@ -128,27 +128,42 @@ static void join_run(struct session *session, int directory)
     close(fd);
 }
 
-static void begin_keeping(struct session *session, bool is_first, uint64_t now_ns)
+/* In a run, a process that has other rights or another root cannot reach its file. It is said once. */
+static void report_not_kept(struct session *session, uint32_t plan, int error)
+{
+    bool is_out_of_reach = session->config->store_is_run && session_outputs_is_reach_error(error);
+    if (!is_out_of_reach || plan == STORE_FIRST)
+        log_add(&session->log, is_out_of_reach ? LOG_INFO : LOG_WARNING,
+                "the recording is not kept in %s/%s: %s", session->store.path.directory,
+                session->store.path.name, error_text(-error));
+}
+
+/* Returns 0 or -errno. */
+static int begin_keeping(struct session *session, uint32_t plan, uint64_t now_ns)
 {
     int directory = session_store_open_directory(&session->store);
     int status = directory < 0 ? directory : begin_store(session, directory, now_ns);
-    bool is_over = status == -ENOENT && session->config->store_is_run; /* the run has ended */
-    bool is_lost = is_over || session_outputs_is_out_of_reach(&session->outputs, status, &session->birth);
     if (status < 0)
-        log_add(&session->log, is_lost ? LOG_INFO : LOG_WARNING, "the recording is not kept in %s/%s: %s",
-                session->store.path.directory, session->store.path.name, error_text(-status));
+        report_not_kept(session, plan, status);
     if (directory < 0)
-        return;
+        return status;
     join_run(session, directory);
-    if (is_first && !session->config->store_is_run)
+    if (plan == STORE_FIRST && !session->birth.is_child && !session->config->store_is_run)
         session_store_report_waiting(&session->store, directory, &session->log);
     close(directory);
+    return status;
+}
+
+static void keep_again_from(struct session *session, uint64_t again_ns)
+{
+    session->store.again_ns = again_ns;
+    sig_store_release(&session->store.plan, STORE_AGAIN); /* partner: the acquire in session_keep */
 }
 
 void session_keep(struct session *session, uint64_t now_ns)
 {
     struct session_store *store = &session->store;
-    uint32_t plan = sig_load_acquire(&store->plan); /* partner: the release in session_discard_store */
+    uint32_t plan = sig_load_acquire(&store->plan); /* partner: the release in keep_again_from */
     bool is_due = plan == STORE_FIRST || (plan == STORE_AGAIN && now_ns >= store->again_ns);
     if (!is_due || !session->surroundings.has_own_descriptors)
         return;
@@ -156,7 +171,10 @@ void session_keep(struct session *session, uint64_t now_ns)
     sig_store_release(&store->plan, STORE_SETTLED);
     if (mapped_store_is_kept(&session->sampler.mapped_store)) /* it was removed for an exec that has failed */
         mapped_store_give_up(&session->sampler.mapped_store, 0);
-    begin_keeping(session, plan == STORE_FIRST && !session->birth.is_child, now_ns);
+    int status = begin_keeping(session, plan, now_ns);
+    /* a daemon may be another user for a moment only */
+    if (session->config->store_is_run && (status == -EACCES || status == -EPERM))
+        keep_again_from(session, now_ns + again_after_ns);
     session->sampler.upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     if (session->log.used_bytes > 0)
         log_flush_through(&session->log, session->surroundings.stderr_handle);
@@ -217,7 +235,7 @@ bool session_leave_store(struct session *session)
     }
     if (store->plan == STORE_FIRST && session_store_is_gathered(directory)) { /* there was no tick yet */
         sig_store_release(&store->plan, STORE_SETTLED);
-        begin_keeping(session, false, session->recording.end_ns);
+        (void)begin_keeping(session, STORE_FIRST, session->recording.end_ns);
     }
     bool leaves = store->is_joined && mapped_store_is_kept(mapped);
     if (leaves) {
@@ -308,8 +326,7 @@ void session_discard_store(struct session *session, uint64_t now_ns)
     if (!session->sampler.mapped_store.header)
         return;
     session_remove_store(session);
-    session->store.again_ns = now_ns + again_after_ns;
-    sig_store_release(&session->store.plan, STORE_AGAIN); /* partner: the acquire in session_keep */
+    keep_again_from(session, now_ns + again_after_ns);
 }
 
 void session_reopen_store(struct session *session)
@@ -320,8 +337,7 @@ void session_reopen_store(struct session *session)
     if (mapped_store_is_kept(mapped)) /* it is not after the disk was full */
         mapped_store_give_up(mapped, 0);
     session_store_unlink(&session->store, mapped);
-    session->store.again_ns = 0;
-    sig_store_release(&session->store.plan, STORE_AGAIN);
+    keep_again_from(session, 0);
 }
 
 void session_remove_store(const struct session *session)

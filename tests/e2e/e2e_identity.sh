@@ -50,6 +50,20 @@ if run_case not-writable "$program" daemon root; then
     assert_equal "$name: left behind" "$(find "$dir" -type f)" ""
 fi
 
+# The user that the process is for a moment cannot reach the directory of a run. Nobody needs to know.
+if [ "$(id -u)" = 0 ]; then
+    for ((i = 0; i < 10; i++)); do
+        status=0
+        WALLPROF_HZ=1000 WALLPROF_OVERHEAD=off timeout -k 5 "$HANG_S" "$BUILD/wallprof" run --quiet -o "$TMP/jail.pb.gz" -- \
+            "$program" jail 2>"$TMP/jail.err" || status=$?
+        assert_equal "jail: status" "$status" 3
+        assert_equal "jail: stderr" "$(cat "$TMP/jail.err")" ""
+        assert_function "$TMP/jail.pb.gz" work_after
+    done
+else
+    leave_out jail "it wants the rights of root"
+fi
+
 # No thread can be created between unshare(CLONE_NEWPID) and fork: the profile ends, and the log says so.
 if run_case pid-namespace unshare --user --map-root-user --pid --fork true; then
     assert_equal "$name: status" "$status" 0
