@@ -4,7 +4,9 @@
  * its handler is counted (sig_trampolines.h). A child of vfork or _Fork has actions of its own, which are
  * given to the kernel unchanged; the changes that its parent has made are hidden from it.
  */
+#include "hook_argument.h"
 #include "hook_mask.h"
+#include "hook_signal.h"
 #include "hook.h"
 #include "account/thread_annotations.h"
 #include "base/raw_calls.h"
@@ -19,6 +21,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 
 typedef void real_handler_fn(int);
 
@@ -48,19 +51,23 @@ static void show_action(int number, struct sigaction *action)
     action->sa_handler = (real_handler_fn *)sig_trampoline_handler((uintptr_t)action->sa_handler);
 }
 
+/* ---- the kernel's action of a signal that is not ours: real is the C library's function, or the call ----
+ */
+
 /* Sets an action with our signals in its mask; the handler's entry unblocks them if the stack has room. */
-static int set_action_with_ours(int number, struct sigaction *action, struct sigaction *old)
+static int set_action_with_ours(sig_sigaction_fn *real, int number, struct sigaction *action,
+                                struct sigaction *old)
 {
     uint64_t mask = sig_action_lock();
     sig_numbers_expect_masks_to_change();
     sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) | sig_numbers_held_for_stacks());
-    int status = libc()->sigaction(number, action, old);
+    int status = real(number, action, old);
     sig_action_unlock(mask);
     return status;
 }
 
-/* Sets the kernel's action of a signal that is not ours. */
-static int change_kernel_action(int number, const struct sigaction *action, struct sigaction *old)
+static int change_kernel_action(sig_sigaction_fn *real, int number, const struct sigaction *action,
+                                struct sigaction *old)
 {
     struct sigaction for_kernel;
     int status;
@@ -71,9 +78,9 @@ static int change_kernel_action(int number, const struct sigaction *action, stru
             (real_handler_fn *)sig_trampoline((uintptr_t)action->sa_handler, action->sa_flags);
     }
     if (action && sig_trampoline_lets_in((uintptr_t)for_kernel.sa_handler) && sig_process_is_this())
-        status = set_action_with_ours(number, &for_kernel, old);
+        status = set_action_with_ours(real, number, &for_kernel, old);
     else
-        status = libc()->sigaction(number, action ? &for_kernel : NULL, old);
+        status = real(number, action ? &for_kernel : NULL, old);
     if (status == 0 && old)
         show_action(number, old);
     return status;
@@ -126,18 +133,27 @@ static bool is_no_signal(int number)
     return sig_numbers_bit(number) == 0 || number == 32 || number == 33;
 }
 
+/* Before an action is set. */
+static void give_back(int number)
+{
+    hook_mask_give_back_number(number);
+    if (sig_process_is_this())
+        sig_control_give_back(number);
+}
+
 /* Gets and sets an action. Each may be NULL, and is our own memory: under our lock no fault may happen. */
-static int swap_action(int number, const struct sigaction *action, struct sigaction *old)
+static int swap_action(int number, struct sigaction *action, struct sigaction *old)
 {
     if (action)
-        hook_mask_give_back_number(number);
-    if (action && sig_process_is_this())
-        sig_control_give_back(number);
+        give_back(number);
     int status = 0;
-    if (is_kept(number))
+    if (is_kept(number)) {
+        if (action)
+            sig_action_complete(number, action);
         sig_action_swap(number, action, old);
-    else
-        status = change_kernel_action(number, action, old);
+    } else {
+        status = change_kernel_action(libc()->sigaction, number, action, old);
+    }
     if (status == 0 && action)
         follow_stack(number, action);
     return status;
@@ -160,6 +176,72 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
 }
 
 WALLPROF_ALSO(__sigaction, sigaction);
+
+/* ---- syscall(SYS_rt_sigaction) ---- */
+
+static struct sigaction from_kernel(const struct sig_kernel_action *action)
+{
+    struct sigaction ret = {
+        .sa_handler = action->handler, .sa_flags = (int)action->flags, .sa_restorer = action->restorer};
+    sig_set_assign(&ret.sa_mask, action->mask);
+    return ret;
+}
+
+static struct sig_kernel_action to_kernel(const struct sigaction *action)
+{
+    return (struct sig_kernel_action){.handler = action->sa_handler,
+                                      .flags = (unsigned)action->sa_flags,
+                                      .restorer = action->sa_restorer,
+                                      .mask = sig_set_bits(&action->sa_mask)};
+}
+
+/* As the C library's sigaction, but nothing is added to the action. */
+static int call_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sig_kernel_action after, before;
+    if (action)
+        after = to_kernel(action);
+    long status = libc()->syscall(SYS_rt_sigaction, number, action ? (long)&after : 0,
+                                  old ? (long)&before : 0, sizeof(before.mask), 0, 0);
+    if (status == 0 && old)
+        *old = from_kernel(&before);
+    return (int)status;
+}
+
+/* The kernel writes the old action last, so the new one is in force even if that fails. */
+static long show_old(void *old, const struct sigaction *before)
+{
+    struct sig_kernel_action shown = to_kernel(before);
+    if (!old || hook_argument_write(old, &shown, sizeof(shown)))
+        return 0;
+    errno = EFAULT;
+    return -1;
+}
+
+bool hook_signal_call(long number, long action, long old, long set_bytes, long *ret)
+{
+    struct sig_kernel_action given;
+    struct sigaction wanted, before = {0};
+    if (sig_numbers_current() == 0 || (int)number != number || is_no_signal((int)number) ||
+        set_bytes != sizeof(given.mask))
+        return false;
+    if (action && !hook_argument_read(&given, (const void *)action, sizeof(given)))
+        return false; /* the kernel refuses it */
+    if (action) {
+        wanted = from_kernel(&given);
+        give_back((int)number);
+    }
+    *ret = 0;
+    if (is_kept((int)number))
+        sig_action_swap((int)number, action ? &wanted : NULL, &before);
+    else
+        *ret = change_kernel_action(call_sigaction, (int)number, action ? &wanted : NULL, &before);
+    if (*ret == 0 && action)
+        follow_stack((int)number, &wanted);
+    if (*ret == 0)
+        *ret = show_old((void *)old, &before);
+    return true;
+}
 
 /* ---- older names of these ---- */
 

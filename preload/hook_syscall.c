@@ -6,6 +6,7 @@
 #include "hook_argument.h"
 #include "hook_mask.h"
 #include "hook_seccomp.h"
+#include "hook_signal.h"
 #include "hook_wait.h"
 #include "hook.h"
 #include "session/session.h"
@@ -228,6 +229,7 @@ long hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     struct wait_form form = form_of(number, a, b, d);
+    long result;
     if (form.kind != ONCE && sig_numbers_current() != 0)
         return wait_by_number(number, a, b, c, d, e, f, form);
     hook_mask_give_back_number(number_sent(number, b, c));
@@ -237,7 +239,9 @@ WALLPROF_WAIT_HOOK long hook_syscall(long number, long a, long b, long c, long d
         hook_seccomp_before(a, b, c);
     if (number == SYS_ptrace && a == PTRACE_TRACEME)
         return ptrace(PTRACE_TRACEME);
-    long result = libc()->syscall(number, a, b, c, d, e, f);
+    if (number == SYS_rt_sigaction && hook_signal_call(a, b, c, d, &result))
+        return result;
+    result = libc()->syscall(number, a, b, c, d, e, f);
     if (number == SYS_seccomp)
         hook_seccomp_after(a, result);
     return result;

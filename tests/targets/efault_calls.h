@@ -81,6 +81,12 @@ static struct pollfd poll_idle, poll_ready;
 static fd_set fds_idle;
 static sigset_t all_signals, only_usr1, only_usr2, all_but_usr2;
 static struct sigaction action;
+static struct {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+} kernel_action;
 static struct sigevent event = {.sigev_notify = SIGEV_NONE};
 static struct itimerval no_timer;
 static struct iovec part;
@@ -421,6 +427,8 @@ MAKE(io_pgetevents, (masked_events_fn *)0, get_events_masked(f, aio, p[0], p[1],
 /* ---- by number ---- */
 
 #define NUMBER(id, ...) MAKE(number_##id, &syscall, f(__VA_ARGS__))
+NUMBER(sigaction, SYS_rt_sigaction, SIGUSR1, p[0], p[1], 8)
+NUMBER(sigaction_prof, SYS_rt_sigaction, SIGPROF, p[0], p[1], 8)
 
 NUMBER(futex, SYS_futex, p[0], 0 /* FUTEX_WAIT */, 0, p[1])
 NUMBER(nanosleep, SYS_nanosleep, p[0], p[1])
@@ -573,6 +581,7 @@ static const struct call calls[] = {
     {"io_getevents", "-idle", make_io_getevents_idle, 0, {ANY(struct io_event), LIMIT(time_2ms)}},
     {"io_pgetevents", "", make_io_pgetevents, 0, {ANY(struct io_event), LIMIT(time_2ms), MASK(all_signals)}},
 
+    {"syscall", "-rt_sigaction", make_number_sigaction, 0, {OF(kernel_action), OF(kernel_action)}},
     {"syscall", "-futex", make_number_futex, 0, {ANY(int), LIMIT(time_2ms)}},
     {"syscall", "-nanosleep", make_number_nanosleep, 0, {OF(time_2ms), OF(time_2ms)}},
     {"syscall", "-nanosleep-cut", make_number_nanosleep, INTERRUPTED, {OF(time_1s), OF(time_2ms)}},
@@ -709,11 +718,12 @@ static const struct call calls[] = {
     {"fexecve", "", make_fexecve, IN_CHILD, {EXEC_ARGUMENTS, OF(environment)}},
     {"execveat", "", make_execveat, IN_CHILD, {TEXT("/bin/true"), EXEC_ARGUMENTS, OF(environment)}},
 
-    {"sigaction",
-     "-prof",
-     make_sigaction_prof,
+    {"sigaction", "-prof", make_sigaction_prof, 0, {OF(action), OF(action)}},
+    {"syscall",
+     "-rt_sigaction-prof",
+     make_number_sigaction_prof,
      0,
-     {OF(action), OF(action)}}, /* the last: its number is given back */
+     {OF(kernel_action), OF(kernel_action)}}, /* the last: its number is given back */
 };
 
 enum { CALLS = sizeof(calls) / sizeof(*calls) };
@@ -770,6 +780,7 @@ static void prepare_signals(void)
     sigaddset(&blocked, SIGUSR2);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     action = (struct sigaction){.sa_handler = SIG_IGN, .sa_mask = all_signals};
+    kernel_action.handler = SIG_IGN;
 }
 
 static void prepare_descriptors(void)

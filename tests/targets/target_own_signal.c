@@ -194,6 +194,54 @@ static void case_restorer(void)
     say_seen("raised");
 }
 
+static void say_by_number(const char *what)
+{
+    struct kernel_action seen;
+    long status = syscall(SYS_rt_sigaction, number, NULL, &seen, sizeof(seen.mask));
+    say("%s: %ld, handler %d, flags %lx, way back %d, mask %llx", what, status,
+        seen.handler == on_info ? 2 : seen.handler != NULL, seen.flags, seen.restorer != NULL,
+        (unsigned long long)seen.mask);
+}
+
+/* As Chromium does between fork and exec. */
+static int reset_all_by_number(void)
+{
+    int refused = 0;
+    for (int each = 1; each <= 64; each++) {
+        struct kernel_action action = {0};
+        refused += syscall(SYS_rt_sigaction, each, &action, NULL, sizeof(action.mask)) < 0;
+    }
+    return refused;
+}
+
+/* A process that has reset all actions runs on for a while. */
+static void case_by_number(void)
+{
+    struct kernel_action action;
+    int status;
+    say_by_number("at first");
+    catch (SIGUSR1, on_info, SA_RESTART);
+    syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask));
+    action.mask = 1U << (SIGUSR2 - 1) | 1U << (SIGKILL - 1);
+    say("set: %ld", syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask)));
+    raise(number);
+    say_seen("raised");
+    say_by_number("then");
+    say_action("the library's");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        say("refused: %d", reset_all_by_number());
+        say_by_number("reset");
+        pass_time();
+        fflush(stdout);
+        raise(number);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    say("ended by signal %d", WIFSIGNALED(status) ? WTERMSIG(status) == number ? 1 : 2 : 0);
+}
+
 static void case_nodefer(void)
 {
     catch (number, nest, 0);
@@ -957,6 +1005,7 @@ static const struct own_case cases[] = {
     {"old_masks", case_old_masks},
     {"flags", case_flags},
     {"restorer", case_restorer},
+    {"by_number", case_by_number},
     {"nodefer", case_nodefer},
     {"onstack", case_onstack},
     {"restart", case_restart},

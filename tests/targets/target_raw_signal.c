@@ -3,8 +3,9 @@
  *
  *     target_raw_signal default|ignore|handler|block|fill NUMBER [LIBRARY]
  *
- * What follows sys_ is the bare system call, as a runtime of its own makes it. With a library that is done by
- * its function `take`, which calls the C library's functions itself (RTLD_DEEPBIND).
+ * What follows sys_ is the bare system call, as a runtime of its own makes it: by the C library's syscall(),
+ * which is looked up so that no preloaded library's is found. With a library that is done by its function
+ * `take`, which calls the C library's functions itself (RTLD_DEEPBIND).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -35,19 +36,21 @@ static void on_signal(int seen)
     calls++;
 }
 
+static long (*sys_call)(long number, ...);
+
 static void sys_sigaction(void (*handler)(int))
 {
     struct sigaction library = {.sa_handler = on_signal};
     struct kernel_action action;
     sigaction(SIGUSR1, &library, NULL); /* the C library's way back from a handler */
-    syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask));
+    sys_call(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask));
     action.handler = handler;
-    syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask));
+    sys_call(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask));
 }
 
 static void sys_block(uint64_t mask)
 {
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
 }
 
 static double now_ms(void)
@@ -92,6 +95,9 @@ int main(int count, char **arguments)
     number = count > 2 ? atoi(arguments[2]) : SIGPROF;
     void *library = count > 3 ? dlopen(arguments[3], RTLD_NOW | RTLD_DEEPBIND) : NULL;
     if (count > 3 && (!library || !(take = (__typeof__(take))(uintptr_t)dlsym(library, "take"))))
+        return 2;
+    sys_call = (__typeof__(sys_call))(uintptr_t)dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "syscall");
+    if (!sys_call)
         return 2;
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);

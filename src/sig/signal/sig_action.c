@@ -12,13 +12,6 @@
 enum { KERNEL_SIGSET_BYTES = 8, COUNT = 65 };
 
 /* What the kernel takes and gives. */
-struct kernel_action {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
 /* The program's actions, under a sequence lock: odd while one is written. */
 static struct sigaction sig_program_actions[COUNT] __attribute__((section(".bss.tables")));
 static uint32_t sig_program_sequence;
@@ -158,14 +151,14 @@ bool sig_action_hold(int number)
     return true;
 }
 
-static struct kernel_action kernel_action(int number)
+static struct sig_kernel_action kernel_action(int number)
 {
-    struct kernel_action action = {.handler = SIG_ERR};
+    struct sig_kernel_action action = {.handler = SIG_ERR};
     sig_syscall4(SYS_rt_sigaction, number, 0, (long)&action, KERNEL_SIGSET_BYTES);
     return action;
 }
 
-static void set_action_mask(int number, struct kernel_action action, uint64_t mask)
+static void set_action_mask(int number, struct sig_kernel_action action, uint64_t mask)
 {
     if (action.mask == mask)
         return;
@@ -176,7 +169,7 @@ static void set_action_mask(int number, struct kernel_action action, uint64_t ma
 /* Under the lock: puts our present numbers into the mask of a handler that may run on a signal stack. */
 static void settle_mask(int number, uint64_t before, uint64_t now)
 {
-    struct kernel_action action = kernel_action(number);
+    struct sig_kernel_action action = kernel_action(number);
     if (sig_trampoline_lets_in((uintptr_t)action.handler))
         set_action_mask(number, action, sig_numbers_renew(action.mask & ~before) | now);
 }
@@ -243,7 +236,7 @@ bool sig_action_show_ignored(int number)
 /* Under the lock: makes the kernel's mask of a handler what the program means. */
 static void give_mask_back(int number)
 {
-    struct kernel_action action = kernel_action(number);
+    struct sig_kernel_action action = kernel_action(number);
     if (action.handler != SIG_ERR)
         set_action_mask(number, action, sig_numbers_to_program(action.mask));
 }
@@ -262,25 +255,24 @@ void sig_action_release_all(bool may_be_late)
     sig_store_relaxed(&sig_held, 0);
 }
 
-/* Under the lock: changes an action as the kernel and the C library do before they store it. The C library's
- * way back from a handler is in the action that it has set for us. */
-static void store_form(int number, struct sigaction *action)
+/* Its way back from a handler is in the action that it has set for us. */
+void sig_action_complete(int number, struct sigaction *action)
 {
-    uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
-    sig_set_assign(&action->sa_mask, sig_set_bits(&action->sa_mask) & ~never);
     action->sa_flags |= SIG_ACTION_FLAGS;
     action->sa_restorer = kernel_action(number).restorer;
 }
 
 void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old)
 {
+    const uint64_t never = sig_numbers_bit(SIGKILL) | sig_numbers_bit(SIGSTOP);
     struct sigaction before, after; /* copies: the program's pointers are not touched under the lock */
-    if (action)
+    if (action) {
         sig_action_copy(&after, action);
+        sig_set_assign(&after.sa_mask, sig_set_bits(&action->sa_mask) & ~never); /* as the kernel does */
+    }
     uint64_t mask = sig_action_lock();
     sig_action_copy(&before, &sig_program_actions[number]);
     if (action) {
-        store_form(number, &after);
         write_action(number, &after);
         set_kernel_action(number, NULL);
     }
@@ -310,7 +302,7 @@ bool sig_action_is_on_signal_stack(void)
 /* Ends the process by a signal, as the kernel does for SIG_DFL. */
 static void die_by(int signal_number)
 {
-    struct kernel_action action = {0};
+    struct sig_kernel_action action = {0};
     sig_syscall4(SYS_rt_sigaction, signal_number, (long)&action, 0, KERNEL_SIGSET_BYTES);
     sig_syscall4(SYS_tgkill, sig_syscall4(SYS_getpid, 0, 0, 0, 0), sig_syscall4(SYS_gettid, 0, 0, 0, 0),
                  signal_number, 0);

@@ -14,6 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the kernel reads and writes (the system call rt_sigaction). */
+struct sig_kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
 typedef int sig_sigaction_fn(int signal_number, const struct sigaction *action, struct sigaction *old);
 typedef void sig_handle_fn(int signal_number, siginfo_t *info, void *context);
 
@@ -36,6 +44,9 @@ void sig_action_settle(void);
 /* Whether the kernel's action of a number is the default one; whether it is not what we have set. */
 bool sig_action_is_default(int number);
 bool sig_action_is_taken_away(int number);
+
+/* For a number that is held: changes an action as the C library does before the kernel stores it. */
+void sig_action_complete(int number, struct sigaction *action);
 
 /* For a number that is held: gets the program's own action, and sets another. Each may be NULL. */
 void sig_action_swap(int number, const struct sigaction *action, struct sigaction *old);
