@@ -100,7 +100,10 @@ def calls(path):
                 lives[match[1]] = thread[1] + 1
                 continue
             name = match["resumed"] or match["whole"]
-            if name and (name in NEVER_RETURN or not line.endswith("= ?\n")):
+            never_returns = (match["begun"] or match["whole"]) in NEVER_RETURN
+            if never_returns:
+                name = match["begun"] or match["whole"]
+            if name and (never_returns or not line.endswith("= ?\n")):
                 made.setdefault(thread, {}).setdefault(name, line.strip())
             if 'prctl(PR_SET_NAME, "wallprof"' in line:
                 ours.add(thread)
