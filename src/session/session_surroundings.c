@@ -1,12 +1,14 @@
 #include "session_surroundings.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/raw_calls.h"
 #include "sig/sys/sig_arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -75,10 +77,20 @@ static void ask_for_short_slices(void)
     sig_syscall4(SYS_sched_setattr, 0, (long)&attributes, 0, 0);
 }
 
+/*
+ * The kernel ends a wait up to 50 us after its moment, together with another one that is due (timer slack, man
+ * 2const PR_SET_TIMERSLACK). The other one may be the program's: ticks would then keep step with its timers.
+ */
+static void ask_for_exact_timers(void)
+{
+    raw_prctl(PR_SET_TIMERSLACK, 1);
+}
+
 void session_surroundings_enter(struct session_surroundings *surroundings, bool is_strict)
 {
     if (!is_strict) {
         ask_for_short_slices();
+        ask_for_exact_timers();
         leave_directories();
     }
     surroundings->has_own_descriptors = leave_descriptors(surroundings, is_strict);

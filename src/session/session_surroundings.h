@@ -20,8 +20,8 @@ struct session_surroundings {
     bool has_probe;          /* the probe waits for the loader's lock for ever */
 };
 
-/* Gives the calling thread a short time slice, directories and descriptors of its own; is_strict: nothing of
- * it, as that takes unusual system calls. */
+/* Gives the calling thread a short time slice, exact timers, directories and descriptors of its own;
+ * is_strict: nothing of it, as that takes unusual system calls. */
 void session_surroundings_enter(struct session_surroundings *surroundings, bool is_strict);
 
 /* Whether the calling process can have a thread with descriptors of its own. */
