@@ -35,7 +35,7 @@ static const uint64_t frame_max_ns =
 
 struct window {
     uint64_t wall_ns, samples;
-    uint64_t used_ns, upkeep_ns;
+    uint64_t used_ns, quiet_ns;
     double income_ns;
     double per_horizon; /* its share of the horizon */
 };
@@ -72,7 +72,7 @@ static struct window window_of(const struct overhead_limit *limit, const struct 
     struct window window = {.wall_ns = since(begin->now_ns, use->now_ns),
                             .samples = since(begin->samples, use->samples),
                             .used_ns = since(begin->own_cpu_ns, use->own_cpu_ns),
-                            .upkeep_ns = since(begin->upkeep_cpu_ns, use->upkeep_cpu_ns)};
+                            .quiet_ns = since(begin->quiet_cpu_ns, use->quiet_cpu_ns)};
     uint64_t program_ns = since(begin->program_cpu_ns, use->program_cpu_ns);
     uint64_t core_ns = window.wall_ns / use->processes;
     uint64_t base_ns = program_ns > core_ns ? program_ns : core_ns;
@@ -100,7 +100,7 @@ static double price_of_sample(struct overhead_limit *limit, const struct window 
         limit->priced_ns = limit->priced_ns * most / limit->priced_samples;
         limit->priced_samples = most;
     }
-    limit->priced_ns += since(window->upkeep_ns, window->used_ns);
+    limit->priced_ns += since(window->quiet_ns, window->used_ns);
     limit->priced_samples += window->samples;
     return (double)limit->priced_ns / (double)limit->priced_samples;
 }
@@ -109,7 +109,7 @@ static double spendable(const struct overhead_limit *limit, const struct window 
 {
     double least_ns = window->income_ns * least_spendable;
     double spendable_ns =
-        window->income_ns - (double)window->upkeep_ns + (double)limit->account_ns * window->per_horizon;
+        window->income_ns - (double)window->quiet_ns + (double)limit->account_ns * window->per_horizon;
     return spendable_ns > least_ns ? spendable_ns : least_ns;
 }
 
@@ -138,6 +138,7 @@ void overhead_limit_judge(struct overhead_limit *limit, const struct overhead_li
     if (is_first || !window.wall_ns || !window.samples)
         return;
     limit->left_out_ns += left_out_ns(limit, window.wall_ns);
+    limit->allowed = window.income_ns / (double)window.wall_ns;
     settle_account(limit, &window);
     double tick_price_ns = price_of_sample(limit, &window) * use->samples_per_tick;
     limit->period_ns = bounded(limit, tick_price_ns * (double)window.wall_ns / spendable(limit, &window));

@@ -21,9 +21,11 @@
  * error of 0.1 % was found. tests/unit/test_schedule.c.)
  *
  * - What is not used is saved, at most the income of a quarter of a horizon: it pays for a burst.
- * - Debt takes at most half of the income. The cost of threads that begin and end is in the account but not
- * in the price, as it is the same at any rate: a program that starts thousands of them a second would else be
- * sampled ever more rarely, to no effect. Nor may a program go unseen because it has loaded many libraries.
+ * - Debt takes at most half of the income, and so do the samples of quiet threads in a crowd. These are in
+ * the account, but not in the price: they have a rate of their own (schedule.h).
+ * - What is the same at any rate is not in it at all: threads that begin and end, and their first samples. A
+ * program that starts thousands of them a second would else be sampled ever more rarely, to no effect. Nor
+ * may a program go unseen because it has loaded many libraries.
  * - The period becomes longer at once, and shorter by at most half in a window.
  * - It lies between the requested one and 10 s: 8 samples take 0.1 to 1 ms of CPU time, at most 0.01 % of a
  * core in 10 s. Nor is it longer than stretches can be.
@@ -42,8 +44,8 @@ enum { OVERHEAD_LIMIT_TEXT_BYTES = 192 };
 struct overhead_limit_use {
     uint64_t now_ns; /* CLOCK_MONOTONIC */
     uint64_t samples;
-    uint64_t own_cpu_ns;    /* the sampler's, and that of the program's threads for their replies */
-    uint64_t upkeep_cpu_ns; /* of that, for threads that began and ended */
+    uint64_t own_cpu_ns;   /* the sampler's without upkeep, and that of the program's threads for replies */
+    uint64_t quiet_cpu_ns; /* of that, for quiet threads in a crowd */
     uint64_t program_cpu_ns;
     uint32_t samples_per_tick; /* not a total: how many a tick would have now without a limit */
     uint32_t processes;        /* not a total: how many share one core, this one included */
@@ -59,6 +61,7 @@ struct overhead_limit {
     struct overhead_limit_use at;       /* when the present window began */
     int64_t account_ns;                 /* less than 0: debt */
     uint64_t priced_ns, priced_samples; /* the cost of so many samples */
+    double allowed;                     /* income of the last window, in CPUs */
     double left_out_ns;                 /* the time of ticks that the limit has left out before the window */
 };
 

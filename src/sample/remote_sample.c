@@ -1,6 +1,7 @@
 /* See remote_sample.h. The rules for what is proof and what is not are in docs/design/sample.md. */
 #include "remote_sample.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
 #include "sig/sys/sig_arch.h"
@@ -13,6 +14,9 @@
 
 /* A thread that has run while it was sampled may be blocked again: it is tried twice. */
 enum { TRIES = 2, COPY_BYTES = 256 * 1024 };
+
+/* How often the CPU clock may stand for the run count. */
+enum { TRUSTED_MAX = 15 };
 
 int remote_sample_init(struct remote_sampler *sampler, uint32_t depth)
 {
@@ -117,9 +121,25 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
+static bool has_same_clock(pid_t tid, const struct thread_stat *stat, struct remote_memory *memory)
+{
+    if (!memory->is_reference || stat->schedstat || memory->trusted == TRUSTED_MAX)
+        return false;
+    memory->trusted++;
+    return clock_read_ns(clock_of_thread(tid)) == memory->reference_cpu_ns;
+}
+
+static void refer_to(struct remote_memory *memory, const struct thread_stat_runs *runs, bool is_whole_stack)
+{
+    memory->is_reference = is_whole_stack;
+    memory->reference = runs->count;
+    memory->reference_cpu_ns = runs->cpu_ns;
+    memory->trusted = 0;
+}
+
 /* Run count, registers, walk, run count: what was seen is valid if the run count is the same. */
-enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
-                                 struct remote_sample *ret)
+static enum remote_result sample_by_runs(struct remote_sampler *sampler, const struct remote_thread *thread,
+                                         struct remote_sample *ret)
 {
     struct thread_stats *stats = &sampler->stats;
     struct remote_memory *memory = thread->memory;
@@ -131,11 +151,12 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
                                    .addresses = sampler->addresses,
                                    .capacity = sampler->capacity};
     enum thread_stat_state state = thread_stat_runs(stats, thread->stat, thread->tid, &before);
-    ret->cpu_ns = 0;
     for (int i = 0; i < TRIES && state == THREAD_STAT_KNOWN; i++, before = after) {
         ret->cpu_ns = before.cpu_ns;
-        if (memory->is_reference && memory->reference == before.count)
+        if (memory->is_reference && memory->reference == before.count) {
+            refer_to(memory, &before, true);
             return REMOTE_UNCHANGED;
+        }
         memory->is_reference = false;
         state = thread_stat_call(stats, thread->stat, thread->tid, &call);
         if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk))
@@ -144,8 +165,7 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
-        memory->is_reference = is_whole(walk.end);
-        memory->reference = after.count;
+        refer_to(memory, &after, is_whole(walk.end));
         ret->depth = walk.depth;
         ret->end = walk.end;
         ret->unloads = walk.unloads;
@@ -155,12 +175,27 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
     return state == THREAD_STAT_GONE ? REMOTE_GONE : REMOTE_SIGNAL;
 }
 
+enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
+                                 struct remote_sample *ret)
+{
+    ret->cpu_ns = thread->memory->reference_cpu_ns;
+    if (has_same_clock(thread->tid, thread->stat, thread->memory))
+        return REMOTE_UNCHANGED;
+    ret->cpu_ns = 0;
+    enum remote_result result = sample_by_runs(sampler, thread, ret);
+    thread_stat_let_go(&sampler->stats);
+    return result;
+}
+
 bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
-                               const struct remote_memory *memory)
+                               struct remote_memory *memory)
 {
     struct thread_stat_runs runs;
-    return memory->is_reference && thread_stat_runs(&sampler->stats, stat, tid, &runs) == THREAD_STAT_KNOWN &&
-           runs.count == memory->reference;
+    if (!memory->is_reference || has_same_clock(tid, stat, memory))
+        return memory->is_reference;
+    bool is_known = thread_stat_runs(&sampler->stats, stat, tid, &runs) == THREAD_STAT_KNOWN;
+    thread_stat_let_go(&sampler->stats);
+    return is_known && runs.count == memory->reference;
 }
 
 void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply)

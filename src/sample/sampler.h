@@ -49,6 +49,11 @@ struct sampler {
     uint64_t sample_count;
     uint64_t former_cpu_ns; /* of sampler threads before this one */
     uint64_t upkeep_cpu_ns; /* of threads that began and ended, and of files: not less at a lower rate */
+    uint64_t charged_ns;    /* the thread's CPU clock at the end of the last tick, less upkeep */
+    uint64_t quiet_cpu_ns;  /* of quiet threads in a crowd */
+    struct {
+        uint64_t cpu_ns, samples;
+    } quiet; /* the cost of so many of the last samples of quiet threads */
     struct random_state random;
     struct schedule schedule;
     uint64_t start_ns; /* threads' time counts from here on */

@@ -1,7 +1,8 @@
 /*
  * What the files of the sampler share:
  *
- *     sampler.c           its life, modules, and a tick
+ *     sampler.c           its life, and modules
+ *     sampler_tick.c      a tick
  *     sampler_threads.c   threads that come and go
  *     sampler_spans.c     the recording is settled, stopped, goes on, begins anew and ends
  *     sampler_store.c     the mapped store

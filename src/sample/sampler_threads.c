@@ -175,10 +175,15 @@ void sampler_adopt_strangers(struct sampler *sampler)
 void sampler_scan_threads(struct sampler *sampler, uint64_t now_ns)
 {
     struct thread *gone;
+    if (now_ns < sampler->thread_scan.next_ns)
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     if (!thread_scan_begin(&sampler->thread_scan, sampler->threads, now_ns))
         return;
+    uint64_t counted_ns = sampler->upkeep_cpu_ns;
     sampler_begin_arrived(sampler);
     while ((gone = thread_scan_next_gone(&sampler->thread_scan, sampler->threads)) != NULL)
         end_gone(sampler, gone, now_ns);
     sampler_adopt_strangers(sampler);
+    sampler->upkeep_cpu_ns = counted_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }

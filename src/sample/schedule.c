@@ -3,7 +3,9 @@
  * So one turn of the wheel holds every plan, and a slot keeps its tick's moment long enough.
  */
 #include "schedule.h"
+#include "schedule_ring.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/smaller.h"
 
 #include <errno.h>
@@ -12,12 +14,35 @@
 /* Lengths are computed in 1/256 tick, and rates in 1/65536 sample a tick, both before spreading. */
 enum { ONE_TICK = 256, ONE_SAMPLE = 65536, IDLE_PART = 4, GROWTH = 2 };
 
+/* Ticks, and batches in a stretch. */
+enum { BATCH_MAX = 32, BATCHES_MIN = 4 };
+
 static const uint64_t not_planned = UINT64_MAX;
 
-int schedule_init(struct schedule *schedule, uint32_t samples_per_tick, struct random_state *random)
+static const uint64_t first_stretch_ns = NS_PER_S / 2;
+
+/* Of new threads beyond those that make the program larger: at 30 us each 0.25 % of a core. */
+enum { NEW_PER_S = 80 };
+
+/* Until the overhead limit knows better: a tenth of 1 % of a core, at 2 us each. */
+static const uint64_t quiet_interval_ns = 2 * NS_PER_MS;
+
+static uint32_t per_tick(uint64_t period_ns, uint64_t interval_ns)
 {
-    *schedule = (struct schedule){
-        .random = random, .samples_per_tick = samples_per_tick, .spread = SCHEDULE_SPREAD_ONE};
+    uint64_t samples = period_ns * SCHEDULE_ONE_SAMPLE / interval_ns;
+    return samples ? (uint32_t)smaller(samples, UINT32_MAX) : 1;
+}
+
+int schedule_init(struct schedule *schedule, uint32_t samples_per_tick, uint64_t period_ns,
+                  struct random_state *random)
+{
+    *schedule =
+        (struct schedule){.random = random,
+                          .samples_per_tick = samples_per_tick,
+                          .spread = SCHEDULE_SPREAD_ONE,
+                          .quiet_per_tick = per_tick(period_ns, quiet_interval_ns),
+                          .first_most = (uint32_t)smaller(first_stretch_ns / period_ns, SCHEDULE_LENGTH_MAX),
+                          .credit_per_tick = per_tick(period_ns, NS_PER_S / NEW_PER_S)};
     schedule->slots = scratch_alloc(sizeof(*schedule->slots) * SCHEDULE_SLOTS);
     return schedule->slots ? 0 : -ENOMEM;
 }
@@ -30,49 +55,23 @@ void schedule_deinit(struct schedule *schedule)
 
 /* ---- rings ---- */
 
-static void append(struct schedule_thread **ring, struct schedule_thread *thread)
-{
-    struct schedule_thread *first = *ring ? *ring : thread, *last = *ring ? first->previous : thread;
-    *ring = first;
-    thread->next = first;
-    thread->previous = last;
-    last->next = first->previous = thread;
-}
-
-static void cut_out(struct schedule_thread **ring, struct schedule_thread *thread)
-{
-    if (*ring == thread)
-        *ring = thread->next == thread ? NULL : thread->next;
-    thread->previous->next = thread->next;
-    thread->next->previous = thread->previous;
-}
-
-/* Moves all of a second ring to the end of the first. */
-static void append_all(struct schedule_thread **ring, struct schedule_thread **more)
-{
-    struct schedule_thread *first = *ring, *second = *more;
-    *more = NULL;
-    if (!first || !second) {
-        *ring = first ? first : second;
-        return;
-    }
-    struct schedule_thread *last = second->previous;
-    first->previous->next = second;
-    second->previous = first->previous;
-    last->next = first;
-    first->previous = last;
-}
-
 static struct schedule_slot *slot_of(const struct schedule *schedule, uint64_t tick)
 {
     return &schedule->slots[tick % SCHEDULE_SLOTS];
+}
+
+/* Active and idle threads share one. */
+static struct schedule_thread **due_ring(struct schedule *schedule, const struct schedule_thread *thread)
+{
+    return &schedule->due[thread->planned == SCHEDULE_IDLE ? SCHEDULE_ACTIVE : thread->planned];
 }
 
 static struct schedule_thread **ring_of(struct schedule *schedule, const struct schedule_thread *thread)
 {
     if (thread->due == not_planned)
         return &schedule->fresh;
-    return thread->due > schedule->tick ? &slot_of(schedule, thread->due)->threads : &schedule->due;
+    bool is_due = thread->due <= schedule->tick;
+    return is_due ? due_ring(schedule, thread) : &slot_of(schedule, thread->due)->threads;
 }
 
 /* The moment of a tick. If it is forgotten, as the thread's sample came very late: the oldest known one. */
@@ -97,9 +96,9 @@ static uint64_t length_of_rate(uint64_t threads, uint64_t rate)
 /* With half of all samples, or with what idle threads leave that are sampled IDLE_PART times more rarely. */
 static uint64_t active_length(const struct schedule *schedule)
 {
-    uint64_t by_half = (uint64_t)schedule->active * 2 * ONE_TICK;
-    uint64_t by_rest =
-        (uint64_t)schedule->active * ONE_TICK + (uint64_t)schedule->idle * ONE_TICK / IDLE_PART;
+    uint64_t active = schedule->count[SCHEDULE_ACTIVE], idle = schedule->count[SCHEDULE_IDLE];
+    uint64_t by_half = active * 2 * ONE_TICK;
+    uint64_t by_rest = active * ONE_TICK + idle * ONE_TICK / IDLE_PART;
     return larger(smaller(by_half, by_rest) / schedule->samples_per_tick, ONE_TICK);
 }
 
@@ -107,7 +106,8 @@ static uint64_t active_length(const struct schedule *schedule)
 static uint64_t idle_rate(const struct schedule *schedule)
 {
     uint64_t all = (uint64_t)schedule->samples_per_tick * ONE_SAMPLE;
-    uint64_t active = (uint64_t)schedule->active * ONE_TICK * ONE_SAMPLE / active_length(schedule);
+    uint64_t active =
+        (uint64_t)schedule->count[SCHEDULE_ACTIVE] * ONE_TICK * ONE_SAMPLE / active_length(schedule);
     return all - smaller(active, all);
 }
 
@@ -126,11 +126,43 @@ static uint64_t idle_length(const struct schedule *schedule, uint32_t last_lengt
     return larger(*is_resting ? at_rest : grown, active_length(schedule));
 }
 
+static uint32_t all_threads(const struct schedule *schedule)
+{
+    uint32_t sum = 0;
+    for (int kind = 0; kind < SCHEDULE_KINDS; kind++)
+        sum += schedule->count[kind];
+    return sum;
+}
+
+bool schedule_is_crowded(const struct schedule *schedule)
+{
+    return all_threads(schedule) > schedule->samples_per_tick;
+}
+
+/* Of a quiet thread: as far as its stretches have grown, but not beyond its share. Most new ones will be
+ * quiet. */
+static uint64_t quiet_length(const struct schedule *schedule, uint32_t last_length, bool was_new)
+{
+    uint64_t threads = schedule->count[SCHEDULE_QUIET] + schedule->count[SCHEDULE_NEW];
+    uint64_t grown = was_new ? UINT64_MAX : (uint64_t)last_length * GROWTH * ONE_TICK;
+    uint64_t share = ONE_TICK;
+    if (schedule_is_crowded(schedule))
+        share = threads * ONE_TICK * SCHEDULE_ONE_SAMPLE / schedule->quiet_per_tick;
+    return larger(smaller(grown, share), active_length(schedule) * schedule->spread / SCHEDULE_SPREAD_ONE);
+}
+
+static uint64_t new_length(const struct schedule *schedule)
+{
+    uint64_t threads = schedule->count[SCHEDULE_ACTIVE] + schedule->count[SCHEDULE_NEW];
+    uint64_t length = larger(threads * ONE_TICK / schedule->samples_per_tick, ONE_TICK);
+    return smaller(length, larger((uint64_t)schedule->first_most * ONE_TICK, ONE_TICK));
+}
+
 /* Rounds up or down at random, so that the mean is right. */
 static uint32_t whole_length(struct schedule *schedule, uint64_t length)
 {
-    if (length >= SCHEDULE_LENGTH_MAX * ONE_TICK)
-        return SCHEDULE_LENGTH_MAX;
+    if (length >= (SCHEDULE_LENGTH_MAX - BATCH_MAX) * ONE_TICK)
+        return SCHEDULE_LENGTH_MAX - BATCH_MAX; /* its end may be moved to that of a batch */
     return (uint32_t)((length + random_below(schedule->random, ONE_TICK)) / ONE_TICK);
 }
 
@@ -146,6 +178,8 @@ static void uncount(struct schedule *schedule, struct schedule_thread *thread)
 static void count(struct schedule *schedule, struct schedule_thread *thread, bool is_resting)
 {
     uint64_t to_begin = thread->begin > schedule->tick ? thread->begin - schedule->tick : 0;
+    if (thread->kind != SCHEDULE_ACTIVE && thread->kind != SCHEDULE_IDLE)
+        return;
     thread->is_resting = is_resting;
     uint64_t sample = (uint64_t)ONE_SAMPLE * schedule->spread / SCHEDULE_SPREAD_ONE;
     thread->rate = is_resting ? 0 : (uint32_t)(2 * sample / (2 * to_begin + thread->length + 1));
@@ -153,46 +187,108 @@ static void count(struct schedule *schedule, struct schedule_thread *thread, boo
     schedule->taken += thread->rate;
 }
 
+static uint64_t length_of(struct schedule *schedule, const struct schedule_thread *thread, bool *is_resting)
+{
+    if (thread->kind == SCHEDULE_NEW)
+        return new_length(schedule);
+    if (thread->kind == SCHEDULE_QUIET)
+        return quiet_length(schedule, thread->length, thread->sampled == SCHEDULE_NEW);
+    uint64_t length = thread->kind == SCHEDULE_ACTIVE ? active_length(schedule)
+                                                      : idle_length(schedule, thread->length, is_resting);
+    return length * schedule->spread / SCHEDULE_SPREAD_ONE;
+}
+
+/* Of a batch, for a quiet thread's stretch of so many ticks: a power of two. */
+static uint32_t batch_length(uint32_t length)
+{
+    uint32_t ticks = 1;
+    while (ticks < BATCH_MAX && ticks * BATCHES_MIN * 2 <= length)
+        ticks *= 2;
+    return ticks;
+}
+
+/* The tick of a batch in which its samples are taken, the same for all threads (random.h has the function).
+ */
+static uint32_t tick_of_batch(const struct schedule *schedule, uint64_t begin, uint32_t ticks)
+{
+    struct random_state random;
+    random_init(&random, schedule->batch_seed ^ (begin * BATCH_MAX * 2 + ticks));
+    return random_below(&random, ticks);
+}
+
+/*
+ * Draws the tick of a stretch's sample. In a crowd quiet threads are sampled in batches, so that the sampler
+ * is not woken for each of them: a stretch ends with a batch, the nearest one, and where the tick drawn is in
+ * a whole batch, it is moved to that batch's tick, which is as likely to be any of them.
+ */
+static uint64_t draw(struct schedule *schedule, struct schedule_thread *thread)
+{
+    bool is_batched = thread->kind == SCHEDULE_QUIET && schedule_is_crowded(schedule);
+    uint32_t ticks = is_batched ? batch_length(thread->length) : 1;
+    uint64_t end = (thread->begin + thread->length + ticks / 2) / ticks * ticks;
+    thread->length = (uint32_t)(end - thread->begin);
+    uint64_t due = thread->begin + 1 + random_below(schedule->random, thread->length);
+    uint64_t batch = (due - 1) / ticks * ticks;
+    return ticks == 1 || batch < thread->begin ? due : batch + 1 + tick_of_batch(schedule, batch, ticks);
+}
+
 /* Fixes the length of the stretch that begins at tick `begin`, and draws its sample. */
 static void plan(struct schedule *schedule, struct schedule_thread *thread)
 {
     bool is_resting = false;
     uncount(schedule, thread);
-    uint64_t length =
-        thread->is_active ? active_length(schedule) : idle_length(schedule, thread->length, &is_resting);
-    thread->length = whole_length(schedule, length * schedule->spread / SCHEDULE_SPREAD_ONE);
-    thread->due = thread->begin + 1 + random_below(schedule->random, thread->length);
+    thread->length = whole_length(schedule, length_of(schedule, thread, &is_resting));
+    thread->planned = thread->kind;
+    thread->due = draw(schedule, thread);
     count(schedule, thread, is_resting);
-    append(&slot_of(schedule, thread->due)->threads, thread);
+    schedule_ring_append(&slot_of(schedule, thread->due)->threads, thread);
 }
 
 /* ---- threads ---- */
 
+static enum schedule_kind kind_at_birth(struct schedule *schedule)
+{
+    uint32_t threads = all_threads(schedule) + 1;
+    if (threads > schedule->most_threads) {
+        schedule->most_threads = threads;
+        return SCHEDULE_NEW;
+    }
+    if (schedule->credit < SCHEDULE_ONE_SAMPLE)
+        return SCHEDULE_ACTIVE;
+    schedule->credit -= SCHEDULE_ONE_SAMPLE;
+    return SCHEDULE_NEW;
+}
+
 void schedule_add(struct schedule *schedule, struct schedule_thread *thread)
 {
-    *thread = (struct schedule_thread){.begin = schedule->tick, .due = not_planned, .is_active = true};
-    append(&schedule->fresh, thread);
-    schedule->active++;
+    *thread = (struct schedule_thread){
+        .begin = schedule->tick, .due = not_planned, .kind = kind_at_birth(schedule)};
+    schedule_ring_append(&schedule->fresh, thread);
+    schedule->count[thread->kind]++;
 }
 
 void schedule_remove(struct schedule *schedule, struct schedule_thread *thread)
 {
-    cut_out(ring_of(schedule, thread), thread);
+    schedule_ring_cut_out(ring_of(schedule, thread), thread);
     uncount(schedule, thread);
-    schedule->active -= thread->is_active;
-    schedule->idle -= !thread->is_active;
+    schedule->count[thread->kind]--;
 }
 
-void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, bool is_active)
+static void set_kind(struct schedule *schedule, struct schedule_thread *thread, enum schedule_kind kind)
 {
-    if (thread->is_active == is_active)
+    schedule->count[thread->kind]--;
+    schedule->count[kind]++;
+    thread->kind = kind;
+}
+
+void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, enum schedule_kind kind)
+{
+    if (thread->kind == kind)
         return;
-    thread->is_active = is_active;
-    schedule->active += is_active ? 1 : -1U;
-    schedule->idle += is_active ? -1U : 1;
+    set_kind(schedule, thread, kind);
     if (thread->due == not_planned || thread->begin < schedule->tick)
         return;
-    cut_out(ring_of(schedule, thread), thread);
+    schedule_ring_cut_out(ring_of(schedule, thread), thread);
     plan(schedule, thread);
 }
 
@@ -218,6 +314,15 @@ uint64_t schedule_until(const struct schedule *schedule, const struct schedule_t
 
 /* ---- ticks ---- */
 
+static void allow_samples(struct schedule *schedule)
+{
+    schedule->left[SCHEDULE_ACTIVE] = schedule->samples_per_tick * SCHEDULE_BURST;
+    schedule->left[SCHEDULE_NEW] = SCHEDULE_NEW_MAX;
+    schedule->left[SCHEDULE_QUIET] = SCHEDULE_QUIET_MAX;
+    schedule->credit = (uint32_t)smaller((uint64_t)schedule->credit + schedule->credit_per_tick,
+                                         (uint64_t)schedule->most_threads * SCHEDULE_ONE_SAMPLE);
+}
+
 /* New threads are planned after all of them have been counted. */
 void schedule_tick(struct schedule *schedule, uint64_t now_ns)
 {
@@ -225,34 +330,59 @@ void schedule_tick(struct schedule *schedule, uint64_t now_ns)
     struct schedule_slot *slot = slot_of(schedule, schedule->tick);
     while (schedule->fresh) {
         struct schedule_thread *thread = schedule->fresh;
-        cut_out(&schedule->fresh, thread);
+        schedule_ring_cut_out(&schedule->fresh, thread);
         plan(schedule, thread);
     }
-    append_all(&schedule->due, &slot->threads);
+    while (slot->threads) {
+        struct schedule_thread *thread = slot->threads;
+        schedule_ring_cut_out(&slot->threads, thread);
+        schedule_ring_append(due_ring(schedule, thread), thread);
+    }
     slot->time_ns = now_ns;
-    schedule->samples_left = schedule->samples_per_tick * SCHEDULE_BURST;
+    allow_samples(schedule);
 }
 
+static struct schedule_thread *take_due(struct schedule *schedule)
+{
+    static const enum schedule_kind order[] = {SCHEDULE_ACTIVE, SCHEDULE_NEW, SCHEDULE_QUIET};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        struct schedule_thread **ring = &schedule->due[order[i]], *thread = *ring;
+        if (!thread || schedule->left[order[i]] == 0)
+            continue;
+        schedule->left[order[i]]--;
+        schedule_ring_cut_out(ring, thread);
+        return thread;
+    }
+    return NULL;
+}
+
+/* One that has just been sampled for the first time, and is not seen at once, is probably running. */
 struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns)
 {
-    struct schedule_thread *thread = schedule->due;
-    if (!thread || schedule->samples_left == 0)
+    struct schedule_thread *thread = take_due(schedule);
+    if (!thread)
         return NULL;
-    schedule->samples_left--;
-    cut_out(&schedule->due, thread);
     thread->begin_ns = time_of(schedule, thread->begin);
     thread->begin_tick = thread->begin;
     thread->sample_ns = now_ns;
     thread->begin = larger(thread->begin + thread->length, schedule->tick);
     thread->goes_on = thread->begin > schedule->tick;
+    thread->sampled = thread->planned;
+    if (thread->kind == SCHEDULE_NEW)
+        set_kind(schedule, thread, SCHEDULE_ACTIVE);
     plan(schedule, thread);
     return thread;
+}
+
+static bool has_due(const struct schedule *schedule)
+{
+    return schedule->due[SCHEDULE_ACTIVE] || schedule->due[SCHEDULE_NEW] || schedule->due[SCHEDULE_QUIET];
 }
 
 uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most)
 {
     uint32_t count = 0;
-    if (schedule->due || schedule->fresh)
+    if (has_due(schedule) || schedule->fresh)
         return 0;
     while (count < most && !slot_of(schedule, schedule->tick + count + 1)->threads)
         count++;
@@ -261,6 +391,8 @@ uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most)
 
 uint32_t schedule_samples_per_tick(const struct schedule *schedule)
 {
-    uint32_t threads = schedule->active + schedule->idle;
-    return threads < schedule->samples_per_tick ? threads : schedule->samples_per_tick;
+    uint32_t threads = schedule->count[SCHEDULE_ACTIVE] + schedule->count[SCHEDULE_IDLE];
+    if (!schedule_is_crowded(schedule))
+        threads += schedule->count[SCHEDULE_QUIET];
+    return (uint32_t)larger(smaller(threads, schedule->samples_per_tick), 1);
 }

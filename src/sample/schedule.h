@@ -18,20 +18,33 @@
  * nothing makes up for it, and time asleep becomes time at work. Here the stretch in which a wait gives way
  * to work goes to either by chance, with the right odds, and the frequent samples begin only after it.
  *
- * The rates. A thread is active if it was running at its last sample or had run since the sample before, else
- * idle; new ones are active. Active threads are sampled in every tick if half of all samples
- * (`samples_per_tick`) suffices for that, or more if the idle ones leave it. Idle threads share the other
+ * The rates. There are four kinds of threads, by their last sample:
+ *
+ *  - active: running then, or had run since the sample before. Active threads are sampled in every tick if
+ *    half of all samples (`samples_per_tick`) suffices for that, or more if the idle ones leave it.
+ *  - idle: waiting then, after it had run a little, or seen by a signal. Idle threads share the other
  * samples; each is meant to have at least a quarter of the samples of an active one. A thread that has become
  * idle will probably stay idle for as long again as it has been. While there are samples for it, its
- * stretches double from sample to sample, until they are as long as those of all threads at rest. A change is
- * found at the next sample, and counts from the end of that stretch.
+ * stretches double from sample to sample, until they are as long as those of all threads at rest.
+ *  - quiet: waiting then, and had not run since the sample before. While it does not run, a sample needs no
+ *    walk, and costs a twentieth of another one. Where not all threads can be sampled in every tick, quiet
+ * ones take no samples from the others. They have an amount of their own, `quiet_per_tick`. A small part of
+ * the overhead limit pays for it. So the others keep their rate, however many threads wait.
+ *  - new: not sampled yet. Its first stretch is half a second at most. So thousands of threads that begin at
+ *    once are sorted into kinds within that time, and those of them that run have their rate from then on.
+ *    Each thread up to the largest number there has been at once is new for one stretch, and a few more a
+ *    second (`credit`). A thread that takes the place of one that has ended begins as an active one, or
+ *    threads that come and go would have more samples than others.
  *
- * So up to samples_per_tick threads have a sample in every tick each. Of 4 busy and 200 blocked threads with
- * 8 samples, 100 times a second, each busy one has a sample in every tick, and each blocked one two a second.
+ * A change is found at the next sample, and counts from the end of that stretch.
+ *
+ * So up to samples_per_tick threads have a sample in every tick each. Of 4 busy and 200 idle threads with
+ * 8 samples, 100 times a second, each busy one has a sample in every tick, and each idle one two a second.
  * (8 of 204 drawn at random would be 4 samples a second for each.)
  *
- * The overhead limit (overhead_limit.h) makes all lengths longer alike, from each thread's next stretch on.
- * Ticks stay as far apart as they were: a tick must be worth the same share of its stretch as any other.
+ * The overhead limit (overhead_limit.h) makes lengths longer, from each thread's next stretch on: those of
+ * active and idle threads all alike, and no quiet one is sampled more often than an active one. Ticks stay as
+ * far apart as they were: a tick must be worth the same share of its stretch as any other.
  *
  * Late and missing replies. If a reply is outstanding at the thread's next sample, it is the reply to both
  * and stands for both stretches: the thread has executed nothing of its own since. A sample without an
@@ -39,10 +52,11 @@
  * stands for nothing: the next observation accounts for its stretch. That is rare for a thread that replies
  * at all, and does not depend on what it is doing.
  *
- * Bounds. A tick has samples_per_tick samples on average, or slightly fewer; more with more than
- * SCHEDULE_LENGTH_MAX / 2 threads to each of them, as lengths are bounded. Past SCHEDULE_BURST times that
- * number the rest waits for the next tick, in order. If a sample would then come after its stretch, the
- * stretch becomes longer. Work per tick does not depend on the number of threads, except for new ones.
+ * Bounds. A tick has samples_per_tick samples of active and idle threads on average, or slightly fewer; more
+ * with more than SCHEDULE_LENGTH_MAX / 2 threads to each of them, as lengths are bounded. Past SCHEDULE_BURST
+ * times that number the rest waits for the next tick, in order. If a sample would then come after its
+ * stretch, the stretch becomes longer. Quiet and new threads wait only for their own kind. Work per tick does
+ * not depend on the number of threads, except for new ones.
  *
  * Called from: the sampler thread only. Times: CLOCK_MONOTONIC.
  * Data structure: Varghese, Lauck, "Hashed and hierarchical timing wheels" (SOSP 1987), scheme 4.
@@ -62,7 +76,12 @@ enum {
     SCHEDULE_SLOTS = 2 * SCHEDULE_LENGTH_MAX,
     SCHEDULE_BURST = 4, /* most samples in one tick, in samples_per_tick */
     SCHEDULE_SPREAD_ONE = 256,
+    SCHEDULE_ONE_SAMPLE = 256, /* the unit of quiet_per_tick and credit */
+    SCHEDULE_QUIET_MAX = 4096, /* most samples of quiet threads in one tick */
+    SCHEDULE_NEW_MAX = 256,    /* most samples of new threads in one tick */
 };
+
+enum schedule_kind { SCHEDULE_ACTIVE, SCHEDULE_IDLE, SCHEDULE_QUIET, SCHEDULE_NEW, SCHEDULE_KINDS };
 
 /* A thread's part. Ticks are numbered from 1; a stretch (a, b] has the ticks a + 1 to b. */
 struct schedule_thread {
@@ -71,8 +90,10 @@ struct schedule_thread {
     uint64_t begin;                          /* the next sample's stretch is (begin, begin + length] */
     uint32_t length;
     uint32_t rate; /* until its next sample, in 1/65536 sample a tick, before spreading; 0 at rest */
-    bool is_active;
-    bool is_resting;     /* idle, and its stretches do not grow any more */
+    enum schedule_kind kind;
+    enum schedule_kind planned; /* its kind when its next sample was planned: the ring that it is due in */
+    enum schedule_kind sampled; /* the same of its last sample */
+    bool is_resting;            /* idle, and its stretches do not grow any more */
     bool goes_on;        /* the last sample's stretch goes on after it, up to the moment of tick `begin` */
     uint64_t begin_ns;   /* when the last sample's stretch began */
     uint64_t begin_tick; /* the tick whose moment that is */
@@ -81,23 +102,29 @@ struct schedule_thread {
 
 struct schedule {
     struct random_state *random; /* not owned */
+    uint64_t batch_seed;
     uint32_t samples_per_tick;
-    uint32_t spread;               /* how much longer stretches are, in units of SCHEDULE_SPREAD_ONE */
-    uint32_t active, idle;         /* how many threads of each kind there are */
-    uint32_t resting;              /* how many of the idle ones are at rest */
-    uint64_t taken;                /* the rates of all threads that are not at rest */
-    uint64_t tick;                 /* the last one */
-    uint32_t samples_left;         /* in this tick */
-    struct schedule_thread *fresh; /* added, not yet planned */
-    struct schedule_thread *due;   /* to be sampled in this tick, or in the next ones */
+    uint32_t spread;                  /* how much longer stretches are, in units of SCHEDULE_SPREAD_ONE */
+    uint32_t quiet_per_tick;          /* samples of quiet threads, in 1/SCHEDULE_ONE_SAMPLE; not 0 */
+    uint32_t first_most;              /* the longest stretch of a new thread, ticks */
+    uint32_t most_threads;            /* the largest number there has been */
+    uint32_t credit, credit_per_tick; /* how many threads may be new, in 1/SCHEDULE_ONE_SAMPLE */
+    uint32_t count[SCHEDULE_KINDS];   /* how many threads of each kind there are */
+    uint32_t resting;                 /* how many of the idle ones are at rest */
+    uint64_t taken;                   /* the rates of active threads, and of idle ones that are not at rest */
+    uint64_t tick;                    /* the last one */
+    uint32_t left[SCHEDULE_KINDS];    /* samples left in this tick; [SCHEDULE_ACTIVE] is for idle ones too */
+    struct schedule_thread *fresh;    /* added, not yet planned */
+    struct schedule_thread *due[SCHEDULE_KINDS]; /* to be sampled in this tick, or in the next ones */
     struct schedule_slot {
         struct schedule_thread *threads; /* to be sampled at the next tick of this slot */
         uint64_t time_ns;                /* moment of the last tick of this slot */
     } * slots;                           /* of tick t: t % SCHEDULE_SLOTS */
 };
 
-/* 0 or -ENOMEM. */
-int schedule_init(struct schedule *schedule, uint32_t samples_per_tick, struct random_state *random);
+/* period_ns: between ticks. 0 or -ENOMEM. */
+int schedule_init(struct schedule *schedule, uint32_t samples_per_tick, uint64_t period_ns,
+                  struct random_state *random);
 void schedule_deinit(struct schedule *schedule);
 
 /* Adds a thread that has begun since the last tick; removes one that has ended. O(1). */
@@ -110,12 +137,17 @@ void schedule_tick(struct schedule *schedule, uint64_t now_ns);
 /* How many of the next ticks have no sample so far, up to `most` (less than SCHEDULE_SLOTS). */
 uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most);
 
-/* How many samples a tick would have on average if spread were SCHEDULE_SPREAD_ONE. */
+/* Whether there are too many threads for a sample in every tick: then quiet ones have quiet_per_tick. */
+bool schedule_is_crowded(const struct schedule *schedule);
+
+/* How many samples a tick would have on average if spread were SCHEDULE_SPREAD_ONE, 1 at least: of active and
+ * idle threads, and of quiet ones unless it is crowded. */
 uint32_t schedule_samples_per_tick(const struct schedule *schedule);
 
 /*
- * The next thread to be sampled in this tick, NULL after the last one. now_ns: when it is sampled. Sets
- * begin_ns, goes_on and sample_ns for this sample, and plans the next one.
+ * The next thread to be sampled in this tick, NULL after the last one: active and idle ones, then new ones,
+ * then quiet ones. now_ns: when it is sampled. Sets begin_ns, goes_on and sample_ns for this sample, and
+ * plans the next one.
  */
 struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns);
 
@@ -123,7 +155,7 @@ struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns
  * What a sample has shown. Plans the stretch after the sample's anew, unless that has begun: of a thread that
  * replies late, a part of it is not the future any more.
  */
-void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, bool is_active);
+void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, enum schedule_kind kind);
 
 /*
  * The end of an observation's stretch: 0 if it has ended, UINT64_MAX if it goes on. *time_ns is the

@@ -62,6 +62,7 @@ void thread_stats_drop_all(struct thread_stats *stats)
         stat->schedstat = stat->syscall = 0;
     }
     stats->kept = 0;
+    stats->held.of = NULL;
     stats->task_directory = -1;
 }
 
@@ -142,20 +143,26 @@ static enum thread_stat_state state_of_error(int error)
     return error == -ESRCH || error == -ENOENT ? THREAD_STAT_GONE : THREAD_STAT_UNREADABLE;
 }
 
-/* One of the two files as a string; THREAD_STAT_KNOWN when it has been read. */
-static enum thread_stat_state read_file(struct thread_stats *stats, struct thread_stat *stat, int *descriptor,
-                                        pid_t tid, const char *name, char *text)
+void thread_stat_let_go(struct thread_stats *stats)
 {
-    if (stats->task_directory < 0)
-        return THREAD_STAT_UNREADABLE;
-    int taken = open_descriptor(stats, stat, descriptor, tid, name);
-    if (taken < 0)
-        return state_of_error(taken);
-    ssize_t bytes = pread(taken, text, TEXT_BYTES - 1, 0);
-    int error = bytes < 0 ? -errno : 0;
-    give_back(descriptor, taken);
+    if (stats->held.of)
+        close(stats->held.descriptor);
+    stats->held.of = NULL;
+}
+
+static void hold(struct thread_stats *stats, const struct thread_stat *stat, int taken)
+{
+    thread_stat_let_go(stats);
+    stats->held.of = stat;
+    stats->held.descriptor = taken;
+}
+
+/* One of the two files as a string; THREAD_STAT_KNOWN when it has been read. */
+static enum thread_stat_state read_text(int descriptor, char *text)
+{
+    ssize_t bytes = pread(descriptor, text, TEXT_BYTES - 1, 0);
     if (bytes <= 0)
-        return error ? state_of_error(error) : THREAD_STAT_UNREADABLE;
+        return bytes < 0 ? state_of_error(-errno) : THREAD_STAT_UNREADABLE;
     text[bytes] = '\0';
     return THREAD_STAT_KNOWN;
 }
@@ -174,7 +181,15 @@ enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct threa
                                         struct thread_stat_runs *ret)
 {
     char text[TEXT_BYTES];
-    enum thread_stat_state state = read_file(stats, stat, &stat->schedstat, tid, "schedstat", text);
+    if (stats->task_directory < 0)
+        return THREAD_STAT_UNREADABLE;
+    int taken = stats->held.of == stat ? stats->held.descriptor
+                                       : open_descriptor(stats, stat, &stat->schedstat, tid, "schedstat");
+    if (taken < 0)
+        return state_of_error(taken);
+    enum thread_stat_state state = read_text(taken, text);
+    if (taken != stat->schedstat && stats->held.of != stat)
+        hold(stats, stat, taken);
     return state == THREAD_STAT_KNOWN ? parse_runs(text, ret) : state;
 }
 
@@ -203,7 +218,13 @@ enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct threa
                                         struct thread_stat_call *ret)
 {
     char text[TEXT_BYTES];
-    enum thread_stat_state state = read_file(stats, stat, &stat->syscall, tid, "syscall", text);
+    if (stats->task_directory < 0)
+        return THREAD_STAT_UNREADABLE;
+    int taken = open_descriptor(stats, stat, &stat->syscall, tid, "syscall");
+    if (taken < 0)
+        return state_of_error(taken);
+    enum thread_stat_state state = read_text(taken, text);
+    give_back(&stat->syscall, taken);
     return state == THREAD_STAT_KNOWN ? parse_call(text, ret) : state;
 }
 

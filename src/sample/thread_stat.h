@@ -34,9 +34,13 @@ struct thread_stat {
 };
 
 struct thread_stats {
-    int task_directory;                  /* /proc/self/task; negative: nothing can be read. Not owned. */
-    uint32_t kept, kept_max;             /* descriptors */
-    uint64_t reads;                      /* so far, of all threads' */
+    int task_directory;      /* /proc/self/task; negative: nothing can be read. Not owned. */
+    uint32_t kept, kept_max; /* descriptors */
+    uint64_t reads;          /* so far, of all threads' */
+    struct {
+        const struct thread_stat *of; /* NULL: none */
+        int descriptor;
+    } held; /* a schedstat that is not kept, until thread_stat_let_go: it is read twice for a sample */
     struct thread_stat *newest, *oldest; /* those that keep a descriptor, by their last use */
 };
 
@@ -84,6 +88,10 @@ void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat);
 /* Never THREAD_STAT_RUNNING. *ret is filled in for THREAD_STAT_KNOWN only. */
 enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
                                         struct thread_stat_runs *ret);
+
+/* Closes what thread_stat_runs has opened and does not keep. To be called after it, before another thread's
+ * turn. */
+void thread_stat_let_go(struct thread_stats *stats);
 
 /* *ret is filled in for THREAD_STAT_KNOWN only. */
 enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,

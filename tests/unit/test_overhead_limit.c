@@ -222,7 +222,7 @@ static void what_seems_to_go_back_is_nothing(void **state)
     struct fixture *fixture = *state;
     begin(fixture, ONE_PERCENT, 10 * MS);
     fixture->use.program_cpu_ns -= 300;
-    fixture->use.upkeep_cpu_ns += 700; /* more than all there is */
+    fixture->use.quiet_cpu_ns += 700; /* more than all there is */
     assert_int_equal(pass(fixture, 250 * MS, 0, 25, 500), 10 * MS);
     assert_int_equal(fixture->restraint.account_ns, 2499500);
     assert_int_equal(fixture->restraint.priced_ns, 0);
@@ -279,19 +279,19 @@ struct phase {
     uint64_t until_ns; /* since the beginning */
     uint32_t cores_percent;
     uint64_t price_ns; /* of a tick */
-    uint32_t upkeep_percent;
+    uint32_t quiet_percent;
 };
 
 /* As sampler.c does it, with one thread: a sample each period, judged when a window is over. */
 static void one_tick(struct fixture *fixture, const struct phase *phase, uint64_t price_ns)
 {
     uint64_t period_ns = fixture->restraint.period_ns, program_ns = period_ns / 100 * phase->cores_percent,
-             upkeep_ns = period_ns / 100 * phase->upkeep_percent;
+             quiet_ns = period_ns / 100 * phase->quiet_percent;
     struct overhead_limit_use *use = &fixture->use;
     use->now_ns += period_ns;
     use->program_cpu_ns += program_ns;
-    use->upkeep_cpu_ns += upkeep_ns;
-    use->own_cpu_ns += upkeep_ns + price_ns;
+    use->quiet_cpu_ns += quiet_ns;
+    use->own_cpu_ns += quiet_ns + price_ns;
     use->samples++;
     fixture->allowed_ns +=
         (program_ns > period_ns ? program_ns : period_ns) / 1000 * fixture->restraint.limit_ppm / 1000;
@@ -397,7 +397,7 @@ static void the_mean_keeps_to_the_limit_whatever_comes(void **state)
 }
 
 /* 3 % of a core go to threads that come and go: three times what is allowed, and nothing can be done. */
-static void what_threads_cost_leaves_ticks_their_half(void **state)
+static void what_quiet_threads_cost_leaves_ticks_their_half(void **state)
 {
     static const struct phase phase = {600 * S, 100, 100 * US, 3};
     struct fixture *fixture = *state;
@@ -407,7 +407,7 @@ static void what_threads_cost_leaves_ticks_their_half(void **state)
 }
 
 /* Where it is not too much, it is paid by ticks. */
-static void what_threads_cost_is_part_of_the_limit(void **state)
+static void what_quiet_threads_cost_is_part_of_the_limit(void **state)
 {
     struct phase phase = {600 * S, 200, 100 * US, 1}; /* of two cores half a percent */
     struct fixture *fixture = *state;
@@ -436,8 +436,8 @@ int main(void)
         cmocka_unit_test_setup(a_burst_is_met_within_a_second_and_soon_over, setup),
         cmocka_unit_test_setup(what_the_beginning_owes_is_repaid, setup),
         cmocka_unit_test_setup(the_mean_keeps_to_the_limit_whatever_comes, setup),
-        cmocka_unit_test_setup(what_threads_cost_leaves_ticks_their_half, setup),
-        cmocka_unit_test_setup(what_threads_cost_is_part_of_the_limit, setup),
+        cmocka_unit_test_setup(what_quiet_threads_cost_leaves_ticks_their_half, setup),
+        cmocka_unit_test_setup(what_quiet_threads_cost_is_part_of_the_limit, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
