@@ -158,12 +158,16 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
     enum schedule_kind kind = SCHEDULE_KINDS;
     uint64_t since_ns = sampler->charged_ns + sampler->upkeep_cpu_ns;
     begin_tick(sampler, now_ns);
-    while ((due = schedule_next(&sampler->schedule, clock_monotonic_ns()))) {
+    uint64_t end_ns = now_ns + sampler->tick.period_ns / 2, at_ns = clock_monotonic_ns();
+    while ((due = schedule_next(&sampler->schedule, at_ns)) != NULL) {
         enum schedule_kind next = due->sampled == SCHEDULE_IDLE ? SCHEDULE_ACTIVE : due->sampled;
         if (next != kind && kind != SCHEDULE_KINDS)
             charge(sampler, kind, &since_ns);
         kind = next;
         sample_thread(sampler, due);
+        at_ns = clock_monotonic_ns();
+        if (at_ns > end_ns && kind != SCHEDULE_ACTIVE)
+            break;
     }
     charge(sampler, kind, &since_ns);
     sampler->charged_ns = since_ns - sampler->upkeep_cpu_ns;

@@ -3,6 +3,7 @@
  * So one turn of the wheel holds every plan, and a slot keeps its tick's moment long enough.
  */
 #include "schedule.h"
+#include "schedule_batch.h"
 #include "schedule_ring.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -14,8 +15,8 @@
 /* Lengths are computed in 1/256 tick, and rates in 1/65536 sample a tick, both before spreading. */
 enum { ONE_TICK = 256, ONE_SAMPLE = 65536, IDLE_PART = 4, GROWTH = 2 };
 
-/* Ticks, and batches in a stretch. */
-enum { BATCH_MAX = 32, BATCHES_MIN = 4 };
+/* In a quiet thread's stretch. */
+enum { BATCHES_MIN = 4 };
 
 static const uint64_t not_planned = UINT64_MAX;
 
@@ -161,8 +162,8 @@ static uint64_t new_length(const struct schedule *schedule)
 /* Rounds up or down at random, so that the mean is right. */
 static uint32_t whole_length(struct schedule *schedule, uint64_t length)
 {
-    if (length >= (SCHEDULE_LENGTH_MAX - BATCH_MAX) * ONE_TICK)
-        return SCHEDULE_LENGTH_MAX - BATCH_MAX; /* its end may be moved to that of a batch */
+    if (length >= (SCHEDULE_LENGTH_MAX - SCHEDULE_BATCH_MAX) * ONE_TICK)
+        return SCHEDULE_LENGTH_MAX - SCHEDULE_BATCH_MAX; /* its end may be moved to that of a batch */
     return (uint32_t)((length + random_below(schedule->random, ONE_TICK)) / ONE_TICK);
 }
 
@@ -198,38 +199,36 @@ static uint64_t length_of(struct schedule *schedule, const struct schedule_threa
     return length * schedule->spread / SCHEDULE_SPREAD_ONE;
 }
 
-/* Of a batch, for a quiet thread's stretch of so many ticks: a power of two. */
-static uint32_t batch_length(uint32_t length)
+/*
+ * Of the batches that a thread is sampled in: a power of two. Where stretches are spread, ticks without a
+ * sample are what saves time, so one tick of that many has those of all threads. Quiet ones of a crowd wait
+ * longer for theirs.
+ */
+static uint32_t batch_length(const struct schedule *schedule, const struct schedule_thread *thread)
 {
-    uint32_t ticks = 1;
-    while (ticks < BATCH_MAX && ticks * BATCHES_MIN * 2 <= length)
+    uint32_t most = schedule->spread / SCHEDULE_SPREAD_ONE, ticks = 1;
+    if (thread->kind == SCHEDULE_QUIET && schedule_is_crowded(schedule))
+        most = (uint32_t)larger(thread->length / BATCHES_MIN, most);
+    most = (uint32_t)smaller(smaller(most, SCHEDULE_BATCH_MAX),
+                             thread->kind == SCHEDULE_NEW ? 1 : thread->length);
+    while (ticks * 2 <= most)
         ticks *= 2;
     return ticks;
 }
 
-/* The tick of a batch in which its samples are taken, the same for all threads (random.h has the function).
- */
-static uint32_t tick_of_batch(const struct schedule *schedule, uint64_t begin, uint32_t ticks)
-{
-    struct random_state random;
-    random_init(&random, schedule->batch_seed ^ (begin * BATCH_MAX * 2 + ticks));
-    return random_below(&random, ticks);
-}
-
 /*
- * Draws the tick of a stretch's sample. In a crowd quiet threads are sampled in batches, so that the sampler
- * is not woken for each of them: a stretch ends with a batch, the nearest one, and where the tick drawn is in
- * a whole batch, it is moved to that batch's tick, which is as likely to be any of them.
+ * Draws the tick of a stretch's sample. The stretch is made to end with a batch, by chance so that its mean
+ * is right. Where the tick drawn is in a whole batch, it is moved to that batch's tick, which is as likely to
+ * be any of them.
  */
 static uint64_t draw(struct schedule *schedule, struct schedule_thread *thread)
 {
-    bool is_batched = thread->kind == SCHEDULE_QUIET && schedule_is_crowded(schedule);
-    uint32_t ticks = is_batched ? batch_length(thread->length) : 1;
-    uint64_t end = (thread->begin + thread->length + ticks / 2) / ticks * ticks;
-    thread->length = (uint32_t)(end - thread->begin);
+    uint32_t ticks = batch_length(schedule, thread);
+    uint64_t end = thread->begin + thread->length + random_below(schedule->random, ticks);
+    thread->length = (uint32_t)(end / ticks * ticks - thread->begin);
     uint64_t due = thread->begin + 1 + random_below(schedule->random, thread->length);
     uint64_t batch = (due - 1) / ticks * ticks;
-    return ticks == 1 || batch < thread->begin ? due : batch + 1 + tick_of_batch(schedule, batch, ticks);
+    return batch < thread->begin ? due : schedule_batch_tick(schedule->batch_seed, batch, ticks);
 }
 
 /* Fixes the length of the stretch that begins at tick `begin`, and draws its sample. */

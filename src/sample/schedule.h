@@ -46,6 +46,11 @@
  * active and idle threads all alike, and no quiet one is sampled more often than an active one. Ticks stay as
  * far apart as they were: a tick must be worth the same share of its stretch as any other.
  *
+ * Batches (schedule_batch.h). Where stretches are spread, and of quiet threads in a crowd, samples come in
+ * batches: of several ticks one has the samples of all threads, and the sampler sleeps through the others. A
+ * sample's tick is drawn among all of its stretch, which decides on the batch, and then moved to the batch's
+ * own tick. That is as likely to be any of the batch's, so each tick of the stretch is as likely as before.
+ *
  * Late and missing replies. If a reply is outstanding at the thread's next sample, it is the reply to both
  * and stands for both stretches: the thread has executed nothing of its own since. A sample without an
  * observation (no signal could be sent, the thread is silent and left alone, its reply came just before)

@@ -279,7 +279,7 @@ static void spread_makes_all_looks_rarer(void **state)
                          c->busy + c->blocked < LOOKS ? 1 : LOOKS);
         double busy = rate_of(fixture, 0, c->busy) * spread / c->busy_rate;
         double blocked = c->blocked ? rate_of(fixture, c->busy, c->blocked) * spread / c->blocked_rate : 1;
-        if (busy < 0.94 || busy > 1.06 || blocked < 0.88 || blocked > 1.12)
+        if (busy < 0.94 || busy > 1.06 || blocked < 0.80 || blocked > 1.15)
             fail_msg("%u busy, %u blocked, spread %.2f: %.2f and %.2f of the samples", c->busy, c->blocked,
                      spread, busy, blocked);
         for (uint32_t j = 0; j < c->busy + c->blocked; j++)
@@ -711,7 +711,7 @@ static void play_tick(struct play *play, uint64_t now_ns)
     } else
         replace_ended(play, now_ns);
     schedule_tick(&play->schedule, now_ns);
-    for (; (next = schedule_next(&play->schedule, now_ns + samples * 10 * NS_PER_US)); samples++) {
+    for (; (next = schedule_next(&play->schedule, now_ns + samples * NS_PER_US)); samples++) {
         bool is_counted_now = is_counted(play, next);
         observe(play, (struct role *)next);
         counted += is_counted_now;
