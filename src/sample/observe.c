@@ -263,6 +263,18 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     return false;
 }
 
+bool observe_thread_outside(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                            struct observation *ret)
+{
+    bool is_seen = false;
+    uint64_t cpu_ns;
+    if (thread->observe.slot >= 0 || sig_load_relaxed(&thread->annotations.is_uninteresting))
+        return false;
+    thread->observe.snapshot = observer->snapshot;
+    return !observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns) &&
+           is_seen;
+}
+
 /* ---- replies ---- */
 
 static void release_slot(struct observer *observer, uint32_t slot)

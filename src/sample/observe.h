@@ -88,6 +88,10 @@ void observe_begin(struct observer *observer, struct thread *thread);
 bool observe_thread(struct observer *observer, struct thread *thread, uint64_t now_ns,
                     struct observation *ret);
 
+/* The same, but sends no signal: false also when the thread cannot be seen from outside now. */
+bool observe_thread_outside(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                            struct observation *ret);
+
 /* The signal of the next requests. Outstanding requests with another signal are cancelled. */
 void observe_use_signal(struct observer *observer, int signal);
 

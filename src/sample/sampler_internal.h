@@ -31,6 +31,10 @@ void sampler_end_left(struct sampler *sampler, struct thread *left);
 void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
                         enum fold_rest rest);
 
+/* At the recording's end: samples the threads that were not sampled yet, if they are blocked. Takes 0.2 s at
+ * most. */
+void sampler_sample_last(struct sampler *sampler, uint64_t now_ns);
+
 /* Writes a thread's end, and its name, to its record. */
 void sampler_record_end(struct sampler *sampler, const struct thread *thread, uint64_t end_ns);
 

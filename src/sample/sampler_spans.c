@@ -71,6 +71,7 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns)
             timeline_end(sampler->timeline, &thread->fold.timeline);
         schedule_remove(&sampler->schedule, &thread->schedule);
     }
+    schedule_begin_anew(&sampler->schedule);
     observe_cancel(&sampler->observer);
     sampler->skipped = 0;
     sampler->is_stopped = true;
@@ -156,9 +157,10 @@ static void count_anew(struct sampler *sampler, uint64_t now_ns)
     overhead_limit_describe_from(&sampler->overhead_limit, now_ns);
 }
 
-/* No reference into the arena is left. */
+/* No reference into the arena is left. Nor is it known where the thread was seen last. */
 static void forget_thread(struct thread *thread)
 {
+    thread->remote.is_reference = false;
     thread->record = 0;
     thread->fold.root = thread->fold.node = thread->fold.credited = 0;
     if (thread->stack_cache)
@@ -171,9 +173,15 @@ static void begin_thread_anew(struct sampler *sampler, struct thread *thread)
     forget_thread(thread);
     if (sampler->is_stopped)
         return;
-    schedule_remove(&sampler->schedule, &thread->schedule);
     thread->recorded_number = ++sampler->thread_count;
     sampler_record(sampler, thread, time_ns, cpu_ns);
+}
+
+static void schedule_anew(struct sampler *sampler)
+{
+    for (uint32_t i = 0; !sampler->is_stopped && i < sampler->threads->live_count; i++)
+        schedule_remove(&sampler->schedule, &sampler->threads->live[i]->schedule);
+    schedule_begin_anew(&sampler->schedule);
 }
 
 int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
@@ -198,6 +206,7 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     count_anew(sampler, now_ns);
     if (!sampler->is_stopped)
         sampler->start_ns = now_ns;
+    schedule_anew(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         begin_thread_anew(sampler, sampler->threads->live[i]);
     sampler_publish_modules(sampler);
@@ -219,6 +228,7 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     sampler_gather(sampler, now_ns);
     sampler_refresh_modules(sampler);
     overhead_group_leave(&sampler->overhead_group);
+    sampler_sample_last(sampler, now_ns);
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);

@@ -16,6 +16,9 @@ static const uint64_t reply_cost_ns = 100 * NS_PER_US;
 /* A thread that was set up and waits has run for less than that part of its life. */
 enum { SET_UP_PARTS = 16 };
 
+/* For how long threads that were not sampled yet are sampled at the end. */
+static const uint64_t last_samples_ns = NS_PER_S / 5;
+
 /*
  * For how long ticks without a sample are skipped; or for that part of a period, if it is longer. Threads
  * that begin meanwhile are scheduled only afterwards: their first sample stands for that time.
@@ -171,6 +174,18 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
     }
     charge(sampler, kind, &since_ns);
     sampler->charged_ns = since_ns - sampler->upkeep_cpu_ns;
+}
+
+void sampler_sample_last(struct sampler *sampler, uint64_t now_ns)
+{
+    struct observation seen;
+    uint64_t end_ns = clock_monotonic_ns() + last_samples_ns;
+    for (uint32_t i = 0; i < sampler->threads->live_count && clock_monotonic_ns() < end_ns; i++) {
+        struct thread *thread = sampler->threads->live[i];
+        if (!sampler->is_stopped && thread->schedule.sample_ns == 0 &&
+            observe_thread_outside(&sampler->observer, thread, now_ns, &seen))
+            account_one(sampler, &seen);
+    }
 }
 
 /* A thread that blocks the signal by a bare system call gets the spare one, unless it blocks that too. */

@@ -273,6 +273,11 @@ void schedule_remove(struct schedule *schedule, struct schedule_thread *thread)
     schedule->count[thread->kind]--;
 }
 
+void schedule_begin_anew(struct schedule *schedule)
+{
+    schedule->most_threads = schedule->credit = 0;
+}
+
 static void set_kind(struct schedule *schedule, struct schedule_thread *thread, enum schedule_kind kind)
 {
     schedule->count[thread->kind]--;
@@ -373,15 +378,11 @@ struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns
     return thread;
 }
 
-static bool has_due(const struct schedule *schedule)
-{
-    return schedule->due[SCHEDULE_ACTIVE] || schedule->due[SCHEDULE_NEW] || schedule->due[SCHEDULE_QUIET];
-}
-
 uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most)
 {
     uint32_t count = 0;
-    if (has_due(schedule) || schedule->fresh)
+    if (schedule->due[SCHEDULE_ACTIVE] || schedule->due[SCHEDULE_NEW] || schedule->due[SCHEDULE_QUIET] ||
+        schedule->fresh)
         return 0;
     while (count < most && !slot_of(schedule, schedule->tick + count + 1)->threads)
         count++;

@@ -136,6 +136,9 @@ void schedule_deinit(struct schedule *schedule);
 void schedule_add(struct schedule *schedule, struct schedule_thread *thread);
 void schedule_remove(struct schedule *schedule, struct schedule_thread *thread);
 
+/* After all threads have been removed: those that are added now are all new. */
+void schedule_begin_anew(struct schedule *schedule);
+
 /* The next tick has come, at now_ns. */
 void schedule_tick(struct schedule *schedule, uint64_t now_ns);
 
