@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Compares a profile of target_crowd with the truth it printed.
+
+    judge_crowd.py PROFILE TRUTH
+
+The threads that run are seen often, however many wait: each function has its wall time within 5 %, or within what chance
+does to so many looks, whichever is larger. A thread's looks are independent of what it does, so a function with a share p
+of n looks is off by 5 * sqrt(p(1 - p)n) looks less than once in a million profiles. Each running thread has ten looks at
+least: a blocked one's share of 8 looks a tick would be one in four seconds. And of the time of the blocked threads no
+more than a twentieth was not seen.
+"""
+
+import math
+import sys
+
+from judge_truth import Judge, Truth, estimates
+from pprof_read import SAMPLES, WALL, Profile
+
+FUNCTIONS = ("run_longer", "run_shorter")
+LEAST_LOOKS, SHARE, SIGMAS = 10, 0.05, 5
+
+
+class CrowdTruth(Truth):
+    """What the target printed beyond what measured.h says."""
+
+    def _take(self, words):
+        if words[0] == "blocked":
+            self.blocked = int(words[1])
+        else:
+            super()._take(words)
+
+
+def judge_functions(judge, profile, truth):
+    found = estimates(profile, set(FUNCTIONS))
+    looks = {name: sum(found[(name, function)][SAMPLES] for function in FUNCTIONS) for name in truth.threads}
+    for name, count in looks.items():
+        judge.verdict(count >= LEAST_LOOKS, f"{name}: {count} looks")
+    total = sum(truth.functions[function][0] for function in FUNCTIONS)
+    for function in FUNCTIONS:
+        wall_ns = sum(found[(name, function)][WALL] for name in truth.threads)
+        share = truth.functions[function][0] / total
+        chance = SIGMAS * math.sqrt(share * (1 - share) / max(sum(looks.values()), 1)) * total
+        allowed = max(SHARE * truth.functions[function][0], chance) + len(looks) * truth.stalled_ns
+        judge.close(function, wall_ns, truth.functions[function][0], allowed)
+
+
+def main():
+    profile, truth, judge = Profile(sys.argv[1]), CrowdTruth(sys.argv[2]), Judge()
+    judge_functions(judge, profile, truth)
+    walls = [values[WALL] for (_, name), values in profile.threads().items() if name not in truth.threads]
+    judge.verdict(len(walls) == truth.blocked + 1, f"{len(walls) - 1} blocked threads of {truth.blocked}")
+    unseen = sum(sample.value[WALL] for sample in profile.message.sample if "[unsampled]" in profile.stack(sample))
+    judge.verdict(unseen <= SHARE * sum(walls), f"{unseen / 1e9:.3f} s [unsampled] of {sum(walls) / 1e9:.3f} s")
+    sys.exit(1 if judge.failures else 0)
+
+
+main()
