@@ -201,7 +201,7 @@ $(ELFUTILS): scripts/link-elfutils $(wildcard $(shell $(CC) -print-file-name=lib
 	$(Q)CC='$(CC)' scripts/link-elfutils $@
 endif
 ARCHIVES    := $(TOOL_A) $(BUILD)/libformats.a $(BUILD)/libengine.a $(ELFUTILS)
-PROGRAM_LIBS := $(SANITIZE) -pthread $(CROSS_LD) $(TOOL_LIBS) $(ZLIB_A) -ldl
+PROGRAM_LIBS := $(SANITIZE) -pthread $(CROSS_LD) $(TOOL_LIBS) $(ZLIB_A) -ldl -lm
 $(BUILD)/wallprof: $(BUILD)/src/tool/cmd/main.o $(ARCHIVES)
 	@echo '  LINK  $@'
 	$(Q)$(LINK) -o $@ $^ $(PROGRAM_LIBS)

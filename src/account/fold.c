@@ -82,13 +82,6 @@ static arena_ref node_of_path(struct tree *tree, arena_ref root, const arena_ref
     return node;
 }
 
-static bool same_function(const struct tree *tree, arena_ref a, arena_ref b)
-{
-    const struct location *x = tree_location_at(tree, tree_node(tree, a)->location);
-    const struct location *y = tree_location_at(tree, tree_node(tree, b)->location);
-    return x->module == y->module && x->function_start != 0 && x->function_start == y->function_start;
-}
-
 /* The stack of a node, without the labels that its path begins with. */
 struct folded_stack {
     arena_ref node;
@@ -101,14 +94,6 @@ static uint32_t stack_depth(const struct tree *tree, struct folded_stack stack)
     return depth > stack.label_depth ? depth - stack.label_depth : 0;
 }
 
-/* The ancestor of a node at a depth, or the node itself. */
-static arena_ref ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth)
-{
-    while (tree_node(tree, node)->depth > depth)
-        node = tree_node(tree, node)->parent;
-    return node;
-}
-
 /*
  * Below the last common frame every frame of the new stack is a new call. The first of them is not if the old
  * stack had the same function there: the same call went on to another place in that function. Frames are
@@ -119,12 +104,12 @@ static void count_calls(struct tree *tree, struct folded_stack before, struct fo
     uint32_t depth = stack_depth(tree, now), common = depth;
     if (stack_depth(tree, before) < depth)
         common = stack_depth(tree, before);
-    arena_ref old = ancestor_at(tree, before.node, common + before.label_depth);
-    arena_ref new = ancestor_at(tree, now.node, common + now.label_depth);
+    arena_ref old = tree_ancestor_at(tree, before.node, common + before.label_depth);
+    arena_ref new = tree_ancestor_at(tree, now.node, common + now.label_depth);
     bool goes_on = false;
     for (uint32_t at = common; at > 0 && old != new; at--) {
         if (tree_node(tree, old)->location != tree_node(tree, new)->location) {
-            goes_on = same_function(tree, old, new);
+            goes_on = tree_same_function(tree, old, new);
             common = at - 1;
         }
         old = tree_node(tree, old)->parent;
@@ -223,14 +208,24 @@ static void show_rest(const struct fold *fold, struct fold_thread *thread, arena
     show(fold, thread, sample, all, own);
 }
 
+static void count_changes(struct fold *fold, struct fold_thread *thread, bool is_running, uint64_t before_ns,
+                          uint64_t after_ns)
+{
+    const struct changes_sample sample = {thread->credited, thread->label_depth, is_running,
+                                          (double)after_ns};
+    changes_next(&fold->newcomers, fold->tree, &thread->changes, before_ns, &sample);
+}
+
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
 {
     struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
     arena_ref before = thread->credited;
     thread->credited = node_of_observation(fold->tree, thread, observation);
     bool goes_on = observation->is_unchanged || (observation->is_left_out && thread->credited == before);
-    if (!goes_on)
+    if (!goes_on) {
         passed = end_stretch(fold, thread, before, all);
+        count_changes(fold, thread, observation->is_running, all.wall_ns - passed.wall_ns, passed.wall_ns);
+    }
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
     struct values *self = &tree_node(fold->tree, thread->credited)->self;
@@ -299,6 +294,7 @@ void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t tim
     arena_ref node = thread->credited;
     if (rest != FOLD_REST_UNCHANGED)
         passed = end_stretch(fold, thread, thread->credited, all);
+    changes_settle(&fold->newcomers, tree, &thread->changes, all.wall_ns - passed.wall_ns);
     if (passed.wall_ns > 0) {
         node = node_of_rest(tree, thread, rest);
         claim(fold, thread, &tree_node(tree, node)->self, passed.wall_ns,
@@ -322,6 +318,7 @@ void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t 
     fold_thread_end(fold, &now, time_ns, cpu_clock_ns, rest);
     thread->time_ns = now.time_ns;
     thread->cpu_clock_ns = now.cpu_clock_ns;
+    thread->changes = now.changes;
     thread->timeline = now.timeline;
     if (has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;

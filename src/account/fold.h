@@ -20,6 +20,7 @@
 #ifndef WALLPROF_FOLD_H
 #define WALLPROF_FOLD_H
 
+#include "changes.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
 
@@ -41,6 +42,7 @@ struct fold_thread {
     uint64_t time_ns;   /* accounted for up to here */
     uint64_t cpu_clock_ns; /* the CPU clock then */
     uint64_t begin_ns, begin_cpu_clock_ns;
+    struct changes_thread changes;
     struct timeline_thread timeline;
 };
 
@@ -71,6 +73,7 @@ struct fold {
     uint64_t period_ns;        /* between ticks */
     uint64_t samples;          /* observations so far */
     struct timeline *timeline; /* keeps them with their times; NULL: nothing does. Not owned */
+    struct changes_newcomers newcomers;
 };
 
 /* timeline_begin begins the timeline's part, after this. */

@@ -1,5 +1,5 @@
 /*
- * Children are found through one hash table over (parent, location) for the whole tree. A node costs 64 bytes
+ * Children are found through one hash table over (parent, location) for the whole tree. A node costs 80 bytes
  * in the arena and 8 to 16 in the table. A lookup is one probe, whatever the number of siblings.
  */
 #include "tree.h"
@@ -371,6 +371,21 @@ arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_fra
     if (!child)
         child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
     return child ? child : parent;
+}
+
+bool tree_same_function(const struct tree *tree, arena_ref a, arena_ref b)
+{
+    const struct location *x = tree_location_at(tree, tree_node(tree, a)->location);
+    const struct location *y = tree_location_at(tree, tree_node(tree, b)->location);
+    return x == y ||
+           (x->module == y->module && x->function_start != 0 && x->function_start == y->function_start);
+}
+
+arena_ref tree_ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth)
+{
+    while (tree_node(tree, node)->depth > depth)
+        node = tree_node(tree, node)->parent;
+    return node;
 }
 
 arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node)

@@ -73,6 +73,24 @@ static inline bool tree_has_weight(const struct values *values)
     return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
 }
 
+/*
+ * How often a thread's samples changed to and from a node, in squared nanoseconds: each change counts as the
+ * square of the time that a sample stands for (account/changes.h). They say how much chance is in a node's
+ * time. near: from one sample to the next; far: to the next but one. flat is the node's own. The cumulative
+ * ones are summed over a subtree: they leave what changed inside it only, so a node's own may be less than 0.
+ */
+struct changes {
+    float flat_near, flat_far, cum_near, cum_far;
+};
+
+static inline void tree_add_changes(struct changes *to, const struct changes *from)
+{
+    to->flat_near += from->flat_near;
+    to->flat_far += from->flat_far;
+    to->cum_near += from->cum_near;
+    to->cum_far += from->cum_far;
+}
+
 struct tree_node {
     arena_ref parent;       /* 0 for a root */
     arena_ref location;     /* struct location; 0 for a root */
@@ -82,6 +100,7 @@ struct tree_node {
     uint32_t thread;        /* for roots: the thread's number; else 0 */
     uint64_t calls;         /* how many calls of this frame from its parent the samples imply */
     struct values self;
+    struct changes changes;
 };
 
 struct tree {
@@ -137,6 +156,12 @@ const char *tree_label_value(const struct arena *arena, const struct location *l
 /* The name of a frame that stands for no code. The name of a label is put into the buffer. */
 const char *tree_frame_name(const struct arena *arena, const struct location *location,
                             char buffer[TREE_LABEL_NAME_BYTES]);
+
+/* Whether two nodes are in one function, wherever in it. */
+bool tree_same_function(const struct tree *tree, arena_ref a, arena_ref b);
+
+/* The ancestor of a node at a depth, or the node itself. */
+arena_ref tree_ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth);
 
 /* The child of a node for a location, made if new; 0 without memory. */
 arena_ref tree_child(struct tree *tree, arena_ref parent, arena_ref location);

@@ -13,6 +13,7 @@ static void merge_node(const struct tree_merging *merging, arena_ref node, arena
     const struct tree_node *from = tree_node(merging->from, node);
     struct tree_node *into = tree_node(merging->into, twin);
     tree_add_values(&into->self, &from->self);
+    tree_add_changes(&into->changes, &from->changes);
     into->calls += from->calls;
     if (merging->node_of)
         merging->node_of[tree_node_index(node)] = twin;

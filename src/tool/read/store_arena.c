@@ -177,13 +177,23 @@ int store_add_values(struct store_reader *reader, const struct values *values)
     return 0;
 }
 
+bool store_is_sound(const struct changes *changes)
+{
+    const float each[4] = {changes->flat_near, changes->flat_far, changes->cum_near, changes->cum_far};
+    for (int i = 0; i < 4; i++) {
+        if (!(each[i] >= -STORE_CHANGES_MAX && each[i] <= STORE_CHANGES_MAX))
+            return false;
+    }
+    return true;
+}
+
 static int check_node(struct store_reader *reader, arena_ref ref, arena_ref parent, uint32_t thread)
 {
     if (!store_claim(reader, ref, sizeof(struct tree_node), parent ? KIND_NODE : KIND_ROOT))
         return store_damaged(reader, "a node is not where it should be");
     const struct tree *tree = &reader->recording->tree;
     const struct tree_node *node = tree_node(tree, ref);
-    bool is_right = node->next_sibling < ref && node->parent == parent;
+    bool is_right = node->next_sibling < ref && node->parent == parent && store_is_sound(&node->changes);
     if (parent)
         is_right &= node->depth == tree_node(tree, parent)->depth + 1 &&
                     store_is_kind(reader, node->location, KIND_LOCATION);

@@ -92,8 +92,11 @@ static void mend_threads(struct store_reader *reader)
 
 /* ---- trees ---- */
 
-static void mend_values(struct values *values)
+static void mend_values(struct tree_node *node)
 {
+    struct values *values = &node->self;
+    if (!store_is_sound(&node->changes))
+        node->changes = (struct changes){0};
     if (values->samples > STORE_VALUE_MAX || values->cpu_ns > STORE_VALUE_MAX ||
         values->offcpu_ns > STORE_VALUE_MAX || values->wall_ns > STORE_VALUE_MAX)
         *values = (struct values){0};
@@ -123,7 +126,7 @@ static void mend_children(struct store_reader *reader, arena_ref parent)
     for (arena_ref *link = &tree_node(tree, parent)->first_child; *link;) {
         if (store_fits(reader, *link, sizeof(struct tree_node)) && is_child(reader, *link, parent) &&
             store_claim(reader, *link, sizeof(struct tree_node), KIND_NODE)) {
-            mend_values(&tree_node(tree, *link)->self);
+            mend_values(tree_node(tree, *link));
             link = &tree_node(tree, *link)->next_sibling;
         } else
             *link = sibling_after(reader, *link, parent);
@@ -152,7 +155,7 @@ static void mend_trees(struct store_reader *reader)
         if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
             *link = 0;
         else if (is_root(reader, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
-            mend_values(&root->self);
+            mend_values(root);
             mend_tree(reader, *link);
             link = &root->next_sibling;
         } else

@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 /* The sum of four of these fits into 64 bits, and each sum into a reader's signed 64 bits. */
-#define STORE_VALUE_MAX (UINT64_C(1) << 61)
+#define STORE_VALUE_MAX   (UINT64_C(1) << 61)
+#define STORE_CHANGES_MAX 1e30f
 
 /* The kind of the record that begins at a unit of the arena. KIND_REST: it goes on there. */
 enum store_kind {
@@ -64,6 +65,9 @@ bool store_is_module(const struct store_reader *reader, arena_ref ref);
 /* Whether a record of that kind begins there; whether a string that ends begins there. */
 bool store_is_kind(const struct store_reader *reader, arena_ref ref, enum store_kind kind);
 bool store_is_string(const struct store_reader *reader, arena_ref ref);
+
+/* Whether changes are neither infinite nor NaN, and no sum of theirs overflows. */
+bool store_is_sound(const struct changes *changes);
 
 /* Adds up all values, so that no sum overflows later. 0, or the error to return when they are too large. */
 int store_add_values(struct store_reader *reader, const struct values *values);
