@@ -19,7 +19,9 @@ static const char help_end[] =
     "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
     "process: {name, pid, rank} if merged, total: VALUES, mostly_in, called_from,\n"
     "mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
-    "VALUES}]}; unknown is null, VALUES {samples, cpu_ns, offcpu_ns, wall_ns}.\n";
+    "VALUES, flat_error: ERROR, cum_error: ERROR}]}; unknown is null, VALUES {samples,\n"
+    "cpu_ns, offcpu_ns, wall_ns}, ERROR {wall_ns, cpu_ns}: at 95 %, null below 5\n"
+    "samples.\n";
 
 static int print_json(const struct report_table *table)
 {
@@ -49,6 +51,7 @@ static int show_report(const struct report_options *options, const struct profil
         .lines = options->lines,
         .columns = options->columns,
         .has_colour = options->has_colour,
+        .has_errors = !options->is_without_errors,
     };
     int status = 0;
     if (options->is_json)

@@ -20,6 +20,7 @@ static const char help[] = "  -n, --lines N        number of lines; 0 for all. D
                            "  -i, --ignore REGEX   only stacks without\n"
                            "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
                            "  -j, --json           everything as JSON, times in ns\n"
+                           "      --no-error       without error bars (± at 95 %)\n"
                            "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
 
 void report_options_deinit(struct report_options *options)
@@ -79,6 +80,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->is_json = true;
     else if (option == 'h')
         options->is_help = true;
+    else if (option == REPORT_OPTION_NO_ERROR)
+        options->is_without_errors = true;
     else if (option == REPORT_OPTION_NORMALIZE)
         options->is_normalized = true;
     else if (option == 's' && metric >= 0)

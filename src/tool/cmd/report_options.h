@@ -11,12 +11,12 @@ struct report_options {
     struct report_request request;
     regex_t focus, ignore; /* compiled where request points to them */
     enum report_metric metric;
-    bool by_cum, has_colour, is_json, is_normalized, is_help;
+    bool by_cum, has_colour, is_json, is_normalized, is_without_errors, is_help;
     size_t lines;
     int columns; /* 0: names are not cut */
 };
 
-enum { REPORT_OPTION_NORMALIZE = 'N' };
+enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E' };
 
 /* For report_options_read; diff appends --normalize. */
 #define REPORT_LONG_OPTIONS                                                                                  \
@@ -26,7 +26,7 @@ enum { REPORT_OPTION_NORMALIZE = 'N' };
         {"label", required_argument, NULL, 'l'}, {"focus", required_argument, NULL, 'f'},                    \
         {"ignore", required_argument, NULL, 'i'}, {"width", required_argument, NULL, 'w'},                   \
         {"colour", required_argument, NULL, 'C'}, {"color", required_argument, NULL, 'C'},                   \
-        {"json", no_argument, NULL, 'j'},                                                                    \
+        {"json", no_argument, NULL, 'j'}, {"no-error", no_argument, NULL, REPORT_OPTION_NO_ERROR},           \
     {                                                                                                        \
         "help", no_argument, NULL, 'h'                                                                       \
     }

@@ -40,7 +40,7 @@ static struct report_row row_at(const struct report *report, bool of_threads, si
     if (!of_threads)
         return report->rows[index];
     const struct report_thread *thread = &report->threads[index];
-    return (struct report_row){thread->name, thread->total, thread->total};
+    return (struct report_row){.name = thread->name, .flat = thread->total, .cum = thread->total};
 }
 
 static struct diff_row *collect_rows(const struct diff *diff, bool of_threads, size_t *ret_count)

@@ -110,11 +110,27 @@ static bool add_threads(struct report_walk *walk)
 
 /* ---- the whole ---- */
 
+/* The sums of threads and processes are what the clocks say. */
+static void set_errors(const struct report *report, struct report_row *row, enum report_by by,
+                       uint64_t period_ns)
+{
+    const struct changes *changes = &row->changes;
+    if (by == REPORT_BY_THREAD || by == REPORT_BY_PROCESS)
+        return;
+    bool is_known = report->has_changes && !row->is_inlined;
+    row->cum_error = is_known ? report_error_of(&row->cum, changes->cum_near, changes->cum_far, period_ns)
+                              : report_error_of_samples(&row->cum, &report->selected);
+    row->flat_error = by == REPORT_BY_LABEL ? row->cum_error
+                      : is_known
+                          ? report_error_of(&row->flat, changes->flat_near, changes->flat_far, period_ns)
+                          : report_error_of_samples(&row->flat, &report->selected);
+}
+
 /*
  * Sets the rows' names, which do not move any more, and drops rows without values. A label's cumulative time
  * is also its own.
  */
-static void finish_rows(struct report *report, enum report_by by)
+static void finish_rows(struct report *report, enum report_by by, uint64_t period_ns)
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->row_count; i++) {
@@ -122,6 +138,7 @@ static void finish_rows(struct report *report, enum report_by by)
             report->rows[i].flat = report->rows[i].cum;
         if (!tree_has_weight(&report->rows[i].cum))
             continue;
+        set_errors(report, &report->rows[i], by, period_ns);
         report->rows[kept] = report->rows[i];
         report->rows[kept++].name = string_table_at(&report->names, (uint32_t)i);
     }
@@ -166,6 +183,8 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
     report->row_count = string_table_count(&report->names);
     report->rows = calloc(report->row_count + 1, sizeof *report->rows);
     bool is_filled = report_walk_init(&walk, report, rows) && report->rows && add_threads(&walk);
+    for (size_t i = 0; is_filled && i < report->row_count; i++)
+        report->rows[i].is_inlined = rows->is_inlined[i];
     report_walk_deinit(&walk);
     return is_filled;
 }
@@ -183,7 +202,7 @@ int report_make(struct report *report, const struct profile *profile, const stru
         report_free(report);
         return -ENOMEM;
     }
-    finish_rows(report, request->by);
+    finish_rows(report, request->by, profile->period_ns);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "profile/profile.h"
 #include "base/string_table.h"
+#include "report_error.h"
 
 #include <regex.h>
 #include <stdbool.h>
@@ -48,6 +49,9 @@ struct report_request {
 struct report_row {
     const char *name;
     struct values flat, cum;
+    struct report_error flat_error, cum_error;
+    struct changes changes;
+    bool is_inlined; /* changes say nothing of it (report_error.h) */
 };
 
 struct report_thread {
@@ -71,6 +75,7 @@ struct report {
     struct values selected;             /* of what the filters leave */
     struct values pseudo[PSEUDO_KINDS]; /* of what is selected, on stacks with such a frame */
     struct string_table names;          /* holds the rows' names */
+    bool has_changes;                   /* the profile has any */
 };
 
 /* A thread's name that tells it from others: "worker (1236)", or "app (1234): worker (1236)". Returns ret. */

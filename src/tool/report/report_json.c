@@ -27,6 +27,24 @@ void report_json_values(struct json *json, const char *key, const struct values 
     json_end_object(json);
 }
 
+static void json_error(struct json *json, const char *key, uint64_t error_ns)
+{
+    json_key(json, key);
+    if (error_ns == REPORT_ERROR_UNKNOWN)
+        json_null(json);
+    else
+        json_uint(json, error_ns);
+}
+
+void report_json_error(struct json *json, const char *key, const struct report_error *error)
+{
+    json_key(json, key);
+    json_begin_object(json);
+    json_error(json, "wall_ns", error->wall_ns);
+    json_error(json, "cpu_ns", error->cpu_ns);
+    json_end_object(json);
+}
+
 static void json_number(struct json *json, const char *key, int32_t number, bool is_known)
 {
     json_key(json, key);
@@ -78,6 +96,10 @@ static void json_rows(struct json *json, const struct report_table *table)
         json_text(json, "name", row->name);
         report_json_values(json, "flat", &row->flat);
         report_json_values(json, "cum", &row->cum);
+        if (table->has_errors) {
+            report_json_error(json, "flat_error", &row->flat_error);
+            report_json_error(json, "cum_error", &row->cum_error);
+        }
         json_end_object(json);
     }
     json_end_array(json);

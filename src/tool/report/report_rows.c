@@ -88,6 +88,8 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
     char buffer[1 << 16];
     const bool has_rows = rows->request->by != REPORT_BY_LABEL;
     const struct symbols *symbols = rows->profile->symbols;
+    const bool has_inlined =
+        symbols->first_frame[location->index + 1] - symbols->first_frame[location->index] > 1;
     struct report_location *known = &rows->locations[location->index];
     known->path = path_of(rows, location);
     known->is_focus = location_matches(rows, location, rows->request->focus);
@@ -98,6 +100,8 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
         const char *path = known->path ? known->path : symbols->functions[frame->function].name;
         const char *name = row_name(rows, frame, path, buffer, sizeof buffer);
         rows->row_of_frame[i] = has_rows ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
+        if (has_rows && (has_inlined || rows->request->by == REPORT_BY_LINE))
+            rows->is_inlined[rows->row_of_frame[i]] = true;
     }
 }
 
@@ -106,11 +110,12 @@ bool report_rows_init(struct report_rows *rows, const struct profile *profile,
 {
     const struct symbols *symbols = profile->symbols;
     const struct tree *tree = profile->tree;
+    const size_t frame_count = symbols->first_frame[symbols->location_count];
     *rows = (struct report_rows){.profile = profile, .request = request, .names = names};
     rows->locations = calloc((size_t)symbols->location_count + 1, sizeof *rows->locations);
-    rows->row_of_frame =
-        calloc((size_t)symbols->first_frame[symbols->location_count] + 1, sizeof *rows->row_of_frame);
-    if (!rows->locations || !rows->row_of_frame)
+    rows->row_of_frame = calloc(frame_count + 1, sizeof *rows->row_of_frame);
+    rows->is_inlined = calloc(frame_count + 2, sizeof *rows->is_inlined); /* rows are no more than frames */
+    if (!rows->locations || !rows->row_of_frame || !rows->is_inlined)
         return false;
     rows->no_label_row =
         request->by == REPORT_BY_LABEL ? string_table_intern(names, "[no label]") : REPORT_NO_ROW;
@@ -123,4 +128,5 @@ void report_rows_deinit(struct report_rows *rows)
 {
     free(rows->locations);
     free(rows->row_of_frame);
+    free(rows->is_inlined);
 }

@@ -21,6 +21,7 @@ struct report_rows {
         bool is_focus, is_ignored, is_label_wanted;
     } * locations;          /* owned; by location index */
     uint32_t *row_of_frame; /* owned; by index into symbols->frames */
+    bool *is_inlined;       /* owned; by row */
     uint32_t no_label_row;  /* where rows are labels: for samples without one; else REPORT_NO_ROW */
 };
 

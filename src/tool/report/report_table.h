@@ -21,6 +21,7 @@ struct report_table {
     size_t lines; /* of rows */
     int columns;  /* of the terminal; 0: names are not cut */
     bool has_colour;
+    bool has_errors; /* the rows' error bars are shown */
 };
 
 void report_table_write(const struct report_table *table, FILE *stream);
@@ -30,6 +31,9 @@ void report_json_write(const struct report_table *table, struct json *json);
 
 /* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "wall_ns": ..} */
 void report_json_values(struct json *json, const char *key, const struct values *values);
+
+/* {"wall_ns": .., "cpu_ns": ..}, null where there are too few samples. */
+void report_json_error(struct json *json, const char *key, const struct report_error *error);
 
 /* Begins or ends bold text. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);

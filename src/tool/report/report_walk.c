@@ -15,23 +15,28 @@ static const struct location *location_of(const struct report_walk *walk, const 
     return tree_location_at(tree, node->parent ? node->location : tree->pseudo[PSEUDO_OVERFLOW]);
 }
 
-static struct values *push_level(struct report_walk *walk)
+static struct report_level *push_level(struct report_walk *walk)
 {
     if (!array_grow(&walk->levels, &walk->level_capacity, walk->level_count, sizeof *walk->levels))
         return NULL;
-    walk->levels[walk->level_count] = (struct values){0};
+    walk->levels[walk->level_count] = (struct report_level){0};
     return &walk->levels[walk->level_count++];
 }
 
 /* A node's own values go to the innermost frame of its location. */
-static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
-                     const struct values *self)
+static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node)
 {
+    const struct tree_node *at = tree_node(walk->rows->profile->tree, node);
+    const struct values *self = &at->self;
     const struct symbols *symbols = walk->rows->profile->symbols;
     uint32_t frame = symbols->first_frame[location->index], function = symbols->frames[frame].function;
     arena_ref *longest = &walk->node_of_function[function];
-    if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW)
-        tree_add_values(&walk->report->rows[walk->rows->row_of_frame[frame]].flat, self);
+    if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW) {
+        struct report_row *row = &walk->report->rows[walk->rows->row_of_frame[frame]];
+        tree_add_values(&row->flat, self);
+        row->changes.flat_near += at->changes.flat_near;
+        row->changes.flat_far += at->changes.flat_far;
+    }
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
         tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
     if (!*longest)
@@ -65,7 +70,7 @@ static void enter_location(struct report_walk *walk, const struct location *loca
 
 /* `subtotal` is the sum of the subtree below it. */
 static void leave_location(struct report_walk *walk, const struct location *location,
-                           const struct values *subtotal)
+                           const struct report_level *subtotal)
 {
     const struct symbols *symbols = walk->rows->profile->symbols;
     walk->focus -= walk->rows->locations[location->index].is_focus;
@@ -73,11 +78,15 @@ static void leave_location(struct report_walk *walk, const struct location *loca
     walk->labels -= tree_is_label(location);
     walk->labels_wanted -= walk->rows->locations[location->index].is_label_wanted;
     if (location->pseudo && --walk->pseudo_on_path[location->pseudo - 1] == 0)
-        tree_add_values(&walk->report->pseudo[location->pseudo - 1], subtotal);
+        tree_add_values(&walk->report->pseudo[location->pseudo - 1], &subtotal->values);
     for (uint32_t i = symbols->first_frame[location->index]; i < symbols->first_frame[location->index + 1];
          i++) {
-        if (walk->rows->row_of_frame[i] != REPORT_NO_ROW && --walk->on_path[walk->rows->row_of_frame[i]] == 0)
-            tree_add_values(&walk->report->rows[walk->rows->row_of_frame[i]].cum, subtotal);
+        if (walk->rows->row_of_frame[i] == REPORT_NO_ROW || --walk->on_path[walk->rows->row_of_frame[i]] > 0)
+            continue;
+        struct report_row *row = &walk->report->rows[walk->rows->row_of_frame[i]];
+        tree_add_values(&row->cum, &subtotal->values);
+        row->changes.cum_near += subtotal->changes.cum_near;
+        row->changes.cum_far += subtotal->changes.cum_far;
     }
 }
 
@@ -85,19 +94,22 @@ static bool enter_node(struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
     const struct location *location = location_of(walk, node);
-    struct values *below = push_level(walk);
+    struct report_level *below = push_level(walk);
     if (!below)
         return false;
     if (node->parent)
         enter_location(walk, location);
     tree_add_values(&walk->report->total, &node->self);
-    if (!is_selected(walk) || !tree_has_weight(&node->self))
+    if (!is_selected(walk))
         return true;
-    *below = node->self;
-    add_flat(walk, location, ref, &node->self);
+    *below = (struct report_level){node->self, node->changes};
+    if (!tree_has_weight(&node->self))
+        return true;
+    walk->report->has_changes |= node->changes.flat_near > 0;
+    add_flat(walk, location, ref);
     if (!node->parent) {
         enter_location(walk, location);
-        leave_location(walk, location, &node->self);
+        leave_location(walk, location, below);
     }
     return true;
 }
@@ -105,11 +117,13 @@ static bool enter_node(struct report_walk *walk, arena_ref ref)
 static void leave_node(struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
-    const struct values subtotal = walk->levels[--walk->level_count];
+    const struct report_level subtotal = walk->levels[--walk->level_count];
+    struct report_level *above = &walk->levels[walk->level_count - 1];
     if (!node->parent)
         return;
     leave_location(walk, location_of(walk, node), &subtotal);
-    tree_add_values(&walk->levels[walk->level_count - 1], &subtotal);
+    tree_add_values(&above->values, &subtotal.values);
+    tree_add_changes(&above->changes, &subtotal.changes);
 }
 
 bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored, struct values *ret)
@@ -123,7 +137,7 @@ bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored,
             return false;
         arena_ref next = tree_node(tree, node)->first_child;
         while (!next) {
-            *ret = walk->levels[0];
+            *ret = walk->levels[0].values;
             leave_node(walk, node);
             if (node == root)
                 return true;

@@ -17,7 +17,10 @@ struct report_walk {
     uint32_t focus, ignored; /* ignored: 1 more for a whole thread */
     uint32_t labels, labels_wanted;
     uint32_t pseudo_on_path[PSEUDO_KINDS];
-    struct values *levels; /* by depth: the sum of the subtree so far */
+    struct report_level { /* the sum of the subtree so far */
+        struct values values;
+        struct changes changes;
+    } * levels; /* by depth */
     uint32_t level_count, level_capacity;
     /* Of the thread that is walked, by function: wall time in itself, and the node with the most of it. */
     uint64_t *in_function;
