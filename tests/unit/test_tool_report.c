@@ -4,6 +4,7 @@
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
 #include "tool/report/report_table.h"
+#include "base/clock.h"
 #include "tool/io/text.h"
 
 #include "lib/fake_files.h"
@@ -281,6 +282,37 @@ static void a_table_of_80_columns(void **state)
                  "       0  0.0%  8.80 s 97.8%       0       0       0  main\n");
 }
 
+/* Bars, and a row with too few samples. */
+static void a_table_with_error_bars(void **state)
+{
+    struct fixture *fixture = *state;
+    make_report(fixture);
+    for (size_t i = 0; i < fixture->report.row_count; i++) {
+        struct report_row *at = &fixture->report.rows[i];
+        const struct report_error wide = {at->flat.wall_ns / 20, at->flat.cpu_ns / 10};
+        at->flat_error = at->cum_error =
+            at->flat.samples > 2 ? wide : (struct report_error){REPORT_ERROR_UNKNOWN, REPORT_ERROR_UNKNOWN};
+    }
+    assert_table(fixture, TABLE(.lines = 4, .columns = 80, .has_errors = true),
+                 "./app --flag\n"
+                 "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads: cpu 3.30 s, off-cpu 5.70 s\n"
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
+                 "\n"
+                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
+                 "  4.80 s  3.30 s  1.50 s  app (7)      67.7% work\n"
+                 "  4.00 s       0  4.00 s  pool (8)      100% wait < main\n"
+                 "  200 ms       0  200 ms  [no thread]   100% [unsampled]\n"
+                 "\n"
+                 "    WALL     ±     %     CUM     ±     %     CPU     ±  FUNCTION\n"
+                 "   5.5 s   ±5%   61%   5.5 s   ±5%   61%  1.0 µs  ±10%  wait\n"
+                 "   3.3 s   ±5%   36%   4.8 s   ±3%   53%   3.3 s  ±10%  work\n"
+                 "  200 ms   few    2%  200 ms   few    2%       0        [unsampled]\n"
+                 "   50 ms   few  0.6%   50 ms   few  0.6%   50 ms   few  helper\n"
+                 "       0        0.0%  in 1 more functions\n"
+                 "±: 95 of 100 recordings are off by less; few: below 5 samples, too few to tell\n");
+}
+
 static void a_table_of_50_columns_has_fewer(void **state)
 {
     struct fixture *fixture = *state;
@@ -547,6 +579,31 @@ static void assert_time(uint64_t ns, const char *expected)
     assert_string_equal(text, expected);
 }
 
+static void assert_within(uint64_t ns, uint64_t error_ns, const char *time, const char *share)
+{
+    char text[TEXT_NUMBER_BYTES];
+    text_time_within(text, ns, error_ns);
+    assert_string_equal(text, time);
+    text_share_within(text, ns, UINT64_C(10000000000), error_ns);
+    assert_string_equal(text, share);
+}
+
+/* A single sample of 360 ms is "400 ms". */
+static void numbers_have_no_digit_that_is_chance(void **state)
+{
+    (void)state;
+    assert_within(1234567890, 1000, "1.23 s", "12.3%");
+    assert_within(1234567890, 45 * NS_PER_MS, "1.23 s", "12.3%");
+    assert_within(1234567890, 99 * NS_PER_MS, "1.23 s", "12.3%");
+    assert_within(1234567890, 100 * NS_PER_MS, "1.2 s", "12%");
+    assert_within(1264567890, 999 * NS_PER_MS, "1.3 s", "13%");
+    assert_within(1264567890, UINT64_C(5000000000), "1 s", "10%");
+    assert_within(360 * NS_PER_MS, UINT64_MAX, "400 ms", "4%");
+    assert_within(96 * NS_PER_MS, 30 * NS_PER_MS, "100 ms", "1.0%");
+    assert_within(45600 * NS_PER_US, 2 * NS_PER_MS, "46 ms", "0.5%");
+    assert_within(0, UINT64_MAX, "0", "0%");
+}
+
 static void times_have_three_digits_and_a_unit(void **state)
 {
     char text[TEXT_NUMBER_BYTES];
@@ -580,6 +637,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_say_what_they_were_mostly_in, setup, teardown),
         cmocka_unit_test_setup_teardown(filters_leave_what_was_selected, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_80_columns, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_table_with_error_bars, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_of_50_columns_has_fewer, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_of_one_name_are_not_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(json_has_everything_in_ns, setup, teardown),
@@ -587,6 +645,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(differences_are_after_less_before, setup, teardown),
         cmocka_unit_test_setup_teardown(normalized_only_shares_differ, setup, teardown),
         cmocka_unit_test(names_are_cut_by_columns),
+        cmocka_unit_test(numbers_have_no_digit_that_is_chance),
         cmocka_unit_test(times_have_three_digits_and_a_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

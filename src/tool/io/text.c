@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -146,7 +147,16 @@ void text_put_number(FILE *stream, const char *number, int columns)
 
 /* ---- numbers ---- */
 
-void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns)
+/* The place of the last digit that an error leaves, at most that of the first digit. */
+static double last_place(double value, double error)
+{
+    double most = value > 0 ? pow(10, floor(log10(value))) : 1;
+    double place = error > 0 ? pow(10, floor(log10(error))) : 0;
+    return place < most ? place : most;
+}
+
+/* place: of the last digit, in ns. */
+static void put_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns, double place_ns)
 {
     static const struct {
         double ns;
@@ -161,7 +171,22 @@ void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns)
         unit++;
     double value = (double)ns / units[unit].ns;
     int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    while (digits > 0 && place_ns > 1.5 * units[unit].ns / pow(10, digits))
+        digits--;
     snprintf(ret, TEXT_NUMBER_BYTES, "%.*f %s", digits, value, units[unit].unit);
+}
+
+void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns)
+{
+    put_time(ret, ns, 0);
+}
+
+void text_time_within(char ret[TEXT_NUMBER_BYTES], uint64_t ns, uint64_t error_ns)
+{
+    double place_ns = last_place((double)ns, (double)error_ns);
+    if (place_ns >= 1)
+        ns = (uint64_t)(floor((double)ns / place_ns + 0.5) * place_ns);
+    put_time(ret, ns, place_ns);
 }
 
 void text_time_change(char ret[TEXT_NUMBER_BYTES], int64_t ns)
@@ -177,4 +202,15 @@ void text_share(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole)
     *ret = '\0';
     if (whole)
         snprintf(ret, TEXT_NUMBER_BYTES, "%.*f%%", share < 99.95 ? 1 : 0, share);
+}
+
+void text_share_within(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole, uint64_t error)
+{
+    double share = whole ? 100 * (double)part / (double)whole : 0;
+    double place = last_place(share, whole ? 100 * (double)error / (double)whole : 0);
+    if (place < 0.5) {
+        text_share(ret, part, whole);
+        return;
+    }
+    snprintf(ret, TEXT_NUMBER_BYTES, "%.0f%%", floor(share / place + 0.5) * place);
 }

@@ -44,6 +44,10 @@ void text_put_number(FILE *stream, const char *number, int columns);
 /* Three digits, rounded, and a unit: "1.23 s", "45.6 ms", "789 ns"; "0" for 0. */
 void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns);
 
+/* No more digits than an error allows, of the value and of its share; one if error_ns is UINT64_MAX. */
+void text_time_within(char ret[TEXT_NUMBER_BYTES], uint64_t ns, uint64_t error_ns);
+void text_share_within(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole, uint64_t error);
+
 /* With a sign: "+1.23 s", "-45.6 ms", "0". */
 void text_time_change(char ret[TEXT_NUMBER_BYTES], int64_t ns);
 

@@ -16,6 +16,14 @@ static struct report_error of_variance(const struct values *values, double varia
     return (struct report_error){(uint64_t)bar_ns, (uint64_t)(bar_ns * sqrt(fmin(share, 1)))};
 }
 
+uint64_t report_error_offcpu_ns(const struct report_error *error)
+{
+    double wall = (double)error->wall_ns, cpu = (double)error->cpu_ns;
+    if (error->wall_ns == REPORT_ERROR_UNKNOWN)
+        return REPORT_ERROR_UNKNOWN;
+    return (uint64_t)sqrt(fmax(wall * wall - cpu * cpu, 0));
+}
+
 struct report_error report_error_of(const struct values *values, double near, double far, uint64_t period_ns)
 {
     double ticks = values->samples && period_ns

@@ -39,6 +39,9 @@ struct report_error {
     uint64_t wall_ns, cpu_ns;
 };
 
+/* The part of the variance that is off-CPU time's. */
+uint64_t report_error_offcpu_ns(const struct report_error *error);
+
 /* near and far: a row's own changes, or its cumulative ones. */
 struct report_error report_error_of(const struct values *values, double near, double far, uint64_t period_ns);
 

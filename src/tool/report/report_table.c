@@ -10,9 +10,9 @@
 #include <time.h>
 
 enum {
-    CELL_COLUMNS = 8,
-    SHARE_COLUMNS = 6,
-    NAME_COLUMNS_MIN = 20,
+    CELL_COLUMNS = REPORT_CELL_COLUMNS,
+    SHARE_COLUMNS = REPORT_SHARE_COLUMNS,
+    NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN,
     THREADS_MAX = 10,
     THREAD_COLUMNS_MAX = 28,
     PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
@@ -21,8 +21,6 @@ enum {
 const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
 const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
                                                          "THREAD",   "PROCESS", "LABEL"};
-static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",     "files", "modules",
-                                                        "threads",   "processes", "labels"};
 
 void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
@@ -30,7 +28,7 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold)
         fputs(is_bold ? "\033[1m" : "\033[0m", stream);
 }
 
-static void put_metric(FILE *stream, const struct values *values, enum report_metric metric)
+void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
     uint64_t value = report_metric(values, metric);
@@ -41,7 +39,7 @@ static void put_metric(FILE *stream, const struct values *values, enum report_me
     text_put_number(stream, number, CELL_COLUMNS);
 }
 
-static void put_share(FILE *stream, uint64_t part, uint64_t whole)
+void report_put_share(FILE *stream, uint64_t part, uint64_t whole)
 {
     char number[TEXT_NUMBER_BYTES];
     text_share(number, part, whole);
@@ -217,7 +215,7 @@ static void put_thread(const struct report_table *table, FILE *stream, const str
     char name[REPORT_THREAD_NAME_BYTES];
     report_thread_name(thread, name);
     for (int metric = 0; metric < cells; metric++)
-        put_metric(stream, &thread->total, (enum report_metric)metric);
+        report_put_metric(stream, &thread->total, (enum report_metric)metric);
     fputs("  ", stream);
     text_put_left(stream, name, columns, TEXT_CUT_MIDDLE);
     fputs("  ", stream);
@@ -249,76 +247,6 @@ static void put_threads(const struct report_table *table, FILE *stream)
     }
 }
 
-/* ---- rows ---- */
-
-/* How many of the other metrics fit. */
-static int others_shown(const struct report_table *table)
-{
-    int shown = METRIC_COUNT - 1;
-    int used = 2 * (CELL_COLUMNS + SHARE_COLUMNS) + shown * CELL_COLUMNS + 2;
-    while (table->columns && shown > 0 && table->columns - used < NAME_COLUMNS_MIN) {
-        shown--;
-        used -= CELL_COLUMNS;
-    }
-    return shown;
-}
-
-static void put_headings(const struct report_table *table, FILE *stream, int others)
-{
-    report_bold(stream, table->has_colour, true);
-    fprintf(stream, "\n%*s%*s%*s%*s", CELL_COLUMNS, report_metric_headings[table->metric], SHARE_COLUMNS, "%",
-            CELL_COLUMNS, "CUM", SHARE_COLUMNS, "%");
-    for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
-        if (metric == (int)table->metric)
-            continue;
-        fprintf(stream, "%*s", CELL_COLUMNS, report_metric_headings[metric]);
-        others--;
-    }
-    fprintf(stream, "  %s", report_by_headings[table->by]);
-    report_bold(stream, table->has_colour, false);
-    fputc('\n', stream);
-}
-
-static void put_row(const struct report_table *table, FILE *stream, const struct report_row *row, int others)
-{
-    const struct values *shown = table->by_cum ? &row->cum : &row->flat;
-    uint64_t whole = report_metric(&table->report->selected, table->metric);
-    int used = 2 * (CELL_COLUMNS + SHARE_COLUMNS) + others * CELL_COLUMNS + 2;
-    put_metric(stream, &row->flat, table->metric);
-    put_share(stream, report_metric(&row->flat, table->metric), whole);
-    put_metric(stream, &row->cum, table->metric);
-    put_share(stream, report_metric(&row->cum, table->metric), whole);
-    for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
-        if (metric == (int)table->metric)
-            continue;
-        put_metric(stream, shown, (enum report_metric)metric);
-        others--;
-    }
-    fputs("  ", stream);
-    report_put_name(stream, row->name, table->by, table->columns, used);
-    fputc('\n', stream);
-}
-
-static void put_rows(const struct report_table *table, FILE *stream)
-{
-    const struct report *report = table->report;
-    struct values rest = {0};
-    int others = others_shown(table);
-    put_headings(table, stream, others);
-    for (size_t i = 0; i < report->row_count; i++) {
-        if (i < table->lines)
-            put_row(table, stream, &report->rows[i], others);
-        else
-            tree_add_values(&rest, &report->rows[i].flat);
-    }
-    if (report->row_count > table->lines) {
-        put_metric(stream, &rest, table->metric);
-        put_share(stream, report_metric(&rest, table->metric),
-                  report_metric(&report->selected, table->metric));
-        fprintf(stream, "  in %zu more %s\n", report->row_count - table->lines, by_plurals[table->by]);
-    }
-}
-
 void report_table_write(const struct report_table *table, FILE *stream)
 {
     put_line(table, stream, *table->profile->command ? table->profile->command : "[command not known]");
@@ -326,5 +254,5 @@ void report_table_write(const struct report_table *table, FILE *stream)
     put_totals(table, stream);
     put_notes(table, stream);
     put_threads(table, stream);
-    put_rows(table, stream);
+    report_put_rows(table, stream);
 }

@@ -38,6 +38,14 @@ void report_json_error(struct json *json, const char *key, const struct report_e
 /* Begins or ends bold text. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);
 
+/* A number in its column. */
+enum { REPORT_CELL_COLUMNS = 8, REPORT_SHARE_COLUMNS = 6, REPORT_NAME_COLUMNS_MIN = 20 };
+void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric);
+void report_put_share(FILE *stream, uint64_t part, uint64_t whole);
+
+/* The rows under their headings, the last part of the table. */
+void report_put_rows(const struct report_table *table, FILE *stream);
+
 /* For tables of rows: headings, and a row's name in what is left of a line of so many columns. */
 extern const char *const report_metric_headings[METRIC_COUNT];
 extern const char *const report_by_headings[REPORT_BY_COUNT];
