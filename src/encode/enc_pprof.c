@@ -8,6 +8,7 @@
  */
 #include "enc_pprof.h"
 #include "profile_notes.h"
+#include "pprof_changes.h"
 #include "pprof_fields.h"
 #include "pprof_writer.h"
 #include "thread_groups.h"
@@ -89,9 +90,10 @@ static void add_stack(struct pprof_writer *writer, const struct tree *tree, aren
     }
 }
 
-/* end_utc_ns: the time of the sample; 0 for none. */
+/* end_utc_ns: the time of the sample; 0 for none. changes: NULL without. */
 static void emit_sample(struct pprof_writer *writer, const struct tree *tree, arena_ref node,
-                        const struct values *self, const struct thread_record *thread, uint64_t end_utc_ns)
+                        const struct values *self, const struct thread_record *thread, uint64_t end_utc_ns,
+                        struct pprof_changes *changes)
 {
     protobuf_clear(&writer->part);
     add_stack(writer, tree, node);
@@ -106,16 +108,23 @@ static void emit_sample(struct pprof_writer *writer, const struct tree *tree, ar
     add_label_frames(writer, tree, node);
     if (end_utc_ns)
         add_label(writer, "end_timestamp_ns", NULL, end_utc_ns, "nanoseconds");
+    if (changes)
+        pprof_changes_write(changes, tree, node, &writer->part);
+    if (changes && writer->part.used > 0)
+        protobuf_message(&writer->message, SAMPLE_CHANGES, &writer->part);
     pprof_emit(writer, PROFILE_SAMPLE);
 }
 
 static void emit_tree(struct pprof_writer *writer, const struct tree *tree, arena_ref root,
                       const struct thread_record *thread)
 {
+    struct pprof_changes changes = {writer->profile->period_ns, UINT32_MAX};
     for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
         const struct values *self = &tree_node(tree, node)->self;
         if (tree_has_weight(self))
-            emit_sample(writer, tree, node, self, thread, 0);
+            emit_sample(writer, tree, node, self, thread, 0, &changes);
+        else
+            pprof_changes_pass(&changes, tree, node);
     }
 }
 
@@ -128,7 +137,8 @@ static void emit_timed(void *context, arena_ref node, const struct values *value
 {
     const struct timed_group *group = context;
     if (tree_has_weight(values))
-        emit_sample(group->writer, group->writer->profile->tree, node, values, group->thread, end_utc_ns);
+        emit_sample(group->writer, group->writer->profile->tree, node, values, group->thread, end_utc_ns,
+                    NULL);
 }
 
 static int emit_group(struct pprof_writer *writer, const struct thread_groups *groups, size_t first,

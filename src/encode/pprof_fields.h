@@ -1,7 +1,7 @@
 /*
  * Field numbers of profile.proto, for writers and readers of such files.
  *
- * Standard: google/pprof proto/profile.proto.
+ * Standard: google/pprof proto/profile.proto. Readers skip fields that they do not know.
  */
 #ifndef WALLPROF_PPROF_FIELDS_H
 #define WALLPROF_PPROF_FIELDS_H
@@ -24,6 +24,7 @@ enum {
     SAMPLE_LOCATION_ID = 1,
     SAMPLE_VALUE = 2,
     SAMPLE_LABEL = 3,
+    SAMPLE_CHANGES = 100, /* ours: pprof_changes.h */
     LABEL_KEY = 1,
     LABEL_STR = 2,
     LABEL_NUM = 3,

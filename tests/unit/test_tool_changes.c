@@ -3,6 +3,7 @@
  * numbers, so every sum can be checked by head. tests/coverage tests how often the bars hold the truth.
  */
 #include "account/fold.h"
+#include "encode/pprof_changes.h"
 #include "lib/fake_stacks.h"
 #include "tool/report/report_error.h"
 
@@ -183,6 +184,45 @@ static void labels_change_too(void **state)
     assert_float_equal(tree_node(tree, frame)->changes.cum_near, 0, 0.01);
 }
 
+/* To a hundredth of the squared period. */
+static void numbers_survive_a_pprof_file(void **state)
+{
+    (void)state;
+    static const float squares[] = {0, 100, -100, 12345678, -7, 2.5e15F};
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
+        uint64_t number = pprof_changes_encode(squares[i], PERIOD);
+        assert_float_equal(pprof_changes_decode(number, PERIOD) / (squares[i] + 1e-3F), squares[i] ? 1 : 0,
+                           0.01);
+    }
+    assert_int_equal(pprof_changes_encode(1e38F, 1), 0);
+    assert_int_equal(pprof_changes_encode(100, 0), 0);
+    assert_float_equal(pprof_changes_decode(UINT64_MAX - 1, UINT64_C(1) << 62), 0, 0);
+}
+
+/* A node without values has no sample: what it takes away stands in the next sample below it. */
+static void a_node_without_values_is_told_by_the_one_below(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tree *tree = &fixture->tree;
+    struct protobuf_writer numbers = {0};
+    struct pprof_changes changes = {PERIOD, UINT32_MAX};
+    observe(fixture, 10, RUNNING, "mf1a");
+    observe(fixture, 20, RUNNING, "mf1b");
+    end(fixture, 20);
+    arena_ref above = fake_find(tree, fixture->thread.root, "mf1"), a = fake_find(tree, above, "a");
+    pprof_changes_pass(&changes, tree, fixture->thread.root);
+    pprof_changes_pass(&changes, tree, fake_find(tree, fixture->thread.root, "m"));
+    pprof_changes_pass(&changes, tree, above);
+    pprof_changes_write(&changes, tree, a, &numbers);
+    /* flat 150, 100; cum 150, 100; one node above -100, 0 */
+    static const unsigned char expected[] = {0xac, 2, 0xc8, 1, 0xac, 2, 0xc8, 1, 1, 0xc7, 1, 0};
+    assert_int_equal(numbers.used, sizeof expected);
+    assert_memory_equal(numbers.bytes, expected, sizeof expected);
+    pprof_changes_write(&changes, tree, fake_find(tree, above, "b"), &numbers);
+    assert_int_equal(numbers.used, 4); /* 50, 0, 50, 0, and nobody passed by */
+    protobuf_deinit(&numbers);
+}
+
 static void assert_error(double near, double far, uint64_t wall_ns, uint64_t expected)
 {
     const struct values values = {.samples = 10, .cpu_ns = wall_ns / 4, .wall_ns = wall_ns};
@@ -233,6 +273,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_with_one_sample_are_compared_with_each_other, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(labels_change_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_without_values_is_told_by_the_one_below, setup, teardown),
+        cmocka_unit_test(numbers_survive_a_pprof_file),
         cmocka_unit_test(bars_are_narrower_for_long_calls),
         cmocka_unit_test(few_samples_have_no_bar),
         cmocka_unit_test(without_changes_samples_are_independent),

@@ -84,6 +84,8 @@ struct pprof_sample {
         const char *key, *value;
     } labels[PPROF_LABELS_MAX]; /* other labels with text, in the order of their keys */
     uint32_t label_count;
+    struct protobuf_numbers changes; /* pprof_changes.h */
+    bool has_changes;
 };
 
 /* 0; or -errno with the reason in recording->reason and nothing held. The bytes must outlive the file. */

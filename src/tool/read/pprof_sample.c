@@ -77,6 +77,11 @@ static void read_sample_field(struct pprof_reader *reader, struct pprof_sample *
     uint64_t number;
     if (field->number == SAMPLE_LABEL && field->type == PROTOBUF_BYTES)
         return read_label(reader, sample, field->bytes);
+    if (field->number == SAMPLE_CHANGES && field->type == PROTOBUF_BYTES) {
+        sample->changes = numbers;
+        sample->has_changes = true;
+        return;
+    }
     if (field->number != SAMPLE_LOCATION_ID && field->number != SAMPLE_VALUE)
         return;
     while (reader->status == 0 && protobuf_next_number(&numbers, &number)) {

@@ -4,6 +4,7 @@
  * order.
  */
 #include "pprof_building.h"
+#include "encode/pprof_changes.h"
 #include "tool/io/array.h"
 
 #include <errno.h>
@@ -139,12 +140,44 @@ static int add_values(struct building *building, struct values *to, const uint64
     return 0;
 }
 
-static int add_sample(struct building *building, const struct pprof_sample *sample)
+/* A number of a sample's changes; 0 after the last. */
+static float next_change(const struct building *building, struct pprof_sample *sample)
+{
+    uint64_t number = 0;
+    protobuf_next_number(&sample->changes, &number);
+    return pprof_changes_decode(number, building->file->period);
+}
+
+/* What makes no sense is left out: it is for error bars only. */
+static void add_changes(struct building *building, arena_ref node, struct pprof_sample *sample)
+{
+    uint64_t levels;
+    struct tree *tree = &building->recording->tree;
+    struct changes own = {0};
+    own.flat_near = next_change(building, sample);
+    own.flat_far = next_change(building, sample);
+    own.cum_near = next_change(building, sample);
+    own.cum_far = next_change(building, sample);
+    tree_add_changes(&tree_node(tree, node)->changes, &own);
+    while (protobuf_next_number(&sample->changes, &levels)) {
+        struct changes passed = {0};
+        passed.cum_near = next_change(building, sample);
+        passed.cum_far = next_change(building, sample);
+        if (levels < tree_node(tree, node)->depth) {
+            uint32_t depth = tree_node(tree, node)->depth - (uint32_t)levels;
+            tree_add_changes(&tree_node(tree, tree_ancestor_at(tree, node, depth))->changes, &passed);
+        }
+    }
+}
+
+static int add_sample(struct building *building, struct pprof_sample *sample)
 {
     arena_ref root, node;
     int status = root_of(building, sample, &root);
     if (status == 0)
         status = node_of(building, root, sample, &node);
+    if (status == 0 && sample->has_changes)
+        add_changes(building, node, sample);
     return status ? status
                   : add_values(building, &tree_node(&building->recording->tree, node)->self, sample->values);
 }
