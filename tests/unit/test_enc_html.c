@@ -94,6 +94,22 @@ static void weigh_two_threads(struct fake_profile *fake)
     fake_profile_weigh(fake, fake_profile_node(fake, second, in_work), 1, 7, 3);
 }
 
+/* In thousandths of a squared millisecond, after the node's place. */
+static void changes_stand_after_their_nodes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tree *tree = &fixture->fake.tree;
+    weigh_two_threads(&fixture->fake);
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        arena_ref node = tree_next(tree, root, root), below = node ? tree_next(tree, root, node) : 0;
+        if (below)
+            tree_node(tree, below)->changes = (struct changes){150e12F, 200e12F, -50e12F, 0};
+    }
+    export(fixture);
+    assert_member(fixture, "30000000,30000000\n,2,6,2,20000001,0,20000001\n],"
+                           "\"changes\":[1,150000,200000,-50000,0\n],\"total\"");
+}
+
 static void the_data_is_what_was_measured(void **state)
 {
     struct fixture *fixture = *state;
@@ -103,6 +119,7 @@ static void the_data_is_what_was_measured(void **state)
         fixture->data,
         "{\"command\":\"./app "
         "--flag\",\"start_utc_ns\":\"1764000000123456789\",\"duration_ns\":\"12345678901\","
+        "\"period_ns\":10000000,"
         "\"comments\":[\"wallprof " WALLPROF_VERSION "\",\"command: ./app --flag\","
         "\"100 ticks a second requested, 0 made, 0 missed; up to 8 threads a tick\","
         "\"0 samples: 0 not whole, 0 without a reply; 0 late signals dropped\","
@@ -286,6 +303,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     static const struct CMUnitTest tests[] = {
+        TEST(changes_stand_after_their_nodes),
         TEST(the_data_is_what_was_measured),
         TEST(an_empty_profile_is_a_page_too),
         TEST(threads_of_equal_labels_are_one_tree),

@@ -69,6 +69,50 @@ static struct values put_nodes(struct html_writer *writer, const struct tree *tr
     return total;
 }
 
+/* In thousandths of a squared millisecond. */
+static void put_squared(struct html_writer *writer, float squared_ns)
+{
+    json_int(&writer->json, squared_ns > -1e27F && squared_ns < 1e27F ? (int64_t)(squared_ns / 1e9F) : 0);
+}
+
+static bool has_changes(const struct tree_node *node)
+{
+    const struct changes *changes = &node->changes;
+    return changes->flat_near != 0 || changes->flat_far != 0 || changes->cum_near != 0 ||
+           changes->cum_far != 0;
+}
+
+/* Each after the place of its node. */
+static void put_changes_of(struct html_writer *writer, uint64_t place, const struct changes *changes)
+{
+    json_uint(&writer->json, place);
+    put_squared(writer, changes->flat_near);
+    put_squared(writer, changes->flat_far);
+    put_squared(writer, changes->cum_near);
+    put_squared(writer, changes->cum_far);
+    json_newline(&writer->json);
+}
+
+/* Of the nodes that have any. The list is left out where none has. */
+static void put_changes(struct html_writer *writer, const struct tree *tree, arena_ref root)
+{
+    uint64_t place = tree_has_weight(&tree_node(tree, root)->self); /* put_root */
+    bool has_begun = false;
+    for (arena_ref ref = tree_next(tree, root, root); ref; ref = tree_next(tree, root, ref)) {
+        const struct tree_node *node = tree_node(tree, ref);
+        if (!node->first_child && !tree_has_weight(&node->self))
+            continue;
+        if (has_changes(node) && !has_begun)
+            json_member_array(&writer->json, "changes");
+        if (has_changes(node))
+            put_changes_of(writer, place, &node->changes);
+        has_begun |= has_changes(node);
+        place++;
+    }
+    if (has_begun)
+        json_end_array(&writer->json);
+}
+
 /* A total may be more than a double holds exactly. */
 static void put_totals(struct html_writer *writer, const struct values *total)
 {
@@ -103,6 +147,7 @@ static void put_tree(struct html_writer *writer, const struct tree *tree, arena_
     json_member_array(json, "nodes");
     struct values total = put_nodes(writer, tree, root);
     json_end_array(json);
+    put_changes(writer, tree, root);
     put_totals(writer, &total);
     json_end_object(json);
     tree_add_values(&writer->total, &total);
@@ -234,6 +279,7 @@ static void put_header(struct html_writer *writer)
     json_digits(json, profile->start_utc_ns);
     json_key(json, "duration_ns");
     json_digits(json, profile->duration_ns);
+    json_member_uint(json, "period_ns", profile->period_ns);
     json_member_array(json, "comments");
     profile_notes_write(profile, write_note, writer);
     json_end_array(json);

@@ -207,14 +207,25 @@ function row(cells, header) {
   return tr;
 }
 
+/* Samples do not tell inlined functions apart, and the sums of threads are exact. */
+function hasBars(node) {
+  const {frame, isInlined, callees} = node.data;
+  return data.trees.some(({changes}) => changes) && !frame.isMadeUp && !isInlined &&
+    ![...callees?.values() ?? []].some((callee) => callee.isInlined);
+}
+
 function showDetail(node) {
-  const {frame, self, total, isInlined} = node.data;
+  const {frame, self, total, changes, isInlined} = node.data;
   byId('name').textContent = frame.name;
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined && 'inlined'].filter(Boolean).join(' · ');
-  const values = (from) => MEASURES.map((measure) => formatValue(measure, from[COLUMN[measure]]));
+  const values = (from, near, far) => {
+    const bars = hasBars(node) ? errorBars(from, near, far, data.period_ns) : {};
+    return MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, from[COLUMN[measure]])
+      : formatWithin(from[COLUMN[measure]], bars[measure]));
+  };
   const shares = (of) => MEASURES.map((measure) => formatShare(total[COLUMN[measure]], of.data.total[COLUMN[measure]]));
-  byId('values').replaceChildren(row(values(total), 'Total'), row(values(self), 'Self'), row(shares(root), 'Of all'),
+  byId('values').replaceChildren(row(values(total, changes[2], changes[3]), 'Total'), row(values(self, changes[0], changes[1]), 'Self'), row(shares(root), 'Of all'),
                                  ...zoomed === root ? [] : [row(shares(zoomed), 'Of the zoomed')]);
 }
 

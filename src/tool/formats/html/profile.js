@@ -49,6 +49,37 @@ function formatExact(measure, digits) {
   return `${groupDigits(padded.slice(0, -9))}.${padded.slice(-9)}\u00a0s`;
 }
 
+/* ---- error bars: src/tool/report/report_error.h has the reasons ---- */
+
+const SAMPLES_MIN = 5; /* with fewer there is no telling */
+const END_OF_ONE_TICK = 1 / 5, END_OF_MANY = 1 / 3;
+
+/* So much chance can have moved times in 95 of 100 recordings; NaN: too few samples. */
+function errorBars(values, near, far, periodNs) {
+  const [samples, cpu, , wall] = values;
+  if (samples < SAMPLES_MIN)
+    return {wall: NaN, cpu: NaN, offcpu: NaN};
+  const ticks = Math.max(wall / samples / periodNs, 1);
+  const end = END_OF_MANY - (END_OF_MANY - END_OF_ONE_TICK) / (ticks * ticks);
+  const isShort = near > 0 ? Math.min(Math.max(2 - far / near, 0), 1) : 0;
+  const bar = 1.96 * Math.sqrt(Math.max(near, 0) * 1e9 * (end + (1 - end) * isShort ** 1.5));
+  const cpuShare = wall > 0 ? Math.min(cpu / wall, 1) : 0;
+  return {wall: bar, cpu: bar * Math.sqrt(cpuShare), offcpu: bar * Math.sqrt(1 - cpuShare)};
+}
+
+/* No digit that is chance: "1.2 s ± 6 %", "400 ms ± ?" for a single sample. */
+function formatWithin(ns, error) {
+  if (!(ns > 0) || error === 0)
+    return formatTime(ns);
+  const first = 10 ** Math.floor(Math.log10(ns));
+  const place = Math.min(Number.isNaN(error) ? first : 10 ** Math.floor(Math.log10(error)), first);
+  const rounded = Math.round(ns / place) * place;
+  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3]].find(([, size]) => rounded >= size) ?? ['ns', 1];
+  const digits = Math.min(Math.max(Math.round(Math.log10(size / place)), 0), 3);
+  const bar = Number.isNaN(error) ? '?' : `${(100 * error / ns).toPrecision(error < 0.1 * ns ? 1 : 2)}\u00a0%`;
+  return `${groupDigits((rounded / size).toFixed(digits))}\u00a0${unit} ±\u00a0${bar}`;
+}
+
 const formatShare = (part, whole) => `${(whole > 0 ? 100 * part / whole : 0).toFixed(2)}\u00a0%`;
 
 /* ---- what is in the page ---- */
@@ -143,6 +174,7 @@ class Node {
     this.frame = frame;
     this.self = [0, 0, 0, 0];
     this.total = null;
+    this.changes = [0, 0, 0, 0]; /* its own, and cumulative: near and far; these of all below it */
     this.callees = null; /* by frame */
     this.lines = null;
     this.isInlined = false;
@@ -170,8 +202,9 @@ class TreeBuilder {
 
   /* Nodes are six numbers each: depth, location, values. They stand depth first. */
   add(tree, parent) {
-    const {nodes} = tree;
+    const {nodes, changes = []} = tree;
     const path = [parent];
+    const places = [];
     for (let at = 0; at < nodes.length; at += 6) {
       const depth = nodes[at];
       let node = path[depth - 1];
@@ -184,6 +217,11 @@ class TreeBuilder {
       for (let i = 0; i < 4; i++)
         node.self[i] += nodes[at + 2 + i];
       path[depth] = node;
+      places.push(node);
+    }
+    for (let at = 0; at < changes.length; at += 5) {
+      for (let i = 0; i < 4; i++)
+        places[changes[at]].changes[i] += changes[at + 1 + i];
     }
   }
 }
@@ -207,6 +245,10 @@ function buildTree(profile, thread) {
         total[i] += child.data.total[i];
     }
     node.data.total = total;
+    for (const {data: {changes}} of node.children ?? []) {
+      node.data.changes[2] += changes[2];
+      node.data.changes[3] += changes[3];
+    }
   });
   return root;
 }
