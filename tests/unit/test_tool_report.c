@@ -579,6 +579,20 @@ static void assert_time(uint64_t ns, const char *expected)
     assert_string_equal(text, expected);
 }
 
+/* Of independent recordings: 3 and 4 make 5. */
+static void a_difference_has_the_error_of_both(void **state)
+{
+    (void)state;
+    const struct diff diff = {.scale = 1}, scaled = {.scale = 3};
+    const struct report_error errors[2] = {{300, 30}, {400, 40}},
+                              few[2] = {{300, REPORT_ERROR_UNKNOWN}, {0, 0}};
+    assert_int_equal(diff_error(&diff, errors).wall_ns, 500);
+    assert_int_equal(diff_error(&diff, errors).cpu_ns, 50);
+    assert_int_equal(diff_error(&scaled, errors).wall_ns, 1236);
+    assert_int_equal(diff_error(&diff, few).wall_ns, 300);
+    assert_int_equal(diff_error(&diff, few).cpu_ns, REPORT_ERROR_UNKNOWN);
+}
+
 static void assert_within(uint64_t ns, uint64_t error_ns, const char *time, const char *share)
 {
     char text[TEXT_NUMBER_BYTES];
@@ -645,6 +659,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(differences_are_after_less_before, setup, teardown),
         cmocka_unit_test_setup_teardown(normalized_only_shares_differ, setup, teardown),
         cmocka_unit_test(names_are_cut_by_columns),
+        cmocka_unit_test(a_difference_has_the_error_of_both),
         cmocka_unit_test(numbers_have_no_digit_that_is_chance),
         cmocka_unit_test(times_have_three_digits_and_a_unit),
     };

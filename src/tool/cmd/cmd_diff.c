@@ -16,9 +16,11 @@ static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
 static const char help_end[] =
     "\n"
     "JSON: {version: 1, normalized, total: SIDES, threads: [{name, presence, flat:\n"
-    "SIDES, cum: SIDES}], by, sort, row_count, rows: [like threads]}. presence is\n"
-    "both, new or gone; SIDES are {before: VALUES, after: VALUES, change: VALUES},\n"
-    "VALUES {samples, cpu_ns, offcpu_ns, wall_ns}; only change is normalized.\n";
+    "SIDES, cum: SIDES, flat_error: ERROR, cum_error: ERROR}], by, sort, row_count,\n"
+    "rows: [like threads]}. presence is both, new or gone; SIDES are {before: VALUES,\n"
+    "after: VALUES, change: VALUES}, VALUES {samples, cpu_ns, offcpu_ns, wall_ns};\n"
+    "ERROR is of the change at 95 %: {wall_ns, cpu_ns}, null below 5 samples; only\n"
+    "change and ERROR are normalized.\n";
 
 static int write_diff(const struct report_options *options, const struct diff *diff)
 {
@@ -42,6 +44,7 @@ static int show_difference(const struct report_options *options, const struct re
     if (diff_make(&diff, before, after, options->request.by, options->metric, options->by_cum,
                   options->is_normalized) < 0)
         return command_fail("there is not enough memory for the difference");
+    diff.has_errors = !options->is_without_errors;
     int status = write_diff(options, &diff);
     diff_free(&diff);
     return status;

@@ -189,11 +189,16 @@ void text_time_within(char ret[TEXT_NUMBER_BYTES], uint64_t ns, uint64_t error_n
     put_time(ret, ns, place_ns);
 }
 
-void text_time_change(char ret[TEXT_NUMBER_BYTES], int64_t ns)
+void text_time_change_within(char ret[TEXT_NUMBER_BYTES], int64_t ns, uint64_t error_ns)
 {
     char number[TEXT_NUMBER_BYTES];
-    text_time(number, ns < 0 ? -(uint64_t)ns : (uint64_t)ns);
+    text_time_within(number, ns < 0 ? -(uint64_t)ns : (uint64_t)ns, error_ns);
     snprintf(ret, TEXT_NUMBER_BYTES, "%s%.24s", ns > 0 ? "+" : ns < 0 ? "-" : "", number);
+}
+
+void text_time_change(char ret[TEXT_NUMBER_BYTES], int64_t ns)
+{
+    text_time_change_within(ret, ns, 0);
 }
 
 void text_share(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole)

@@ -51,6 +51,8 @@ void text_share_within(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whol
 /* With a sign: "+1.23 s", "-45.6 ms", "0". */
 void text_time_change(char ret[TEXT_NUMBER_BYTES], int64_t ns);
 
+void text_time_change_within(char ret[TEXT_NUMBER_BYTES], int64_t ns, uint64_t error_ns);
+
 /* "12.3%"; "" if whole is 0. */
 void text_share(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole);
 

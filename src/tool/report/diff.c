@@ -1,6 +1,7 @@
 #include "diff.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,20 @@ static int compare_names(const void *left, const void *right)
     const struct diff_row *a = left, *b = right;
     int order = strcmp(a->name, b->name);
     return order ? order : (a->presence > b->presence) - (a->presence < b->presence);
+}
+
+/* Of a sum or a difference of independent numbers. */
+static uint64_t both(uint64_t a_ns, uint64_t b_ns, double scale_of_b)
+{
+    if (a_ns == REPORT_ERROR_UNKNOWN || b_ns == REPORT_ERROR_UNKNOWN)
+        return REPORT_ERROR_UNKNOWN;
+    return (uint64_t)fmin(hypot((double)a_ns, (double)b_ns * scale_of_b), 1e18);
+}
+
+static void add_error(struct report_error *to, const struct report_error *from)
+{
+    to->wall_ns = both(to->wall_ns, from->wall_ns, 1);
+    to->cpu_ns = both(to->cpu_ns, from->cpu_ns, 1);
 }
 
 /* Joins rows of one name. Before that a row is of one side only, and its presence says which. */
@@ -27,6 +42,8 @@ static size_t join_rows(struct diff_row *rows, size_t count)
         for (int side = 0; side < 2; side++) {
             tree_add_values(&last->flat[side], &rows[i].flat[side]);
             tree_add_values(&last->cum[side], &rows[i].cum[side]);
+            add_error(&last->flat_error[side], &rows[i].flat_error[side]);
+            add_error(&last->cum_error[side], &rows[i].cum_error[side]);
         }
         if (last->presence != rows[i].presence)
             last->presence = DIFF_BOTH;
@@ -57,6 +74,8 @@ static struct diff_row *collect_rows(const struct diff *diff, bool of_threads, s
             row->name = from.name;
             row->flat[side] = from.flat;
             row->cum[side] = from.cum;
+            row->flat_error[side] = from.flat_error;
+            row->cum_error[side] = from.cum_error;
             row->presence = side ? DIFF_NEW : DIFF_GONE;
         }
     }
@@ -72,6 +91,12 @@ int64_t diff_change(const struct diff *diff, const struct values values[2], enum
     if (diff->is_normalized) /* zero stays zero, and equal profiles have no difference */
         after = (uint64_t)((double)after * diff->scale + 0.5);
     return (int64_t)(after - before);
+}
+
+struct report_error diff_error(const struct diff *diff, const struct report_error errors[2])
+{
+    return (struct report_error){both(errors[0].wall_ns, errors[1].wall_ns, diff->scale),
+                                 both(errors[0].cpu_ns, errors[1].cpu_ns, diff->scale)};
 }
 
 static uint64_t size_of(int64_t change)

@@ -16,6 +16,7 @@ enum diff_presence { DIFF_BOTH, DIFF_NEW, DIFF_GONE };
 struct diff_row {
     const char *name;
     struct values flat[2], cum[2]; /* before and after; zeros where there is no such row */
+    struct report_error flat_error[2], cum_error[2];
     enum diff_presence presence;
 };
 
@@ -27,7 +28,8 @@ struct diff {
     enum report_by by;
     enum report_metric metric;
     bool by_cum, is_normalized;
-    double scale; /* AFTER's values are multiplied by it */
+    bool has_errors; /* error bars are shown; false after diff_make */
+    double scale;    /* AFTER's values are multiplied by it */
 };
 
 /*
@@ -40,6 +42,9 @@ void diff_free(struct diff *diff);
 
 /* A metric after less before; normalized if the difference is. */
 int64_t diff_change(const struct diff *diff, const struct values values[2], enum report_metric metric);
+
+/* The error bar of a change; scaled as the change is. */
+struct report_error diff_error(const struct diff *diff, const struct report_error errors[2]);
 
 void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream);
 void diff_json_write(const struct diff *diff, size_t lines, struct json *json);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { CELL_COLUMNS = 9, SHARE_COLUMNS = 8, THREADS_MAX = 10 };
+enum { CELL_COLUMNS = 9, SHARE_COLUMNS = 8, ERROR_COLUMNS = 8, THREADS_MAX = 10 };
 
 static const char *const presence_words[] = {[DIFF_BOTH] = "", [DIFF_NEW] = "new", [DIFF_GONE] = "gone"};
 
@@ -29,6 +29,34 @@ static void put_change(const struct writing *writing, const struct values values
     text_put_number(writing->stream, number, CELL_COLUMNS);
 }
 
+static bool has_error(const struct writing *writing, enum report_metric metric)
+{
+    return writing->diff->has_errors && (metric == METRIC_WALL || metric == METRIC_CPU);
+}
+
+/* A change with no digit that is chance, and its error bar. */
+static void put_change_within(const struct writing *writing, const struct values values[2],
+                              const struct report_error errors[2], enum report_metric metric)
+{
+    char number[TEXT_NUMBER_BYTES] = "few", bar[TEXT_NUMBER_BYTES + 4] = "";
+    const struct report_error error = diff_error(writing->diff, errors);
+    uint64_t error_ns = metric == METRIC_CPU ? error.cpu_ns : error.wall_ns;
+    int64_t change = diff_change(writing->diff, values, metric);
+    if (!has_error(writing, metric)) {
+        put_change(writing, values, metric);
+        return;
+    }
+    text_time_change_within(number, change, error_ns);
+    text_put_number(writing->stream, number, CELL_COLUMNS);
+    if (error_ns == REPORT_ERROR_UNKNOWN) {
+        snprintf(bar, sizeof bar, "%s", change ? "few" : "");
+    } else if (error_ns) {
+        text_time_within(number, error_ns, error_ns);
+        snprintf(bar, sizeof bar, "±%s", number);
+    }
+    text_put_number(writing->stream, bar, ERROR_COLUMNS);
+}
+
 /* The change in per cent of before, or that the row is new or gone. */
 static void put_relative(const struct writing *writing, const struct values values[2],
                          enum diff_presence presence, enum report_metric metric)
@@ -43,28 +71,51 @@ static void put_relative(const struct writing *writing, const struct values valu
     text_put_number(writing->stream, number, SHARE_COLUMNS);
 }
 
+/* The columns before the names. Of the other metric there is no CUM where error bars take its place. */
+static int columns_used(const struct writing *writing)
+{
+    if (!writing->diff->has_errors)
+        return 4 * CELL_COLUMNS + SHARE_COLUMNS + 2;
+    int main_error = has_error(writing, writing->diff->metric) ? 2 * ERROR_COLUMNS : 0;
+    return 3 * CELL_COLUMNS + main_error + ERROR_COLUMNS + SHARE_COLUMNS + 2;
+}
+
+static void put_heading(const struct writing *writing, const char *heading, enum report_metric metric)
+{
+    text_put_number(writing->stream, heading, CELL_COLUMNS);
+    if (has_error(writing, metric))
+        text_put_number(writing->stream, "±", ERROR_COLUMNS);
+}
+
 static void put_row(const struct writing *writing, const struct diff_row *row, enum report_by by)
 {
     const struct diff *diff = writing->diff;
     enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
     const struct values *shown = diff->by_cum ? row->cum : row->flat;
-    put_change(writing, row->flat, diff->metric);
-    put_change(writing, row->cum, diff->metric);
+    put_change_within(writing, row->flat, row->flat_error, diff->metric);
+    put_change_within(writing, row->cum, row->cum_error, diff->metric);
     put_relative(writing, shown, row->presence, diff->metric);
-    put_change(writing, row->flat, other);
-    put_change(writing, row->cum, other);
+    put_change_within(writing, row->flat, row->flat_error, other);
+    if (!diff->has_errors)
+        put_change(writing, row->cum, other);
     fputs("  ", writing->stream);
-    report_put_name(writing->stream, row->name, by, writing->columns, 4 * CELL_COLUMNS + SHARE_COLUMNS + 2);
+    report_put_name(writing->stream, row->name, by, writing->columns, columns_used(writing));
     fputc('\n', writing->stream);
 }
 
 static void put_headings(const struct writing *writing, const char *name)
 {
     const struct diff *diff = writing->diff;
+    enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
     report_bold(writing->stream, writing->has_colour, true);
-    fprintf(writing->stream, "\n%*s%*s%*s%*s%*s  %s", CELL_COLUMNS, report_metric_headings[diff->metric],
-            CELL_COLUMNS, "CUM", SHARE_COLUMNS, diff->by_cum ? "CUM %" : "%", CELL_COLUMNS,
-            diff->metric == METRIC_CPU ? "WALL" : "CPU", CELL_COLUMNS, "CUM", name);
+    fputc('\n', writing->stream);
+    put_heading(writing, report_metric_headings[diff->metric], diff->metric);
+    put_heading(writing, "CUM", diff->metric);
+    text_put_number(writing->stream, diff->by_cum ? "CUM %" : "%", SHARE_COLUMNS);
+    put_heading(writing, report_metric_headings[other], other);
+    if (!diff->has_errors)
+        text_put_number(writing->stream, "CUM", CELL_COLUMNS);
+    fprintf(writing->stream, "  %s", name);
     report_bold(writing->stream, writing->has_colour, false);
     fputc('\n', writing->stream);
 }
@@ -149,6 +200,16 @@ static void json_sides(struct json *json, const struct diff *diff, const char *k
     json_end_object(json);
 }
 
+static void json_errors(struct json *json, const struct diff *diff, const struct diff_row *row)
+{
+    const struct report_error flat = diff_error(diff, row->flat_error),
+                              cum = diff_error(diff, row->cum_error);
+    if (!diff->has_errors)
+        return;
+    report_json_error(json, "flat_error", &flat);
+    report_json_error(json, "cum_error", &cum);
+}
+
 static void json_rows(struct json *json, const struct diff *diff, const char *key,
                       const struct diff_row *rows, size_t count)
 {
@@ -163,6 +224,7 @@ static void json_rows(struct json *json, const struct diff *diff, const char *ke
         json_string(json, rows[i].presence == DIFF_BOTH ? "both" : presence_words[rows[i].presence]);
         json_sides(json, diff, "flat", rows[i].flat);
         json_sides(json, diff, "cum", rows[i].cum);
+        json_errors(json, diff, &rows[i]);
         json_end_object(json);
     }
     json_end_array(json);
