@@ -114,7 +114,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
+.PHONY: all help deps check check-all coverage unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -127,6 +127,7 @@ help:
 	@echo 'make bench    print the table of costs (takes some minutes)'
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (5 minutes)'
+	@echo 'make coverage RUNS=1000 REAL_RUNS=200   how often error bars hold the truth (30 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
 	@echo 'make family-build a real project built under wallprof-run --merge, and timed'
@@ -216,6 +217,11 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libtests.a $(A
 $(BUILD)/tests/oracle/tool_frames $(BUILD)/tests/judges/html_pages: %: %.o $(BUILD)/libtests.a $(ARCHIVES)
 	@echo '  LINK  $@'
 	$(Q)$(LINK) -o $@ $^ $(PROGRAM_LIBS)
+
+# What plays programs, for `make coverage`.
+$(BUILD)/tests/coverage/simulated: %: %.o $(BUILD)/libtests.a $(ARCHIVES)
+	@echo '  LINK  $@'
+	$(Q)$(LINK) -o $@ $^ -lcmocka $(PROGRAM_LIBS)
 
 # The whole library in a program, for a sanitizer.
 $(BUILD)/tests/targets/race_hooks: $(BUILD)/tests/targets/race_hooks.o $(ENGINE_OBJ) $(PRELOAD_OBJ)
@@ -392,6 +398,10 @@ bench:
 # Of these only what a walk costs in the handler, and whether it comes to an end (4 minutes).
 bench-unwind: $(LIB) $(UNWIND_PROGRAMS)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind hang
+
+# How often error bars hold the truth: RUNS simulated runs of each program, REAL_RUNS real ones (docs/accuracy.md).
+coverage: $(LIB) $(TOOL) $(BUILD)/tests/coverage/simulated $(BUILD)/tests/targets/target_shares
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/coverage/run
 
 # Real servers under real load. SERVERS='redis nginx' are those two; tests/servers/lib.sh has the other settings.
 servers:

@@ -2,6 +2,9 @@
 
 enum { NEAR, FAR };
 
+/* A thread with so many samples of a kind has more ends than its first one. */
+enum { SAMPLES_OF_LONG_LIFE = 8 };
+
 static uint32_t label_depth(const struct tree *tree, const struct changes_sample *sample)
 {
     uint32_t depth = tree_node(tree, sample->node)->depth;
@@ -75,30 +78,48 @@ static bool same_place(const struct location *a, const struct location *b)
            (a->function_start != 0 || a->address == b->address);
 }
 
-/* The thread's first sample of its kind. */
-static void count_newcomer(struct location *newest, struct tree *tree, const struct changes_sample *sample)
+/* The thread's first sample of its kind. Returns what it counts. */
+static double count_newcomer(struct location *newest, struct tree *tree, const struct changes_sample *sample)
 {
     arena_ref at = tree_node(tree, sample->node)->location;
     const struct location here = at ? *tree_location_at(tree, at) : (struct location){0};
-    double amount = sample->weight_ns * sample->weight_ns;
-    for (int lag = NEAR; lag <= FAR && !same_place(&here, newest); lag++) {
+    double amount = same_place(&here, newest) ? 0 : sample->weight_ns * sample->weight_ns;
+    for (int lag = NEAR; lag <= FAR; lag++) {
         add_flat(tree, sample->node, lag, amount);
         add_cum(tree, sample->node, lag, amount);
     }
     *newest = here;
+    return amount;
+}
+
+static void count_sample(struct tree *tree, struct changes_first *first)
+{
+    if (++first->samples < SAMPLES_OF_LONG_LIFE || first->amount <= 0)
+        return;
+    add_flat(tree, first->node, FAR, first->amount);
+    add_cum(tree, first->node, FAR, first->amount);
+    first->amount = 0;
+}
+
+void changes_same(struct tree *tree, struct changes_thread *thread)
+{
+    count_sample(tree, &thread->first[thread->last.is_running]);
 }
 
 void changes_settle(struct changes_newcomers *newcomers, struct tree *tree, struct changes_thread *thread,
                     uint64_t after_ns)
 {
     struct changes_sample *last = &thread->last, *before = thread->before[last->is_running];
+    struct changes_first *first = &thread->first[last->is_running];
     last->weight_ns += (double)after_ns;
     if (!last->node)
         return;
     if (before[NEAR].node)
         compare(tree, &before[NEAR], last, NEAR);
     else
-        count_newcomer(&newcomers->location[last->is_running], tree, last);
+        *first = (struct changes_first){
+            last->node, count_newcomer(&newcomers->location[last->is_running], tree, last), first->samples};
+    count_sample(tree, first);
     if (before[FAR].node)
         compare(tree, &before[FAR], last, FAR);
     before[FAR] = before[NEAR];

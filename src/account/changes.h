@@ -20,7 +20,8 @@
  * a thread has provably not run is certain, and has no weight.
  *
  * The first sample of a kind in a thread has none before it. It counts in full unless the last such sample
- * of another thread was in the same function. So threads with a sample each have their variance too.
+ * of another thread was in the same function. So threads with a sample each have their variance too. In a
+ * thread with more samples it is one end of a long stay, and its far sum is made twice its near one.
  *
  * Successive differences: Wolter, "Introduction to Variance Estimation" (2nd ed., 2007), section 8.2.
  * docs/accuracy.md has how often the intervals hold the truth.
@@ -42,10 +43,17 @@ struct changes_sample {
     double weight_ns; /* the uncertain time that it stands for */
 };
 
+struct changes_first {
+    arena_ref node;
+    double amount;    /* what it counted, until the thread has more samples */
+    uint32_t samples; /* of the kind so far */
+};
+
+/* Pairs are of both kinds, waiting and running. */
 struct changes_thread {
-    struct changes_sample last; /* its weight is complete at the next sample */
-    struct changes_sample before[2]
-                                [2]; /* by kind, waiting and running: the last two before it, newest first */
+    struct changes_sample last;         /* its weight is complete at the next sample */
+    struct changes_sample before[2][2]; /* the last two before it, newest first */
+    struct changes_first first[2];
 };
 
 /* For all threads: where the newest first sample of each kind was. All zero to begin with. */
@@ -56,6 +64,9 @@ struct changes_newcomers {
 /* A thread's next sample. after_ns: the uncertain time after the last one that the last one stands for. */
 void changes_next(struct changes_newcomers *newcomers, struct tree *tree, struct changes_thread *thread,
                   uint64_t after_ns, const struct changes_sample *sample);
+
+/* A sample shows that a thread has not run since the last one. */
+void changes_same(struct tree *tree, struct changes_thread *thread);
 
 /* The last sample is complete, as the thread ends or is settled. If the thread goes on, so does the sample.
  */

@@ -225,7 +225,8 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     if (!goes_on) {
         passed = end_stretch(fold, thread, before, all);
         count_changes(fold, thread, observation->is_running, all.wall_ns - passed.wall_ns, passed.wall_ns);
-    }
+    } else
+        changes_same(fold->tree, &thread->changes);
     thread->was_running = observation->is_running;
     thread->until_ns = observation->until_ns;
     struct values *self = &tree_node(fold->tree, thread->credited)->self;

@@ -162,6 +162,17 @@ static void threads_with_one_sample_are_compared_with_each_other(void **state)
     assert_float_equal(near, 50 * 100, 1);
 }
 
+/* A thread that is where it always was: its first stretch has an uncertain beginning, and that is all. */
+static void a_long_life_has_one_end(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 10, WAITING, "f");
+    for (uint64_t time = 20; time <= 100; time += 10)
+        observe(fixture, time, UNCHANGED, "f");
+    end(fixture, 100);
+    assert_changes(fixture, "f", 100, 200, 100, 200);
+}
+
 static void labels_change_too(void **state)
 {
     struct fixture *fixture = *state;
@@ -272,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(running_and_waiting_are_compared_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_with_one_sample_are_compared_with_each_other, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_long_life_has_one_end, setup, teardown),
         cmocka_unit_test_setup_teardown(labels_change_too, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_without_values_is_told_by_the_one_below, setup, teardown),
         cmocka_unit_test(numbers_survive_a_pprof_file),
