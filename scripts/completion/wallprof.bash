@@ -96,7 +96,7 @@ _wallprof_ctl() {
 }
 
 _wallprof_arguments() { # COMMAND
-    local report='--lines --sort --cum --by --thread --process --label --focus --ignore --width --json --color --help'
+    local report='--lines --sort --cum --by --thread --process --label --focus --ignore --width --json --no-error --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;

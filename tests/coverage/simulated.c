@@ -5,7 +5,7 @@
  * A thread calls functions of known shares, one after the other, each with pieces of its own and pieces in a
  * helper, at many addresses. Samples see the stack at their moment. Seeds are fixed.
  *
- * usage: simulated RUNS
+ * usage: simulated RUNS [PART_OF_A_NAME]
  */
 #include "account/fold.h"
 #include "base/clock.h"
@@ -276,6 +276,8 @@ int main(int argc, char **argv)
     uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++) {
         struct tally tallies[CLASSES] = {{0}};
+        if (argc > 2 && !strstr(programs[p].name, argv[2]))
+            continue;
         for (uint64_t seed = 1; seed <= runs; seed++)
             one_run(&programs[p], seed, tallies);
         printf("| %s |", programs[p].name);

@@ -98,7 +98,7 @@ def numbers_of(wire, value):
 LAYOUTS = {
     "ValueType": {1: ("type", "i"), 2: ("unit", "i")},
     "Label": {1: ("key", "i"), 2: ("str", "i"), 3: ("num", "i"), 4: ("num_unit", "i")},
-    "Sample": {1: ("location_id", "U"), 2: ("value", "I"), 3: ("label", "M", "Label")},
+    "Sample": {1: ("location_id", "U"), 2: ("value", "I"), 3: ("label", "M", "Label"), 100: ("changes", "U")},
     "Mapping": {
         1: ("id", "u"),
         2: ("memory_start", "u"),

@@ -25,10 +25,15 @@ static volatile uint64_t sums[FUNCTIONS];
     }
 SHARE(0)
 SHARE(1)
-SHARE(2) SHARE(3) SHARE(4) SHARE(5) SHARE(6) SHARE(7)
+SHARE(2)
+SHARE(3)
+SHARE(4)
+SHARE(5)
+SHARE(6)
+SHARE(7)
 
-    static void (*const functions[FUNCTIONS])(uint64_t) = {share_0, share_1, share_2, share_3,
-                                                           share_4, share_5, share_6, share_7};
+static void (*const functions[FUNCTIONS])(uint64_t) = {share_0, share_1, share_2, share_3,
+                                                       share_4, share_5, share_6, share_7};
 
 static uint64_t read_ns(clockid_t clock)
 {
