@@ -163,6 +163,7 @@ static void forget_thread(struct thread *thread)
     thread->remote.is_reference = false;
     thread->record = 0;
     thread->fold.root = thread->fold.node = thread->fold.credited = 0;
+    thread->fold.changes = (struct changes_thread){.last = {.node = 0}};
     if (thread->stack_cache)
         thread->stack_cache->walks = 0;
 }
