@@ -3,6 +3,7 @@
  * in the arena and 8 to 16 in the table. A lookup is one probe, whatever the number of siblings.
  */
 #include "tree.h"
+#include "tree_index.h"
 #include "base/hash.h"
 #include "sig/sys/sig_atomic.h"
 
@@ -10,8 +11,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { INDEX_FIRST_CAPACITY = 1024 };
 
 static const char *const pseudo_names[PSEUDO_KINDS] = {
     [PSEUDO_UNSAMPLED] = "[unsampled]", [PSEUDO_NOT_RESPONDING] = "[not responding]",
@@ -64,50 +63,6 @@ static uint64_t location_hash_of(const struct tree *tree, arena_ref ref)
     return location_hash(location->module, location->address);
 }
 
-typedef uint64_t index_hash_fn(const struct tree *tree, arena_ref ref);
-
-static void index_place(struct tree_index *index, uint64_t hash, arena_ref ref)
-{
-    uint32_t mask = index->capacity - 1;
-    uint32_t at = (uint32_t)hash & mask;
-    while (index->slots[at])
-        at = (at + 1) & mask;
-    index->slots[at] = ref;
-    index->used++;
-}
-
-static int index_init(struct tree_index *index, uint32_t capacity)
-{
-    *index = (struct tree_index){.capacity = capacity};
-    index->slots = scratch_alloc(sizeof(arena_ref) * capacity);
-    return index->slots ? 0 : -ENOMEM;
-}
-
-static void index_deinit(struct tree_index *index)
-{
-    scratch_free(index->slots, sizeof(arena_ref) * index->capacity);
-    *index = (struct tree_index){0};
-}
-
-/* Space for one more. At most half of the slots are in use, so a probe is short and always ends. */
-static bool index_reserve(const struct tree *tree, struct tree_index *index, index_hash_fn *hash_of)
-{
-    if (index->used * 2 < index->capacity)
-        return true;
-    if (index->capacity >= UINT32_MAX / 2)
-        return false;
-    struct tree_index larger;
-    if (index_init(&larger, index->capacity * 2) < 0)
-        return false;
-    for (uint32_t i = 0; i < index->capacity; i++) {
-        if (index->slots[i])
-            index_place(&larger, hash_of(tree, index->slots[i]), index->slots[i]);
-    }
-    index_deinit(index);
-    *index = larger;
-    return true;
-}
-
 static int make_first_records(struct tree *tree)
 {
     for (int i = 0; i < PSEUDO_COUNT; i++) {
@@ -122,8 +77,8 @@ static int make_first_records(struct tree *tree)
 
 static int init_indexes(struct tree *tree)
 {
-    int status = index_init(&tree->node_index, INDEX_FIRST_CAPACITY);
-    return status == 0 ? index_init(&tree->location_index, INDEX_FIRST_CAPACITY) : status;
+    int status = tree_index_init(&tree->node_index, TREE_INDEX_FIRST_CAPACITY);
+    return status == 0 ? tree_index_init(&tree->location_index, TREE_INDEX_FIRST_CAPACITY) : status;
 }
 
 int tree_init(struct tree *tree, struct arena *arena)
@@ -137,11 +92,11 @@ int tree_init(struct tree *tree, struct arena *arena)
     return status;
 }
 
-static int index_one(struct tree *tree, struct tree_index *index, index_hash_fn *hash_of, arena_ref ref)
+static int index_one(struct tree *tree, struct tree_index *index, tree_index_hash_fn *hash_of, arena_ref ref)
 {
-    if (!index_reserve(tree, index, hash_of))
+    if (!tree_index_reserve(tree, index, hash_of))
         return -ENOMEM;
-    index_place(index, hash_of(tree, ref), ref);
+    tree_index_place(index, hash_of(tree, ref), ref);
     return 0;
 }
 
@@ -160,35 +115,36 @@ int tree_index_all(struct tree *tree)
 
 void tree_deinit(struct tree *tree)
 {
-    index_deinit(&tree->node_index);
-    index_deinit(&tree->location_index);
-}
-
-/* Without memory for a small index the large one is kept. */
-static void index_clear(struct tree_index *index)
-{
-    struct tree_index fresh;
-    if (index_init(&fresh, INDEX_FIRST_CAPACITY) == 0) {
-        index_deinit(index);
-        *index = fresh;
-        return;
-    }
-    memset(index->slots, 0, sizeof(arena_ref) * index->capacity);
-    index->used = 0;
+    tree_index_deinit(&tree->node_index);
+    tree_index_deinit(&tree->location_index);
 }
 
 void tree_clear(struct tree *tree)
 {
     struct tree_index node_index = tree->node_index, location_index = tree->location_index;
-    index_clear(&node_index);
-    index_clear(&location_index);
+    tree_index_clear(&node_index);
+    tree_index_clear(&location_index);
     *tree = (struct tree){.arena = tree->arena, .node_index = node_index, .location_index = location_index};
     make_first_records(tree); /* this fitted into the arena once before */
 }
 
+typedef arena_ref arena_alloc_fn(struct arena *arena, size_t bytes);
+
+/* A zeroed node, if possible one that was dropped. 0 without memory. */
+static arena_ref alloc_node(struct tree *tree, arena_alloc_fn *alloc)
+{
+    const arena_ref ref = tree->dropped;
+    if (!ref)
+        return alloc(tree->arena, sizeof(struct tree_node));
+    tree->dropped = tree_node(tree, ref)->location;
+    tree->dropped_count--;
+    memset(tree_node(tree, ref), 0, sizeof(struct tree_node));
+    return ref;
+}
+
 arena_ref tree_root(struct tree *tree, uint32_t thread_number)
 {
-    arena_ref ref = arena_alloc_reserved(tree->arena, sizeof(struct tree_node));
+    arena_ref ref = alloc_node(tree, arena_alloc_reserved);
     if (!ref) {
         tree->overflows++;
         return tree->spare_root;
@@ -239,11 +195,11 @@ arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t addres
 /* Links a location, and puts it into the index. */
 static arena_ref add_indexed_location(struct tree *tree, const struct location *what)
 {
-    if (!index_reserve(tree, &tree->location_index, location_hash_of))
+    if (!tree_index_reserve(tree, &tree->location_index, location_hash_of))
         return 0;
     arena_ref ref = link_location(tree, what);
     if (ref)
-        index_place(&tree->location_index, location_hash_of(tree, ref), ref);
+        tree_index_place(&tree->location_index, location_hash_of(tree, ref), ref);
     return ref;
 }
 
@@ -325,17 +281,15 @@ static arena_ref find_child(const struct tree *tree, arena_ref parent, arena_ref
     return 0;
 }
 
-typedef arena_ref arena_alloc_fn(struct arena *arena, size_t bytes);
-
 static arena_ref find_or_make_child(struct tree *tree, arena_ref parent, arena_ref location,
                                     arena_alloc_fn *alloc)
 {
     arena_ref ref = find_child(tree, parent, location);
     if (ref)
         return ref;
-    if (!index_reserve(tree, &tree->node_index, node_hash_of))
+    if (!tree_index_reserve(tree, &tree->node_index, node_hash_of))
         return 0;
-    ref = alloc(tree->arena, sizeof(struct tree_node));
+    ref = alloc_node(tree, alloc);
     if (!ref)
         return 0;
     struct tree_node *above = tree_node(tree, parent), *node = tree_node(tree, ref);
@@ -346,7 +300,7 @@ static arena_ref find_or_make_child(struct tree *tree, arena_ref parent, arena_r
     sig_keep_order();
     above->first_child = ref;
     tree->node_count++;
-    index_place(&tree->node_index, node_hash(parent, location), ref);
+    tree_index_place(&tree->node_index, node_hash(parent, location), ref);
     return ref;
 }
 
@@ -394,4 +348,26 @@ arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node)
     for (; !next && node != root; node = tree_node(tree, node)->parent)
         next = tree_node(tree, node)->next_sibling;
     return next;
+}
+
+void tree_unlink_root(struct tree *tree, arena_ref newer, arena_ref root)
+{
+    newer = newer ? newer : tree->newest_root;
+    while (tree_node(tree, newer)->next_sibling != root)
+        newer = tree_node(tree, newer)->next_sibling;
+    tree_node(tree, newer)->next_sibling = tree_node(tree, root)->next_sibling;
+}
+
+/* Only the location is overwritten, which tree_next does not read. */
+void tree_drop(struct tree *tree, arena_ref root)
+{
+    for (arena_ref ref = root, next; ref; ref = next) {
+        next = tree_next(tree, root, ref);
+        if (ref != root)
+            tree_index_remove(tree, &tree->node_index, node_hash_of, ref);
+        tree_node(tree, ref)->location = tree->dropped;
+        tree->dropped = ref;
+        tree->dropped_count++;
+        tree->node_count--;
+    }
 }

@@ -6,6 +6,9 @@
  * and its weight goes to a pseudo-frame [overflow] there. If even that node cannot be made, it goes to the
  * deepest node itself, or to the spare root. Time is never lost.
  *
+ * Nodes of a tree that was merged into another one are dropped, and serve again for new paths. So a list of
+ * nodes may lead to older and to newer ones.
+ *
  * Called from: the sampler thread only; read by the exporting thread once the sampler is at rest.
  * Paper: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and context sensitive
  * profiling" (PLDI 1997), section 4.
@@ -110,6 +113,9 @@ struct tree {
     arena_ref spare_root; /* takes the time of threads for whose own root there was no memory */
     uint32_t node_count, location_count;
     uint64_t overflows; /* how often a path was cut for lack of memory */
+    arena_ref dropped;  /* nodes that serve again, linked by their location */
+    uint32_t dropped_count;
+    arena_ref move; /* struct tree_move; 0 before the first */
     arena_ref pseudo[PSEUDO_COUNT];
     struct tree_index { /* open addressing; scratch memory, rebuilt when half full */
         arena_ref *slots;
@@ -175,15 +181,35 @@ arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node);
 /*
  * Adds a root's tree to the tree of another root: values and calls, node by node. location_of leads from the
  * index of a location to the location in `into`; NULL: both roots are in one tree. node_of, if not NULL, gets
- * the new node of each, by tree_node_index. 0 or -ENOMEM.
+ * the new node of each, by tree_node_index. is_move, in one tree: the values are moved, and their sum is the
+ * same at every instant, also for whoever reads the memory after the process was killed. 0 or -ENOMEM.
  */
 struct tree_merging {
     const struct tree *from;
     struct tree *into;
     const arena_ref *location_of;
     arena_ref *node_of;
+    bool is_move;
 };
 int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref into_root);
+
+/* What a node is about to get from another one, which then has nothing. */
+struct tree_move {
+    arena_ref from, to; /* to is 0 when nothing is moving */
+    uint64_t calls;     /* of both */
+    struct values sum;
+    struct changes changes;
+};
+
+/* Finishes a move that has begun, from wherever it was left. */
+void tree_finish_move(const struct tree *tree, struct tree_move *move);
+
+/* Takes a root out of the list of roots, where it is not the first. newer: a root before it in that list, to
+ * begin the search at; 0 for the list's begin. */
+void tree_unlink_root(struct tree *tree, arena_ref newer, arena_ref root);
+
+/* The nodes of an unlinked root's tree, which nothing refers to any more, serve again. */
+void tree_drop(struct tree *tree, arena_ref root);
 
 /* A number of the node alone, at most the arena's bytes / sizeof(struct tree_node). */
 static inline size_t tree_node_index(arena_ref node)
