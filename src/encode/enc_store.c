@@ -17,12 +17,13 @@ struct names {
 
 /* ---- the header ---- */
 
+/* All records are one list. Its first one alone is not the next of another. */
 static arena_ref newest_thread(const struct profile *profile)
 {
-    arena_ref newest = 0; /* each record is linked to the one before it */
+    arena_ref newest = 0;
     for (uint32_t i = 1; i <= profile->thread_count; i++) {
-        if (profile->thread_of_number[i] > newest)
-            newest = profile->thread_of_number[i];
+        const struct thread_record *record = profile_thread(profile, i);
+        newest ^= record ? profile->thread_of_number[i] ^ record->next : 0;
     }
     return newest;
 }

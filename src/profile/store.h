@@ -69,6 +69,7 @@ struct store_tree {
     arena_ref pseudo[PSEUDO_COUNT];
     uint32_t node_count, location_count, module_count;
     uint32_t thread_count; /* the highest thread number */
+    arena_ref move;        /* of struct tree */
     uint64_t overflows;
 };
 
@@ -179,6 +180,7 @@ static inline struct store_tree store_describe_tree(const struct tree *tree,
         .location_count = tree->location_count,
         .module_count = modules->count,
         .thread_count = thread_count,
+        .move = tree->move,
         .overflows = tree->overflows,
     };
     memcpy(lists.pseudo, tree->pseudo, sizeof lists.pseudo);

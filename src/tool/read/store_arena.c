@@ -1,6 +1,6 @@
 /*
- * The records of a store's arena, checked one by one. Each list leads to older records only, and each node to
- * its own parent, so nothing is met twice.
+ * The records of a store's arena, checked one by one. Each is claimed once, and each node leads to its own
+ * parent, so nothing is met twice.
  */
 #include "store_reader.h"
 #include "account/labels.h"
@@ -157,7 +157,7 @@ static int check_threads(struct store_reader *reader)
         record->process = 0; /* a store is of one */
         record->is_spare = false;
         next = record->next;
-        if (next >= ref || record->tid < 0 || record->number == 0 || record->number > count ||
+        if (record->tid < 0 || record->number == 0 || record->number > count ||
             recording->thread_of_number[record->number] || !is_root_of(reader, record))
             return store_damaged(reader, "a thread makes no sense");
         recording->thread_of_number[record->number] = ref;
@@ -193,7 +193,7 @@ static int check_node(struct store_reader *reader, arena_ref ref, arena_ref pare
         return store_damaged(reader, "a node is not where it should be");
     const struct tree *tree = &reader->recording->tree;
     const struct tree_node *node = tree_node(tree, ref);
-    bool is_right = node->next_sibling < ref && node->parent == parent && store_is_sound(&node->changes);
+    bool is_right = node->parent == parent && store_is_sound(&node->changes);
     if (parent)
         is_right &= node->depth == tree_node(tree, parent)->depth + 1 &&
                     store_is_kind(reader, node->location, KIND_LOCATION);

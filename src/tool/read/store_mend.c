@@ -1,7 +1,7 @@
 /*
- * A record is linked after it was made, and lists lead from newer to older records (arena.h). So when a
- * process is killed, only the record that it was adding is not whole. After a crash of the machine some pages
- * may be older than others, or empty. Then the records that still lead to each other are kept.
+ * A record is linked after it was made. So when a process is killed, only the record that it was adding is
+ * not whole. After a crash of the machine some pages may be older than others, or empty. Then the records
+ * that still lead to each other are kept.
  *
  * What a thread's tree holds is true, and its sum is the part of the thread's life that is accounted for. The
  * rest up to the end belongs to the last sample, as far as that sample stands for it. What is left after that
@@ -10,17 +10,23 @@
 #include "store_reader.h"
 
 #include "account/fold.h"
-#include "base/number_names.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that says that it is about to end may be observed for a little longer. */
-static const uint64_t end_patience_ns = UINT64_C(100000000);
-
 /* ---- lists: a link to what makes no sense is cut ---- */
+
+/* Each record is in one list once. What would go on for ever is cut. */
+static bool goes_on(struct store_reader *reader, arena_ref *link)
+{
+    if (*link && reader->steps < reader->unit_count) {
+        reader->steps++;
+        return true;
+    }
+    *link = 0;
+    return false;
+}
 
 static void mend_modules(struct store_reader *reader)
 {
@@ -79,9 +85,9 @@ static bool is_thread(const struct store_reader *reader, const struct thread_rec
 static void mend_threads(struct store_reader *reader)
 {
     struct store_tree *stored = &reader->header->tree;
-    for (arena_ref *link = &stored->newest_thread; *link;) {
+    for (arena_ref *link = &stored->newest_thread; goes_on(reader, link);) {
         struct thread_record *record = arena_at(&reader->recording->arena, *link);
-        if (!store_fits(reader, *link, sizeof *record) || record->next >= *link)
+        if (!store_fits(reader, *link, sizeof *record))
             *link = 0;
         else if (is_thread(reader, record) && store_claim(reader, *link, sizeof *record, KIND_THREAD))
             link = &record->next;
@@ -102,12 +108,16 @@ static void mend_values(struct tree_node *node)
         *values = (struct values){0};
 }
 
+static bool is_node(const struct store_reader *reader, arena_ref ref)
+{
+    return store_is_kind(reader, ref, KIND_NODE) || store_is_kind(reader, ref, KIND_ROOT);
+}
+
 static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref parent)
 {
     const struct tree *tree = &reader->recording->tree;
     const struct tree_node *node = tree_node(tree, ref);
-    return node->parent == parent && node->next_sibling < ref &&
-           node->depth == tree_node(tree, parent)->depth + 1 &&
+    return node->parent == parent && node->depth == tree_node(tree, parent)->depth + 1 &&
            store_is_kind(reader, node->location, KIND_LOCATION);
 }
 
@@ -115,15 +125,14 @@ static bool is_child(struct store_reader *reader, arena_ref ref, arena_ref paren
 static arena_ref sibling_after(const struct store_reader *reader, arena_ref ref, arena_ref parent)
 {
     const struct tree_node *node = tree_node(&reader->recording->tree, ref);
-    bool is_known =
-        store_fits(reader, ref, sizeof *node) && node->parent == parent && node->next_sibling < ref;
+    bool is_known = store_fits(reader, ref, sizeof *node) && node->parent == parent;
     return is_known ? node->next_sibling : 0;
 }
 
 static void mend_children(struct store_reader *reader, arena_ref parent)
 {
     const struct tree *tree = &reader->recording->tree;
-    for (arena_ref *link = &tree_node(tree, parent)->first_child; *link;) {
+    for (arena_ref *link = &tree_node(tree, parent)->first_child; goes_on(reader, link);) {
         if (store_fits(reader, *link, sizeof(struct tree_node)) && is_child(reader, *link, parent) &&
             store_claim(reader, *link, sizeof(struct tree_node), KIND_NODE)) {
             mend_values(tree_node(tree, *link));
@@ -150,9 +159,9 @@ static bool is_root(const struct store_reader *reader, arena_ref ref)
 static void mend_trees(struct store_reader *reader)
 {
     struct store_tree *stored = &reader->header->tree;
-    for (arena_ref *link = &stored->newest_root; *link;) {
+    for (arena_ref *link = &stored->newest_root; goes_on(reader, link);) {
         struct tree_node *root = tree_node(&reader->recording->tree, *link);
-        if (!store_fits(reader, *link, sizeof *root) || root->next_sibling >= *link)
+        if (!store_fits(reader, *link, sizeof *root))
             *link = 0;
         else if (is_root(reader, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
             mend_values(root);
@@ -160,6 +169,17 @@ static void mend_trees(struct store_reader *reader)
             link = &root->next_sibling;
         } else
             *link = root->next_sibling;
+    }
+}
+
+/* The process may have been killed while it moved a node's values into another tree. */
+static void finish_move(struct store_reader *reader)
+{
+    const arena_ref ref = reader->header->tree.move;
+    struct tree_move *move = arena_at(&reader->recording->arena, ref);
+    if (store_fits(reader, ref, sizeof *move) && is_node(reader, move->from) && is_node(reader, move->to)) {
+        mend_values(&move->sum);
+        tree_finish_move(&reader->recording->tree, move);
     }
 }
 
@@ -214,6 +234,7 @@ int store_mend(struct store_reader *reader)
     mend_locations(reader);
     store_take_lists(reader);
     mend_trees(reader);
+    finish_move(reader);
     mend_threads(reader);
     store_take_lists(reader);
     memset(reader->kinds, KIND_NONE, reader->unit_count);
@@ -264,8 +285,7 @@ static uint64_t stretch_end(const struct settling *settling, const struct thread
 static bool is_own(const struct settling *settling, arena_ref node, const struct thread_record *record)
 {
     const struct store_reader *reader = settling->reader;
-    return (store_is_kind(reader, node, KIND_NODE) || store_is_kind(reader, node, KIND_ROOT)) &&
-           reader->thread_of_node[tree_node_index(node)] == record->number;
+    return is_node(reader, node) && reader->thread_of_node[tree_node_index(node)] == record->number;
 }
 
 /* A thread's accounting as the last sample left it. The state may have been in the middle of a change, so
@@ -354,38 +374,6 @@ int store_settle(struct store_reader *reader)
     if (tree_index_all(&recording->tree) < 0)
         return recording_no_memory(recording);
     return settle_threads(&settling);
-}
-
-/* ---- how it ended, for people ---- */
-
-enum store_end store_believed_end(const struct store_live *live)
-{
-    bool is_believed = live->end.time_ns > 0 && live->beat_ns < live->end.time_ns + end_patience_ns;
-    return is_believed ? live->end.kind : STORE_END_UNKNOWN;
-}
-
-static void describe_unknown_end(const struct store_header *header, char *ret, size_t capacity)
-{
-    const struct store_live *live = &header->live;
-    enum store_end end = store_believed_end(live);
-    if (live->state == STORE_GIVEN_UP)
-        snprintf(ret, capacity, "no longer kept in this file from there on: %s",
-                 live->error < 0 && live->error > -4096 ? error_text(-live->error)
-                                                        : "it became another program");
-    else if (end == STORE_END_EXIT)
-        snprintf(ret, capacity, "ended by _exit(%d)", live->end.value);
-    else if (end == STORE_END_ABORT)
-        snprintf(ret, capacity, "aborted");
-    else if (end == STORE_END_EXEC)
-        snprintf(ret, capacity, "became another program");
-    else
-        snprintf(ret, capacity, STORE_NOT_ENDED);
-}
-
-void store_describe_end(const struct store_header *header, char *ret, size_t capacity)
-{
-    if (header->live.state == STORE_LIVE || header->live.state == STORE_GIVEN_UP)
-        describe_unknown_end(header, ret, capacity);
 }
 
 uint64_t store_duration_ns(const struct store_header *header)

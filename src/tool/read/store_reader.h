@@ -5,6 +5,7 @@
  *     store_read.c        the header, the timeline, and the whole
  *     store_arena.c       modules, locations, trees, threads
  *     store_mend.c        what a process left that did not end in the ordinary way
+ *     store_ending.c      how it ended then, for people
  *     store_read_names.c  what the process called its code
  */
 #ifndef WALLPROF_STORE_READER_H
@@ -41,6 +42,7 @@ struct store_reader {
     struct store_header *header; /* a copy; store_mend changes it */
     uint8_t *kinds;              /* one per unit of the arena */
     size_t unit_count;
+    size_t steps;             /* that store_mend has made along lists */
     uint32_t *thread_of_node; /* by tree_node_index */
     uint8_t *has_tree;        /* by thread number */
     uint64_t total[4];        /* samples, CPU, off-CPU, wall */
