@@ -75,10 +75,12 @@ int mapped_store_take_file(struct mapped_store *store, int fd);
 /* Whether there is a store that has not been given up. */
 bool mapped_store_is_kept(const struct mapped_store *store);
 
-/* Whether the arena has grown since mapped_store_show. */
-static inline bool mapped_store_is_behind(const struct mapped_store *store, size_t arena_used_bytes)
+/* Whether the arena or the list of threads has grown since mapped_store_show. */
+static inline bool mapped_store_is_behind(const struct mapped_store *store, size_t arena_used_bytes,
+                                          arena_ref newest_thread)
 {
-    return store->header && store->header->live.arena_used_bytes != arena_used_bytes;
+    return store->header && (store->header->live.arena_used_bytes != arena_used_bytes ||
+                             store->header->tree.newest_thread != newest_thread);
 }
 
 /* Writes to the header how far the lists and the arena go. */

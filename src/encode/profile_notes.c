@@ -112,6 +112,22 @@ static void emit_messages(const struct notes_writer *writer)
     }
 }
 
+static void emit_merged_threads(const struct notes_writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    uint64_t merged = 0;
+    for (uint32_t number = 1; number <= profile->thread_count; number++) {
+        const struct thread_record *thread = profile_thread(profile, number);
+        merged += thread ? thread->merged_threads : 0;
+    }
+    if (merged > 0)
+        emit_note(writer,
+                  "memory: full, so %" PRIu64
+                  " threads that had ended were merged into others of their name; a "
+                  "larger WALLPROF_MEM keeps more of them apart",
+                  merged);
+}
+
 static void emit_timeline(const struct notes_writer *writer)
 {
     const struct timeline *timeline = writer->profile->timeline;
@@ -132,6 +148,7 @@ void profile_notes_write(const struct profile *profile, profile_notes_add_fn *ad
         return;
     emit_counters(&writer);
     emit_messages(&writer);
+    emit_merged_threads(&writer);
     emit_timeline(&writer);
     emit_lost_files(&writer);
 }

@@ -44,7 +44,7 @@ static symbolize_demangle_fn *program_demangler(const struct modules *modules)
 
 static void index_threads(const struct sampler *sampler, arena_ref *thread_of_number)
 {
-    for (arena_ref ref = sampler->newest_record; ref;) {
+    for (arena_ref ref = sampler->records.newest; ref;) {
         const struct thread_record *record = arena_at(&sampler->arena, ref);
         thread_of_number[record->number] = ref;
         ref = record->next;
@@ -67,7 +67,7 @@ static int make_profile(const struct export_request *request, struct made_profil
                                               .perf_maps = request->perf_maps,
                                               .start_utc_ns = request->process_utc_ns,
                                               .log = request->log};
-    ret->index_bytes = sizeof(arena_ref) * ((size_t)sampler->thread_count + 1);
+    ret->index_bytes = sizeof(arena_ref) * ((size_t)sampler->records.number_count + 1);
     ret->thread_of_number = scratch_alloc(ret->index_bytes);
     ret->symbols = symbolize_create(&sampler->tree, &sampler->modules.list,
                                     program_demangler(&sampler->modules), &process);
@@ -81,7 +81,7 @@ static int make_profile(const struct export_request *request, struct made_profil
         .symbols = ret->symbols,
         .timeline = sampler->timeline,
         .thread_of_number = ret->thread_of_number,
-        .thread_count = sampler->thread_count,
+        .thread_count = sampler->records.number_count,
         .processes = request->process,
         .process_count = 1,
         .labels = request->labels,

@@ -24,14 +24,17 @@ enum { THREAD_NAME_BYTES = 16 };
 struct thread_record {
     arena_ref next;               /* the record made before this one */
     arena_ref root;               /* its tree; the spare root when there was no memory */
-    uint32_t number;              /* 1.. in the order of registration; struct tree_node.thread of its root */
-    int32_t tid;                  /* the kernel's thread id; may be used again by a later thread */
+    uint32_t number;              /* 1..; struct tree_node.thread of its root. The first thread has 1 */
+    int32_t tid;                  /* the kernel's thread id; a later thread may have it too; 0: of several */
     uint64_t start_ns;            /* CLOCK_MONOTONIC */
     uint64_t end_ns;              /* 0 while it lives */
     char name[THREAD_NAME_BYTES]; /* its last name */
     uint32_t process;             /* index into struct profile.processes */
     arena_ref state;              /* struct thread_state; 0 for a thread that has ended */
     bool is_spare;                /* no thread, but the time of its process that is in no thread's tree */
+    bool has_ended;               /* while recording */
+    uint32_t merged_threads;      /* how many other threads that have ended are in it (merge_ended.h) */
+    uint64_t wall_ns, cpu_ns;     /* once it has ended */
 };
 
 /* A live thread in a mapped store: what is needed to account for its end (fold.h). */

@@ -108,7 +108,7 @@ static void merge_records(struct timeline *timeline, struct timeline_record *a,
         a->state = b->state;
     }
     a->level = draw_level(timeline, a, b);
-    a->last_ns = b->last_ns;
+    a->last_ns = b->last_ns > a->last_ns ? b->last_ns : a->last_ns; /* it may be of several threads */
     a->later_cpu_ns += b->cpu_ns + b->later_cpu_ns;
     a->wall_ns += b->wall_ns;
     a->observations += b->observations;

@@ -72,7 +72,8 @@ static int make_first_records(struct tree *tree)
         tree_location_at(tree, tree->pseudo[i])->pseudo = 1 + (uint32_t)i;
     }
     tree->spare_root = tree_root(tree, 0);
-    return tree->spare_root ? 0 : -ENOMEM;
+    tree->move = arena_alloc_reserved(tree->arena, sizeof(struct tree_move));
+    return tree->spare_root && tree->move ? 0 : -ENOMEM;
 }
 
 static int init_indexes(struct tree *tree)
@@ -352,10 +353,10 @@ arena_ref tree_next(const struct tree *tree, arena_ref root, arena_ref node)
 
 void tree_unlink_root(struct tree *tree, arena_ref newer, arena_ref root)
 {
-    newer = newer ? newer : tree->newest_root;
-    while (tree_node(tree, newer)->next_sibling != root)
-        newer = tree_node(tree, newer)->next_sibling;
-    tree_node(tree, newer)->next_sibling = tree_node(tree, root)->next_sibling;
+    arena_ref at = newer ? newer : tree->newest_root;
+    while (tree_node(tree, at)->next_sibling != root)
+        at = tree_node(tree, at)->next_sibling;
+    tree_node(tree, at)->next_sibling = tree_node(tree, root)->next_sibling;
 }
 
 /* Only the location is overwritten, which tree_next does not read. */

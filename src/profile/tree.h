@@ -115,7 +115,7 @@ struct tree {
     uint64_t overflows; /* how often a path was cut for lack of memory */
     arena_ref dropped;  /* nodes that serve again, linked by their location */
     uint32_t dropped_count;
-    arena_ref move; /* struct tree_move; 0 before the first */
+    arena_ref move; /* struct tree_move */
     arena_ref pseudo[PSEUDO_COUNT];
     struct tree_index { /* open addressing; scratch memory, rebuilt when half full */
         arena_ref *slots;

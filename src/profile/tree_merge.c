@@ -25,7 +25,7 @@ void tree_finish_move(const struct tree *tree, struct tree_move *move)
 /* The sum is noted first: a process that is killed in between leaves what its reader can finish. */
 static void move_values(struct tree *tree, arena_ref node, arena_ref twin)
 {
-    struct tree_move unnoted, *move = tree->move ? arena_at(tree->arena, tree->move) : &unnoted;
+    struct tree_move *move = arena_at(tree->arena, tree->move);
     if (!tree_has_weight(&tree_node(tree, node)->self) && !tree_node(tree, node)->calls)
         return;
     *move = (struct tree_move){.from = node,
@@ -60,8 +60,6 @@ int tree_merge(const struct tree_merging *merging, arena_ref root, arena_ref int
 {
     const struct tree *from = merging->from;
     arena_ref node = root, twin = into_root;
-    if (merging->is_move && !merging->into->move)
-        merging->into->move = arena_alloc_reserved(merging->into->arena, sizeof(struct tree_move));
     for (;;) {
         merge_node(merging, node, twin);
         arena_ref next = tree_node(from, node)->first_child;

@@ -13,6 +13,8 @@
 #include "overhead_group.h"
 #include "account/account.h"
 #include "account/mapped_store.h"
+#include "account/merge_ended.h"
+#include "account/thread_records.h"
 #include "modules/modules.h"
 #include "observe.h"
 #include "base/random.h"
@@ -60,9 +62,9 @@ struct sampler {
     bool is_stopped;   /* nothing is recorded: no thread is scheduled */
     uint64_t stop_ns;  /* of the last stop */
     struct thread_scan thread_scan;
-    bool was_left_silently;  /* a registered thread has ended without its hook */
-    arena_ref newest_record; /* struct thread_record */
-    uint32_t thread_count;   /* the last recorded_number */
+    bool was_left_silently; /* a registered thread has ended without its hook */
+    struct thread_records records;
+    struct merge_ended merge_ended;
     struct counters counters;
     struct mapped_store mapped_store; /* sampler_store.c */
     arena_ref free_state;             /* struct thread_state of threads that have ended */

@@ -12,7 +12,7 @@
 
 #include "sampler.h"
 
-/* A live thread with a recorded_number is recorded from then on: it gets a root, and is scheduled. */
+/* A live thread is recorded from then on: it gets a record and a root, and is scheduled. */
 void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns);
 
 /* Only the part of it for the schedule and the timeline. */

@@ -106,7 +106,7 @@ static void resume_thread(struct sampler *sampler, struct thread *thread, uint64
         sampler_schedule(sampler, thread, now_ns);
         return;
     }
-    thread->recorded_number = ++sampler->thread_count;
+    thread->recorded_number = 0;
     sampler_record(sampler, thread, now_ns, cpu_ns);
 }
 
@@ -174,7 +174,7 @@ static void begin_thread_anew(struct sampler *sampler, struct thread *thread)
     forget_thread(thread);
     if (sampler->is_stopped)
         return;
-    thread->recorded_number = ++sampler->thread_count;
+    thread->recorded_number = 0;
     sampler_record(sampler, thread, time_ns, cpu_ns);
 }
 
@@ -201,9 +201,9 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     sampler->modules_changed = true; /* so that handlers get search tables again */
     if (sampler->timeline)
         timeline_clear(sampler->timeline, now_ns);
-    sampler->newest_record = 0;
+    sampler->records = (struct thread_records){0};
+    sampler->merge_ended = (struct merge_ended){0};
     sampler->free_state = 0;
-    sampler->thread_count = 0;
     count_anew(sampler, now_ns);
     if (!sampler->is_stopped)
         sampler->start_ns = now_ns;

@@ -56,8 +56,8 @@ static void refresh_name(const struct sampler *sampler, struct thread *thread, s
 
 static struct store_tree lists_of(const struct sampler *sampler)
 {
-    return store_describe_tree(&sampler->tree, &sampler->modules.list, sampler->newest_record,
-                               sampler->thread_count);
+    return store_describe_tree(&sampler->tree, &sampler->modules.list, sampler->records.newest,
+                               sampler->records.number_count);
 }
 
 static void show_lists(struct sampler *sampler)
@@ -80,7 +80,7 @@ void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_
         thread->name_due_ns = 0;
     }
     refresh_name(sampler, thread, record, now_ns);
-    if (mapped_store_is_behind(&sampler->mapped_store, sampler->arena.used_bytes))
+    if (mapped_store_is_behind(&sampler->mapped_store, sampler->arena.used_bytes, sampler->records.newest))
         show_lists(sampler);
 }
 

@@ -6,20 +6,16 @@
 
 #include <string.h>
 
-static arena_ref add_record(struct sampler *sampler, const struct thread *thread, arena_ref root,
-                            uint64_t start_ns)
+static void add_record(struct sampler *sampler, const struct thread *thread, arena_ref root,
+                       uint64_t start_ns)
 {
-    arena_ref ref = arena_alloc_reserved(&sampler->arena, sizeof(struct thread_record));
-    if (!ref)
-        return 0;
-    struct thread_record *record = arena_at(&sampler->arena, ref);
+    struct thread_record *record = sampler_record_of(sampler, thread);
+    if (!record)
+        return;
     record->root = root;
-    record->number = thread->recorded_number;
     record->tid = thread->tid;
     record->start_ns = start_ns;
-    record->next = sampler->newest_record;
-    sampler->newest_record = ref;
-    return ref;
+    thread_records_link(&sampler->records, &sampler->arena, thread->record);
 }
 
 void sampler_record_end(struct sampler *sampler, const struct thread *thread, uint64_t end_ns)
@@ -29,6 +25,15 @@ void sampler_record_end(struct sampler *sampler, const struct thread *thread, ui
         return;
     record->end_ns = end_ns;
     memcpy(record->name, thread->end_name, sizeof(record->name));
+}
+
+static void count_ended(struct sampler *sampler, const struct thread *thread)
+{
+    struct thread_record *record = sampler_record_of(sampler, thread);
+    const struct fold_thread *fold = &thread->fold;
+    if (record)
+        thread_records_end(&sampler->records, record, fold->time_ns - fold->begin_ns,
+                           fold->cpu_clock_ns - fold->begin_cpu_clock_ns);
 }
 
 void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
@@ -49,6 +54,7 @@ void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t
     }
     sampler_show_end(sampler, thread);
     sampler_record_end(sampler, thread, end_ns);
+    count_ended(sampler, thread);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
 }
@@ -72,8 +78,9 @@ void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t s
 
 void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns)
 {
+    thread->record = thread_records_take(&sampler->records, &sampler->arena, &thread->recorded_number);
     arena_ref root = tree_root(&sampler->tree, thread->recorded_number);
-    thread->record = add_record(sampler, thread, root, start_ns);
+    add_record(sampler, thread, root, start_ns);
     fold_thread_begin(&thread->fold, root, start_ns, start_cpu_ns);
     sampler_schedule(sampler, thread, start_ns);
     sampler_show_thread(sampler, thread, start_ns);
@@ -95,13 +102,19 @@ static void begin_thread(struct sampler *sampler, struct thread *thread)
         sampler_record(sampler, thread, thread->start_ns, thread->start_cpu_ns);
 }
 
-/* Numbers a list of threads, newest first, in the order of registration. */
+/* Numbers a list of threads, newest first, in the order of registration. The newest get numbers that serve
+ * again, when they are recorded. */
 static void number_arrived(struct sampler *sampler, struct thread *newest)
 {
+    struct thread_records *records = &sampler->records;
+    uint32_t count = 0;
     for (struct thread *thread = newest; thread; thread = thread->next_arrived)
-        sampler->thread_count++;
-    for (uint32_t number = sampler->thread_count; newest; newest = newest->next_arrived)
-        newest->recorded_number = number--;
+        count++;
+    uint32_t fresh = thread_records_new_numbers(records, count);
+    records->number_count += fresh;
+    for (uint32_t number = records->number_count + count - fresh; newest;
+         newest = newest->next_arrived, number--)
+        newest->recorded_number = number <= records->number_count ? number : 0;
 }
 
 /* Two threads cannot have one tid at once: the earlier one has ended without a hook. The list begins with the
@@ -157,7 +170,7 @@ static void adopt_thread(struct sampler *sampler, const struct thread_scan_task 
     }
     thread->tid = stranger->tid;
     thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
-    thread->recorded_number = ++sampler->thread_count;
+    thread->recorded_number = 0;
     thread->start_ns = is_older ? sampler->start_ns : stranger->time_ns;
     thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(stranger->tid)) : 0;
     begin_thread(sampler, thread);

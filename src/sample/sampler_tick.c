@@ -201,6 +201,17 @@ static void settle_signal(struct sampler *sampler)
     observe_use_signal(observer, sig_numbers_current());
 }
 
+/* After sampler_show, as merge_ended.h demands. */
+static void make_room(struct sampler *sampler)
+{
+    const struct merge_ended_recording recording = {&sampler->tree, &sampler->records, sampler->timeline};
+    if (!merge_ended_is_due(&sampler->merge_ended, &recording))
+        return;
+    uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    merge_ended_slice(&sampler->merge_ended, &recording);
+    sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+}
+
 void sampler_send(struct sampler *sampler, uint64_t now_ns)
 {
     sampler_gather(sampler, now_ns);
@@ -213,6 +224,7 @@ void sampler_send(struct sampler *sampler, uint64_t now_ns)
     sample_threads(sampler, now_ns);
     sampler->counters.ticks++;
     sampler_show(sampler, now_ns);
+    make_room(sampler);
 }
 
 void sampler_skip_ticks(struct sampler *sampler, uint64_t now_ns)

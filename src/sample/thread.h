@@ -42,7 +42,7 @@ struct thread {
 
     /* The sampler's own. */
     uint32_t live_index;
-    uint32_t recorded_number;   /* 1.. in the order in which their recording began; in its thread_record */
+    uint32_t recorded_number;   /* of its thread_record; 0: not given yet */
     struct thread *next_of_tid; /* in its bucket of by_tid */
     arena_ref record;
     struct fold_thread fold;

@@ -243,7 +243,7 @@ static void tell_status(const struct session *session, struct control_status *re
     ret->since_utc_ns = recording->changed_utc_ns ? recording->changed_utc_ns : session->birth.start_utc_ns;
     ret->recorded_ns = session_recorded_ns(recording, clock_monotonic_ns());
     ret->threads_live = sampler->threads->live_count;
-    ret->threads_seen = sampler->thread_count;
+    ret->threads_seen = (uint32_t)thread_records_seen(&sampler->records);
     ret->samples = sampler->account.fold.samples;
     ret->files = session->intervals.files;
     snprintf(ret->program, sizeof(ret->program), "%s", profile_path_program_name(buffer, sizeof(buffer)));

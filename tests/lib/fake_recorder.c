@@ -64,20 +64,18 @@ struct thread *fake_recorder_begin(struct fake_recorder *recorder, uint64_t time
     struct thread *thread = threads_acquire(&recorder->threads);
     if (!thread)
         abort();
-    thread->number = ++sampler->thread_count;
+    thread->number = 0;
+    thread->record = thread_records_take(&sampler->records, &sampler->arena, &thread->number);
     thread->tid = 1000 + (int)thread->number;
     thread->start_ns = FAKE_START_NS + time_ns;
     if (threads_add(&recorder->threads, thread) < 0)
         abort();
     arena_ref root = is_shared ? sampler->tree.spare_root : tree_root(&sampler->tree, thread->number);
-    thread->record = arena_alloc_reserved(&sampler->arena, sizeof(struct thread_record));
     struct thread_record *record = arena_at(&sampler->arena, thread->record);
     record->root = root;
-    record->number = thread->number;
     record->tid = thread->tid;
     record->start_ns = thread->start_ns;
-    record->next = sampler->newest_record;
-    sampler->newest_record = thread->record;
+    thread_records_link(&sampler->records, &sampler->arena, thread->record);
     fold_thread_begin(&thread->fold, root, thread->start_ns, 0);
     thread->schedule.begin = sampler->schedule.tick;
     timeline_begin(&thread->fold.timeline, thread->number, thread->schedule.begin);
@@ -132,6 +130,7 @@ void fake_recorder_end(struct fake_recorder *recorder, struct thread *thread, ui
         timeline_end(sampler->timeline, &thread->fold.timeline);
     sampler_show_end(sampler, thread);
     record->end_ns = FAKE_START_NS + time_ns;
+    thread_records_end(&sampler->records, record, record->end_ns - record->start_ns, cpu_ns);
     threads_remove(&recorder->threads, thread);
     threads_release(&recorder->threads, thread);
 }

@@ -218,10 +218,12 @@ static void lists_are_shown_with_what_they_lead_to(void **state)
 {
     struct fixture *fixture = *state;
     begin(fixture);
-    const struct store_tree tree = {.newest_root = 11, .newest_location = 12, .node_count = 3};
-    assert_true(mapped_store_is_behind(&fixture->store, 4 * PAGE));
+    const struct store_tree tree = {
+        .newest_root = 11, .newest_location = 12, .newest_thread = 13, .node_count = 3};
+    assert_true(mapped_store_is_behind(&fixture->store, 4 * PAGE, 13));
     mapped_store_show(&fixture->store, &tree, 4 * PAGE);
-    assert_false(mapped_store_is_behind(&fixture->store, 4 * PAGE));
+    assert_false(mapped_store_is_behind(&fixture->store, 4 * PAGE, 13));
+    assert_true(mapped_store_is_behind(&fixture->store, 4 * PAGE, 12)); /* its memory serves again */
     const struct store_header header = header_in_file(fixture);
     assert_memory_equal(&header.tree, &tree, sizeof tree);
     assert_int_equal(header.live.arena_used_bytes, 4 * PAGE);

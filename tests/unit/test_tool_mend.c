@@ -8,15 +8,13 @@
 #include "lib/fake_files.h"
 #include "lib/fake_recorder.h"
 #include "lib/unit.h"
+#include "lib/watched_stores.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum { ARENA_BYTES = 20 << 10, TIMELINE_BYTES = 32 * 64, THREADS_MAX = 16 };
@@ -450,100 +448,29 @@ static void check_what_is_left(struct fixture *fixture, const struct truth *trut
         check_thread(&fixture->recording, truth, number);
 }
 
-/*
- * The file's memory is write-protected: each instruction that stores there faults, is let through alone (the
- * trap flag), and what is in the file then is read, by the handler, as somebody else would after a SIGKILL.
- */
-#ifdef __x86_64__
-enum { TRAP_FLAG = 0x100, PARTS = 1 + MAPPED_PART_COUNT };
-
-static struct {
+struct killed {
     struct fixture *fixture;
-    struct truth *truth;
-    struct mapped_memory parts[PARTS];
-    const struct mapped_memory *open; /* the one that is being stored to */
-    unsigned stores;
-} watched;
+    struct truth truth;
+};
 
-static void protect(const struct mapped_memory *part, int protection)
+static void check_killed(void *context)
 {
-    if (part->bytes > 0)
-        assert_int_equal(mprotect(part->base, part->bytes, protection), 0);
-}
-
-static void on_fault(int signal, siginfo_t *info, void *context)
-{
-    ucontext_t *thread = context;
-    const uintptr_t address = (uintptr_t)info->si_addr;
-    for (int i = 0; i < PARTS; i++) {
-        const struct mapped_memory *part = &watched.parts[i];
-        if (address - (uintptr_t)part->base < part->bytes)
-            watched.open = part;
-    }
-    if (!watched.open) {
-        raise(SIGABRT);
-        return;
-    }
-    (void)signal;
-    protect(watched.open, PROT_READ | PROT_WRITE);
-    thread->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
-}
-
-static void on_trap(int signal, siginfo_t *info, void *context)
-{
-    ucontext_t *thread = context;
-    (void)signal;
-    (void)info;
-    thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    protect(watched.open, PROT_READ);
-    watched.open = NULL;
-    watched.stores++;
-    check_what_is_left(watched.fixture, watched.truth);
-}
-
-static void watch_stores(struct fixture *fixture, struct truth *truth)
-{
-    const struct mapped_store *store = &fixture->recorder.sampler.mapped_store;
-    struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    watched.fixture = fixture;
-    watched.truth = truth;
-    watched.stores = 0;
-    watched.parts[0] = (struct mapped_memory){store->header, STORE_HEADER_BYTES, 0, NULL};
-    for (int i = 0; i < MAPPED_PART_COUNT; i++)
-        watched.parts[1 + i] = store->parts[i].memory;
-    assert_int_equal(sigaction(SIGSEGV, &fault, NULL), 0);
-    assert_int_equal(sigaction(SIGTRAP, &trap, NULL), 0);
-    for (int i = 0; i < PARTS; i++)
-        protect(&watched.parts[i], PROT_READ);
-}
-
-static void watch_no_more(void)
-{
-    for (int i = 0; i < PARTS; i++)
-        protect(&watched.parts[i], PROT_READ | PROT_WRITE);
-    signal(SIGSEGV, SIG_DFL);
-    signal(SIGTRAP, SIG_DFL);
+    struct killed *killed = context;
+    check_what_is_left(killed->fixture, &killed->truth);
 }
 
 static void killed_at_any_instruction_it_leaves_all_its_time(void **state)
 {
     struct fixture *fixture = *state;
-    struct truth truth = {0};
-    begin_to_record(fixture, &truth);
-    watch_stores(fixture, &truth);
-    record_something(fixture, &truth);
-    watch_no_more();
-    assert_true(watched.stores > 1500);
-    assert_int_equal(truth.begun, 4);
+    struct killed killed = {.fixture = fixture};
+    begin_to_record(fixture, &killed.truth);
+    if (!watch_stores(&fixture->recorder.sampler.mapped_store, check_killed, &killed))
+        skip();
+    record_something(fixture, &killed.truth);
+    assert_true(watch_no_more() > 1500);
+    assert_int_equal(killed.truth.begun, 4);
     assert_true(fixture->recorder.sampler.timeline->thinned > 0);
 }
-#else
-static void killed_at_any_instruction_it_leaves_all_its_time(void **state)
-{
-    skip(); /* there is no trap flag */
-}
-#endif
 
 /* ---- a crash of the machine ---- */
 

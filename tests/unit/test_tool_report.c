@@ -398,18 +398,18 @@ static void json_has_everything_in_ns(void **state)
                                                0) ",\"["
                                                   "overflow]"
                                                   "\""
-                                                  ":" JSON_VALUES(0, 0, 0, 0) ",\"[unloaded]\":" JSON_VALUES(0, 0, 0, 0) "},\"threads\":[\n{\"name\":\"app\",\"tid\":7,\"total\":" JSON_VALUES(
+                                                  ":" JSON_VALUES(0, 0, 0, 0) ",\"[unloaded]\":" JSON_VALUES(0, 0, 0, 0) "},\"threads\":[\n{\"name\":\"app\",\"tid\":7,\"merged_threads\":0,\"total\":" JSON_VALUES(
                                                       7, 3300001000, 1499999000,
                                                       4800000000) ",\"mostly_in\":\"work\",\"called_from\":"
                                                                   "null,\"mostly_ns\":3250000000}"
-                                                                  "\n,{\"name\":\"pool\",\"tid\":8,"
+                                                                  "\n,{\"name\":\"pool\",\"tid\":8,\"merged_threads\":0,"
                                                                   "\"total\":" JSON_VALUES(
                                                                       4, 0, 4000000000,
                                                                       4000000000) ",\"mostly_in\":\"wait\","
                                                                                   "\"called_from\":\"main\","
                                                                                   "\"mostly_ns\":4000000000}"
                                                                                   "\n,{\"name\":null,\"tid\":"
-                                                                                  "null,"
+                                                                                  "null,\"merged_threads\":0,"
                                                                                   "\"total\":" JSON_VALUES(
                                                                                       0, 0, 200000000,
                                                                                       200000000) ",\"mostly_"

@@ -17,8 +17,8 @@ static const char help_end[] =
     "\n"
     "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
     "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
-    "process: {name, pid, rank} if merged, total: VALUES, mostly_in, called_from,\n"
-    "mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
+    "process: {name, pid, rank} if merged, merged_threads, total: VALUES,\n"
+    "mostly_in, called_from, mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
     "VALUES, flat_error: ERROR, cum_error: ERROR}]}; unknown is null, VALUES {samples,\n"
     "cpu_ns, offcpu_ns, wall_ns}, ERROR {wall_ns, cpu_ns}: at 95 %, null below 5\n"
     "samples.\n";

@@ -157,8 +157,10 @@ static void put_tree(struct html_writer *writer, const struct tree *tree, arena_
 static size_t count_threads(const struct thread_groups *groups, size_t first, size_t size)
 {
     size_t count = 0;
-    for (size_t i = first; i < first + size; i++)
-        count += groups->members[i].thread && !groups->members[i].thread->is_spare;
+    for (size_t i = first; i < first + size; i++) {
+        const struct thread_record *thread = groups->members[i].thread;
+        count += thread && !thread->is_spare ? 1 + thread->merged_threads : 0;
+    }
     return count;
 }
 

@@ -156,6 +156,7 @@ static int check_threads(struct store_reader *reader)
         struct thread_record *record = arena_at(&recording->arena, ref);
         record->process = 0; /* a store is of one */
         record->is_spare = false;
+        make_bool(&record->has_ended);
         next = record->next;
         if (record->tid < 0 || record->number == 0 || record->number > count ||
             recording->thread_of_number[record->number] || !is_root_of(reader, record))

@@ -222,6 +222,7 @@ void store_take_lists(struct store_reader *reader)
     tree->newest_location = stored->newest_location;
     tree->location_count = stored->location_count;
     tree->spare_root = stored->spare_root;
+    tree->move = stored->move;
     memcpy(tree->pseudo, stored->pseudo, sizeof tree->pseudo);
 }
 

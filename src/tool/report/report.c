@@ -56,6 +56,7 @@ static struct report_thread thread_of(const struct profile *profile, const struc
         strcpy(thread.name, labels == LABELS_NONE ? "[all threads]" : "[no thread]");
     if (thread.has_name && labels == LABELS_ID)
         thread.tid = record->tid;
+    thread.merged_threads = record ? record->merged_threads : 0;
     return thread;
 }
 
@@ -150,6 +151,8 @@ const char *report_thread_name(const struct report_thread *thread, char ret[REPO
     char tid[24] = "";
     if (thread->tid)
         snprintf(tid, sizeof tid, " (%d)", thread->tid);
+    else if (thread->merged_threads)
+        snprintf(tid, sizeof tid, " (%u threads)", 1 + thread->merged_threads);
     snprintf(ret, REPORT_THREAD_NAME_BYTES, "%s%s%s%s", thread->process, *thread->process ? ": " : "",
              thread->name, tid);
     return ret;

@@ -60,6 +60,7 @@ struct report_thread {
     char process[PROCESS_TITLE_BYTES]; /* profile_process_title: "" in a profile of one process */
     bool has_name;                     /* it is a known thread's */
     int32_t tid;                       /* 0 where it is not known */
+    uint32_t merged_threads;           /* other threads that are in it */
     struct values total;
     const char *mostly_in;   /* the function itself with the most wall time; NULL for none */
     const char *called_from; /* its nearest caller in another module, or NULL */
@@ -78,7 +79,8 @@ struct report {
     bool has_changes;                   /* the profile has any */
 };
 
-/* A thread's name that tells it from others: "worker (1236)", or "app (1234): worker (1236)". Returns ret. */
+/* A thread's name that tells it from others: "worker (1236)", "app (1234): worker (1236)", or "worker (28
+ * threads)". Returns ret. */
 enum { REPORT_THREAD_NAME_BYTES = THREAD_TITLE_BYTES + 24 };
 const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES]);
 

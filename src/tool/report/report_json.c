@@ -76,6 +76,7 @@ static void json_threads(struct json *json, const struct report *report)
         if (thread->of)
             json_process(json, thread->of);
         json_number(json, "tid", thread->tid, thread->tid != 0);
+        json_member(json, "merged_threads", thread->merged_threads);
         report_json_values(json, "total", &thread->total);
         json_text(json, "mostly_in", thread->mostly_in);
         json_text(json, "called_from", thread->called_from);

@@ -85,8 +85,10 @@ static void threads_text(const struct report *report, char ret[32])
 {
     size_t told_apart = 0, unknown = 0;
     for (size_t i = 0; i < report->thread_count; i++) {
-        told_apart += report->threads[i].tid != 0;
-        unknown += report->threads[i].has_name && report->threads[i].tid == 0;
+        const struct report_thread *thread = &report->threads[i];
+        bool is_known = thread->tid != 0 || thread->merged_threads > 0;
+        told_apart += is_known ? 1 + thread->merged_threads : 0;
+        unknown += thread->has_name && !is_known;
     }
     *ret = '\0';
     if (told_apart > 0 && unknown == 0)
