@@ -98,11 +98,10 @@ static void mend_threads(struct store_reader *reader)
 
 /* ---- trees ---- */
 
-static void mend_values(struct tree_node *node)
+static void mend_values(struct values *values, struct changes *changes)
 {
-    struct values *values = &node->self;
-    if (!store_is_sound(&node->changes))
-        node->changes = (struct changes){0};
+    if (!store_is_sound(changes))
+        *changes = (struct changes){0};
     if (values->samples > STORE_VALUE_MAX || values->cpu_ns > STORE_VALUE_MAX ||
         values->offcpu_ns > STORE_VALUE_MAX || values->wall_ns > STORE_VALUE_MAX)
         *values = (struct values){0};
@@ -135,8 +134,9 @@ static void mend_children(struct store_reader *reader, arena_ref parent)
     for (arena_ref *link = &tree_node(tree, parent)->first_child; goes_on(reader, link);) {
         if (store_fits(reader, *link, sizeof(struct tree_node)) && is_child(reader, *link, parent) &&
             store_claim(reader, *link, sizeof(struct tree_node), KIND_NODE)) {
-            mend_values(tree_node(tree, *link));
-            link = &tree_node(tree, *link)->next_sibling;
+            struct tree_node *node = tree_node(tree, *link);
+            mend_values(&node->self, &node->changes);
+            link = &node->next_sibling;
         } else
             *link = sibling_after(reader, *link, parent);
     }
@@ -164,7 +164,7 @@ static void mend_trees(struct store_reader *reader)
         if (!store_fits(reader, *link, sizeof *root))
             *link = 0;
         else if (is_root(reader, *link) && store_claim(reader, *link, sizeof *root, KIND_ROOT)) {
-            mend_values(root);
+            mend_values(&root->self, &root->changes);
             mend_tree(reader, *link);
             link = &root->next_sibling;
         } else
@@ -178,7 +178,7 @@ static void finish_move(struct store_reader *reader)
     const arena_ref ref = reader->header->tree.move;
     struct tree_move *move = arena_at(&reader->recording->arena, ref);
     if (store_fits(reader, ref, sizeof *move) && is_node(reader, move->from) && is_node(reader, move->to)) {
-        mend_values(&move->sum);
+        mend_values(&move->sum, &move->changes);
         tree_finish_move(&reader->recording->tree, move);
     }
 }
