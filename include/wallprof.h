@@ -33,7 +33,7 @@ enum {
     WALLPROF_TIMED_OUT = -5, /* no reply in 10 seconds: it may still be done */
     WALLPROF_NOTHING = -6,   /* nothing has been recorded that could be written */
     WALLPROF_NO_LABEL = -7,  /* the argument is no label, or no token of one */
-    WALLPROF_FULL = -8,      /* the thread has 16 labels; or the process has had too many different ones */
+    WALLPROF_FULL = -8,      /* the thread has 16 labels; or there is no room for another stack of labels */
     WALLPROF_NO_THREAD =
         -9, /* this thread is not recorded: wallprof did not see its start, or it is ending */
     WALLPROF_NOT_THERE = -10 /* the label was taken back already */
@@ -80,10 +80,11 @@ static __inline__ int wallprof_dump(const char *path);
  * as a frame {phase=parse}, and by `wallprof top --by label` and `--label phase=parse`.
  *
  * wallprof_label makes a label, or finds it if it was made before. It takes 40 ns, so keep the result. A key
- * has up to 63 bytes, a value up to 255. A process can have 8,192 labels, which are never freed: they are for
- * kinds of work, not for the number of a request. Not allowed as keys: thread, thread_id, process, pid, rank,
- * end_timestamp_ns, and anything with '='. NULL for a label that cannot be made, and without wallprof; every
- * function takes a NULL.
+ * has up to 63 bytes, a value up to 255. Labels are never freed: they are for kinds of work, not for the
+ * number of a request. A key can have half as many values as there is room left for, 8,192 in the first key.
+ * Further values are one label, [other]; the notes of a profile say which keys have it. Not allowed as keys:
+ * thread, thread_id, process, pid, rank, end_timestamp_ns, and anything with '='. NULL for a label that cannot
+ * be made, and without wallprof; every function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
 static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);
@@ -92,7 +93,7 @@ static __inline__ const wallprof_label_t *wallprof_label(const char *key, const 
  * Gives the calling thread a label, in a few ns. The result is for wallprof_pop: a positive token, 0 without
  * wallprof; or WALLPROF_NO_LABEL, WALLPROF_FULL (the thread has 16 labels, or the process has had 49,152
  * different stacks of labels), WALLPROF_NO_THREAD, WALLPROF_NOT_RECORDED (also in a child of vfork, which
- * would give the label to its parent).
+ * would give the label to its parent). After 43,008 different stacks a new one gets [other] of the label's key.
  *
  * Of several labels with one key the last one given counts, until it is taken back. The order of labels with
  * different keys makes no difference.

@@ -107,14 +107,14 @@ static bool is_label(const struct label_table *labels, uint32_t label, uint32_t 
            strcmp(labels_value(labels, label), value) == 0;
 }
 
-/* 0 if the table is full. */
-static uint32_t find_or_make_label(struct label_table *labels, const char *key, const char *value)
+/* 0 if it is not there, and may not be made or the table is full. */
+static uint32_t find_label(struct label_table *labels, const char *key, const char *value, bool is_made)
 {
     const uint32_t mask = sizeof labels->slots / sizeof *labels->slots - 1, hash = hash_of(key, value);
     uint32_t made = 0;
     for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
         uint32_t label = sig_load_acquire(&labels->slots[at]); /* partner: the release below */
-        if (!label && !made)
+        if (!label && !made && is_made)
             made = make_label(labels, hash, key, value);
         if (!label && !made)
             return 0;
@@ -123,6 +123,23 @@ static uint32_t find_or_make_label(struct label_table *labels, const char *key, 
         if (is_label(labels, label, hash, key, value))
             return label;
     }
+}
+
+/* Whether a key may have one value more. */
+static bool has_room(const struct label_table *labels, uint32_t other)
+{
+    const uint32_t values = sig_load_relaxed(&labels->records[other].values);
+    return values < LABELS_OF_KEY_MIN || values < LABELS_MAX - sig_load_relaxed(&labels->count);
+}
+
+/* A label that is new, or [other]; 0 if there is no room for that either. */
+static uint32_t new_label(struct label_table *labels, const char *key, const char *value)
+{
+    uint32_t other = find_label(labels, key, LABELS_OTHER, true);
+    uint32_t label = other && has_room(labels, other) ? find_label(labels, key, value, true) : 0;
+    if (label)
+        sig_add_relaxed(&labels->records[other].values, 1);
+    return label ? label : other;
 }
 
 int labels_intern(struct label_table *labels, const char *key, const char *value,
@@ -135,7 +152,9 @@ int labels_intern(struct label_table *labels, const char *key, const char *value
         return -ENAMETOOLONG;
     if (strchr(own_key, '=') || labels_is_reserved(own_key))
         return -EINVAL;
-    uint32_t label = find_or_make_label(labels, own_key, own_value);
+    uint32_t label = find_label(labels, own_key, own_value, false);
+    if (!label)
+        label = new_label(labels, own_key, own_value);
     if (!label)
         return -ENOSPC;
     *ret = &labels->records[label];
@@ -179,10 +198,11 @@ static uint32_t slot_of(uint64_t stack)
     return (uint32_t)(stack * 0x9e3779b97f4a7c15U >> (64 - SLOT_BITS));
 }
 
-/* *found: 0, and on return what the slot holds. False if the table is full. */
-static bool fill_slot(struct label_table *labels, uint64_t *slot, uint64_t *found, uint64_t wanted)
+/* *found: 0, and on return what the slot holds. False if there are `max` stacks, or more. */
+static bool fill_slot(struct label_table *labels, uint32_t max, uint64_t *slot, uint64_t *found,
+                      uint64_t wanted)
 {
-    if (!reserve(&labels->stack_count, 1, LABELS_STACKS_MAX))
+    if (sig_load_relaxed(&labels->stack_count) >= max || !reserve(&labels->stack_count, 1, LABELS_STACKS_MAX))
         return false;
     if (sig_cas_acq_rel(slot, found, wanted)) /* release: partner in stack_at */
         *found = wanted;
@@ -191,8 +211,9 @@ static bool fill_slot(struct label_table *labels, uint64_t *slot, uint64_t *foun
     return true;
 }
 
-/* The number of the stack with a label, or a hole, on the one below; 0 if it is too deep or without space. */
-static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t label)
+/* The number of the stack with a label, or a hole, on the one below; 0 if it is too deep, or a new one where
+ * there are `max`. */
+static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t label, uint32_t max)
 {
     const uint64_t wanted = USED | (uint64_t)below << LABEL_BITS | label;
     const uint32_t depth = depth_of(below) + 1;
@@ -202,21 +223,32 @@ static uint32_t stack_with(struct label_table *labels, uint32_t below, uint32_t 
         uint64_t found = stack_at(labels, at);
         if (at == 0)
             continue;
-        if (found == 0 && !fill_slot(labels, &labels->stacks[at], &found, wanted))
+        if (found == 0 && !fill_slot(labels, max, &labels->stacks[at], &found, wanted))
             return 0;
         if (found == wanted)
             return depth << SLOT_BITS | at;
     }
 }
 
+/* With [other] of the label's key instead, for which there is more room. *label is what is on top then. */
+static uint32_t stack_with_label(struct label_table *labels, uint32_t below, uint32_t *label)
+{
+    uint32_t stack = stack_with(labels, below, *label, LABELS_STACKS_MAX - LABELS_STACKS_KEPT);
+    if (stack || depth_of(below) >= LABELS_DEPTH_MAX)
+        return stack;
+    *label = find_label(labels, labels_key(labels, *label), LABELS_OTHER, false);
+    return stack_with(labels, below, *label, LABELS_STACKS_MAX);
+}
+
 int labels_push(struct label_table *labels, uint32_t *number, const struct wallprof_label_t *label)
 {
-    uint32_t top = label_at(labels, label), before, after;
-    if (!top)
+    uint32_t wanted = label_at(labels, label), top, before, after;
+    if (!wanted)
         return -EINVAL;
     do {
         before = sig_load_relaxed(number);
-        after = stack_with(labels, before, top);
+        top = wanted;
+        after = stack_with_label(labels, before, &top);
         if (!after)
             return -ENOSPC;
     } while (!sig_replace_own(number, before, after)); /* a handler came between */
@@ -238,9 +270,9 @@ static uint32_t with_hole(struct label_table *labels, uint32_t number, uint32_t 
     uint32_t above[LABELS_DEPTH_MAX], count = 0;
     for (; depth_of(number) > depth; number = below_of(stack_at(labels, number)))
         above[count++] = label_of(stack_at(labels, number));
-    number = stack_with(labels, below_of(stack_at(labels, number)), 0);
+    number = stack_with(labels, below_of(stack_at(labels, number)), 0, LABELS_STACKS_MAX);
     while (number && count > 0)
-        number = stack_with(labels, number, above[--count]);
+        number = stack_with(labels, number, above[--count], LABELS_STACKS_MAX);
     return number;
 }
 

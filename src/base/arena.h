@@ -1,7 +1,8 @@
 /*
  * An append-only region addressed by offsets: the memory of everything that ends up in a profile.
  *
- * One region holds tree nodes, locations, modules and threads. Records are never moved or freed. They refer
+ * One region holds tree nodes, locations, modules and threads. Records are never moved or freed here; who has
+ * no more use for one may keep it for the next of its kind (tree_drop, thread_records.h). They refer
  * to each other by offset, so the same bytes are valid wherever they are mapped. Memory comes from mmap,
  * never from the program's malloc, and is touched only as it is used.
  *

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOST_FILES_MAX = 4, MESSAGE_BYTES = 400 }; /* every report shows the notes */
+enum { LOST_FILES_MAX = 4, OTHER_KEYS_MAX = 4, MESSAGE_BYTES = 400 }; /* every report shows the notes */
 
 struct notes_writer {
     const struct profile *profile;
@@ -128,6 +128,25 @@ static void emit_merged_threads(const struct notes_writer *writer)
                   merged);
 }
 
+/* Which keys have had more values than there is room for. */
+static void emit_labels(const struct notes_writer *writer)
+{
+    const struct tree *tree = writer->profile->tree;
+    char keys[OTHER_KEYS_MAX * LABELS_KEY_BYTES + 8] = "";
+    uint32_t count = 0;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
+        const struct location *location = tree_location_at(tree, ref);
+        if (!tree_is_label(location) || strcmp(tree_label_value(tree->arena, location), LABELS_OTHER) != 0)
+            continue;
+        if (count++ < OTHER_KEYS_MAX)
+            sprintf(keys + strlen(keys), "%s%.*s", count > 1 ? ", " : "", LABELS_KEY_BYTES - 1,
+                    tree_label_key(tree->arena, location));
+    }
+    if (count > 0)
+        emit_note(writer, "labels: %s%s had too many values: the rest is " LABELS_OTHER, keys,
+                  count > OTHER_KEYS_MAX ? ", ..." : "");
+}
+
 static void emit_timeline(const struct notes_writer *writer)
 {
     const struct timeline *timeline = writer->profile->timeline;
@@ -149,6 +168,7 @@ void profile_notes_write(const struct profile *profile, profile_notes_add_fn *ad
     emit_counters(&writer);
     emit_messages(&writer);
     emit_merged_threads(&writer);
+    emit_labels(&writer);
     emit_timeline(&writer);
     emit_lost_files(&writer);
 }

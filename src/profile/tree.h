@@ -53,6 +53,9 @@ struct location {
 /* A label's name, {key=value}, with the terminator. */
 enum { TREE_LABEL_NAME_BYTES = 512 };
 
+/* The value of a label that stands for those of its key that there was no room for (account/labels.h). */
+#define LABELS_OTHER "[other]"
+
 /* The largest labels of a sample; terminators included. */
 enum { LABELS_KEY_BYTES = 64, LABELS_VALUE_BYTES = 256, LABELS_DEPTH_MAX = 16 };
 

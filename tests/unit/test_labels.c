@@ -55,7 +55,7 @@ static void a_pair_is_one_label(void **state)
     assert_ptr_not_equal(label(labels, "key", "valu"), one);
     assert_ptr_not_equal(label(labels, "keyv", "alue"), one);
     assert_ptr_equal(label(labels, "key", "value"), one);
-    assert_int_equal(labels->count, 3);
+    assert_int_equal(labels->count, 3 + 2); /* and [other] of each key */
 }
 
 static void texts_are_made_fit_to_be_written(void **state)
@@ -98,34 +98,64 @@ static void what_cannot_be_a_label_is_refused(void **state)
     assert_null(ret);
 }
 
-static void there_is_room_for_so_many(void **state)
+/* How many values of a key are what they are, and not [other]. */
+static uint32_t fill_key(struct label_table *labels, const char *key, uint32_t count)
+{
+    char value[16];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wallprof_label_t *ret = NULL;
+        snprintf(value, sizeof value, "%u", i);
+        assert_int_equal(labels_intern(labels, key, value, &ret), 0);
+        const char *is = labels_value(labels, (uint32_t)(ret - labels->records));
+        assert_true(strcmp(is, value) == 0 || strcmp(is, LABELS_OTHER) == 0);
+        kept += strcmp(is, value) == 0;
+    }
+    return kept;
+}
+
+/* Each key may have half of what is left, so that a key with too many values leaves room for others. */
+static void a_key_with_too_many_values_has_others(void **state)
 {
     struct label_table *labels = *state;
-    const struct wallprof_label_t *ret = NULL, *first = label(labels, "n", "0");
-    char value[16];
-    for (int i = 1; i < LABELS_MAX; i++) {
-        snprintf(value, sizeof value, "%d", i);
-        label(labels, "n", value);
+    const struct wallprof_label_t *first = label(labels, "request", "0");
+    assert_int_equal(fill_key(labels, "request", 100000), LABELS_MAX / 2);
+    assert_int_equal(fill_key(labels, "user", 100000), LABELS_MAX / 4 - 1);
+    assert_int_equal(fill_key(labels, "phase", 10), 10);
+    assert_ptr_equal(label(labels, "request", "0"), first);
+    assert_ptr_equal(label(labels, "request", "one more"), label(labels, "request", LABELS_OTHER));
+    assert_ptr_not_equal(label(labels, "user", "one more"), label(labels, "request", LABELS_OTHER));
+}
+
+static void keys_are_not_without_end(void **state)
+{
+    struct label_table *labels = *state;
+    const struct wallprof_label_t *ret = NULL;
+    char key[16];
+    int made = 0, status = 0;
+    for (; status == 0; made += status == 0) {
+        snprintf(key, sizeof key, "k%d", made);
+        status = labels_intern(labels, key, "v", &ret);
     }
-    assert_int_equal(labels_intern(labels, "n", "one more", &ret), -ENOSPC);
-    assert_ptr_equal(label(labels, "n", "0"), first);
+    assert_int_equal(status, -ENOSPC);
+    assert_int_equal(made, LABELS_MAX / 2); /* each with [other] */
 }
 
 static void texts_take_no_more_than_their_room(void **state)
 {
     struct label_table *labels = *state;
-    const struct wallprof_label_t *ret = NULL;
+    const struct wallprof_label_t *ret = NULL, *other = label(labels, "k", LABELS_OTHER);
     char value[LABELS_VALUE_BYTES];
-    int made = 0, status = 0;
+    int made = 0;
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';
-    for (; status == 0; made += status == 0) {
+    for (; ret != other; made += ret != other) {
         snprintf(value, sizeof value, "%08d", made);
         value[8] = 'x';
-        status = labels_intern(labels, "k", value, &ret);
+        assert_int_equal(labels_intern(labels, "k", value, &ret), 0);
     }
-    assert_int_equal(status, -ENOSPC);
-    assert_int_equal(made, (LABELS_TEXT_BYTES - 1) / (2 + LABELS_VALUE_BYTES));
+    assert_int_equal(made,
+                     (LABELS_TEXT_BYTES - 1 - sizeof "k" - sizeof LABELS_OTHER) / (2 + LABELS_VALUE_BYTES));
 }
 
 static void a_stack_says_what_was_put_on_it(void **state)
@@ -204,7 +234,7 @@ static void what_is_no_token_is_refused(void **state)
     assert_int_equal(labels_pop(labels, &number, token + 0x10000), -ENOENT);
     assert_int_equal(labels_push(labels, &number, NULL), -EINVAL);
     assert_int_equal(labels_push(labels, &number, one + 1), -EINVAL);
-    assert_int_equal(labels_push(labels, &number, one - 1), -EINVAL);
+    assert_int_equal(labels_push(labels, &number, one - 2), -EINVAL);
     assert_int_equal(labels_push(labels, &number, (const void *)((const char *)one + 1)), -EINVAL);
     assert_int_equal(labels_pop(labels, &number, token), 0);
     assert_int_equal(labels_pop(labels, &number, token), -ENOENT);
@@ -226,26 +256,31 @@ static void a_stack_is_no_deeper_than_sixteen(void **state)
     assert_int_equal(number, 0);
 }
 
+/* Of 256,000 stacks of two labels there is room for fewer than 49,152. Those that come too late have [other].
+ */
 static void there_are_no_more_stacks_than_so_many(void **state)
 {
     struct label_table *labels = *state;
-    uint32_t number = 0, made = 0;
+    uint32_t number = 0, others = 0;
     char value[16];
-    int token = 0;
     const struct wallprof_label_t *first = label(labels, "n", "0");
-    for (uint32_t i = 0; token >= 0; i++) {
-        snprintf(value, sizeof value, "%u", i / 256 % 256);
+    for (uint32_t i = 0; i < 1000 * 256; i++) {
+        snprintf(value, sizeof value, "%u", i / 256);
         int outer = labels_push(labels, &number, label(labels, "n", value));
         snprintf(value, sizeof value, "%u", i % 256);
-        token = labels_push(labels, &number, label(labels, "m", value));
-        made = labels->stack_count;
-        if (token > 0)
-            assert_int_equal(labels_pop(labels, &number, token), 0);
-        assert_int_equal(labels_pop(labels, &number, outer), 0);
+        int inner = labels_push(labels, &number, label(labels, "m", value));
+        assert_true(outer > 0 && inner > 0);
+        uint32_t set[LABELS_DEPTH_MAX];
+        assert_int_equal(labels_of_stack(labels, number, set), 2); /* m, and n */
+        others += strcmp(labels_value(labels, set[0]), LABELS_OTHER) == 0;
+        assert_int_equal(labels_pop(labels, &number, i % 2 ? inner : outer), 0);
+        assert_int_equal(labels_pop(labels, &number, i % 2 ? outer : inner), 0);
         assert_int_equal(number, 0);
     }
-    assert_int_equal(token, -ENOSPC);
-    assert_int_equal(made, LABELS_STACKS_MAX);
+    assert_in_range(labels->stack_count, LABELS_STACKS_MAX - LABELS_STACKS_KEPT, LABELS_STACKS_MAX - 1);
+    assert_true(others > 1000);
+    labels->stack_count = LABELS_STACKS_MAX;
+    assert_int_equal(labels_push(labels, &number, label(labels, "p", "new")), -ENOSPC);
     assert_true(labels_push(labels, &number, first) > 0); /* one that there has been */
 }
 
@@ -358,7 +393,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pair_is_one_label, setup, teardown),
         cmocka_unit_test_setup_teardown(texts_are_made_fit_to_be_written, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_a_label_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(there_is_room_for_so_many, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_key_with_too_many_values_has_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(keys_are_not_without_end, setup, teardown),
         cmocka_unit_test_setup_teardown(texts_take_no_more_than_their_room, setup, teardown),
         cmocka_unit_test_setup_teardown(a_stack_says_what_was_put_on_it, setup, teardown),
         cmocka_unit_test_setup_teardown(of_one_key_the_last_value_counts, setup, teardown),
