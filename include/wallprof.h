@@ -83,8 +83,8 @@ static __inline__ int wallprof_dump(const char *path);
  * has up to 63 bytes, a value up to 255. Labels are never freed: they are for kinds of work, not for the
  * number of a request. A key can have half as many values as there is room left for, 8,192 in the first key.
  * Further values are one label, [other]; the notes of a profile say which keys have it. Not allowed as keys:
- * thread, thread_id, process, pid, rank, end_timestamp_ns, and anything with '='. NULL for a label that cannot
- * be made, and without wallprof; every function takes a NULL.
+ * thread, thread_id, process, pid, rank, end_timestamp_ns, and anything with '='. NULL for a label that
+ * cannot be made, and without wallprof; every function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
 static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);
@@ -93,7 +93,8 @@ static __inline__ const wallprof_label_t *wallprof_label(const char *key, const 
  * Gives the calling thread a label, in a few ns. The result is for wallprof_pop: a positive token, 0 without
  * wallprof; or WALLPROF_NO_LABEL, WALLPROF_FULL (the thread has 16 labels, or the process has had 49,152
  * different stacks of labels), WALLPROF_NO_THREAD, WALLPROF_NOT_RECORDED (also in a child of vfork, which
- * would give the label to its parent). After 43,008 different stacks a new one gets [other] of the label's key.
+ * would give the label to its parent). After 43,008 different stacks a new one gets [other] of the label's
+ * key.
  *
  * Of several labels with one key the last one given counts, until it is taken back. The order of labels with
  * different keys makes no difference.

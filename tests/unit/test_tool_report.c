@@ -402,7 +402,8 @@ static void json_has_everything_in_ns(void **state)
                                                       7, 3300001000, 1499999000,
                                                       4800000000) ",\"mostly_in\":\"work\",\"called_from\":"
                                                                   "null,\"mostly_ns\":3250000000}"
-                                                                  "\n,{\"name\":\"pool\",\"tid\":8,\"merged_threads\":0,"
+                                                                  "\n,{\"name\":\"pool\",\"tid\":8,\"merged_"
+                                                                  "threads\":0,"
                                                                   "\"total\":" JSON_VALUES(
                                                                       4, 0, 4000000000,
                                                                       4000000000) ",\"mostly_in\":\"wait\","
