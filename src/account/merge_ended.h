@@ -9,7 +9,7 @@
  * not free enough, fewer stay apart. Then names that differ only in numbers are one, then all names. Names
  * are given up only where more than MERGE_ENDED_FEW records of ended threads are left.
  *
- * The work is done in slices, each of which takes about 2 ms, or 10 ms with a large timeline. A slice goes on
+ * The work is done in slices, each of which takes about 2 ms, or 8 ms with a full timeline. A slice goes on
  * in the list of records where the last one stopped, so a thread is looked at once in each round.
  *
  * Called from: the sampler thread only, when a mapped store's header knows all lists.
