@@ -64,7 +64,7 @@ ZLIB_A  ?= $(shell $(CC) -print-file-name=libz.a 2>/dev/null)
 ENGINE_SRC  := $(filter-out src/tool/%,$(wildcard src/*/*.c src/sig/*/*.c))
 PRELOAD_SRC := $(wildcard preload/*.c)
 # The formats that only the tool writes. They need nothing that the engine does not need, so their tests run on both machines.
-FORMATS_SRC := $(wildcard src/tool/formats/*.c)
+FORMATS_SRC := $(wildcard src/tool/formats/*.c src/tool/meaning/*.c)
 TOOL_SRC    := $(filter-out $(FORMATS_SRC),$(wildcard src/tool/*/*.c))
 ENGINE_OBJ  := $(ENGINE_SRC:%.c=$(BUILD)/%.o)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/%.o)

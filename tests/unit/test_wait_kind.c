@@ -1,5 +1,5 @@
 /* What stacks of waiting threads are taken for: those of glibc 2.31 to 2.41 and of musl. */
-#include "tool/formats/wait_kind.h"
+#include "tool/meaning/wait_kind.h"
 
 #include "lib/unit.h"
 
@@ -23,10 +23,10 @@ static const struct stack_case stacks[] = {
     {WAIT_SLEEP,
      {"__syscall_cancel_arch", "__internal_syscall_cancel", "__syscall_cancel", "clock_nanosleep"}},
     {WAIT_POLL, {"__GI___poll", "g_main_loop_run"}},
-    {WAIT_POLL, {"epoll_wait", "serve"}},
+    {WAIT_EVENTS, {"epoll_wait", "serve"}},
     {WAIT_POLL, {"__select", "work"}},
     {WAIT_SOCKET, {"__libc_recv", "work"}},
-    {WAIT_SOCKET, {"__libc_accept4", "work"}},
+    {WAIT_EVENTS, {"__libc_accept4", "work"}},
     {WAIT_FILE, {"__GI___libc_read", "_IO_new_file_underflow", "work"}},
     {WAIT_FILE, {"__read_nocancel", "work"}},
     {WAIT_FILE, {"__libc_pread64", "work"}},

@@ -1,6 +1,6 @@
 /* The shared tables of a Firefox profile, column by column, as docs/formats.md has them. */
 #include "firefox_tables.h"
-#include "wait_kind.h"
+#include "tool/meaning/wait_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +16,13 @@ static const struct category {
     [CATEGORY_WAITS + WAIT_CONDITION] = {"Waiting: condition", "orange"},
     [CATEGORY_WAITS + WAIT_SLEEP] = {"Waiting: sleep", "lightblue"},
     [CATEGORY_WAITS + WAIT_POLL] = {"Waiting: poll", "blue"},
+    [CATEGORY_WAITS + WAIT_EVENTS] = {"Waiting: events", "blue"},
     [CATEGORY_WAITS + WAIT_SOCKET] = {"Waiting: socket", "purple"},
     [CATEGORY_WAITS + WAIT_FILE] = {"Waiting: file", "green"},
     [CATEGORY_WAITS + WAIT_CHILD] = {"Waiting: child", "brown"},
     [CATEGORY_WAITS + WAIT_SIGNAL] = {"Waiting: signal", "magenta"},
+    [CATEGORY_WAITS + WAIT_IDLE] = {"Waiting: for work", "transparent"},
+    [CATEGORY_WAITS + WAIT_UNSEEN] = {"Not seen", "grey"},
 };
 
 enum { CATEGORY_COUNT = sizeof(categories) / sizeof(categories[0]) };

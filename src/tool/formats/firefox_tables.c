@@ -1,6 +1,6 @@
 #include "firefox_tables.h"
 #include "base/clock.h"
-#include "wait_kind.h"
+#include "tool/meaning/wait_kind.h"
 
 #include <errno.h>
 

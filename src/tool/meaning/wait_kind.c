@@ -1,7 +1,15 @@
 #include "wait_kind.h"
 
+#include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
+
+const char *const wait_kind_words[WAIT_KIND_COUNT] = {
+    [WAIT_OTHER] = "other",    [WAIT_LOCK] = "lock", [WAIT_CONDITION] = "condition",
+    [WAIT_SLEEP] = "sleep",    [WAIT_POLL] = "poll", [WAIT_EVENTS] = "events",
+    [WAIT_SOCKET] = "network", [WAIT_FILE] = "file", [WAIT_CHILD] = "child",
+    [WAIT_SIGNAL] = "signal",  [WAIT_IDLE] = "idle", [WAIT_UNSEEN] = "not seen",
+};
 
 static const struct wait_function {
     const char *name;
@@ -68,10 +76,10 @@ static const struct wait_function {
     {"ppoll", WAIT_POLL, true},
     {"select", WAIT_POLL, true},
     {"pselect", WAIT_POLL, true},
-    {"epoll_wait", WAIT_POLL, true},
-    {"epoll_pwait", WAIT_POLL, true},
-    {"epoll_pwait2", WAIT_POLL, true},
-    {"io_getevents", WAIT_POLL, true},
+    {"epoll_wait", WAIT_EVENTS, true},
+    {"epoll_pwait", WAIT_EVENTS, true},
+    {"epoll_pwait2", WAIT_EVENTS, true},
+    {"io_getevents", WAIT_EVENTS, true},
     {"recv", WAIT_SOCKET, true},
     {"recvfrom", WAIT_SOCKET, true},
     {"recvmsg", WAIT_SOCKET, true},
@@ -80,8 +88,8 @@ static const struct wait_function {
     {"sendto", WAIT_SOCKET, true},
     {"sendmsg", WAIT_SOCKET, true},
     {"sendmmsg", WAIT_SOCKET, true},
-    {"accept", WAIT_SOCKET, true},
-    {"accept4", WAIT_SOCKET, true},
+    {"accept", WAIT_EVENTS, true},
+    {"accept4", WAIT_EVENTS, true},
     {"connect", WAIT_SOCKET, true},
     {"read", WAIT_FILE, true},
     {"readv", WAIT_FILE, true},
@@ -179,7 +187,107 @@ bool wait_guess_add(struct wait_guess *guess, const char *function)
     return !known->is_certain;
 }
 
+/* Patterns of fnmatch(3); a name goes on with its arguments. By who has them. */
+static const struct wait_machine {
+    const char *pattern;
+    enum wait_kind kind;
+} machines[] = {
+    /* the C and C++ libraries, GLib, libuv, Abseil, OpenMP */
+    {"std::mutex::lock", WAIT_LOCK},
+    {"std::condition_variable*::wait*", WAIT_CONDITION},
+    {"std::this_thread::sleep*", WAIT_SLEEP},
+    {"g_mutex_lock*", WAIT_LOCK},
+    {"g_main_context_poll*", WAIT_IDLE},
+    {"uv_mutex_lock", WAIT_LOCK},
+    {"node::*::BlockingPop*", WAIT_IDLE},
+    {"v8::base::Mutex::Lock*", WAIT_LOCK},
+    {"v8::base::RecursiveMutex::Lock*", WAIT_LOCK},
+    {"absl::*Mutex::*Lock*", WAIT_LOCK},
+    {"absl::*Mutex::Await*", WAIT_CONDITION},
+    {"gomp_*barrier_wait*", WAIT_CONDITION},
+    {"gomp_mutex_lock*", WAIT_LOCK},
+    /* the JVM */
+    {"ObjectMonitor::enter*", WAIT_LOCK},
+    {"ObjectMonitor::wait*", WAIT_CONDITION},
+    {"ObjectSynchronizer::enter*", WAIT_LOCK},
+    {"ObjectSynchronizer::wait*", WAIT_CONDITION},
+    {"SharedRuntime::complete_monitor_locking_C*", WAIT_LOCK},
+    {"InterpreterRuntime::monitorenter*", WAIT_LOCK},
+    {"JVM_MonitorWait*", WAIT_CONDITION},
+    {"Unsafe_Park*", WAIT_CONDITION},
+    {"Monitor::wait*", WAIT_IDLE},
+    {"MonitorLocker::wait*", WAIT_IDLE},
+    {"JVM_Sleep*", WAIT_SLEEP},
+    {"JavaThread::sleep*", WAIT_SLEEP},
+    {"WatcherThread::sleep*", WAIT_IDLE},
+    {"SemaphoreGangTaskDispatcher::*", WAIT_IDLE},
+    {"*java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire*", WAIT_LOCK},
+    {"*java.util.concurrent.locks.AbstractQueuedSynchronizer::acquire*", WAIT_LOCK},
+    {"*java.util.concurrent.ThreadPoolExecutor.getTask*", WAIT_IDLE},
+    {"*java.util.concurrent.ThreadPoolExecutor::getTask*", WAIT_IDLE},
+    {"*java.util.concurrent.ForkJoinPool*awaitWork*", WAIT_IDLE},
+    /* CPython, Ruby */
+    {"take_gil*", WAIT_LOCK},
+    {"PyEval_RestoreThread", WAIT_LOCK},
+    {"PyThread_acquire_lock*", WAIT_LOCK},
+    {"pysleep", WAIT_SLEEP},
+    {"time_sleep", WAIT_SLEEP},
+    {"gvl_acquire*", WAIT_LOCK},
+    {"thread_sched_to_running*", WAIT_LOCK},
+    /* Go, Rust */
+    {"runtime.findRunnable*", WAIT_IDLE},
+    {"runtime.findrunnable*", WAIT_IDLE},
+    {"runtime.stopm", WAIT_IDLE},
+    {"runtime.templateThread", WAIT_IDLE},
+    {"runtime.lock2", WAIT_LOCK},
+    {"runtime.semacquire*", WAIT_LOCK},
+    {"*lock_contended*", WAIT_LOCK},
+    {"parking_lot::raw_*lock*_slow*", WAIT_LOCK},
+    {"std::thread::park*", WAIT_CONDITION},
+    {"std::thread::sleep*", WAIT_SLEEP},
+    {"tokio::*::park*", WAIT_IDLE},
+    /* PostgreSQL */
+    {"LWLockAcquire*", WAIT_LOCK},
+    {"LWLockWaitForVar", WAIT_LOCK},
+    {"ProcSleep", WAIT_LOCK},
+    {"LockAcquire*", WAIT_LOCK},
+    {"XactLockTableWait", WAIT_LOCK},
+    {"MultiXactIdWait", WAIT_LOCK},
+    {"LockBufferForCleanup", WAIT_LOCK},
+    {"perform_spin_delay", WAIT_LOCK},
+    {"ConditionVariable*Sleep", WAIT_CONDITION},
+    {"SocketBackend", WAIT_IDLE},
+    {"WaitLatch*", WAIT_IDLE},
+    {"WaitEventSetWait*", WAIT_IDLE},
+    /* MySQL, MariaDB */
+    {"lock_wait*", WAIT_LOCK},
+    {"srw_lock*::*wait*", WAIT_LOCK},
+    {"srw_mutex*::wait*", WAIT_LOCK},
+    {"ssux_lock*::*wait*", WAIT_LOCK},
+    {"os_event::wait*", WAIT_IDLE},
+    {"my_net_read_packet*", WAIT_IDLE},
+};
+
+bool wait_machine_of(const char *function, enum wait_kind *ret)
+{
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (fnmatch(machines[i].pattern, function, 0) == 0) {
+            *ret = machines[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost)
+{
+    if (kind == WAIT_EVENTS || kind == WAIT_SIGNAL)
+        return true;
+    return is_outermost && (kind == WAIT_POLL || kind == WAIT_CONDITION);
+}
+
 bool wait_kind_is_idle(enum wait_kind kind)
 {
-    return kind == WAIT_CONDITION || kind == WAIT_SLEEP || kind == WAIT_POLL || kind == WAIT_SIGNAL;
+    return kind == WAIT_CONDITION || kind == WAIT_SLEEP || kind == WAIT_POLL || kind == WAIT_EVENTS ||
+           kind == WAIT_SIGNAL || kind == WAIT_IDLE;
 }

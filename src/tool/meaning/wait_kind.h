@@ -15,12 +15,19 @@ enum wait_kind {
     WAIT_LOCK,      /* a mutex, a read-write lock, a futex of unknown use */
     WAIT_CONDITION, /* a condition variable, a semaphore, a barrier: until there is something to do */
     WAIT_SLEEP,
-    WAIT_POLL,   /* poll, select, epoll */
-    WAIT_SOCKET, /* recv, send, accept, connect */
+    WAIT_POLL,   /* poll, select */
+    WAIT_EVENTS, /* epoll, accept */
+    WAIT_SOCKET, /* recv, send, connect */
     WAIT_FILE,   /* reading and writing what may be no socket, and what else is done with files */
     WAIT_CHILD,  /* for a process or a thread to end */
-    WAIT_SIGNAL
+    WAIT_SIGNAL,
+    WAIT_IDLE,   /* for work */
+    WAIT_UNSEEN, /* nobody knows, as below [unsampled] */
+    WAIT_KIND_COUNT
 };
+
+/* "lock", "condition", and so on. */
+extern const char *const wait_kind_words[WAIT_KIND_COUNT];
 
 /* What is known after some of the stack's functions. It begins as all zero. */
 struct wait_guess {
@@ -30,6 +37,16 @@ struct wait_guess {
 
 /* Adds the next function outwards. False when the functions further out say no more about the wait. */
 bool wait_guess_add(struct wait_guess *guess, const char *function);
+
+/*
+ * A function that many runtimes and servers wait in, and what for: a lock that is made of a condition, a
+ * pool's queue. What it calls to wait says less than it does. function: as demangled, with or without
+ * arguments.
+ */
+bool wait_machine_of(const char *function, enum wait_kind *ret);
+
+/* Whether a wait of this kind is for work. is_outermost: the thread does little but wait there. */
+bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost);
 
 /* Whether a thread that waits like this for long has nothing to do, rather than being held up. */
 bool wait_kind_is_idle(enum wait_kind kind);

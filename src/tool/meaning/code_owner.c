@@ -1,0 +1,110 @@
+#include "code_owner.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool matches_one(const char *text, const char *const *patterns)
+{
+    for (; *patterns; patterns++) {
+        if (fnmatch(*patterns, text, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool code_owner_is_interpreter(const char *path)
+{
+    static const char *const programs[] = {
+        "python[0-9]*", "python", "pypy*",    "ruby", "ruby[0-9]*", "perl",   "perl[0-9]*",
+        "node",         "nodejs", "deno",     "bun",  "java",       "php*",   "lua",
+        "lua[0-9]*",    "luajit", "luajit-*", "R",    "Rscript",    "guile*", "beam.smp",
+        "mono",         "mono-*", "dotnet",   "sbcl", "bash",       "dash",   "sh",
+        "zsh",          "tclsh*", "wish*",    "gjs",  "qemu-*",     NULL,
+    };
+    return matches_one(base_name(path), programs);
+}
+
+static bool is_of_system(const char *path)
+{
+    static const char *const directories[] = {"/lib/*",         "/lib32/*",     "/lib64/*",
+                                              "/usr/lib/*",     "/usr/lib32/*", "/usr/lib64/*",
+                                              "/usr/libexec/*", "/nix/store/*", NULL};
+    return matches_one(path, directories);
+}
+
+/* An interpreter may be a library, with a program that does nothing but call it. */
+static bool is_interpreters_library(const char *path)
+{
+    static const char *const libraries[] = {"libpython*",  "libjvm.so*", "libruby*", "libperl.so*",
+                                            "libnode.so*", "libR.so*",   "libphp*",  "libmono*",
+                                            "libcoreclr*", NULL};
+    return matches_one(base_name(path), libraries);
+}
+
+static bool is_runtime(const char *path)
+{
+    static const char *const libraries[] = {
+        "libc.so*", "libc-2.*",  "libpthread*",  "librt.so*",       "librt-2.*",
+        "libm.so*", "libm-2.*",  "ld-*",         "libdl*",          "libstdc++.so*",
+        "libc++*",  "libgcc_s*", "ld-musl-*",    "libgo.so*",       "libgomp.so*",
+        "libtsan*", "libasan*",  "libwallprof*", "libjemalloc.so*", "libtcmalloc*",
+        "[[]vdso]", NULL,
+    };
+    return matches_one(base_name(path), libraries);
+}
+
+enum code_owner code_owner_of_file(const char *path, bool is_main)
+{
+    if (!path)
+        return OWNER_LIBRARY;
+    if (is_runtime(path))
+        return OWNER_RUNTIME;
+    if (is_interpreters_library(path) || code_owner_is_interpreter(path))
+        return OWNER_LIBRARY;
+    return is_main || !is_of_system(path) ? OWNER_USER : OWNER_LIBRARY;
+}
+
+bool code_owner_is_of_language(const char *function)
+{
+    static const char *const names[] = {
+        "__*", /* reserved for implementations */
+        /* C and C++ */
+        "_start",
+        "start_thread",
+        "clone",
+        "clone3",
+        "operator new*",
+        "operator delete*",
+        "std::*",
+        "void std::*",
+        "boost::detail::*",
+        /* Rust */
+        "core::*",
+        "<core::*",
+        "alloc::*",
+        "<alloc::*",
+        "<std::*",
+        "rust_begin_unwind",
+        "<T as core::*",
+        "<T as alloc::*",
+        /* Go */
+        "runtime.*",
+        "runtime/*",
+        "sync.*",
+        "sync/*",
+        "internal/*",
+        "syscall.*",
+        "time.Sleep*",
+        /* a name without a symbol */
+        "[[]*",
+        NULL,
+    };
+    return matches_one(function, names);
+}

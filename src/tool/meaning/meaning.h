@@ -1,0 +1,40 @@
+/*
+ * What the stacks of a profile mean to its reader: whose function the time is in, and what is waited for.
+ *
+ * The user's function of a stack is the nearest one outwards that is the user's (code_owner.h). Where there
+ * is none, it is the nearest one of a library, and then the innermost with a name. What a lock of a runtime
+ * is made of counts for the function that takes the lock (wait_machine in wait_kind.h).
+ *
+ * A wait is idle if a thread waits for work, not for its work to go on:
+ * - a machine may say so, such as a pool's queue;
+ * - epoll, accept and sigwait wait for work, unless a machine says what they are for;
+ * - so do poll, select, a condition and a semaphore that a thread is in right below where it began: at most
+ *   MEANING_IDLE_DEPTH functions of the user's around it.
+ *
+ * Called from: reports and formats. One pass over all trees. Memory: 8 bytes for each node.
+ */
+#ifndef WALLPROF_MEANING_H
+#define WALLPROF_MEANING_H
+
+#include "profile/profile.h"
+#include "wait_kind.h"
+
+enum { MEANING_IDLE_DEPTH = 2 };
+
+struct meaning_of_node {
+    uint32_t frame;  /* 1 + index into symbols->frames of the user's function; 0 for none, as below a label */
+    uint8_t wait;    /* enum wait_kind: of the time that is waited at the node itself */
+    uint8_t owner;   /* enum code_owner of that function */
+    uint8_t depth;   /* functions of the user's around it, itself included; at most 255 */
+    uint8_t machine; /* 1 + enum wait_kind inside a machine; else 0 */
+};
+
+struct meaning {
+    struct meaning_of_node *nodes; /* owned; by tree_node_index */
+};
+
+/* 0 or -ENOMEM; deinit in any case. The profile has symbols. */
+int meaning_init(struct meaning *meaning, const struct profile *profile);
+void meaning_deinit(struct meaning *meaning);
+
+#endif
