@@ -44,7 +44,7 @@ static const char help[] =
     "  --lock FD            the descriptor that keeps the directory's run file locked\n"
     "  --pid PID            the main process of the run\n"
     "  --status N           its exit status, as a shell has it\n"
-    "  --also FILE          write its profile, or that of all, there too\n";
+    "  --also FILE          write one profile of all processes there\n";
 
 /* How long to wait for a process that is about to end; a shell's status of a process that a signal ended. */
 enum { ENDING_PATIENCE_MS = 5000, SIGNAL_STATUS = 128 };
@@ -58,7 +58,7 @@ static const uint64_t worth_ns = 100 * (uint64_t)NS_PER_MS;
 
 struct gathering {
     const char *directory;
-    const char *also; /* one more file for the main profile, NULL without */
+    const char *also; /* one file for all processes, NULL without */
     long lock_fd;     /* -1 without */
     long pid, status;
     bool merges;
@@ -175,8 +175,8 @@ static int write_one(struct gathering *gathering, const struct left_store *store
         status = left_write(store, &recording, NULL, *insertion ? insertion : NULL,
                             is_main(gathering, store) ? "written" : "another");
     }
-    if (is_main(gathering, store))
-        status |= write_also(gathering, &recording.profile);
+    if (gathering->merge && merge_add(gathering->merge, &recording) < 0)
+        status = 1;
     recording_close(&recording);
     return status;
 }
@@ -269,11 +269,12 @@ static void convert_all(struct gathering *gathering, bool is_last)
 static int write_merged(struct gathering *gathering)
 {
     struct recording *merged;
-    int status = merge_finish(gathering->merge, &merged), failed = 0;
+    int status = gathering->merge ? merge_finish(gathering->merge, &merged) : -ENODATA, failed = 0;
     if (status == -ENODATA)
         return 0;
     if (status < 0)
         return command_fail("the recordings cannot be merged: %s", error_text(-status));
+    merged->profile.is_merged = merged->profile.process_count > 1;
     for (uint32_t i = 0; i < gathering->main_path_count; i++) {
         const char *path = gathering->main_paths[i];
         int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
@@ -338,15 +339,17 @@ static int gather_run(struct gathering *gathering)
         return command_fail("%s: it is not the directory of a run: it has no file " STORE_RUN_NAME
                             " of yours",
                             gathering->directory);
-    gathering->merge = gathering->merges ? merge_begin(LABELS_ID) : NULL;
-    if (gathering->merges && !gathering->merge)
+    bool is_wanted = gathering->merges || gathering->also;
+    gathering->merge = is_wanted ? merge_begin(LABELS_ID) : NULL;
+    if (is_wanted && !gathering->merge)
         return command_fail("there is not enough memory");
     convert_all(gathering, false);
     if (gathering->lock_fd >= 0)
         flock((int)gathering->lock_fd, LOCK_UN);
     convert_all(gathering, true);
-    int unwritten = gathering->merges ? write_merged(gathering) : 0;
+    int unwritten = write_merged(gathering);
     merge_release(gathering->merge);
+    gathering->merge = NULL;
     left_remove_empty(gathering->directory);
     tdestroy(gathering->merged, unwritten ? free : remove_store);
     remove_directory(gathering);

@@ -86,7 +86,7 @@ static int prepare_report(struct run *run)
         return refuse(&run->refusal, RUN_FAILED, "--top: there is a profile for each interval, not one");
     if (!*run->directory.path)
         return refuse(&run->refusal, RUN_FAILED, "--top needs a directory: nothing can be made in TMPDIR");
-    const char *name = run->options.merges ? "report.pb.gz" : "report.store"; /* that is of one process */
+    const char *name = "report.pb.gz";
     snprintf(run->report, sizeof run->report, "%s/%s", run->directory.path, name);
     run->files.hidden = run->report;
     return run->directory.lock_fd >= 0 ? 0
