@@ -62,7 +62,7 @@ rows_of_pprof() { # METRIC FILE
 }
 
 rows_of_top() { # METRIC FILE
-    run_tool top --json --lines 0 "$2" | "$PYTHON" -c '
+    run_tool top --json --idle --by leaf --lines 0 "$2" | "$PYTHON" -c '
 import json, sys
 metric = sys.argv[1]
 report = json.load(sys.stdin)
@@ -81,7 +81,7 @@ for metric in wall cpu offcpu; do
     diff "$TMP/theirs" "$TMP/ours" >"$TMP/diff" || complain "top and pprof -top differ in $metric: $(head -n 5 "$TMP/diff")"
 done
 first=$(run_pprof -top -nodecount=1 "$profile" 2>/dev/null | tail -n 1 | awk '{ print $NF }')
-expect 0 top --width 0 --lines 1 "$profile"
+expect 0 top --width 0 --lines 1 --by leaf --idle "$profile"
 grep -A 1 'FUNCTION$' "$TMP/stdout" | tail -n 1 | grep -F "  $first" >/dev/null || complain "top does not begin with $first"
 run_tool top "$profile" | "$PYTHON" -c 'import sys; [print(line, end="") for line in open(0, encoding="utf-8") if len(line) > 81]' |
     grep . && complain "top has lines of more than 80 columns"
@@ -107,8 +107,9 @@ on_terminal 120 | tr -d '\r' >"$TMP/terminal"
 grep -q $'\033' "$TMP/terminal" || complain "no colour on a terminal"
 LC_ALL=C.UTF-8 awk 'length($0) > 80' "$TMP/terminal" | grep . >/dev/null || complain "a terminal's width is not used"
 NO_COLOR=1 on_terminal 120 | grep $'\033' >/dev/null && complain "NO_COLOR is not honoured"
-for by in function line file module thread; do
+for by in function leaf line file module thread; do
     expect 0 top --by "$by" --sort cpu --cum "$profile"
+    [ "$by" = leaf ] && by=function
     grep -q "  ${by^^}\$" "$TMP/stdout" || complain "top --by $by has no such table"
 done
 expect 0 top --focus 'level_0[12]' --ignore 'level_25' --thread '*' "$profile"

@@ -69,6 +69,7 @@ static int setup(void **state)
     static struct fixture fixture;
     *state = &fixture;
     memset(&fixture, 0, sizeof fixture);
+    fixture.request.by = REPORT_BY_LEAF;
     text_init();
     fake_directory_create(&fixture.directory);
     built_init(&fixture.built);
@@ -187,10 +188,10 @@ static void threads_say_what_they_were_mostly_in(void **state)
     assert_int_equal(threads[0].tid, 7);
     assert_string_equal(threads[0].mostly_in, "work");
     assert_int_equal(threads[0].mostly_ns, 3250 * MS);
-    assert_null(threads[0].called_from);
+    assert_null(threads[0].waits_for);
     assert_string_equal(threads[1].name, "pool");
     assert_string_equal(threads[1].mostly_in, "wait");
-    assert_string_equal(threads[1].called_from, "main");
+    assert_string_equal(threads[1].waits_for, "child");
     assert_string_equal(threads[2].name, "[no thread]");
     assert_false(threads[2].has_name);
     assert_string_equal(threads[2].mostly_in, "[unsampled]");
@@ -244,6 +245,7 @@ static void assert_table(const struct fixture *fixture, const struct report_tabl
     FILE *stream = open_memstream(&text, &bytes);
     struct report_table whole = *table;
     whole.report = &fixture->report;
+    whole.by = fixture->request.by;
     whole.profile = &fixture->recording.profile;
     report_table_write(&whole, stream);
     fclose(stream);
@@ -266,20 +268,21 @@ static void a_table_of_80_columns(void **state)
     assert_table(fixture, TABLE(.lines = 20, .columns = 80),
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
-                 "9.00 s of thread time in 2.00 s, 2 threads: cpu 3.30 s, off-cpu 5.70 s\n"
-                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads\n"
+                 "running 3.30 s | child 5.50 s | not seen 200 ms\n"
                  "\n"
-                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
+                 "    WALL     %     CUM     %     CPU  WAITS FOR        FUNCTION\n"
+                 "  5.50 s 61.1%  5.50 s 61.1% 1.00 µs  child            wait\n"
+                 "  3.25 s 36.1%  4.80 s 53.3%  3.25 s                   work\n"
+                 "  200 ms  2.2%  200 ms  2.2%       0                   [unsampled]\n"
+                 " 50.0 ms  0.6% 50.0 ms  0.6% 50.0 ms                   helper\n"
+                 "\n"
+                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN\n"
                  "  4.80 s  3.30 s  1.50 s  app (7)      67.7% work\n"
-                 "  4.00 s       0  4.00 s  pool (8)      100% wait < main\n"
+                 "  4.00 s       0  4.00 s  pool (8)      100% wait (child)\n"
                  "  200 ms       0  200 ms  [no thread]   100% [unsampled]\n"
                  "\n"
-                 "    WALL     %     CUM     %     CPU OFF-CPU SAMPLES  FUNCTION\n"
-                 "  5.50 s 61.1%  5.50 s 61.1% 1.00 µs  5.50 s       6  wait\n"
-                 "  3.25 s 36.1%  4.80 s 53.3%  3.25 s       0       4  work\n"
-                 "  200 ms  2.2%  200 ms  2.2%       0  200 ms       0  [unsampled]\n"
-                 " 50.0 ms  0.6% 50.0 ms  0.6% 50.0 ms       0       1  helper\n"
-                 "       0  0.0%  8.80 s 97.8%       0       0       0  main\n");
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n");
 }
 
 /* Bars, and a row with too few samples. */
@@ -296,21 +299,22 @@ static void a_table_with_error_bars(void **state)
     assert_table(fixture, TABLE(.lines = 4, .columns = 80, .has_errors = true),
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
-                 "9.00 s of thread time in 2.00 s, 2 threads: cpu 3.30 s, off-cpu 5.70 s\n"
-                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads\n"
+                 "running 3.30 s | child 5.50 s | not seen 200 ms\n"
                  "\n"
-                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
+                 "    WALL     ±     %     CUM     %  WAITS FOR        FUNCTION\n"
+                 "   5.5 s   ±5%   61%   5.5 s   61%  child            wait\n"
+                 "   3.3 s   ±5%   36%   4.8 s   53%                   work\n"
+                 "  200 ms   few    2%  200 ms    2%                   [unsampled]\n"
+                 "   50 ms   few  0.6%   50 ms  0.6%                   helper\n"
+                 "±: 95 of 100 recordings are off by less; few: below 5 samples, too few to tell\n"
+                 "\n"
+                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN\n"
                  "  4.80 s  3.30 s  1.50 s  app (7)      67.7% work\n"
-                 "  4.00 s       0  4.00 s  pool (8)      100% wait < main\n"
+                 "  4.00 s       0  4.00 s  pool (8)      100% wait (child)\n"
                  "  200 ms       0  200 ms  [no thread]   100% [unsampled]\n"
                  "\n"
-                 "    WALL     ±     %     CUM     ±     %     CPU     ±  FUNCTION\n"
-                 "   5.5 s   ±5%   61%   5.5 s   ±5%   61%  1.0 µs  ±10%  wait\n"
-                 "   3.3 s   ±5%   36%   4.8 s   ±3%   53%   3.3 s  ±10%  work\n"
-                 "  200 ms   few    2%  200 ms   few    2%       0        [unsampled]\n"
-                 "   50 ms   few  0.6%   50 ms   few  0.6%   50 ms   few  helper\n"
-                 "       0        0.0%  in 1 more functions\n"
-                 "±: 95 of 100 recordings are off by less; few: below 5 samples, too few to tell\n");
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n");
 }
 
 static void a_table_of_50_columns_has_fewer(void **state)
@@ -322,20 +326,21 @@ static void a_table_of_50_columns_has_fewer(void **state)
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11\n"
                  "  samples\n"
-                 "9.00 s of thread time in 2.00 s, 2 threads: cpu\n"
-                 "  3.30 s, off-cpu 5.70 s\n"
-                 "[unsampled] 200 ms (2.2% of wall): no sample saw\n"
-                 "  what was done then\n"
-                 "\n"
-                 "    WALL  THREAD           % MOSTLY IN < CALLED F…\n"
-                 "  4.80 s  app (7)      67.7% work\n"
-                 "  4.00 s  pool (8)      100% wait < main\n"
-                 "  200 ms  [no thread]   100% [unsampled]\n"
+                 "9.00 s of thread time in 2.00 s, 2 threads\n"
+                 "running 3.30 s | child 5.50 s | not seen 200 ms\n"
                  "\n"
                  "     CPU     %     CUM     %  FUNCTION\n"
                  "  3.25 s 98.5%  3.30 s  100%  work\n"
                  "       0  0.0%  3.30 s  100%  main\n"
-                 " 50.0 ms  1.5%  in 3 more functions\n");
+                 " 50.0 ms  1.5%  in 3 more functions\n"
+                 "\n"
+                 "    WALL  THREAD           % MOSTLY IN\n"
+                 "  4.80 s  app (7)      67.7% work\n"
+                 "  4.00 s  pool (8)      100% wait (child)\n"
+                 "  200 ms  [no thread]   100% [unsampled]\n"
+                 "\n"
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw\n"
+                 "  what was done then\n");
 }
 
 static void threads_of_one_name_are_not_counted(void **state)
@@ -346,17 +351,19 @@ static void threads_of_one_name_are_not_counted(void **state)
     assert_table(fixture, TABLE(.lines = 1, .columns = 80),
                  "./app --flag\n"
                  "2025-11-24 16:00:00 UTC, 100 ticks a second, 11 samples\n"
-                 "9.00 s of thread time in 2.00 s: cpu 3.30 s, off-cpu 5.70 s\n"
-                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n"
+                 "9.00 s of thread time in 2.00 s\n"
+                 "running 3.30 s | child 5.50 s | not seen 200 ms\n"
                  "\n"
-                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN < CALLED FROM\n"
+                 "    WALL     %     CUM     %     CPU  WAITS FOR        FUNCTION\n"
+                 "  5.50 s 61.1%  5.50 s 61.1% 1.00 µs  child            wait\n"
+                 "  3.50 s 38.9%  in 4 more functions\n"
+                 "\n"
+                 "    WALL     CPU OFF-CPU  THREAD           % MOSTLY IN\n"
                  "  4.80 s  3.30 s  1.50 s  app          67.7% work\n"
-                 "  4.00 s       0  4.00 s  pool          100% wait < main\n"
+                 "  4.00 s       0  4.00 s  pool          100% wait (child)\n"
                  "  200 ms       0  200 ms  [no thread]   100% [unsampled]\n"
                  "\n"
-                 "    WALL     %     CUM     %     CPU OFF-CPU SAMPLES  FUNCTION\n"
-                 "  5.50 s 61.1%  5.50 s 61.1% 1.00 µs  5.50 s       6  wait\n"
-                 "  3.50 s 38.9%  in 4 more functions\n");
+                 "[unsampled] 200 ms (2.2% of wall): no sample saw what was done then\n");
 }
 
 /* ---- JSON ---- */
@@ -390,61 +397,32 @@ static void json_has_everything_in_ns(void **state)
     struct fake_bytes text = json_of(fixture, NULL);
     assert_string_equal(
         (const char *)text.bytes,
-        "{\"version\":1,\"command\":\"./app --flag\",\"start_utc_ns\":1764000000123456789,"
-        "\"duration_ns\":2000000000,\"period_ns\":10000000,\"restraint\":null,"
-        "\"total\":" JSON_VALUES(11, 3300001000, 5699999000, 9000000000) ",\"selected\":" JSON_VALUES(11, 3300001000, 5699999000, 9000000000) ",\"pseudo\":{\"[unsampled]\":" JSON_VALUES(0, 0, 200000000, 200000000) ",\"[not responding]\":" JSON_VALUES(
-            0, 0, 0,
-            0) ",\"[truncated]\":" JSON_VALUES(0, 0, 0,
-                                               0) ",\"["
-                                                  "overflow]"
-                                                  "\""
-                                                  ":" JSON_VALUES(0, 0, 0, 0) ",\"[unloaded]\":" JSON_VALUES(0, 0, 0, 0) "},\"threads\":[\n{\"name\":\"app\",\"tid\":7,\"merged_threads\":0,\"total\":" JSON_VALUES(
-                                                      7, 3300001000, 1499999000,
-                                                      4800000000) ",\"mostly_in\":\"work\",\"called_from\":"
-                                                                  "null,\"mostly_ns\":3250000000}"
-                                                                  "\n,{\"name\":\"pool\",\"tid\":8,\"merged_"
-                                                                  "threads\":0,"
-                                                                  "\"total\":" JSON_VALUES(
-                                                                      4, 0, 4000000000,
-                                                                      4000000000) ",\"mostly_in\":\"wait\","
-                                                                                  "\"called_from\":\"main\","
-                                                                                  "\"mostly_ns\":4000000000}"
-                                                                                  "\n,{\"name\":null,\"tid\":"
-                                                                                  "null,\"merged_threads\":0,"
-                                                                                  "\"total\":" JSON_VALUES(
-                                                                                      0, 0, 200000000,
-                                                                                      200000000) ",\"mostly_"
-                                                                                                 "in\":\"["
-                                                                                                 "unsampled]"
-                                                                                                 "\","
-                                                                                                 "\"called_"
-                                                                                                 "from\":"
-                                                                                                 "null,"
-                                                                                                 "\"mostly_"
-                                                                                                 "ns\":"
-                                                                                                 "200000000}"
-                                                                                                 "],\"by\":"
-                                                                                                 "\"function"
-                                                                                                 "\","
-                                                                                                 "\"sort\":"
-                                                                                                 "\"wall\","
-                                                                                                 "\"cum\":"
-                                                                                                 "false,"
-                                                                                                 "\"row_"
-                                                                                                 "count\":5,"
-                                                                                                 "\"rows\":["
-                                                                                                 "\n{"
-                                                                                                 "\"name\":"
-                                                                                                 "\"wait\","
-                                                                                                 "\"flat\""
-                                                                                                 ":" JSON_VALUES(6, 1000, 5499999000, 5500000000) ",\"cum\":" JSON_VALUES(6, 1000, 5499999000, 5500000000) "}\n,{\"name\":\"work\",\"flat\":" JSON_VALUES(
-                                                                                                     4,
-                                                                                                     3250000000,
-                                                                                                     0,
-                                                                                                     3250000000) ",\"cum\":" JSON_VALUES(7,
-                                                                                                                                         3300001000,
-                                                                                                                                         1499999000,
-                                                                                                                                         4800000000) "}]}\n");
+        "{\"version\":2,\"command\":\"./app --flag\",\"start_utc_ns\":1764000000123456789,"
+        "\"duration_ns\":2000000000,\"period_ns\":10000000,\"restraint\":null,\"total\":{\"samples\":11,"
+        "\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,\"wall_ns\":9000000000},"
+        "\"selected\":{\"samples\":11,\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,"
+        "\"wall_ns\":9000000000},\"waits_ns\":{\"child\":5499999000,\"not seen\":200000000},"
+        "\"pseudo\":{\"[unsampled]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":200000000,"
+        "\"wall_ns\":200000000},\"[not responding]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
+        "\"wall_ns\":0},\"[truncated]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0},"
+        "\"[overflow]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0},"
+        "\"[unloaded]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0}},\"threads\":[\n"
+        "{\"name\":\"app\",\"tid\":7,\"merged_threads\":0,\"total\":{\"samples\":7,\"cpu_ns\":3300001000,"
+        "\"offcpu_ns\":1499999000,\"wall_ns\":4800000000},\"mostly_in\":\"work\",\"waits_for\":null,"
+        "\"mostly_ns\":3250000000}\n"
+        ",{\"name\":\"pool\",\"tid\":8,\"merged_threads\":0,\"total\":{\"samples\":4,\"cpu_ns\":0,"
+        "\"offcpu_ns\":4000000000,\"wall_ns\":4000000000},\"mostly_in\":\"wait\",\"waits_for\":\"child\","
+        "\"mostly_ns\":4000000000}\n"
+        ",{\"name\":null,\"tid\":null,\"merged_threads\":0,\"total\":{\"samples\":0,\"cpu_ns\":0,"
+        "\"offcpu_ns\":200000000,\"wall_ns\":200000000},\"mostly_in\":\"[unsampled]\",\"waits_for\":null,"
+        "\"mostly_ns\":200000000}],\"by\":\"function\",\"sort\":\"wall\",\"cum\":false,\"row_count\":5,"
+        "\"rows\":[\n"
+        "{\"name\":\"wait\",\"flat\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,"
+        "\"wall_ns\":5500000000},\"cum\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,"
+        "\"wall_ns\":5500000000},\"waits_ns\":{\"child\":5499999000}}\n"
+        ",{\"name\":\"work\",\"flat\":{\"samples\":4,\"cpu_ns\":3250000000,\"offcpu_ns\":0,"
+        "\"wall_ns\":3250000000},\"cum\":{\"samples\":7,\"cpu_ns\":3300001000,\"offcpu_ns\":1499999000,"
+        "\"wall_ns\":4800000000},\"waits_ns\":{}}]}\n");
     fake_bytes_free(&text);
 }
 

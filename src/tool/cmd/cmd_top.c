@@ -9,19 +9,11 @@
 #include <stdio.h>
 
 static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
-                           "Shows where the time went: each thread, and what it was in most; then each\n"
-                           "function, itself (WALL) and with all that it called (CUM, recursion once).\n"
-                           "FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
+                           "Says where the time went and what was waited for, with the functions of the\n"
+                           "program's own: WALL has what a function calls in libraries, CUM all that it\n"
+                           "calls. FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
                            "\n";
-static const char help_end[] =
-    "\n"
-    "JSON: {version: 1, command, start_utc_ns, duration_ns, period_ns, restraint,\n"
-    "total: VALUES, selected: VALUES, pseudo: {NAME: VALUES}, threads: [{name, tid,\n"
-    "process: {name, pid, rank} if merged, merged_threads, total: VALUES,\n"
-    "mostly_in, called_from, mostly_ns}], by, sort, cum, row_count, rows: [{name, flat: VALUES, cum:\n"
-    "VALUES, flat_error: ERROR, cum_error: ERROR}]}; unknown is null, VALUES {samples,\n"
-    "cpu_ns, offcpu_ns, wall_ns}, ERROR {wall_ns, cpu_ns}: at 95 %, null below 5\n"
-    "samples.\n";
+static const char help_end[] = "\nThe manual has the JSON: wallprof(1).\n";
 
 static int print_json(const struct report_table *table)
 {
@@ -48,6 +40,7 @@ static int show_report(const struct report_options *options, const struct profil
         .by_cum = options->by_cum,
         .is_filtered = options->request.thread || options->request.process || options->request.focus ||
                        options->request.ignore,
+        .shows_idle = options->request.shows_idle,
         .lines = options->lines,
         .columns = options->columns,
         .has_colour = options->has_colour,

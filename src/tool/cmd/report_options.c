@@ -12,7 +12,9 @@ enum { DEFAULT_LINES = 20 };
 static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
                            "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
                            "  -c, --cum            sort by time with all that was called\n"
-                           "  -b, --by WHAT        function, line, file, module, thread, process or label\n"
+                           "  -b, --by WHAT        function, leaf (the innermost function), line, file,\n"
+                           "                       module, thread, process or label\n"
+                           "      --idle           also time in which threads wait for work\n"
                            "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
                            "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
                            "  -l, --label LABEL    only samples with this label (key or key=value)\n"
@@ -82,6 +84,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->is_help = true;
     else if (option == REPORT_OPTION_NO_ERROR)
         options->is_without_errors = true;
+    else if (option == REPORT_OPTION_IDLE)
+        options->request.shows_idle = true;
     else if (option == REPORT_OPTION_NORMALIZE)
         options->is_normalized = true;
     else if (option == 's' && metric >= 0)
@@ -91,8 +95,9 @@ static int set_option(struct report_options *options, int option, const char *ar
     else if (option == 's')
         status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, samples)", argument);
     else if (option == 'b')
-        status = command_misused(
-            options->command, "--by '%s'? (function, line, file, module, thread, process, label)", argument);
+        status = command_misused(options->command,
+                                 "--by '%s'? (function, leaf, line, file, module, thread, process, label)",
+                                 argument);
     else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
     else if (option == '?')

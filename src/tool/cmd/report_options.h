@@ -16,7 +16,7 @@ struct report_options {
     int columns; /* 0: names are not cut */
 };
 
-enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E' };
+enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E', REPORT_OPTION_IDLE = 'I' };
 
 /* For report_options_read; diff appends --normalize. */
 #define REPORT_LONG_OPTIONS                                                                                  \
@@ -27,6 +27,7 @@ enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E' };
         {"ignore", required_argument, NULL, 'i'}, {"width", required_argument, NULL, 'w'},                   \
         {"colour", required_argument, NULL, 'C'}, {"color", required_argument, NULL, 'C'},                   \
         {"json", no_argument, NULL, 'j'}, {"no-error", no_argument, NULL, REPORT_OPTION_NO_ERROR},           \
+        {"idle", no_argument, NULL, REPORT_OPTION_IDLE},                                                     \
     {                                                                                                        \
         "help", no_argument, NULL, 'h'                                                                       \
     }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_by_words[REPORT_BY_COUNT] = {"function", "line",    "file", "module",
-                                                      "thread",   "process", "label"};
+const char *const report_by_words[REPORT_BY_COUNT] = {"function", "leaf",   "line",    "file",
+                                                      "module",   "thread", "process", "label"};
 const char *const report_metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
 
 uint64_t report_metric(const struct values *values, enum report_metric metric)
@@ -66,12 +66,16 @@ static bool add_thread(struct report_walk *walk, arena_ref root)
     struct report *report = walk->report;
     const struct profile *profile = walk->rows->profile;
     struct report_thread *thread = &report->threads[report->thread_count];
+    const uint64_t idle_ns = report->waited_ns[WAIT_IDLE];
     *thread = thread_of(profile, tree_node(profile->tree, root));
     if (!report_walk_tree(walk, root, !is_wanted(walk->rows->request, thread), &thread->total))
         return false;
     report_walk_take_mostly_in(walk, thread);
     tree_add_values(&report->selected, &thread->total);
-    report->thread_count += tree_has_weight(&thread->total);
+    if (tree_has_weight(&thread->total))
+        report->thread_count++;
+    else
+        report->idle_thread_count += report->waited_ns[WAIT_IDLE] > idle_ns;
     return true;
 }
 
@@ -185,7 +189,8 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
     struct report_walk walk;
     report->row_count = string_table_count(&report->names);
     report->rows = calloc(report->row_count + 1, sizeof *report->rows);
-    bool is_filled = report_walk_init(&walk, report, rows) && report->rows && add_threads(&walk);
+    bool is_filled = meaning_init(&report->meaning, rows->profile) == 0 &&
+                     report_walk_init(&walk, report, rows) && report->rows && add_threads(&walk);
     for (size_t i = 0; is_filled && i < report->row_count; i++)
         report->rows[i].is_inlined = rows->is_inlined[i];
     report_walk_deinit(&walk);
@@ -214,6 +219,7 @@ void report_free(struct report *report)
     free(report->rows);
     free(report->threads);
     string_table_deinit(&report->names);
+    meaning_deinit(&report->meaning);
     *report = (struct report){.row_count = 0};
 }
 

@@ -12,12 +12,14 @@
 #include "profile/profile.h"
 #include "base/string_table.h"
 #include "report_error.h"
+#include "tool/meaning/meaning.h"
 
 #include <regex.h>
 #include <stdbool.h>
 
 enum report_by {
-    REPORT_BY_FUNCTION, /* functions of one name are one row */
+    REPORT_BY_FUNCTION, /* functions of one name are one row; a row's own time is the user's (meaning.h) */
+    REPORT_BY_LEAF,     /* the same, but a row's own time is what it is innermost in */
     REPORT_BY_LINE,
     REPORT_BY_FILE,
     REPORT_BY_MODULE,
@@ -44,6 +46,7 @@ struct report_request {
     const char *label;     /* only stacks with that label: a key, or key=value */
     const regex_t *focus;  /* only stacks with a function, file or module like this */
     const regex_t *ignore; /* only stacks without one like this */
+    bool shows_idle;       /* else what is waited for work is left out, and only added up */
 };
 
 struct report_row {
@@ -51,7 +54,8 @@ struct report_row {
     struct values flat, cum;
     struct report_error flat_error, cum_error;
     struct changes changes;
-    bool is_inlined; /* changes say nothing of it (report_error.h) */
+    bool is_inlined;                     /* changes say nothing of it (report_error.h) */
+    uint64_t waited_ns[WAIT_KIND_COUNT]; /* of flat.offcpu_ns */
 };
 
 struct report_thread {
@@ -62,9 +66,9 @@ struct report_thread {
     int32_t tid;                       /* 0 where it is not known */
     uint32_t merged_threads;           /* other threads that are in it */
     struct values total;
-    const char *mostly_in;   /* the function itself with the most wall time; NULL for none */
-    const char *called_from; /* its nearest caller in another module, or NULL */
-    uint64_t mostly_ns;      /* wall time in mostly_in */
+    const char *mostly_in; /* the function with the most wall time of its own; NULL for none */
+    const char *waits_for; /* what it mostly does there: a word of wait_kind_words, NULL: it does not wait */
+    uint64_t mostly_ns;    /* wall time in mostly_in */
 };
 
 struct report {
@@ -72,11 +76,14 @@ struct report {
     size_t row_count;
     struct report_thread *threads; /* those with values, by wall time */
     size_t thread_count;
-    struct values total;                /* of the whole profile */
-    struct values selected;             /* of what the filters leave */
-    struct values pseudo[PSEUDO_KINDS]; /* of what is selected, on stacks with such a frame */
-    struct string_table names;          /* holds the rows' names */
-    bool has_changes;                   /* the profile has any */
+    size_t idle_thread_count;            /* that only waited for work, and have no values for that */
+    struct values total;                 /* of the whole profile */
+    struct values selected;              /* of what the filters leave */
+    uint64_t waited_ns[WAIT_KIND_COUNT]; /* of what the filters leave, idle waits included */
+    struct values pseudo[PSEUDO_KINDS];  /* of what is selected, on stacks with such a frame */
+    struct string_table names;           /* holds the rows' names */
+    struct meaning meaning;              /* of the nodes of the profile */
+    bool has_changes;                    /* the profile has any */
 };
 
 /* A thread's name that tells it from others: "worker (1236)", "app (1234): worker (1236)", or "worker (28

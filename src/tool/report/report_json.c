@@ -45,6 +45,18 @@ void report_json_error(struct json *json, const char *key, const struct report_e
     json_end_object(json);
 }
 
+/* Kinds without time are left out. */
+void report_json_waits(struct json *json, const uint64_t waited_ns[WAIT_KIND_COUNT])
+{
+    json_key(json, "waits_ns");
+    json_begin_object(json);
+    for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
+        if (waited_ns[kind] > 0)
+            json_member(json, wait_kind_words[kind], waited_ns[kind]);
+    }
+    json_end_object(json);
+}
+
 static void json_number(struct json *json, const char *key, int32_t number, bool is_known)
 {
     json_key(json, key);
@@ -79,7 +91,7 @@ static void json_threads(struct json *json, const struct report *report)
         json_member(json, "merged_threads", thread->merged_threads);
         report_json_values(json, "total", &thread->total);
         json_text(json, "mostly_in", thread->mostly_in);
-        json_text(json, "called_from", thread->called_from);
+        json_text(json, "waits_for", thread->waits_for);
         json_member(json, "mostly_ns", thread->mostly_ns);
         json_end_object(json);
     }
@@ -101,6 +113,7 @@ static void json_rows(struct json *json, const struct report_table *table)
             report_json_error(json, "flat_error", &row->flat_error);
             report_json_error(json, "cum_error", &row->cum_error);
         }
+        report_json_waits(json, row->waited_ns);
         json_end_object(json);
     }
     json_end_array(json);
@@ -111,7 +124,7 @@ void report_json_write(const struct report_table *table, struct json *json)
     const struct profile *profile = table->profile;
     const struct report *report = table->report;
     json_begin_object(json);
-    json_member(json, "version", 1);
+    json_member(json, "version", 2);
     json_text(json, "command", profile->command);
     json_member(json, "start_utc_ns", profile->start_utc_ns);
     json_member(json, "duration_ns", profile->duration_ns);
@@ -119,6 +132,7 @@ void report_json_write(const struct report_table *table, struct json *json)
     json_text(json, "restraint", *profile->restraint ? profile->restraint : NULL);
     report_json_values(json, "total", &report->total);
     report_json_values(json, "selected", &report->selected);
+    report_json_waits(json, report->waited_ns);
     json_key(json, "pseudo");
     json_begin_object(json);
     for (int i = 0; i < PSEUDO_COUNT; i++)

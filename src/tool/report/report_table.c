@@ -3,6 +3,8 @@
  * columns are left out, from the right.
  */
 #include "report_table.h"
+#include "report_answer.h"
+#include "short_name.h"
 #include "tool/io/text.h"
 
 #include <inttypes.h>
@@ -15,12 +17,13 @@ enum {
     NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN,
     THREADS_MAX = 10,
     THREAD_COLUMNS_MAX = 28,
+    NOTED_PARTS = 100,
     PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
 };
 
 const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
-const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "LINE",    "FILE", "MODULE",
-                                                         "THREAD",   "PROCESS", "LABEL"};
+const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "FUNCTION", "LINE",    "FILE",
+                                                         "MODULE",   "THREAD",   "PROCESS", "LABEL"};
 
 void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
@@ -56,8 +59,14 @@ static int columns_left(int columns, int used)
 
 void report_put_name(FILE *stream, const char *name, enum report_by by, int columns, int used)
 {
-    enum text_cut cut = by == REPORT_BY_FILE || by == REPORT_BY_MODULE ? TEXT_CUT_BEGIN : TEXT_CUT_MIDDLE;
-    text_put(stream, name, columns_left(columns, used), cut);
+    const int left = columns_left(columns, used);
+    char text[SHORT_NAME_BYTES];
+    if (by == REPORT_BY_FILE || by == REPORT_BY_MODULE)
+        text_put(stream, name, left, TEXT_CUT_BEGIN);
+    else if (by == REPORT_BY_FUNCTION || by == REPORT_BY_LEAF)
+        text_put(stream, short_name(name, left, text), left, TEXT_CUT_END);
+    else
+        text_put(stream, name, left, TEXT_CUT_MIDDLE);
 }
 
 /* ---- header ---- */
@@ -91,6 +100,7 @@ static void threads_text(const struct report *report, char ret[32])
         unknown += thread->has_name && !is_known;
     }
     *ret = '\0';
+    told_apart += told_apart > 0 ? report->idle_thread_count : 0;
     if (told_apart > 0 && unknown == 0)
         snprintf(ret, 32, ", %zu thread%s", told_apart, told_apart == 1 ? "" : "s");
 }
@@ -98,27 +108,38 @@ static void threads_text(const struct report *report, char ret[32])
 /* Wall time is a sum over threads, so it may be more than the run took: the line says of how many threads. */
 static void put_totals(const struct report_table *table, FILE *stream)
 {
-    const struct values *values = &table->report->selected;
-    char text[256], threads[32], wall[TEXT_NUMBER_BYTES], cpu[TEXT_NUMBER_BYTES], offcpu[TEXT_NUMBER_BYTES],
-        duration[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
-    text_time(wall, values->wall_ns);
-    text_time(cpu, values->cpu_ns);
-    text_time(offcpu, values->offcpu_ns);
+    const struct report *report = table->report;
+    const uint64_t hidden_ns = table->shows_idle ? 0 : report->waited_ns[WAIT_IDLE];
+    char text[256], threads[32], wall[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES],
+        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES];
+    text_time(wall, report->selected.wall_ns + hidden_ns);
     text_time(duration, table->profile->duration_ns);
     threads_text(table->report, threads);
-    snprintf(text, sizeof text, "%s of thread time in %s%s: cpu %s, off-cpu %s", wall, duration, threads, cpu,
-             offcpu);
+    snprintf(text, sizeof text, "%s of thread time in %s%s", wall, duration, threads);
     put_line(table, stream, text);
+    answer_where(table->report, table->shows_idle, where);
+    put_line(table, stream, where);
+    if (table->by == REPORT_BY_FUNCTION && table->metric == METRIC_WALL)
+        answer_findings(table->report, table->columns, stream);
     if (!table->is_filtered)
         return;
-    text_share(share, values->wall_ns, table->report->total.wall_ns);
+    text_share(share, report->selected.wall_ns + hidden_ns, report->total.wall_ns);
     text_time(all, table->report->total.wall_ns);
     snprintf(text, sizeof text, "what was asked for: %s of all wall time, %s", *share ? share : "nothing",
              all);
     put_line(table, stream, text);
 }
 
-/* The end and the limits of the recording, and how much time each pseudo-frame has. */
+static void put_ending(const struct report_table *table, FILE *stream)
+{
+    char text[256];
+    if (table->profile->process_count != 1 || !*table->profile->processes[0].ending)
+        return;
+    snprintf(text, sizeof text, "ended: %s", table->profile->processes[0].ending);
+    put_line(table, stream, text);
+}
+
+/* The limits of the recording, and the pseudo-frames with a hundredth of what is shown or more. */
 static void put_notes(const struct report_table *table, FILE *stream)
 {
     static const char *const meanings[PSEUDO_KINDS] = {
@@ -131,17 +152,20 @@ static void put_notes(const struct report_table *table, FILE *stream)
     };
     const struct report *report = table->report;
     char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
-    if (table->profile->process_count == 1 && *table->profile->processes[0].ending) {
-        snprintf(text, sizeof text, "ended: %s", table->profile->processes[0].ending);
-        put_line(table, stream, text);
-    }
-    if (*table->profile->restraint)
+    const char *before = "\n";
+    if (*table->profile->restraint) {
+        fputs(before, stream);
         put_line(table, stream, table->profile->restraint);
+        before = "";
+    }
     for (int pseudo = 0; pseudo < PSEUDO_KINDS; pseudo++) {
-        if (report->pseudo[pseudo].wall_ns == 0 || !meanings[pseudo])
+        const uint64_t wall_ns = report->pseudo[pseudo].wall_ns;
+        if (wall_ns == 0 || wall_ns < report->selected.wall_ns / NOTED_PARTS || !meanings[pseudo])
             continue;
-        text_time(time, report->pseudo[pseudo].wall_ns);
-        text_share(share, report->pseudo[pseudo].wall_ns, report->selected.wall_ns);
+        fputs(before, stream);
+        before = "";
+        text_time(time, wall_ns);
+        text_share(share, wall_ns, report->selected.wall_ns);
         snprintf(text, sizeof text, "%s %s (%s of wall): %s", tree_pseudo_name((enum pseudo_frame)pseudo),
                  time, share, meanings[pseudo]);
         put_line(table, stream, text);
@@ -165,27 +189,18 @@ static int thread_columns(const struct report *report)
     return columns < most ? columns : most;
 }
 
-/* The function and its caller share what is left of the line. */
 static void put_mostly(FILE *stream, const struct report_thread *thread, int columns)
 {
-    static const char from[] = " < ";
-    char share[TEXT_NUMBER_BYTES];
-    int caller = thread->called_from ? text_width(thread->called_from) + (int)strlen(from) : 0;
-    int function = text_width(thread->mostly_in);
-    if (columns >= 0) {
-        columns -= SHARE_COLUMNS;
-        if (function + caller > columns && caller > columns / 2)
-            caller = function < columns - columns / 2 ? columns - function : columns / 2;
-        function = columns - caller;
-    }
+    char share[TEXT_NUMBER_BYTES], waits[32] = "", name[SHORT_NAME_BYTES];
+    if (thread->waits_for)
+        snprintf(waits, sizeof waits, " (%s)", thread->waits_for);
+    if (columns >= 0)
+        columns -= SHARE_COLUMNS + (int)strlen(waits);
     text_share(share, thread->mostly_ns, thread->total.wall_ns);
     text_put_number(stream, share, SHARE_COLUMNS - 1);
     fputc(' ', stream);
-    text_put(stream, thread->mostly_in, function, TEXT_CUT_MIDDLE);
-    if (caller > (int)strlen(from)) {
-        fputs(from, stream);
-        text_put(stream, thread->called_from, caller - (int)strlen(from), TEXT_CUT_MIDDLE);
-    }
+    text_put(stream, short_name(thread->mostly_in, columns, name), columns, TEXT_CUT_END);
+    fputs(waits, stream);
 }
 
 /* How many of wall, CPU and off-CPU fit. */
@@ -205,8 +220,8 @@ static void put_thread_headings(const struct report_table *table, FILE *stream, 
     for (int metric = 0; metric < cells; metric++)
         text_put_number(stream, report_metric_headings[metric], CELL_COLUMNS);
     fprintf(stream, "  %-*s  ", columns, "THREAD");
-    text_put(stream, "    % MOSTLY IN < CALLED FROM",
-             columns_left(table->columns, cells * CELL_COLUMNS + 4 + columns), TEXT_CUT_END);
+    text_put(stream, "    % MOSTLY IN", columns_left(table->columns, cells * CELL_COLUMNS + 4 + columns),
+             TEXT_CUT_END);
     report_bold(stream, table->has_colour, false);
     fputc('\n', stream);
 }
@@ -232,7 +247,7 @@ static void put_threads(const struct report_table *table, FILE *stream)
     struct values rest = {0};
     char wall[TEXT_NUMBER_BYTES];
     int columns = thread_columns(report), cells = thread_cells(table, columns);
-    if (report->thread_count < 2 || table->by == REPORT_BY_THREAD)
+    if (report->thread_count + report->idle_thread_count < 2 || table->by == REPORT_BY_THREAD)
         return;
     put_thread_headings(table, stream, cells, columns);
     for (size_t i = 0; i < report->thread_count; i++) {
@@ -247,14 +262,18 @@ static void put_threads(const struct report_table *table, FILE *stream)
         fprintf(stream, "  in %zu more threads (--by thread has them all)\n",
                 report->thread_count - THREADS_MAX);
     }
+    if (report->idle_thread_count > 0)
+        fprintf(stream, "          %zu thread%s only waited for work (--idle shows that)\n",
+                report->idle_thread_count, report->idle_thread_count == 1 ? "" : "s");
 }
 
 void report_table_write(const struct report_table *table, FILE *stream)
 {
     put_line(table, stream, *table->profile->command ? table->profile->command : "[command not known]");
     put_summary(table, stream);
+    put_ending(table, stream);
     put_totals(table, stream);
-    put_notes(table, stream);
-    put_threads(table, stream);
     report_put_rows(table, stream);
+    put_threads(table, stream);
+    put_notes(table, stream);
 }

@@ -18,8 +18,9 @@ struct report_table {
     enum report_metric metric; /* shown first, and in per cent */
     bool by_cum;               /* the other metrics are cumulative too */
     bool is_filtered;
-    size_t lines; /* of rows */
-    int columns;  /* of the terminal; 0: names are not cut */
+    bool shows_idle; /* report_request has it */
+    size_t lines;    /* of rows */
+    int columns;     /* of the terminal; 0: names are not cut */
     bool has_colour;
     bool has_errors; /* the rows' error bars are shown */
 };
@@ -34,6 +35,8 @@ void report_json_values(struct json *json, const char *key, const struct values 
 
 /* {"wall_ns": .., "cpu_ns": ..}, null where there are too few samples. */
 void report_json_error(struct json *json, const char *key, const struct report_error *error);
+/* "waits_ns": {"lock": .., ..} */
+void report_json_waits(struct json *json, const uint64_t waited_ns[WAIT_KIND_COUNT]);
 
 /* Begins or ends bold text. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);

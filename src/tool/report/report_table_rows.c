@@ -1,16 +1,18 @@
 /* The rows of a table, with their error bars. Columns are left out as in report_table.c. */
 #include "report_table.h"
+#include "report_answer.h"
 #include "tool/io/text.h"
 
 enum {
     CELL_COLUMNS = REPORT_CELL_COLUMNS,
     SHARE_COLUMNS = REPORT_SHARE_COLUMNS,
     ERROR_COLUMNS = 6,
+    WIDE_COLUMNS = 100,
     NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN
 };
 
-static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "lines",     "files", "modules",
-                                                        "threads",   "processes", "labels"};
+static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "functions", "lines",     "files",
+                                                        "modules",   "threads",   "processes", "labels"};
 
 static bool has_error(const struct report_table *table, enum report_metric metric)
 {
@@ -23,10 +25,24 @@ static int cell_columns(const struct report_table *table, enum report_metric met
     return CELL_COLUMNS + (has_error(table, metric) ? ERROR_COLUMNS : 0);
 }
 
+/* A narrow table has no bar for CUM. */
+static bool has_cum_error(const struct report_table *table)
+{
+    return has_error(table, table->metric) && (!table->columns || table->columns >= WIDE_COLUMNS);
+}
+
+/* The column of what a row waits for, with what stands before it. */
+static int waits_columns(const struct report_table *table)
+{
+    bool has_waits = table->by == REPORT_BY_FUNCTION || table->by == REPORT_BY_LEAF;
+    return has_waits && !table->by_cum ? 2 + ANSWER_WAITS_COLUMNS : 0;
+}
+
 /* The columns before the names, with the first so many of the other metrics. */
 static int columns_used(const struct report_table *table, int others)
 {
-    int used = 2 * (cell_columns(table, table->metric) + SHARE_COLUMNS) + 2;
+    int used = cell_columns(table, table->metric) + CELL_COLUMNS + 2 * SHARE_COLUMNS + 2;
+    used += waits_columns(table) + (has_cum_error(table) ? ERROR_COLUMNS : 0);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric)
             continue;
@@ -45,11 +61,10 @@ static int others_shown(const struct report_table *table)
     return shown;
 }
 
-static void put_heading(const struct report_table *table, FILE *stream, enum report_metric metric,
-                        const char *heading)
+static void put_heading(FILE *stream, const char *heading, bool has_bar)
 {
     text_put_number(stream, heading, CELL_COLUMNS);
-    if (has_error(table, metric))
+    if (has_bar)
         text_put_number(stream, "±", ERROR_COLUMNS);
 }
 
@@ -57,16 +72,18 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
 {
     report_bold(stream, table->has_colour, true);
     fputc('\n', stream);
-    put_heading(table, stream, table->metric, report_metric_headings[table->metric]);
+    put_heading(stream, report_metric_headings[table->metric], has_error(table, table->metric));
     text_put_number(stream, "%", SHARE_COLUMNS);
-    put_heading(table, stream, table->metric, "CUM");
+    put_heading(stream, "CUM", has_cum_error(table));
     text_put_number(stream, "%", SHARE_COLUMNS);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric)
             continue;
-        put_heading(table, stream, (enum report_metric)metric, report_metric_headings[metric]);
+        put_heading(stream, report_metric_headings[metric], has_error(table, (enum report_metric)metric));
         others--;
     }
+    if (waits_columns(table))
+        fprintf(stream, "  %-*s", ANSWER_WAITS_COLUMNS, "WAITS FOR");
     fprintf(stream, "  %s", report_by_headings[table->by]);
     report_bold(stream, table->has_colour, false);
     fputc('\n', stream);
@@ -97,7 +114,7 @@ static void put_error(FILE *stream, uint64_t value, uint64_t error_ns)
 
 /* A metric with no more digits than its error allows, and its error bar. */
 static void put_cell(const struct report_table *table, FILE *stream, const struct values *values,
-                     const struct report_error *error, enum report_metric metric)
+                     const struct report_error *error, enum report_metric metric, bool has_bar)
 {
     char number[TEXT_NUMBER_BYTES];
     uint64_t value = report_metric(values, metric), error_ns = error_of(table, error, metric);
@@ -107,7 +124,7 @@ static void put_cell(const struct report_table *table, FILE *stream, const struc
         text_time_within(number, value, error_ns);
         text_put_number(stream, number, CELL_COLUMNS);
     }
-    if (has_error(table, metric))
+    if (has_bar)
         put_error(stream, value, error_ns);
 }
 
@@ -125,17 +142,24 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
 {
     const struct values *shown = table->by_cum ? &row->cum : &row->flat;
     const struct report_error *error = table->by_cum ? &row->cum_error : &row->flat_error;
-    put_cell(table, stream, &row->flat, &row->flat_error, table->metric);
+    char waits[ANSWER_TEXT_BYTES];
+    put_cell(table, stream, &row->flat, &row->flat_error, table->metric, has_error(table, table->metric));
     put_share_within(table, stream, &row->flat, &row->flat_error);
-    put_cell(table, stream, &row->cum, &row->cum_error, table->metric);
+    put_cell(table, stream, &row->cum, &row->cum_error, table->metric, has_cum_error(table));
     put_share_within(table, stream, &row->cum, &row->cum_error);
     for (int metric = 0, left = others; metric < METRIC_COUNT && left > 0; metric++) {
         if (metric == (int)table->metric)
             continue;
-        put_cell(table, stream, shown, error, (enum report_metric)metric);
+        put_cell(table, stream, shown, error, (enum report_metric)metric,
+                 has_error(table, (enum report_metric)metric));
         left--;
     }
     fputs("  ", stream);
+    answer_waits(row, waits);
+    if (waits_columns(table)) {
+        text_put_left(stream, waits, ANSWER_WAITS_COLUMNS, TEXT_CUT_END);
+        fputs("  ", stream);
+    }
     report_put_name(stream, row->name, table->by, table->columns, columns_used(table, others));
     fputc('\n', stream);
 }
@@ -158,6 +182,12 @@ static void put_legend(const struct report_table *table, FILE *stream)
             table->columns);
 }
 
+/* Rows are sorted: those after it are of nothing as well. */
+static bool is_of_nothing(const struct report_table *table, const struct report_row *row)
+{
+    return report_metric(table->by_cum ? &row->cum : &row->flat, table->metric) == 0;
+}
+
 void report_put_rows(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
@@ -165,12 +195,12 @@ void report_put_rows(const struct report_table *table, FILE *stream)
     int others = others_shown(table);
     put_headings(table, stream, others);
     for (size_t i = 0; i < report->row_count; i++) {
-        if (i < table->lines)
+        if (i < table->lines && !is_of_nothing(table, &report->rows[i]))
             put_row(table, stream, &report->rows[i], others);
         else
             tree_add_values(&rest, &report->rows[i].flat);
     }
-    if (report->row_count > table->lines) {
+    if (report->row_count > table->lines && report_metric(&rest, table->metric) > 0) {
         report_put_metric(stream, &rest, table->metric);
         if (has_error(table, table->metric))
             text_put_number(stream, "", ERROR_COLUMNS);

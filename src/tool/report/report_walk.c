@@ -23,19 +23,32 @@ static struct report_level *push_level(struct report_walk *walk)
     return &walk->levels[walk->level_count++];
 }
 
-/* A node's own values go to the innermost frame of its location. */
-static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node)
+static enum wait_kind wait_of(const struct report_walk *walk, arena_ref node)
+{
+    return (enum wait_kind)walk->report->meaning.nodes[tree_node_index(node)].wait;
+}
+
+/* The frame that a node's own values go to: the user's, or the innermost one. */
+static uint32_t frame_of_node(const struct report_walk *walk, const struct location *location, arena_ref node)
+{
+    uint32_t users = walk->report->meaning.nodes[tree_node_index(node)].frame;
+    bool is_users = walk->rows->request->by == REPORT_BY_FUNCTION && users && !location->pseudo;
+    return is_users ? users - 1 : walk->rows->profile->symbols->first_frame[location->index];
+}
+
+static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
+                     const struct values *self)
 {
     const struct tree_node *at = tree_node(walk->rows->profile->tree, node);
-    const struct values *self = &at->self;
     const struct symbols *symbols = walk->rows->profile->symbols;
-    uint32_t frame = symbols->first_frame[location->index], function = symbols->frames[frame].function;
+    uint32_t frame = frame_of_node(walk, location, node), function = symbols->frames[frame].function;
     arena_ref *longest = &walk->node_of_function[function];
     if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW) {
         struct report_row *row = &walk->report->rows[walk->rows->row_of_frame[frame]];
         tree_add_values(&row->flat, self);
         row->changes.flat_near += at->changes.flat_near;
         row->changes.flat_far += at->changes.flat_far;
+        row->waited_ns[wait_of(walk, node)] += self->offcpu_ns;
     }
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
         tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
@@ -44,6 +57,20 @@ static void add_flat(struct report_walk *walk, const struct location *location, 
     walk->in_function[function] += self->wall_ns;
     if (!*longest || self->wall_ns > tree_node(walk->rows->profile->tree, *longest)->self.wall_ns)
         *longest = node;
+}
+
+/* A node's own values, without what it waits for work. */
+static struct values shown_values(struct report_walk *walk, arena_ref ref)
+{
+    struct values self = tree_node(walk->rows->profile->tree, ref)->self;
+    enum wait_kind kind = wait_of(walk, ref);
+    walk->report->waited_ns[kind] += self.offcpu_ns;
+    if (kind != WAIT_IDLE || walk->rows->request->shows_idle)
+        return self;
+    self.wall_ns -= self.offcpu_ns < self.wall_ns ? self.offcpu_ns : self.wall_ns;
+    self.offcpu_ns = 0;
+    self.samples = self.cpu_ns ? self.samples : 0;
+    return self;
 }
 
 static bool is_selected(const struct report_walk *walk)
@@ -102,11 +129,11 @@ static bool enter_node(struct report_walk *walk, arena_ref ref)
     tree_add_values(&walk->report->total, &node->self);
     if (!is_selected(walk))
         return true;
-    *below = (struct report_level){node->self, node->changes};
-    if (!tree_has_weight(&node->self))
+    *below = (struct report_level){shown_values(walk, ref), node->changes};
+    if (!tree_has_weight(&below->values))
         return true;
     walk->report->has_changes |= node->changes.flat_near > 0;
-    add_flat(walk, location, ref);
+    add_flat(walk, location, ref, &below->values);
     if (!node->parent) {
         enter_location(walk, location);
         leave_location(walk, location, below);
@@ -150,28 +177,12 @@ bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored,
 
 /* ---- what a thread was mostly in ---- */
 
-static const char *function_name(const struct report_walk *walk, const struct location *location)
+/* Of the node with the most of that time. */
+static const char *waits_for(const struct report_walk *walk, arena_ref ref)
 {
-    const struct symbols *symbols = walk->rows->profile->symbols;
-    return symbols->functions[symbols->frames[symbols->first_frame[location->index]].function].name;
-}
-
-/* A waiting thread is mostly in the C library: the function that called it says more. */
-static const char *caller_in_another_module(const struct report_walk *walk, arena_ref ref)
-{
-    const struct tree *tree = walk->rows->profile->tree;
-    const struct tree_node *node = tree_node(tree, ref);
-    if (!node->parent || location_of(walk, node)->pseudo)
-        return NULL;
-    const char *path = walk->rows->locations[location_of(walk, node)->index].path;
-    while (tree_node(tree, node->parent)->parent) {
-        node = tree_node(tree, node->parent);
-        const struct location *location = location_of(walk, node);
-        const char *other = walk->rows->locations[location->index].path;
-        if (path && other && strcmp(path, other) != 0)
-            return function_name(walk, location);
-    }
-    return NULL;
+    const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
+    bool is_waiting = node->self.offcpu_ns > node->self.wall_ns / 2 && !location_of(walk, node)->pseudo;
+    return is_waiting ? wait_kind_words[wait_of(walk, ref)] : NULL;
 }
 
 void report_walk_take_mostly_in(struct report_walk *walk, struct report_thread *thread)
@@ -189,7 +200,7 @@ void report_walk_take_mostly_in(struct report_walk *walk, struct report_thread *
         walk->node_of_function[function] = 0;
     }
     walk->touched_count = 0;
-    thread->called_from = node ? caller_in_another_module(walk, node) : NULL;
+    thread->waits_for = node ? waits_for(walk, node) : NULL;
 }
 
 bool report_walk_init(struct report_walk *walk, struct report *report, const struct report_rows *rows)
