@@ -46,7 +46,7 @@ _wallprof_here() {
 _wallprof_report_value() {
     case $option in
     -s | --sort) _wallprof_words 'wall cpu offcpu samples' ;;
-    -b | --by) _wallprof_words 'function line file module thread process label' ;;
+    -b | --by) _wallprof_words 'function leaf line file module thread process label' ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
     -n | --lines | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;
     *) return 1 ;;
@@ -96,11 +96,12 @@ _wallprof_ctl() {
 }
 
 _wallprof_arguments() { # COMMAND
-    local report='--lines --sort --cum --by --thread --process --label --focus --ignore --width --json --no-error --color --help'
+    local report='--lines --sort --cum --by --idle --thread --process --label --focus --ignore --width --json --no-error --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
+    explain,-*) _wallprof_words '--lines --json --help' ;;
     view,-*) _wallprof_words '--output --print --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
     merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;
@@ -109,7 +110,7 @@ _wallprof_arguments() { # COMMAND
     gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
     ctl,-*) _wallprof_words '--timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
-    top,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
+    top,* | explain,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)
         case $option in
         -o | --output) _wallprof_files .html ;;
@@ -129,7 +130,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'run record top diff view export merge push recover gather ctl help --help --version'
+        _wallprof_words 'run record top explain diff view export merge push recover gather ctl help --help --version'
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
         _wallprof_run_from 2
     else

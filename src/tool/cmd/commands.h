@@ -9,6 +9,7 @@
 
 int command_ctl(int argc, char **argv);
 int command_diff(int argc, char **argv);
+int command_explain(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_gather(int argc, char **argv);
 int command_recover(int argc, char **argv);

@@ -1,0 +1,123 @@
+#include "hints.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEAST_PARTS = 20, FILES_MAX = 256 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_hint(struct hints *hints, const char *text)
+{
+    for (size_t i = 0; i < hints->count; i++) {
+        if (strcmp(hints->texts[i], text) == 0)
+            return;
+    }
+    if (hints->count < HINTS_MAX)
+        snprintf(hints->texts[hints->count++], HINT_BYTES, "%s", text);
+}
+
+static const char *main_program(const struct profile *profile)
+{
+    for (arena_ref ref = profile->modules->newest; ref;) {
+        const struct module *module = arena_at(profile->arena, ref);
+        if (module->is_main)
+            return base_name(arena_at(profile->arena, module->path));
+        ref = module->next;
+    }
+    return "";
+}
+
+/* How a runtime is told to write the names of the code that it compiles (docs/names.md). */
+static const char *way_to_names(const char *program)
+{
+    static const struct {
+        const char *pattern, *way;
+    } ways[] = {
+        {"node*", "start node with --perf-basic-prof --interpreted-frames-native-stack"},
+        {"java", "start java (17 or newer) with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+                 "-XX:+DumpPerfMapAtExit"},
+        {"python3.1[2-9]", "start Python with -X perf"},
+        {"dotnet", "set DOTNET_PerfMapEnabled=1"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (fnmatch(ways[i].pattern, program, 0) == 0)
+            return ways[i].way;
+    }
+    return NULL;
+}
+
+/* Time of their own of the files whose functions have no names. */
+struct unnamed {
+    struct {
+        const char *path;
+        uint64_t wall_ns;
+    } files[FILES_MAX];
+    size_t count;
+    uint64_t code_ns; /* of code that was compiled at run time */
+};
+
+static void add_file(struct unnamed *unnamed, const char *path, uint64_t wall_ns)
+{
+    size_t at = 0;
+    while (at < unnamed->count && strcmp(unnamed->files[at].path, path) != 0)
+        at++;
+    if (at == FILES_MAX)
+        return;
+    if (at == unnamed->count)
+        unnamed->files[unnamed->count++].path = path;
+    unnamed->files[at].wall_ns += wall_ns;
+}
+
+static void add_node(struct unnamed *unnamed, const struct profile *profile, const struct tree_node *node)
+{
+    const struct symbols *symbols = profile->symbols;
+    const struct location *location = tree_location_at(profile->tree, node->location);
+    const uint32_t function = symbols->frames[symbols->first_frame[location->index]].function;
+    if (location->pseudo || node->self.wall_ns == 0 || symbols->functions[function].is_symbol)
+        return;
+    if (!location->module) {
+        unnamed->code_ns += node->self.wall_ns;
+        return;
+    }
+    const struct module *module = arena_at(profile->arena, location->module);
+    add_file(unnamed, arena_at(profile->arena, module->path), node->self.wall_ns);
+}
+
+static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
+{
+    const struct tree *tree = profile->tree;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
+            add_node(unnamed, profile, tree_node(tree, node));
+    }
+}
+
+void hints_make(struct hints *hints, const struct report *report, const struct profile *profile)
+{
+    struct unnamed unnamed = {.count = 0};
+    const uint64_t least_ns = report->selected.wall_ns / LEAST_PARTS + 1;
+    char text[HINT_BYTES];
+    hints->count = 0;
+    find_unnamed(&unnamed, profile);
+    const char *program = main_program(profile), *way = way_to_names(program);
+    if (unnamed.code_ns >= least_ns) {
+        snprintf(text, sizeof text, "The code that %s compiled has no names: %s.", program,
+                 way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
+        add_hint(hints, text);
+    }
+    for (size_t i = 0; i < unnamed.count; i++) {
+        if (unnamed.files[i].wall_ns < least_ns)
+            continue;
+        snprintf(text, sizeof text,
+                 "Functions of %s have no names: install its debug package (-dbg, -dbgsym), or set "
+                 "DEBUGINFOD_URLS.",
+                 base_name(unnamed.files[i].path));
+        add_hint(hints, text);
+    }
+}

@@ -1,0 +1,49 @@
+#!/bin/bash
+# A report names the function that somebody would have to change, and why it is slow, on its first screen (24 lines of 80 columns)
+# and first in `explain --json`, for twenty planted bottlenecks.
+# test: long
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+program=$TARGETS/target_answers
+bad=0
+# What runs may wait for a CPU on a crowded machine.
+declare -A expected=(
+    [mutex]='waiting for a lock' [rwlock]='waiting for a lock' [semaphore]='waiting for a condition'
+    [condition]='waiting for a condition' [sleep]='asleep' [file]='in files' [network]='waiting for the network'
+    [pipe]='in files' [poll]='polling' [child]='waiting for a thread or process to end'
+)
+
+first_of_explain() { # FILE: "FUNCTION: WHY"
+    run_tool explain --json "$1" | "$PYTHON" -c '
+import json, sys
+text = sys.stdin.read()
+assert len(text) <= 4000, len(text)
+first = json.loads(text)["findings"][0]
+print(first["function"] + ":", first["why"])'
+}
+
+# A wait for processes is a finding only where nothing else is, so there the first row tells.
+check_answer() { # KIND
+    local found explained
+    run_tool top "$TMP/$1.pb.gz" >"$TMP/$1.top" || fail "$1: no report"
+    found=$(head -n 24 "$TMP/$1.top" | cut -c 1-80 | grep -m 1 -E '^ +[0-9.]+% ')
+    if [ "$1" = child ]; then
+        found=$(sed -n '/ FUNCTION$/{n;p;q}' "$TMP/$1.top")
+        [[ $found == *child*planted_child* ]] || complain "$1: the first row is '$found'"
+    else
+        [[ $found == *planted_$1*${expected[$1]-}* ]] || complain "$1: the first finding is '$found'"
+        explained=$(first_of_explain "$TMP/$1.pb.gz")
+        [[ $explained == planted_$1*:*${expected[$1]-}* ]] || complain "$1: explained first is '$explained'"
+    fi
+    grep -q 'idle (hidden)' "$TMP/$1.top" || complain "$1: nothing is idle"
+    echo "$1: $found"
+}
+
+run_tool() { "$BUILD/wallprof" "$@"; }
+
+for kind in $("$program" list); do
+    WALLPROF_OVERHEAD=off profile_run "$TMP/$kind.pb.gz" "$program" "$kind" || fail "$kind: it ended with status $?"
+    check_answer "$kind"
+done
+exit "$bad"
