@@ -78,8 +78,9 @@ static void ask_for_short_slices(void)
 }
 
 /*
- * The kernel ends a wait up to 50 us after its moment, together with another one that is due (timer slack, man
- * 2const PR_SET_TIMERSLACK). The other one may be the program's: ticks would then keep step with its timers.
+ * The kernel ends a wait up to 50 us after its moment, together with another one that is due
+ * (PR_SET_TIMERSLACK in prctl(2)). The other one may be the program's: ticks would then keep step with its
+ * timers.
  */
 static void ask_for_exact_timers(void)
 {
