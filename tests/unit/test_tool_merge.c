@@ -454,7 +454,7 @@ static void comments_say_what_was_merged(void **state)
     assert_true(has_comment(profile, "left out: /a/file: it is empty"));
     assert_true(has_comment(profile, "rates differ: from"));
     assert_true(has_comment(profile, "restrained to a crawl (so it was in 1 of 2)"));
-    assert_non_null(strstr(profile->command, "(and 1 other command lines)"));
+    assert_non_null(strstr(profile->command, "(and 1 other command line)"));
 }
 
 static bool contains(const struct fake_bytes *file, const char *text)

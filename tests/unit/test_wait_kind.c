@@ -25,6 +25,7 @@ static const struct stack_case stacks[] = {
     {WAIT_POLL, {"__GI___poll", "g_main_loop_run"}},
     {WAIT_EVENTS, {"epoll_wait", "serve"}},
     {WAIT_POLL, {"__select", "work"}},
+    {WAIT_POLL, {"pselect64_syscall", "jobserver_acquire"}},
     {WAIT_SOCKET, {"__libc_recv", "work"}},
     {WAIT_EVENTS, {"__libc_accept4", "work"}},
     {WAIT_FILE, {"__GI___libc_read", "_IO_new_file_underflow", "work"}},

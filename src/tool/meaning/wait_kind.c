@@ -76,6 +76,7 @@ static const struct wait_function {
     {"ppoll", WAIT_POLL, true},
     {"select", WAIT_POLL, true},
     {"pselect", WAIT_POLL, true},
+    {"pselect64_syscall", WAIT_POLL, true},
     {"epoll_wait", WAIT_EVENTS, true},
     {"epoll_pwait", WAIT_EVENTS, true},
     {"epoll_pwait2", WAIT_EVENTS, true},

@@ -147,14 +147,18 @@ static void make_command(struct merge_notes *notes)
     char more[64] = "";
     const struct merged_command *first = intern_table_at(&notes->commands, 0);
     if (notes->commands.count > 1)
-        snprintf(more, sizeof more, " (and %u other command lines)", notes->commands.count - 1);
+        snprintf(more, sizeof more, " (and %u other command line%s)", notes->commands.count - 1,
+                 notes->commands.count == 2 ? "" : "s");
     snprintf(notes->command, sizeof notes->command, "%.*s%s", (int)(sizeof notes->command - sizeof more),
              string_table_at(&notes->text, first->text), more);
 }
 
 static void make_restraint(struct merge_notes *notes, uint32_t recording_count)
 {
-    if (notes->restrained_count > 0)
+    if (notes->restrained_count > 0 && recording_count == 1)
+        snprintf(notes->restrained, sizeof notes->restrained, "%.400s",
+                 string_table_at(&notes->text, notes->restraint));
+    else if (notes->restrained_count > 0)
         snprintf(notes->restrained, sizeof notes->restrained, "%.400s%s%u of %u)",
                  string_table_at(&notes->text, notes->restraint), restrained_in, notes->restrained_count,
                  recording_count);

@@ -28,21 +28,22 @@ static enum wait_kind wait_of(const struct report_walk *walk, arena_ref node)
     return (enum wait_kind)walk->report->meaning.nodes[tree_node_index(node)].wait;
 }
 
-/* The frame that a node's own values go to: the user's, or the innermost one. */
-static uint32_t frame_of_node(const struct report_walk *walk, const struct location *location, arena_ref node)
+/* The frame of a node that is the user's; the innermost one where there is none, or by leaf. */
+static uint32_t users_frame(const struct report_walk *walk, const struct location *location, arena_ref node)
 {
     uint32_t users = walk->report->meaning.nodes[tree_node_index(node)].frame;
-    bool is_users = walk->rows->request->by == REPORT_BY_FUNCTION && users && !location->pseudo;
+    bool is_users = walk->rows->request->by != REPORT_BY_LEAF && users && !location->pseudo;
     return is_users ? users - 1 : walk->rows->profile->symbols->first_frame[location->index];
 }
 
-static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
-                     const struct values *self)
+/* A node's own values go to a function of the user's, or else to what is innermost. */
+static void add_to_row(struct report_walk *walk, const struct location *location, arena_ref node,
+                       const struct values *self)
 {
     const struct tree_node *at = tree_node(walk->rows->profile->tree, node);
-    const struct symbols *symbols = walk->rows->profile->symbols;
-    uint32_t frame = frame_of_node(walk, location, node), function = symbols->frames[frame].function;
-    arena_ref *longest = &walk->node_of_function[function];
+    const uint32_t frame = walk->rows->request->by == REPORT_BY_FUNCTION
+                               ? users_frame(walk, location, node)
+                               : walk->rows->profile->symbols->first_frame[location->index];
     if (walk->rows->row_of_frame[frame] != REPORT_NO_ROW) {
         struct report_row *row = &walk->report->rows[walk->rows->row_of_frame[frame]];
         tree_add_values(&row->flat, self);
@@ -52,6 +53,15 @@ static void add_flat(struct report_walk *walk, const struct location *location, 
     }
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
         tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
+}
+
+static void add_flat(struct report_walk *walk, const struct location *location, arena_ref node,
+                     const struct values *self)
+{
+    const struct symbols *symbols = walk->rows->profile->symbols;
+    const uint32_t function = symbols->frames[users_frame(walk, location, node)].function;
+    arena_ref *longest = &walk->node_of_function[function];
+    add_to_row(walk, location, node, self);
     if (!*longest)
         walk->touched[walk->touched_count++] = function;
     walk->in_function[function] += self->wall_ns;
