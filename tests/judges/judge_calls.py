@@ -81,6 +81,7 @@ LINE = re.compile(r"(\d+) +(?:(?P<end>\+\+\+ )|(?P<begun>\w+)\(.*<unfinished \.\
 
 
 NEVER_RETURN = {"exit", "exit_group"}
+OF_LAST_THREAD = {"exit_group"}  # by the C library; it may be ours
 
 
 def calls(path):
@@ -100,10 +101,7 @@ def calls(path):
                 lives[match[1]] = thread[1] + 1
                 continue
             name = match["resumed"] or match["whole"]
-            never_returns = (match["begun"] or match["whole"]) in NEVER_RETURN
-            if never_returns:
-                name = match["begun"] or match["whole"]
-            if name and (never_returns or not line.endswith("= ?\n")):
+            if name and (name in NEVER_RETURN or not line.endswith("= ?\n")):
                 made.setdefault(thread, {}).setdefault(name, line.strip())
             if 'prctl(PR_SET_NAME, "wallprof"' in line:
                 ours.add(thread)
@@ -120,7 +118,7 @@ def check_traces(root, bare, profiled):
         problems.append("there is no thread of ours")
     for thread, lines in made.items():
         is_ours = thread in ours
-        known = set(of_ours(rows)) if is_ours else before | set(merged(rows, 0, rows))
+        known = set(of_ours(rows)) | OF_LAST_THREAD if is_ours else before | set(merged(rows, 0, rows))
         for name in sorted(set(lines) - known - OF_STRACE):
             problems.append(f"{'our thread' if is_ours else 'a thread of the program'} calls {name}: {lines[name]}")
     return problems

@@ -214,7 +214,7 @@ def values_of(table):
 
 
 def judge_top(tool, path, stacks):
-    run = subprocess.run([tool, "top", "--json", "-n", "0", path], check=True, capture_output=True)
+    run = subprocess.run([tool, "top", "--json", "--by", "leaf", "--idle", "-n", "0", path], check=True, capture_output=True)
     report = json.loads(run.stdout)
     same("top's total", {0: values_of(report["total"])}, summed((0, values) for values in stacks.values()))
     same("top, itself", {row["name"]: values_of(row["flat"]) for row in report["rows"]}, flat(stacks))

@@ -102,6 +102,10 @@ bool code_owner_is_of_language(const char *function)
         "internal/*",
         "syscall.*",
         "time.Sleep*",
+        /* the JVM's list of compiled code */
+        "Interpreter",
+        "call_stub",
+        "StubRoutines*",
         /* a name without a symbol */
         "[[]*",
         NULL,
