@@ -13,14 +13,7 @@ static const char help[] = "usage: wallprof diff [OPTIONS] BEFORE AFTER\n"
                            "one name, then functions, the largest difference first. % is of BEFORE.\n"
                            "\n"
                            "      --normalize      compare shares: AFTER is scaled to BEFORE's total\n";
-static const char help_end[] =
-    "\n"
-    "JSON: {version: 1, normalized, total: SIDES, threads: [{name, presence, flat:\n"
-    "SIDES, cum: SIDES, flat_error: ERROR, cum_error: ERROR}], by, sort, row_count,\n"
-    "rows: [like threads]}. presence is both, new or gone; SIDES are {before: VALUES,\n"
-    "after: VALUES, change: VALUES}, VALUES {samples, cpu_ns, offcpu_ns, wall_ns};\n"
-    "ERROR is of the change at 95 %: {wall_ns, cpu_ns}, null below 5 samples; only\n"
-    "change and ERROR are normalized.\n";
+static const char help_end[] = "\nThe manual has the JSON: wallprof(1).\n";
 
 static int write_diff(const struct report_options *options, const struct diff *diff)
 {

@@ -12,7 +12,7 @@ enum { DEFAULT_LINES = 20 };
 static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
                            "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
                            "  -c, --cum            sort by time with all that was called\n"
-                           "  -b, --by WHAT        function, leaf, line, file, module, thread, process, label\n"
+                           "  -b, --by WHAT        by leaf, line, file, module, thread, process or label\n"
                            "      --idle           also time in which threads wait for work\n"
                            "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
                            "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
