@@ -228,27 +228,25 @@ fi
 
 # ---- raised privileges ----
 
-# What a program finds of us in itself. System calls, as our hooks would not show our handler.
+# What a program finds of us in itself: our handler as the kernel tells it, as our hooks would not show it.
 cat >"$TMP/bin/look.c" <<'END'
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 int main(void)
 {
     char line[512];
-    int threads = 0, is_loaded = 0, handlers = 0;
+    int threads = 0, is_loaded = 0;
+    unsigned long caught = 0;
     FILE *status = fopen("/proc/thread-self/status", "r"), *maps = fopen("/proc/thread-self/maps", "r");
-    while (status && fgets(line, sizeof line, status))
+    while (status && fgets(line, sizeof line, status)) {
         sscanf(line, "Threads: %d", &threads);
+        sscanf(line, "SigCgt: %lx", &caught);
+    }
     while (maps && fgets(line, sizeof line, maps))
         is_loaded |= strstr(line, "libwallprof.so") != NULL;
-    for (int number = 1; number < 32; number++) { /* the next two are the C library's */
-        unsigned long action[8] = {0};
-        handlers += syscall(SYS_rt_sigaction, number, NULL, action, 8) == 0 && action[0] > 1;
-    }
+    int handlers = __builtin_popcountl(caught & 0x7fffffff); /* the next two are the C library's */
     nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL);
     printf("secure %lu, loaded %d, threads %d, handlers %d\n", getauxval(AT_SECURE), is_loaded, threads, handlers);
     return 0;
