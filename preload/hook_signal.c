@@ -133,26 +133,21 @@ static bool is_no_signal(int number)
     return sig_numbers_bit(number) == 0 || number == 32 || number == 33;
 }
 
-/* Before an action is set. */
-static void give_back(int number)
-{
-    hook_mask_give_back_number(number);
-    if (sig_process_is_this())
-        sig_control_give_back(number);
-}
-
-/* Gets and sets an action. Each may be NULL, and is our own memory: under our lock no fault may happen. */
-static int swap_action(int number, struct sigaction *action, struct sigaction *old)
+/* Gets and sets an action. Each may be NULL, and is our own memory: under our lock no fault may happen. real:
+ * as for change_kernel_action. */
+static int swap_action(sig_sigaction_fn *real, int number, struct sigaction *action, struct sigaction *old)
 {
     if (action)
-        give_back(number);
+        hook_mask_give_back_number(number);
+    if (action && sig_process_is_this())
+        sig_control_give_back(number);
     int status = 0;
     if (is_kept(number)) {
-        if (action)
+        if (action && real == libc()->sigaction)
             sig_action_complete(number, action);
         sig_action_swap(number, action, old);
     } else {
-        status = change_kernel_action(libc()->sigaction, number, action, old);
+        status = change_kernel_action(real, number, action, old);
     }
     if (status == 0 && action)
         follow_stack(number, action);
@@ -169,7 +164,7 @@ WALLPROF_HOOK int sigaction(int number, const struct sigaction *restrict action,
         return libc()->sigaction(number, action, old);
     if (action)
         sig_action_copy(&wanted, action);
-    int status = swap_action(number, action ? &wanted : NULL, old ? &before : NULL);
+    int status = swap_action(libc()->sigaction, number, action ? &wanted : NULL, old ? &before : NULL);
     if (status == 0 && old)
         sig_action_copy(old, &before);
     return status;
@@ -227,17 +222,9 @@ bool hook_signal_call(long number, long action, long old, long set_bytes, long *
         return false;
     if (action && !hook_argument_read(&given, (const void *)action, sizeof(given)))
         return false; /* the kernel refuses it */
-    if (action) {
+    if (action)
         wanted = from_kernel(&given);
-        give_back((int)number);
-    }
-    *ret = 0;
-    if (is_kept((int)number))
-        sig_action_swap((int)number, action ? &wanted : NULL, &before);
-    else
-        *ret = change_kernel_action(call_sigaction, (int)number, action ? &wanted : NULL, &before);
-    if (*ret == 0 && action)
-        follow_stack((int)number, &wanted);
+    *ret = swap_action(call_sigaction, (int)number, action ? &wanted : NULL, &before);
     if (*ret == 0)
         *ret = show_old((void *)old, &before);
     return true;

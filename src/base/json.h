@@ -42,6 +42,16 @@ static inline void json_member_string(struct json *json, const char *key, const 
     json_string(json, text);
 }
 
+/* null for NULL */
+static inline void json_member_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    if (text)
+        json_string(json, text);
+    else
+        json_null(json);
+}
+
 static inline void json_member_uint(struct json *json, const char *key, uint64_t value)
 {
     json_key(json, key);

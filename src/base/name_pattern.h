@@ -5,6 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* The last part of a path; all of a path that ends with '/'. */
+static inline const char *name_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
 
 /* What a pattern's %-sequences stand for. */
 struct pattern_values {

@@ -30,28 +30,22 @@ KEEP_FRAME static void work(uint64_t ns)
 
 /* By the digits of the number, so that stacks are of many kinds. */
 KEEP_FRAME static void left(unsigned number, unsigned turns);
+KEEP_FRAME static void right(unsigned number, unsigned turns);
 
-KEEP_FRAME static void right(unsigned number, unsigned turns)
-{
-    if (turns == 0)
-        work(WORK_NS);
-    else if (number % 2)
-        right(number / 2, turns - 1);
-    else
-        left(number / 2, turns - 1);
-    KEEP_CALL();
-}
+#define TURN(side)                                                                                           \
+    KEEP_FRAME static void side(unsigned number, unsigned turns)                                             \
+    {                                                                                                        \
+        if (turns == 0)                                                                                      \
+            work(WORK_NS);                                                                                   \
+        else if (number % 2)                                                                                 \
+            right(number / 2, turns - 1);                                                                    \
+        else                                                                                                 \
+            left(number / 2, turns - 1);                                                                     \
+        KEEP_CALL();                                                                                         \
+    }
 
-KEEP_FRAME static void left(unsigned number, unsigned turns)
-{
-    if (turns == 0)
-        work(WORK_NS);
-    else if (number % 2)
-        right(number / 2, turns - 1);
-    else
-        left(number / 2, turns - 1);
-    KEEP_CALL();
-}
+TURN(left)
+TURN(right)
 
 static void *request(void *argument)
 {

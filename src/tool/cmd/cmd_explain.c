@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "report_options.h"
+#include "base/name_pattern.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/io/text.h"
@@ -38,12 +39,6 @@ struct explaining {
     struct hints hints;
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The command that shows this function's lines, or its callees where there are no lines. */
 static void next_command(const struct explaining *explaining, const struct finding *finding,
                          char ret[TEXT_BYTES])
@@ -58,10 +53,10 @@ static void next_command(const struct explaining *explaining, const struct findi
 
 static void put_where(const struct finding *finding)
 {
-    if (finding->line)
-        printf(" (%s:%u)", base_name(finding->file), finding->line);
+    if (finding->line && finding->file)
+        printf(" (%s:%u)", name_last_part(finding->file), finding->line);
     else if (finding->module)
-        printf(" (%s)", base_name(finding->module));
+        printf(" (%s)", name_last_part(finding->module));
 }
 
 static void put_finding(const struct explaining *explaining, const struct finding *finding)
@@ -103,15 +98,6 @@ static int print_text(const struct explaining *explaining)
 
 /* ---- JSON ---- */
 
-static void json_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    if (text)
-        json_string(json, text);
-    else
-        json_null(json);
-}
-
 static void json_finding(const struct explaining *explaining, const struct finding *finding,
                          struct json *json)
 {
@@ -128,14 +114,15 @@ static void json_finding(const struct explaining *explaining, const struct findi
     report_json_waits(json, row->waited_ns);
     answer_parts(explaining->report, row, parts);
     json_member_string(json, "why", parts);
-    json_text(json, "through", finding->through ? short_name(finding->through, NAME_COLUMNS, name) : NULL);
-    json_text(json, "file", finding->line ? finding->file : NULL);
+    json_member_text(json, "through",
+                     finding->through ? short_name(finding->through, NAME_COLUMNS, name) : NULL);
+    json_member_text(json, "file", finding->line ? finding->file : NULL);
     json_key(json, "line");
     if (finding->line)
         json_uint(json, finding->line);
     else
         json_null(json);
-    json_text(json, "module", finding->module);
+    json_member_text(json, "module", finding->module);
     json_member_array(json, "callers");
     for (uint32_t i = 0; i < finding->caller_count; i++)
         json_string(json, short_name(finding->callers[i], NAME_COLUMNS, name));

@@ -1,6 +1,6 @@
 #include "firefox_tables.h"
 #include "base/clock.h"
-#include "tool/meaning/wait_kind.h"
+#include "tool/meaning/meaning.h"
 
 #include <errno.h>
 
@@ -129,20 +129,6 @@ void firefox_tables_deinit(struct firefox_tables *tables)
 
 /* ---- waits ---- */
 
-static enum wait_kind kind_of(const struct firefox_tables *tables, arena_ref node)
-{
-    const struct tree *tree = tables->profile->tree;
-    struct wait_guess guess = {0};
-    bool goes_on = true;
-    for (; goes_on && tree_node(tree, node)->parent; node = tree_node(tree, node)->parent) {
-        uint32_t count;
-        const struct symbol_frame *frames = frames_of(tables, node, &count);
-        for (uint32_t i = 0; goes_on && i < count; i++)
-            goes_on = wait_guess_add(&guess, tables->profile->symbols->functions[frames[i].function].name);
-    }
-    return guess.kind;
-}
-
 /* 1 + the index of a new wait; 0 without memory. */
 static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t category)
 {
@@ -163,7 +149,7 @@ static enum wait_kind known_kind_of(const struct firefox_tables *tables, arena_r
 {
     uint32_t wait = tables->stacks[STACK_WAITING][tree_node_index(node)];
     return wait && !tables->failed ? tables->waits[wait - 1].category - CATEGORY_WAITS
-                                   : kind_of(tables, node);
+                                   : meaning_guess_wait(tables->profile, node);
 }
 
 /* Whether a wait was long, as far as that is known: of a thinned record it is not. */

@@ -1,25 +1,20 @@
 #include "code_owner.h"
+#include "base/name_pattern.h"
+#include "name_match.h"
 
-#include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static bool matches_one(const char *text, const char *const *patterns)
 {
     for (; *patterns; patterns++) {
-        if (fnmatch(*patterns, text, 0) == 0)
+        if (name_match(*patterns, text))
             return true;
     }
     return false;
 }
 
-bool code_owner_is_interpreter(const char *path)
+static bool is_interpreter(const char *path)
 {
     static const char *const programs[] = {
         "python[0-9]*", "python", "pypy*",    "ruby", "ruby[0-9]*", "perl",   "perl[0-9]*",
@@ -28,7 +23,7 @@ bool code_owner_is_interpreter(const char *path)
         "mono",         "mono-*", "dotnet",   "sbcl", "bash",       "dash",   "sh",
         "zsh",          "tclsh*", "wish*",    "gjs",  "qemu-*",     NULL,
     };
-    return matches_one(base_name(path), programs);
+    return matches_one(name_last_part(path), programs);
 }
 
 static bool is_of_system(const char *path)
@@ -45,7 +40,7 @@ static bool is_interpreters_library(const char *path)
     static const char *const libraries[] = {"libpython*",  "libjvm.so*", "libruby*", "libperl.so*",
                                             "libnode.so*", "libR.so*",   "libphp*",  "libmono*",
                                             "libcoreclr*", NULL};
-    return matches_one(base_name(path), libraries);
+    return matches_one(name_last_part(path), libraries);
 }
 
 static bool is_runtime(const char *path)
@@ -57,16 +52,16 @@ static bool is_runtime(const char *path)
         "libtsan*", "libasan*",  "libwallprof*", "libjemalloc.so*", "libtcmalloc*",
         "[[]vdso]", NULL,
     };
-    return matches_one(base_name(path), libraries);
+    return matches_one(name_last_part(path), libraries);
 }
 
 enum code_owner code_owner_of_file(const char *path, bool is_main)
 {
-    if (!path)
+    if (!*path)
         return OWNER_LIBRARY;
     if (is_runtime(path))
         return OWNER_RUNTIME;
-    if (is_interpreters_library(path) || code_owner_is_interpreter(path))
+    if (is_interpreters_library(path) || is_interpreter(path))
         return OWNER_LIBRARY;
     return is_main || !is_of_system(path) ? OWNER_USER : OWNER_LIBRARY;
 }

@@ -19,11 +19,8 @@ enum code_owner {
     OWNER_USER
 };
 
-/* Of a module or region, by its path; NULL: not known. is_main: the program itself. */
+/* Of a module or region, by its path; "": not known. is_main: the program itself. */
 enum code_owner code_owner_of_file(const char *path, bool is_main);
-
-/* Whether a program runs programs of another language: python3.11, node, java. */
-bool code_owner_is_interpreter(const char *path);
 
 /* Whether a function belongs to a language, wherever it is compiled into: std::, runtime. and so on. */
 bool code_owner_is_of_language(const char *function);

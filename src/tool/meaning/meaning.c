@@ -1,5 +1,6 @@
 #include "meaning.h"
 #include "code_owner.h"
+#include "base/smaller.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,18 +21,6 @@ struct making {
 
 /* ---- functions and locations ---- */
 
-static const char *path_of(const struct profile *profile, const struct location *location)
-{
-    const struct symbols *symbols = profile->symbols;
-    uint32_t region = symbols->region_of[location->index];
-    if (region)
-        return symbols->regions[region - 1].path;
-    if (!location->module)
-        return NULL;
-    const struct module *module = arena_at(profile->arena, location->module);
-    return arena_at(profile->arena, module->path);
-}
-
 /* Compiled code with names is the user's. Without names nobody can tell. */
 static enum code_owner owner_of(const struct profile *profile, const struct location *location)
 {
@@ -42,7 +31,7 @@ static enum code_owner owner_of(const struct profile *profile, const struct loca
     if (region)
         return symbols->regions[region - 1].has_names ? OWNER_USER : OWNER_LIBRARY;
     const struct module *module = location->module ? arena_at(profile->arena, location->module) : NULL;
-    return code_owner_of_file(path_of(profile, location), module && module->is_main);
+    return code_owner_of_file(profile_code_path(profile, location), module && module->is_main);
 }
 
 static void know_functions(struct making *making)
@@ -66,6 +55,22 @@ static void know_locations(struct making *making)
 }
 
 /* ---- nodes ---- */
+
+enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node)
+{
+    const struct tree *tree = profile->tree;
+    const struct symbols *symbols = profile->symbols;
+    struct wait_guess guess = {0};
+    bool goes_on = true;
+    for (; goes_on && tree_node(tree, node)->parent; node = tree_node(tree, node)->parent) {
+        uint32_t count;
+        const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
+        const struct symbol_frame *frames = symbols_frames(symbols, location->index, &count);
+        for (uint32_t i = 0; goes_on && i < count; i++)
+            goes_on = wait_guess_add(&guess, symbols->functions[frames[i].function].name);
+    }
+    return guess.kind;
+}
 
 /* One more frame inwards. A frame of the user's replaces any other; one of a library replaces none of the
  * user's. */
@@ -91,33 +96,11 @@ static void enter_frame(const struct making *making, struct meaning_of_node *nod
     node->owner = (uint8_t)owner;
 }
 
-static const struct symbol_frame *frames_of(const struct making *making, arena_ref node, uint32_t *ret_count)
-{
-    const struct tree *tree = making->profile->tree;
-    const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
-    return symbols_frames(making->profile->symbols, location->index, ret_count);
-}
-
-/* By the C library's functions at the innermost frames. */
-static enum wait_kind guess_wait(const struct making *making, arena_ref node)
-{
-    const struct tree *tree = making->profile->tree;
-    const struct symbols *symbols = making->profile->symbols;
-    struct wait_guess guess = {0};
-    bool goes_on = true;
-    for (; goes_on && tree_node(tree, node)->parent; node = tree_node(tree, node)->parent) {
-        uint32_t count;
-        const struct symbol_frame *frames = frames_of(making, node, &count);
-        for (uint32_t i = 0; goes_on && i < count; i++)
-            goes_on = wait_guess_add(&guess, symbols->functions[frames[i].function].name);
-    }
-    return guess.kind;
-}
-
 static enum wait_kind wait_of(const struct making *making, arena_ref node,
                               const struct meaning_of_node *known)
 {
-    enum wait_kind kind = known->machine ? (enum wait_kind)(known->machine - 1) : guess_wait(making, node);
+    enum wait_kind kind =
+        known->machine ? (enum wait_kind)(known->machine - 1) : meaning_guess_wait(making->profile, node);
     return wait_kind_is_for_work(kind, known->depth <= MEANING_IDLE_DEPTH) ? WAIT_IDLE : kind;
 }
 
@@ -170,4 +153,15 @@ void meaning_deinit(struct meaning *meaning)
 {
     free(meaning->nodes);
     meaning->nodes = NULL;
+}
+
+struct values meaning_shown(const struct meaning *meaning, const struct tree *tree, arena_ref node)
+{
+    struct values self = tree_node(tree, node)->self;
+    if (meaning->nodes[tree_node_index(node)].wait != WAIT_IDLE)
+        return self;
+    self.wall_ns -= smaller(self.offcpu_ns, self.wall_ns);
+    self.offcpu_ns = 0;
+    self.samples = self.cpu_ns ? self.samples : 0;
+    return self;
 }

@@ -1,6 +1,6 @@
 #include "wait_kind.h"
+#include "name_match.h"
 
-#include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -272,7 +272,7 @@ static const struct wait_machine {
 bool wait_machine_of(const char *function, enum wait_kind *ret)
 {
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-        if (fnmatch(machines[i].pattern, function, 0) == 0) {
+        if (name_match(machines[i].pattern, function)) {
             *ret = machines[i].kind;
             return true;
         }

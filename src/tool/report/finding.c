@@ -45,19 +45,10 @@ static int64_t callee_of(const struct looking *looking, arena_ref node, uint32_t
     return -1;
 }
 
-/* Time in which a thread waits for work is no part of a row. */
-static uint64_t shown_ns(const struct looking *looking, arena_ref node)
-{
-    const struct values *self = &tree_node(looking->profile->tree, node)->self;
-    const uint64_t hidden_ns =
-        looking->meaning->nodes[tree_node_index(node)].wait == WAIT_IDLE ? self->offcpu_ns : 0;
-    return self->wall_ns > hidden_ns ? self->wall_ns - hidden_ns : 0;
-}
-
 static void look_at_node(struct looking *looking, arena_ref node)
 {
     const uint32_t frame = looking->meaning->nodes[tree_node_index(node)].frame;
-    const uint64_t wall_ns = shown_ns(looking, node);
+    const uint64_t wall_ns = meaning_shown(looking->meaning, looking->profile->tree, node).wall_ns;
     if (!frame || wall_ns == 0 || location_of(looking, node)->pseudo ||
         strcmp(function_name(looking, frame - 1), looking->finding->row->name) != 0)
         return;

@@ -1,16 +1,11 @@
 #include "hints.h"
+#include "base/name_pattern.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LEAST_PARTS = 20, FILES_MAX = 256 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static void add_hint(struct hints *hints, const char *text)
 {
@@ -27,7 +22,7 @@ static const char *main_program(const struct profile *profile)
     for (arena_ref ref = profile->modules->newest; ref;) {
         const struct module *module = arena_at(profile->arena, ref);
         if (module->is_main)
-            return base_name(arena_at(profile->arena, module->path));
+            return name_last_part(arena_at(profile->arena, module->path));
         ref = module->next;
     }
     return "";
@@ -117,7 +112,7 @@ void hints_make(struct hints *hints, const struct report *report, const struct p
         snprintf(text, sizeof text,
                  "Functions of %s have no names: install its debug package (-dbg, -dbgsym), or set "
                  "DEBUGINFOD_URLS.",
-                 base_name(unnamed.files[i].path));
+                 name_last_part(unnamed.files[i].path));
         add_hint(hints, text);
     }
 }

@@ -7,15 +7,6 @@ static void json_member(struct json *json, const char *key, uint64_t value)
     json_uint(json, value);
 }
 
-static void json_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    if (text)
-        json_string(json, text);
-    else
-        json_null(json);
-}
-
 void report_json_values(struct json *json, const char *key, const struct values *values)
 {
     json_key(json, key);
@@ -70,7 +61,7 @@ static void json_process(struct json *json, const struct process_record *process
 {
     json_key(json, "process");
     json_begin_object(json);
-    json_text(json, "name", *process->name ? process->name : NULL);
+    json_member_text(json, "name", *process->name ? process->name : NULL);
     json_number(json, "pid", process->pid, process->pid > 0);
     json_number(json, "rank", process->rank, process->rank >= 0);
     json_end_object(json);
@@ -84,14 +75,14 @@ static void json_threads(struct json *json, const struct report *report)
         const struct report_thread *thread = &report->threads[i];
         json_newline(json);
         json_begin_object(json);
-        json_text(json, "name", thread->has_name ? thread->name : NULL);
+        json_member_text(json, "name", thread->has_name ? thread->name : NULL);
         if (thread->of)
             json_process(json, thread->of);
         json_number(json, "tid", thread->tid, thread->tid != 0);
         json_member(json, "merged_threads", thread->merged_threads);
         report_json_values(json, "total", &thread->total);
-        json_text(json, "mostly_in", thread->mostly_in);
-        json_text(json, "waits_for", thread->waits_for);
+        json_member_text(json, "mostly_in", thread->mostly_in);
+        json_member_text(json, "waits_for", thread->waits_for);
         json_member(json, "mostly_ns", thread->mostly_ns);
         json_end_object(json);
     }
@@ -106,7 +97,7 @@ static void json_rows(struct json *json, const struct report_table *table)
         const struct report_row *row = &table->report->rows[i];
         json_newline(json);
         json_begin_object(json);
-        json_text(json, "name", row->name);
+        json_member_text(json, "name", row->name);
         report_json_values(json, "flat", &row->flat);
         report_json_values(json, "cum", &row->cum);
         if (table->has_errors) {
@@ -125,11 +116,11 @@ void report_json_write(const struct report_table *table, struct json *json)
     const struct report *report = table->report;
     json_begin_object(json);
     json_member(json, "version", 2);
-    json_text(json, "command", profile->command);
+    json_member_text(json, "command", profile->command);
     json_member(json, "start_utc_ns", profile->start_utc_ns);
     json_member(json, "duration_ns", profile->duration_ns);
     json_member(json, "period_ns", profile->period_ns);
-    json_text(json, "restraint", *profile->restraint ? profile->restraint : NULL);
+    json_member_text(json, "restraint", *profile->restraint ? profile->restraint : NULL);
     report_json_values(json, "total", &report->total);
     report_json_values(json, "selected", &report->selected);
     report_json_waits(json, report->waited_ns);
@@ -142,8 +133,8 @@ void report_json_write(const struct report_table *table, struct json *json)
                            &report->pseudo[PSEUDO_UNINTERESTING]);
     json_end_object(json);
     json_threads(json, report);
-    json_text(json, "by", report_by_words[table->by]);
-    json_text(json, "sort", report_metric_words[table->metric]);
+    json_member_text(json, "by", report_by_words[table->by]);
+    json_member_text(json, "sort", report_metric_words[table->metric]);
     json_key(json, "cum");
     json_bool(json, table->by_cum);
     json_member(json, "row_count", report->row_count);

@@ -1,26 +1,15 @@
 #include "report_rows.h"
+#include "base/name_pattern.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *path_of(const struct report_rows *rows, const struct location *location)
 {
-    const struct symbols *symbols = rows->profile->symbols;
-    uint32_t region = symbols->region_of[location->index];
-    if (region)
-        return symbols->regions[region - 1].path;
-    if (!location->module)
-        return NULL;
-    const struct module *module = arena_at(rows->profile->arena, location->module);
-    return arena_at(rows->profile->arena, module->path);
+    const char *path = profile_code_path(rows->profile, location);
+    return *path ? path : NULL;
 }
 
 static bool matches(const regex_t *expression, const char *text)
@@ -57,7 +46,7 @@ static const char *row_name(const struct report_rows *rows, const struct symbol_
     case REPORT_BY_FILE:
         if (function->file)
             return function->file;
-        snprintf(buffer, bytes, *path == '[' ? "%s" : "[%s]", base_name(path));
+        snprintf(buffer, bytes, *path == '[' ? "%s" : "[%s]", name_last_part(path));
         return buffer;
     case REPORT_BY_MODULE:
         return path;

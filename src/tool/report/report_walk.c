@@ -69,18 +69,13 @@ static void add_flat(struct report_walk *walk, const struct location *location, 
         *longest = node;
 }
 
-/* A node's own values, without what it waits for work. */
+/* A node's own values, without what it waits for work unless that is wanted. */
 static struct values shown_values(struct report_walk *walk, arena_ref ref)
 {
-    struct values self = tree_node(walk->rows->profile->tree, ref)->self;
-    enum wait_kind kind = wait_of(walk, ref);
-    walk->report->waited_ns[kind] += self.offcpu_ns;
-    if (kind != WAIT_IDLE || walk->rows->request->shows_idle)
-        return self;
-    self.wall_ns -= self.offcpu_ns < self.wall_ns ? self.offcpu_ns : self.wall_ns;
-    self.offcpu_ns = 0;
-    self.samples = self.cpu_ns ? self.samples : 0;
-    return self;
+    const struct tree *tree = walk->rows->profile->tree;
+    const struct values *self = &tree_node(tree, ref)->self;
+    walk->report->waited_ns[wait_of(walk, ref)] += self->offcpu_ns;
+    return walk->rows->request->shows_idle ? *self : meaning_shown(&walk->report->meaning, tree, ref);
 }
 
 static bool is_selected(const struct report_walk *walk)
