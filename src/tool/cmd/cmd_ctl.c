@@ -44,7 +44,6 @@ static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400 };
 
 static const uint64_t alive_check_ns = 100 * NS_PER_MS;
-static const uint64_t page_patience_ns = NS_PER_S;
 
 struct subject {
     long pid;
@@ -95,6 +94,22 @@ static int open_page_of(const char *task)
     return fd;
 }
 
+/* Whether the library is loaded into the process: it may have a thread of ours in a moment. */
+static bool has_library(long pid)
+{
+    char path[64], *line = NULL;
+    size_t capacity = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
+    FILE *file = fopen(path, "re");
+    while (file && !found && getline(&line, &capacity, file) > 0)
+        found = strstr(line, "/libwallprof.so") != NULL;
+    if (file)
+        fclose(file);
+    free(line);
+    return found;
+}
+
 /* The page's descriptor. -ESRCH: no process. -ENODATA: no thread of ours. -ENOENT: it has no page. */
 static int find_page(struct subject *subject)
 {
@@ -116,13 +131,17 @@ static int find_page(struct subject *subject)
     return fd;
 }
 
-/* A process has its page when its first tick is near, which takes some milliseconds. */
-static int await_page(struct subject *subject)
+/* A process that has just begun has neither its thread nor its page yet. */
+static bool may_come(long pid, int error)
+{
+    return error == -ENOENT || (error == -ENODATA && has_library(pid));
+}
+
+static int await_page(struct subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
-    uint64_t deadline_ns = clock_monotonic_ns() + page_patience_ns;
     int fd;
-    while ((fd = find_page(subject)) == -ENOENT && clock_monotonic_ns() < deadline_ns)
+    while ((fd = find_page(subject)) < 0 && may_come(subject->pid, fd) && clock_monotonic_ns() < deadline_ns)
         nanosleep(&pause, NULL);
     return fd;
 }
@@ -146,10 +165,10 @@ static int explain_failure(long pid, int error)
     }
 }
 
-static int open_subject(struct subject *subject)
+static int open_subject(struct subject *subject, uint64_t timeout_ns)
 {
     struct stat status;
-    subject->fd = await_page(subject);
+    subject->fd = await_page(subject, clock_monotonic_ns() + timeout_ns);
     if (subject->fd < 0)
         return explain_failure(subject->pid, subject->fd);
     if (fstat(subject->fd, &status) < 0 || status.st_size != CONTROL_PAGE_BYTES)
@@ -350,7 +369,7 @@ int command_ctl(int argc, char **argv)
     if (count == 3 && make_absolute(argv[optind + 2], path) != 0)
         return 1;
     const uint64_t timeout_ns = (uint64_t)timeout_s * NS_PER_S;
-    if (open_subject(&subject) != 0)
+    if (open_subject(&subject, timeout_ns) != 0)
         return 1;
     if (kind == CONTROL_DUMP)
         return dump(&subject, path, timeout_ns);
