@@ -5,7 +5,9 @@
 
 The threads that run are seen often, however many wait: each function has its wall time within 5 %, or within what chance
 does to so many looks, whichever is larger. A thread's looks are independent of what it does, so a function with a share p
-of n looks is off by 5 * sqrt(p(1 - p)n) looks less than once in a million profiles. Each running thread has ten looks at
+of n looks is off by 5 * sqrt(p(1 - p)n) looks less than once in a million profiles, where each look stands for one tick.
+A tick without a look makes another look's stretch longer. Where thousands of threads begin at once the first look comes
+after half a second, and that stretch goes to one function. So a thread may be off by its ticks without a look. Each running thread has ten looks at
 least: a blocked one's share of 8 looks a tick would be one in four seconds. And of the time of the blocked threads no
 more than a twentieth was not seen.
 """
@@ -17,7 +19,7 @@ from judge_truth import Judge, Truth, estimates
 from pprof_read import SAMPLES, WALL, Profile
 
 FUNCTIONS = ("run_longer", "run_shorter")
-LEAST_LOOKS, SHARE, SIGMAS = 10, 0.05, 5
+LEAST_LOOKS, SHARE, SIGMAS, TICK_NS = 10, 0.05, 5, 10**7
 
 
 class CrowdTruth(Truth):
@@ -36,11 +38,12 @@ def judge_functions(judge, profile, truth):
     for name, count in looks.items():
         judge.verdict(count >= LEAST_LOOKS, f"{name}: {count} looks")
     total = sum(truth.functions[function][0] for function in FUNCTIONS)
+    unlooked_ns = sum(max(life - looks[name] * TICK_NS, 0) for name, (_, life, _) in truth.threads.items())
     for function in FUNCTIONS:
         wall_ns = sum(found[(name, function)][WALL] for name in truth.threads)
         share = truth.functions[function][0] / total
         chance = SIGMAS * math.sqrt(share * (1 - share) / max(sum(looks.values()), 1)) * total
-        allowed = max(SHARE * truth.functions[function][0], chance) + len(looks) * truth.stalled_ns
+        allowed = max(SHARE * truth.functions[function][0], chance) + len(looks) * truth.stalled_ns + unlooked_ns
         judge.close(function, wall_ns, truth.functions[function][0], allowed)
 
 
