@@ -6,12 +6,12 @@
 is_emulated || skip "e2e_own_signal.sh is for the machine itself"
 program=$TARGETS/target_own_signal
 
-# Not what qemu-user 7.2 does otherwise: it leaves SIGKILL and SIGSTOP in handlers' masks (sigaction), and in flags what
+# Not what qemu-user 7.2 does otherwise: it leaves SIGKILL and SIGSTOP in handlers' masks (sigaction, by_number), and in flags what
 # kernels since 5.11 take out (signal: SA_INTERRUPT), calls no handler after a wait with a mask that blocks the signal
 # (wait_masks), and aborts when a forked child starts a thread, whose number it still has from the parent (fork, exec,
-# default: qemu_plugin_vcpu_init_hook). And what the target starts is of the machine itself, where our library cannot be
+# default, by_number: qemu_plugin_vcpu_init_hook). And what the target starts is of the machine itself, where our library cannot be
 # preloaded (pending_among_all, from_outside).
-left_out='sigaction signal wait_masks fork exec default pending_among_all from_outside'
+left_out='sigaction by_number signal wait_masks fork exec default pending_among_all from_outside'
 
 run_cases() { # DIRECTORY RUN...
     local directory=$TMP/$1 name
