@@ -1,6 +1,7 @@
 /* See fold.h for the rules. Cost: for each frame one hash lookup, and one step up for the call counts. At a
  * thread's end: two steps for each node. */
 #include "fold.h"
+#include "fold_gaps.h"
 #include "base/smaller.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
@@ -65,6 +66,24 @@ static struct passed end_stretch(const struct fold *fold, const struct fold_thre
     claim(fold, thread, &tree_node(fold->tree, credited)->self, wall_ns, thread->was_running ? wall_ns : 0);
     uint64_t used_ns = thread->was_running ? smaller(passed.cpu_ns, wall_ns) : 0;
     return (struct passed){passed.wall_ns - wall_ns, passed.cpu_ns - used_ns};
+}
+
+/* ---- gaps ---- */
+
+/*
+ * Gaps in the passed time get their nodes, and the time before them that of the last observation's stretch.
+ * Takes both out of *all, but for the CPU time of the stretch. Returns what is left for the next observation.
+ */
+static struct passed leave_out_gaps(const struct fold *fold, struct fold_thread *thread, struct passed *all)
+{
+    struct fold_missed missed = fold_gaps_take(fold->gaps, thread, &all->wall_ns, &all->cpu_ns);
+    if (missed.wall_ns == 0)
+        return *all;
+    struct passed passed = end_stretch(fold, thread, thread->credited, *all);
+    fold_gaps_give(fold, thread, &missed, all->wall_ns - passed.wall_ns);
+    thread->changes.last.weight_ns += (double)(all->wall_ns - passed.wall_ns);
+    all->wall_ns = passed.wall_ns;
+    return passed;
 }
 
 /* The node for a path. Where memory ends, [overflow] stands for the rest of it. */
@@ -219,12 +238,15 @@ static void count_changes(struct fold *fold, struct fold_thread *thread, bool is
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
 {
     struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
+    if (!observation->is_unchanged)
+        passed = leave_out_gaps(fold, thread, &all);
     arena_ref before = thread->credited;
     thread->credited = node_of_observation(fold->tree, thread, observation);
     bool goes_on = observation->is_unchanged || (observation->is_left_out && thread->credited == before);
     if (!goes_on) {
-        passed = end_stretch(fold, thread, before, all);
-        count_changes(fold, thread, observation->is_running, all.wall_ns - passed.wall_ns, passed.wall_ns);
+        struct passed rest = end_stretch(fold, thread, before, passed);
+        count_changes(fold, thread, observation->is_running, passed.wall_ns - rest.wall_ns, rest.wall_ns);
+        passed = rest;
     } else
         changes_same(fold->tree, &thread->changes);
     thread->was_running = observation->is_running;
@@ -293,8 +315,10 @@ void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t tim
     struct tree *tree = fold->tree;
     struct passed all = advance(thread, time_ns, cpu_clock_ns), passed = all;
     arena_ref node = thread->credited;
-    if (rest != FOLD_REST_UNCHANGED)
-        passed = end_stretch(fold, thread, thread->credited, all);
+    if (rest != FOLD_REST_UNCHANGED) {
+        passed = leave_out_gaps(fold, thread, &all);
+        passed = end_stretch(fold, thread, thread->credited, passed);
+    }
     changes_settle(&fold->newcomers, tree, &thread->changes, all.wall_ns - passed.wall_ns);
     if (passed.wall_ns > 0) {
         node = node_of_rest(tree, thread, rest);

@@ -13,6 +13,10 @@
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
  * frame below them is one new call. A change of labels makes no call.
  *
+ * - gaps: time that nobody could observe (gaps.h) is in no stretch. It goes to a pseudo-frame below the stack
+ * that the thread was last seen in. Of the CPU time that passed it has what does not fit into the time beside
+ * it.
+ *
  * Source: the call counts of rbspy (callgrind.rs).
  *
  * Called from: the sampler thread only.
@@ -21,6 +25,7 @@
 #define WALLPROF_FOLD_H
 
 #include "changes.h"
+#include "gaps.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
 
@@ -74,6 +79,7 @@ struct fold {
     uint64_t samples;          /* observations so far */
     struct timeline *timeline; /* keeps them with their times; NULL: nothing does. Not owned */
     struct changes_newcomers newcomers;
+    const struct gaps *gaps;   /* NULL: there are none. Not owned */
 };
 
 /* timeline_begin begins the timeline's part, after this. */

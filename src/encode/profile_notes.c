@@ -79,6 +79,9 @@ static void emit_counters(const struct notes_writer *writer)
               "%.5g ticks a second requested, %" PRIu64 " made, %" PRIu64 " missed; up to %u threads a tick",
               1e9 / (double)profile->period_ns, counters->ticks, counters->late_ticks,
               profile->threads_per_tick);
+    if (counters->stopped_ns + counters->unobserved_ns > 0)
+        emit_note(writer, "the process was stopped for %.3f s, and for %.3f s it could not be observed",
+                  (double)counters->stopped_ns / 1e9, (double)counters->unobserved_ns / 1e9);
     if (*profile->restraint)
         writer->add(writer->context, profile->restraint);
     emit_note(writer,

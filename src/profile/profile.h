@@ -60,6 +60,8 @@ enum { PROCESS_NO_RANK = -1 };
 struct counters {
     uint64_t ticks;           /* performed */
     uint64_t late_ticks;      /* periods that passed without a tick, because one came late */
+    uint64_t stopped_ns;      /* how long no thread could be observed: the process was stopped, */
+    uint64_t unobserved_ns;   /* or the sampler could not run (account/gaps.h) */
     uint64_t samples;         /* samples added to the tree. Of them: */
     uint64_t unchanged;       /* the thread had not run since its last one */
     uint64_t walked;          /* it was blocked, and the sampler thread walked its stack */

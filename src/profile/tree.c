@@ -16,6 +16,7 @@ static const char *const pseudo_names[PSEUDO_KINDS] = {
     [PSEUDO_UNSAMPLED] = "[unsampled]", [PSEUDO_NOT_RESPONDING] = "[not responding]",
     [PSEUDO_TRUNCATED] = "[truncated]", [PSEUDO_OVERFLOW] = "[overflow]",
     [PSEUDO_UNLOADED] = "[unloaded]",   [PSEUDO_UNINTERESTING] = "[uninteresting]",
+    [PSEUDO_STOPPED] = "[stopped]",     [PSEUDO_NOT_OBSERVED] = "[not observed]",
 };
 
 const char *tree_pseudo_name(enum pseudo_frame pseudo)

@@ -31,6 +31,8 @@ enum pseudo_frame {
     PSEUDO_COUNT,
     PSEUDO_UNINTERESTING = PSEUDO_COUNT, /* the program has excluded the thread from sampling */
     PSEUDO_LABEL,                        /* not one location but many: see tree_label */
+    PSEUDO_STOPPED,                      /* the process was stopped: no thread ran (account/gaps.h) */
+    PSEUDO_NOT_OBSERVED,                 /* the sampler could not run */
     PSEUDO_KINDS
 };
 

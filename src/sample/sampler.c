@@ -46,6 +46,7 @@ static int init_parts(struct sampler *sampler, const struct sampler_options *opt
     account.timeline = sampler->timeline;
     if (status == 0)
         status = account_init(&sampler->account, &sampler->tree, &sampler->modules, &account);
+    sampler->account.fold.gaps = &sampler->gaps;
     return status;
 }
 
@@ -91,6 +92,7 @@ void sampler_deinit(struct sampler *sampler)
 void sampler_drop_descriptors(struct sampler *sampler)
 {
     sampler->thread_scan.task_directory = -1;
+    gap_watch_drop(&sampler->gap_watch);
     observe_drop_descriptors(&sampler->observer);
 }
 
@@ -106,6 +108,8 @@ void sampler_close_directory(struct sampler *sampler)
 static void open_directory(struct sampler *sampler, bool has_own_descriptors)
 {
     thread_scan_open(&sampler->thread_scan);
+    if (has_own_descriptors)
+        gap_watch_open(&sampler->gap_watch);
     observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors,
                   &sampler->view);
 }

@@ -15,6 +15,7 @@
 #include "account/mapped_store.h"
 #include "account/merge_ended.h"
 #include "account/thread_records.h"
+#include "gap_watch.h"
 #include "modules/modules.h"
 #include "observe.h"
 #include "base/random.h"
@@ -66,6 +67,8 @@ struct sampler {
     struct thread_records records;
     struct merge_ended merge_ended;
     struct counters counters;
+    struct gaps gaps; /* time in which nobody could be observed */
+    struct gap_watch gap_watch;
     struct mapped_store mapped_store; /* sampler_store.c */
     arena_ref free_state;             /* struct thread_state of threads that have ended */
     struct counters counted_before;   /* counts that never start over: their values at sampler_begin_anew */
@@ -167,6 +170,14 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns);
 void sampler_stop(struct sampler *sampler, uint64_t now_ns);
 void sampler_start(struct sampler *sampler, uint64_t now_ns);
 void sampler_idle(struct sampler *sampler, uint64_t now_ns);
+
+/*
+ * Before the sampler thread waits for a moment; whether it has come much later than at that moment; and if
+ * so: the time since then could not be observed. *sampler may be zeroed memory for the first two.
+ */
+void sampler_begin_wait(struct sampler *sampler);
+bool sampler_came_late(const struct sampler *sampler, uint64_t due_ns, uint64_t now_ns);
+void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns);
 
 /*
  * Forgets the recording, which is stopped or has just been settled at now_ns, and begins another one: of the

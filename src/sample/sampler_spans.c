@@ -7,6 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
+/* On a busy machine the sampler is late too, but hardly that late. */
+static const uint64_t late_ns = 50 * NS_PER_MS;
+
+/* On a crowded machine all threads wait for a CPU alike, the sampler too: the moment at which it gets one is
+ * as random as the one that was due. */
+static const uint64_t starved_ns = NS_PER_S;
+
 /* ---- settled ---- */
 
 /* What a recording's end needs of a living thread. */
@@ -128,6 +135,27 @@ void sampler_start(struct sampler *sampler, uint64_t now_ns)
     restart_ticks(sampler, now_ns);
 }
 
+/* ---- gaps ---- */
+
+void sampler_begin_wait(struct sampler *sampler)
+{
+    gap_watch_begin(&sampler->gap_watch);
+}
+
+bool sampler_came_late(const struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+{
+    return sampler->threads && !sampler->is_stopped && due_ns && now_ns > due_ns + late_ns;
+}
+
+void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+{
+    enum gap_cause cause = gap_watch_cause(&sampler->gap_watch, now_ns - due_ns);
+    gap_watch_begin(&sampler->gap_watch);
+    if (cause == GAP_CAUSE_STARVED && now_ns - due_ns < starved_ns)
+        return;
+    gaps_add(&sampler->gaps, due_ns, now_ns, cause == GAP_CAUSE_STOPPED ? GAP_STOPPED : GAP_NOT_OBSERVED);
+}
+
 /* ---- anew ---- */
 
 bool sampler_let_go(struct sampler *sampler)
@@ -148,6 +176,8 @@ static void count_anew(struct sampler *sampler, uint64_t now_ns)
     const struct counters *counters = &sampler->counters;
     struct counters *before = &sampler->counted_before;
     before->late_ticks += counters->late_ticks;
+    before->stopped_ns += counters->stopped_ns;
+    before->unobserved_ns += counters->unobserved_ns;
     before->stray += counters->stray;
     before->handler_cpu_ns += counters->handler_cpu_ns;
     before->sampler_cpu_ns += counters->sampler_cpu_ns;

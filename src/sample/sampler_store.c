@@ -102,6 +102,8 @@ void sampler_count_up(struct sampler *sampler)
     sampler->counters.samples = sampler->account.fold.samples;
     const struct counters *before = &sampler->counted_before;
     sampler->counters.late_ticks = sampler->tick.late - before->late_ticks;
+    sampler->counters.stopped_ns = sampler->gaps.total_ns[GAP_STOPPED] - before->stopped_ns;
+    sampler->counters.unobserved_ns = sampler->gaps.total_ns[GAP_NOT_OBSERVED] - before->unobserved_ns;
     sampler->counters.unchanged = sampler->observer.made.unchanged;
     sampler->counters.walked = sampler->observer.made.walked;
     sampler->counters.replies = sampler->observer.made.replied;

@@ -153,6 +153,15 @@ static void sample_thread(struct sampler *sampler, struct schedule_thread *due)
         account_one(sampler, &seen);
 }
 
+/* The process may be stopped at any moment, between two threads too. *last_ns: when this was called last. */
+static uint64_t time_at_work(struct sampler *sampler, uint64_t *last_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (sampler_came_late(sampler, *last_ns, now_ns))
+        sampler_note_gap(sampler, *last_ns, now_ns);
+    return *last_ns = now_ns;
+}
+
 /* A tick that is there only for quiet or new threads is charged to them as a whole: all since the last one.
  */
 static void sample_threads(struct sampler *sampler, uint64_t now_ns)
@@ -161,15 +170,14 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
     enum schedule_kind kind = SCHEDULE_KINDS;
     uint64_t since_ns = sampler->charged_ns + sampler->upkeep_cpu_ns;
     begin_tick(sampler, now_ns);
-    uint64_t end_ns = now_ns + sampler->tick.period_ns / 2, at_ns = clock_monotonic_ns();
-    while ((due = schedule_next(&sampler->schedule, at_ns)) != NULL) {
+    uint64_t end_ns = now_ns + sampler->tick.period_ns / 2, at_ns = now_ns;
+    while ((due = schedule_next(&sampler->schedule, time_at_work(sampler, &at_ns))) != NULL) {
         enum schedule_kind next = due->sampled == SCHEDULE_IDLE ? SCHEDULE_ACTIVE : due->sampled;
         if (next != kind && kind != SCHEDULE_KINDS)
             charge(sampler, kind, &since_ns);
         kind = next;
         sample_thread(sampler, due);
-        at_ns = clock_monotonic_ns();
-        if (at_ns > end_ns && kind != SCHEDULE_ACTIVE)
+        if (clock_monotonic_ns() > end_ns && kind != SCHEDULE_ACTIVE)
             break;
     }
     charge(sampler, kind, &since_ns);

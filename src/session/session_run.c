@@ -136,16 +136,29 @@ static int enter_sampler(struct session *session)
 
 /* ---- a tick ---- */
 
+/* First of all when the sampler wakes: before a recording ends that it was stopped in. */
+static void note_gap(struct session *session, uint64_t due_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!sampler_came_late(&session->sampler, due_ns, now_ns))
+        return;
+    sampler_pause_work(&session->handshake.pause);
+    sampler_note_gap(&session->sampler, due_ns, now_ns);
+    sampler_pause_rest(&session->handshake.pause);
+}
+
 void session_sleep_until(struct session *session, uint64_t deadline_ns)
 {
     uint32_t *wake = &session->requests.page->wake;
     for (;;) {
         uint32_t seen = sig_load_seq_cst(wake);
         enum session_state state = session_state_now(&session->handshake.state);
+        note_gap(session, deadline_ns);
         bool is_wanted = state == STATE_WAITING && sig_load_seq_cst(&session->handshake.is_wanted);
         if ((state != STATE_RECORDING && state != STATE_WAITING) || is_wanted ||
             session_control_is_pending(session) || (deadline_ns && clock_monotonic_ns() >= deadline_ns))
             return;
+        sampler_begin_wait(&session->sampler);
         futex_wait_shared(wake, seen, deadline_ns);
     }
 }

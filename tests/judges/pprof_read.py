@@ -27,7 +27,7 @@ import sys
 
 TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("offcpu", "nanoseconds"), ("wall", "nanoseconds")]
 SAMPLES, CPU, OFFCPU, WALL = range(4)
-PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]"}
+PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]", "[stopped]", "[not observed]"}
 NAMELESS = re.compile(r"^\[(.+\+0x[0-9a-f]+|anonymous code)\]$")
 # What a thread's stack ends in, or one that makecontext made.
 THREAD_STARTS = {"__start_context", "clone", "__clone", "clone3", "__clone3", "start_thread", "__clone_internal", "thread_start"}

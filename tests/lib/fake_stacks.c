@@ -51,7 +51,9 @@ arena_ref fake_find(const struct tree *tree, arena_ref root, const char *stack)
 
 arena_ref fake_pseudo_child(const struct tree *tree, arena_ref parent, enum pseudo_frame pseudo)
 {
-    return fake_child(tree, parent, tree->pseudo[pseudo]);
+    arena_ref location =
+        pseudo < PSEUDO_COUNT ? tree->pseudo[pseudo] : tree_find_location(tree, 0, (uint64_t)pseudo + 1);
+    return location ? fake_child(tree, parent, location) : 0;
 }
 
 void fake_add_values(struct values *sum, const struct values *values)

@@ -22,6 +22,7 @@ static const struct category {
     [CATEGORY_WAITS + WAIT_CHILD] = {"Waiting: child", "brown"},
     [CATEGORY_WAITS + WAIT_SIGNAL] = {"Waiting: signal", "magenta"},
     [CATEGORY_WAITS + WAIT_IDLE] = {"Waiting: for work", "transparent"},
+    [CATEGORY_WAITS + WAIT_STOPPED] = {"Stopped", "grey"},
     [CATEGORY_WAITS + WAIT_UNSEEN] = {"Not seen", "grey"},
 };
 

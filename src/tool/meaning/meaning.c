@@ -118,7 +118,9 @@ static void enter_node(struct making *making, arena_ref ref)
     const struct symbols *symbols = making->profile->symbols;
     for (uint32_t i = symbols->first_frame[location->index + 1]; i-- > symbols->first_frame[location->index];)
         enter_frame(making, known, i, making->owners[location->index]);
-    known->wait = (uint8_t)(location->pseudo ? WAIT_UNSEEN : wait_of(making, ref, known));
+    known->wait = (uint8_t)(location->pseudo == 1 + PSEUDO_STOPPED ? WAIT_STOPPED
+                            : location->pseudo                     ? WAIT_UNSEEN
+                                                                   : wait_of(making, ref, known));
 }
 
 static bool fill(struct making *making)

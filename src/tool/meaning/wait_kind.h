@@ -21,8 +21,9 @@ enum wait_kind {
     WAIT_FILE,   /* reading and writing what may be no socket, and what else is done with files */
     WAIT_CHILD,  /* for a process or a thread to end */
     WAIT_SIGNAL,
-    WAIT_IDLE,   /* for work */
-    WAIT_UNSEEN, /* nobody knows, as below [unsampled] */
+    WAIT_IDLE,    /* for work */
+    WAIT_STOPPED, /* the whole process, by a signal, a debugger or a frozen cgroup */
+    WAIT_UNSEEN,  /* nobody knows, as below [unsampled] */
     WAIT_KIND_COUNT
 };
 

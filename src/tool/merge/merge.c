@@ -259,6 +259,8 @@ static void add_counters(struct counters *to, const struct counters *from)
 {
     to->ticks += from->ticks;
     to->late_ticks += from->late_ticks;
+    to->stopped_ns += from->stopped_ns;
+    to->unobserved_ns += from->unobserved_ns;
     to->samples += from->samples;
     to->unchanged += from->unchanged;
     to->walked += from->walked;

@@ -68,6 +68,8 @@ static void read_counters(struct profile *profile, const char *comment)
            " late signals dropped",
            &counters->samples, &counters->truncated, &counters->missing_replies, &counters->stray);
     sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
+    read_seconds(comment, "the process was stopped for ", &counters->stopped_ns);
+    read_seconds(strstr(comment, "and for "), "and for ", &counters->unobserved_ns);
     read_seconds(comment, "the sampler itself used ", &counters->sampler_cpu_ns);
     read_seconds(strstr(comment, "signals took about "), "signals took about ", &counters->handler_cpu_ns);
     sscanf(comment,

@@ -21,6 +21,7 @@ static const char *const phrases[SPENT_COUNT] = {
     [WAIT_CHILD] = "waiting for a thread or process to end",
     [WAIT_SIGNAL] = "waiting for a signal",
     [WAIT_IDLE] = "idle",
+    [WAIT_STOPPED] = "stopped",
     [WAIT_UNSEEN] = "not seen",
     [RUNNING] = "running",
 };

@@ -126,11 +126,10 @@ void report_json_write(const struct report_table *table, struct json *json)
     report_json_waits(json, report->waited_ns);
     json_key(json, "pseudo");
     json_begin_object(json);
-    for (int i = 0; i < PSEUDO_COUNT; i++)
-        report_json_values(json, tree_pseudo_name((enum pseudo_frame)i), &report->pseudo[i]);
-    if (tree_has_weight(&report->pseudo[PSEUDO_UNINTERESTING]))
-        report_json_values(json, tree_pseudo_name(PSEUDO_UNINTERESTING),
-                           &report->pseudo[PSEUDO_UNINTERESTING]);
+    for (int i = 0; i < PSEUDO_KINDS; i++)
+        if (i < PSEUDO_COUNT ||
+            (tree_pseudo_name((enum pseudo_frame)i) && tree_has_weight(&report->pseudo[i])))
+            report_json_values(json, tree_pseudo_name((enum pseudo_frame)i), &report->pseudo[i]);
     json_end_object(json);
     json_threads(json, report);
     json_member_text(json, "by", report_by_words[table->by]);

@@ -105,6 +105,23 @@ static void threads_text(const struct report *report, char ret[32])
         snprintf(ret, 32, ", %zu thread%s", told_apart, told_apart == 1 ? "" : "s");
 }
 
+/* How long no thread could be observed. The pseudo-frames have that for each thread. */
+static void put_gaps(const struct report_table *table, FILE *stream)
+{
+    const struct counters *counters = &table->profile->counters;
+    char text[160], time[TEXT_NUMBER_BYTES];
+    if (counters->stopped_ns > 0) {
+        text_time(time, counters->stopped_ns);
+        snprintf(text, sizeof text, "the process was stopped for %s of that", time);
+        put_line(table, stream, text);
+    }
+    if (counters->unobserved_ns > 0) {
+        text_time(time, counters->unobserved_ns);
+        snprintf(text, sizeof text, "the profiler could not look for %s of that", time);
+        put_line(table, stream, text);
+    }
+}
+
 /* Wall time is a sum over threads, so it may be more than the run took: the line says of how many threads. */
 static void put_totals(const struct report_table *table, FILE *stream)
 {
@@ -117,6 +134,7 @@ static void put_totals(const struct report_table *table, FILE *stream)
     threads_text(table->report, threads);
     snprintf(text, sizeof text, "%s of thread time in %s%s", wall, duration, threads);
     put_line(table, stream, text);
+    put_gaps(table, stream);
     answer_where(table->report, table->shows_idle, where);
     put_line(table, stream, where);
     if (table->by == REPORT_BY_FUNCTION && table->metric == METRIC_WALL)
@@ -149,6 +167,8 @@ static void put_notes(const struct report_table *table, FILE *stream)
         [PSEUDO_OVERFLOW] = "WALLPROF_MEM was full",
         [PSEUDO_UNLOADED] = "in a library that was being unloaded",
         [PSEUDO_UNINTERESTING] = "the program wanted it left alone",
+        [PSEUDO_STOPPED] = "the process was stopped",
+        [PSEUDO_NOT_OBSERVED] = "the profiler got no CPU, or the machine stood still",
     };
     const struct report *report = table->report;
     char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
