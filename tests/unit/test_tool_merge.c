@@ -430,6 +430,22 @@ static bool has_comment(const struct profile *profile, const char *text)
     return false;
 }
 
+/* The system's clock is set while a run is recorded: eleven years on, and back again. */
+static void a_clock_that_is_set_makes_no_run_longer(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t years_ns = UINT64_C(352008000000000000);
+    struct profile *small = &fixture->small.profile;
+    add_store(fixture, 1);
+    small->start_utc_ns += years_ns;
+    add_store(fixture, 2);
+    small->start_utc_ns -= years_ns;
+    add_store(fixture, 3);
+    finish(fixture);
+    assert_int_equal(fixture->merged->profile.start_utc_ns, small->start_utc_ns);
+    assert_int_equal(fixture->merged->profile.duration_ns, 2 * small->duration_ns);
+}
+
 static void comments_say_what_was_merged(void **state)
 {
     struct fixture *fixture = *state;
@@ -554,6 +570,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(more_of_the_same_takes_no_more_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_written_can_be_read_and_merged_again, setup, teardown),
         cmocka_unit_test_setup_teardown(pprof_files_and_stores_mix, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_makes_no_run_longer, setup, teardown),
         cmocka_unit_test_setup_teardown(comments_say_what_was_merged, setup, teardown),
         cmocka_unit_test_setup_teardown(every_format_tells_the_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(reports_tell_the_processes, setup, teardown),

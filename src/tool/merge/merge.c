@@ -6,6 +6,7 @@
 #include "merge.h"
 #include "merge_locations.h"
 #include "merge_notes.h"
+#include "merge_span.h"
 #include "tool/debug/names.h"
 
 #include <errno.h>
@@ -50,7 +51,8 @@ struct merge {
     struct process_record *process_list; /* owned: the profile's, at the end */
     uint32_t recording_count;
     struct values total;
-    uint64_t start_utc_ns, end_utc_ns;
+    uint64_t start_utc_ns;
+    struct merge_span span;
 };
 
 /* ---- beginning and end ---- */
@@ -106,6 +108,7 @@ void merge_release(struct merge *merge)
     string_table_deinit(&merge->names);
     intern_table_deinit(&merge->processes);
     intern_table_deinit(&merge->threads);
+    merge_span_deinit(&merge->span);
     free(merge->process_list);
     free(merge);
 }
@@ -273,7 +276,7 @@ static void add_counters(struct counters *to, const struct counters *from)
     to->handler_cpu_ns += from->handler_cpu_ns;
 }
 
-/* The header has the most labels of all, and the time from the first beginning to the last end. */
+/* The header has the most labels of all, and the first beginning. */
 static void add_header(struct merge *merge, const struct profile *from)
 {
     struct profile *to = &merge->recording.profile;
@@ -287,8 +290,6 @@ static void add_header(struct merge *merge, const struct profile *from)
         to->threads_per_tick = from->threads_per_tick;
     if (from->start_utc_ns < merge->start_utc_ns)
         merge->start_utc_ns = from->start_utc_ns;
-    if (from->start_utc_ns + from->duration_ns > merge->end_utc_ns)
-        merge->end_utc_ns = from->start_utc_ns + from->duration_ns;
     add_counters(&to->counters, &from->counters);
 }
 
@@ -304,6 +305,8 @@ int merge_add(struct merge *merge, struct recording *recording)
         status = merge_locations_add(&merge->locations, recording, location_of);
     if (status == 0)
         status = add_trees(merge, profile, location_of, processes);
+    if (status == 0 && !merge_span_add(&merge->span, profile->start_utc_ns, profile->duration_ns))
+        status = -ENOMEM;
     free(location_of);
     free(processes);
     if (status < 0)
@@ -376,7 +379,7 @@ int merge_finish(struct merge *merge, struct recording **ret)
     profile->modules = &recording->modules;
     profile->is_merged = true;
     profile->start_utc_ns = merge->start_utc_ns;
-    profile->duration_ns = merge->end_utc_ns - merge->start_utc_ns;
+    profile->duration_ns = merge_span_covered_ns(&merge->span);
     recording->merged_count = merge->recording_count;
     if (!make_processes(merge) || !make_threads(merge))
         return -ENOMEM;
