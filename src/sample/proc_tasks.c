@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat by the numbers of proc_pid_stat(5). */
-enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START = 22, FIELD_STACK = 28 };
+enum { FIELD_STATE = 3, FIELD_FLAGS = 9, FIELD_START = 22, FIELD_STACK = 28, FIELD_PRIORITY = 40 };
 
 /* PF_IO_WORKER and PF_USER_WORKER (include/linux/sched.h). The kernel sets them for threads that it creates
  * in a process for itself; a program can only fake their names (iou-wrk-*, iou-sqp-*, vhost-*). */
@@ -106,6 +106,8 @@ bool proc_tasks_stat(int directory_fd, pid_t tid, struct proc_task *ret)
     ret->start_ns = at ? start_on_monotonic_ns(strtoull(at, NULL, 10)) : 0;
     at = field_after(at, FIELD_STACK - FIELD_START);
     ret->stack_start = at ? strtoull(at, NULL, 10) : 0;
+    at = field_after(at, FIELD_PRIORITY - FIELD_STACK);
+    ret->realtime_priority = at ? (int)strtol(at, NULL, 10) : 0;
     return at != NULL;
 }
 

@@ -42,6 +42,7 @@ struct proc_task {
     bool is_kernels;      /* the kernel runs it for itself (io_uring, vhost): it has no code of the program */
     uint64_t start_ns;    /* CLOCK_MONOTONIC, to 10 ms */
     uint64_t stack_start; /* where the process's first stack began; 0 when the thread has ended */
+    int realtime_priority; /* 1 to 99; 0 for a thread that is not a real-time one */
 };
 
 /* False if the thread is gone. */

@@ -20,6 +20,7 @@
 #include "observe.h"
 #include "base/random.h"
 #include "overhead_limit.h"
+#include "realtime.h"
 #include "schedule.h"
 #include "thread.h"
 #include "threads.h"
@@ -69,6 +70,7 @@ struct sampler {
     struct counters counters;
     struct gaps gaps; /* time in which nobody could be observed */
     struct gap_watch gap_watch;
+    struct realtime realtime;
     struct mapped_store mapped_store; /* sampler_store.c */
     arena_ref free_state;             /* struct thread_state of threads that have ended */
     struct counters counted_before;   /* counts that never start over: their values at sampler_begin_anew */

@@ -226,7 +226,8 @@ void session_control_act(struct session *session)
     uint64_t now_ns = clock_monotonic_ns();
     bool is_due = has_come(due_ns(&session->recording), now_ns) || session_control_is_pending(session);
     if (!is_due || session_current() != session)
-        return; /* it is published a moment after its thread was created */
+        return;                                   /* it is published a moment after its thread was created */
+    realtime_give_up(&session->sampler.realtime); /* this may take long */
     sampler_pause_work(&session->handshake.pause);
     session_requests_act(session);
     act_by_clock(session, clock_monotonic_ns());

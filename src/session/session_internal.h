@@ -39,6 +39,7 @@
 /* What has been said in the log, or noted on the timeline. The sampler's own. */
 struct session_reported {
     int signal;           /* the one that threads are sent */
+    bool is_starved;      /* a real-time thread keeps the sampler from its CPU */
     bool is_filled_below; /* a thread blocks all signals */
     uint32_t forks;       /* of handshake.forks */
 };

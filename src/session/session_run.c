@@ -189,6 +189,24 @@ static void report_signal(struct session *session)
     session->reported.is_filled_below |= observer->filled_below != 0;
 }
 
+/* Says once that a real-time thread keeps the sampler from its CPU, and what becomes of that. */
+static void report_starvation(struct session *session)
+{
+    const struct realtime *realtime = &session->sampler.realtime;
+    if (session->reported.is_starved || (!realtime->is_raised && realtime->error == 0))
+        return;
+    session->reported.is_starved = true;
+    if (realtime->is_raised)
+        log_add(&session->log, LOG_INFO,
+                "a real-time thread kept the sampler from its CPU: the sampler has a higher priority now");
+    else
+        log_add(
+            &session->log, LOG_WARNING,
+            "a real-time thread keeps the sampler from its CPU, and it may not have a higher priority (%s): "
+            "what is done meanwhile is [not observed]",
+            error_text(-realtime->error));
+}
+
 /*
  * A tick is very late if the process was stopped meanwhile (SIGSTOP). Some of the calls in which its threads
  * waited end with EINTR then (signal(7)). The threads get time to return from them before they are signalled,
@@ -225,8 +243,10 @@ static void one_tick(struct session *session)
     sampler_limit_overhead(sampler, now_ns);
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
-    if (session_current() == session) /* it is published a moment after its thread was created */
+    if (session_current() == session) { /* it is published a moment after its thread was created */
         report_signal(session);
+        report_starvation(session);
+    }
     if (!sampler_awaits_replies(sampler, now_ns)) {
         sampler_skip_ticks(sampler, now_ns);
         sampler_pause_rest(&session->handshake.pause);
@@ -279,6 +299,7 @@ static void sleep_until_tick(struct session *session)
 
 static void write_so_far(struct session *session)
 {
+    realtime_give_up(&session->sampler.realtime);
     sampler_pause_work(&session->handshake.pause);
     session_surroundings_free_descriptors(&session->surroundings);
     session_write_so_far(session);
@@ -327,6 +348,7 @@ static int set_up(struct session *session)
 
 static void finish_sampling(struct session *session)
 {
+    realtime_give_up(&session->sampler.realtime);
     sampler_pause_work(&session->handshake.pause);
     if (is_to_write(session)) {
         session_surroundings_free_descriptors(&session->surroundings);
