@@ -118,7 +118,8 @@ static const struct call optional_of_sampler[] = {
     {SYS_set_robust_list, {0}},   /* pthread_create */
     {SYS_rseq, {0}},              /* pthread_create */
     {SYS_sched_getaffinity, {0}}, /* malloc */
-    {SYS_faccessat2, {0}},        /* faccessat */
+    {SYS_prctl, {PR_SET_TIMERSLACK}},
+    {SYS_faccessat2, {0}}, /* faccessat */
     {SYS_chdir, {0}},
     {SYS_fchmod, {0}},
     {SYS_ftruncate, {0}},
